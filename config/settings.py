@@ -7,6 +7,7 @@ from typing import Any
 from django.core.exceptions import ImproperlyConfigured
 
 from config import logs, vendor_settings
+from config.channels import CHANNELS
 from config.env import ROOT, at_least, env, keyring, refuse_former_names, web_address
 from config.production_checks import require_safe, validate_environment
 from config.schedule import SCHEDULE
@@ -148,9 +149,8 @@ CELERY_BEAT_SCHEDULE = SCHEDULE
 # --- Prices, limits and deadlines ------------------------------------------------------------
 
 PRICES = {
-    "whatsapp": at_least(1, "PRICE_WHATSAPP", 1),
-    "telegram": at_least(1, "PRICE_TELEGRAM", 1),
-    "sms": at_least(1, "PRICE_SMS", 16),
+    channel.name: at_least(1, f"PRICE_{channel.name.upper()}", channel.price)
+    for channel in CHANNELS
 }
 # Minimum token budgets of a company: per day, and per hour and country.
 BUDGET_DAY = at_least(1, "BUDGET_DAY", 3200)
@@ -178,7 +178,6 @@ HOLD_DEADLINE = {  # seconds until a hold without proof of delivery is released
 }
 if HOLD_DEADLINE["code"] < CODE_LIFETIME:
     raise ImproperlyConfigured("HOLD_DEADLINE_CODE must be CODE_LIFETIME or more")
-FALLBACK_PATIENCE = {"code": 30, "link": 120}  # seconds to wait for proof before the next channel
 PATIENCE_RANGE = (10, 600)  # range a company may set
 LEASE = env.int("LEASE", 30)  # seconds a worker may hold an attempt without an outcome
 SEND_WAIT = env.float("SEND_WAIT", 8.0)  # seconds a send waits for its first outcome

@@ -56,7 +56,7 @@ def send_trial(request: HttpRequest, name: str) -> HttpResponse:
     if form.is_valid() and (response := _send(request, trial, form)) is not None:
         return response
     title = error_texts.provider_title(name)
-    context = {"form": form, "trial": trial, "price": settings.PRICES[trial.channel.value]}
+    context = {"form": form, "trial": trial, "price": settings.PRICES[trial.channel.name]}
     return _page(request, "operator_admin/trial.html", title, context)
 
 

@@ -6,7 +6,9 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Company, Language, Mode
+from config.channels import CHANNELS
 from config.ids import public_id, uuid7
+from config.texts import StrOrPromise
 
 
 class Verification(models.Model):
@@ -82,6 +84,10 @@ class Verification(models.Model):
         return public_id("otp", self.id)
 
 
+def own_text_channels() -> list[tuple[str, StrOrPromise]]:
+    return [(channel.name, channel.title) for channel in CHANNELS if channel.has_own_texts]
+
+
 class CodeText(models.Model):
     """A company's own text for its codes; the most specific match is sent."""
 
@@ -91,9 +97,7 @@ class CodeText(models.Model):
         Company, models.CASCADE, related_name="code_texts", verbose_name=_("company")
     )
     purpose = models.CharField(_("purpose"), max_length=64, blank=True)  # empty: every purpose
-    channel = models.CharField(
-        _("channel"), max_length=10, blank=True, choices=[("telegram", "Telegram"), ("sms", "SMS")]
-    )
+    channel = models.CharField(_("channel"), max_length=10, blank=True, choices=own_text_channels)
     locale = models.CharField(_("language"), max_length=2, choices=Language.choices)
     body = models.CharField(_("text"), max_length=LONGEST)
     changed_at = models.DateTimeField(_("changed"), auto_now=True)

@@ -1,6 +1,6 @@
 """Sends a one-time code: accepts the request, writes the verification and its message."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 from typing import Any
@@ -13,8 +13,9 @@ from channels.accept import acceptance as sending
 from channels.accept.acceptance import Sender, SendOutcome
 from channels.lifecycle.steps import Step
 from channels.models import Message
-from channels.providers.base import Channel, Content
+from channels.providers.base import Content
 from channels.routing import sms_segments, test_numbers
+from config.channels import BY_NAME, CHANNELS, Channel
 from config.errors import DomainError, Error
 from config.ids import uuid7
 from links import sql as links_sql
@@ -79,7 +80,7 @@ class _CodeAcceptance(sending.Acceptance[CodeSendRequest]):
         steps = super()._fallback_steps()
         if self.request.link:
             self.link = self.request.link.for_channels(
-                {self.channel, *(step.channel for step in steps)}
+                {self.channel.name, *(step.channel for step in steps)}
             )
         return steps
 
@@ -118,7 +119,7 @@ class _CodeAcceptance(sending.Acceptance[CodeSendRequest]):
             self.short_url = short_url(made["slug"], self.link.host)
             link = {"short_url": self.short_url, "link": made["id"].hex}
         # A message with a fallback chain keeps its text for every channel.
-        channels = list(Channel) if self.chain else [self.channel]
+        channels = CHANNELS if self.chain else (self.channel,)
         params["params"] = _renderer_params(principal, order, channels, link)
         return params
 
@@ -128,7 +129,7 @@ class _CodeAcceptance(sending.Acceptance[CodeSendRequest]):
         link = self.link
         template = rendering.template(
             principal.texts,
-            channel=Channel.SMS,
+            channel=BY_NAME["sms"],
             locale=order.locale,
             purpose=order.purpose,
             has_link=link is not None,
@@ -174,7 +175,10 @@ def _verification_params(principal: Principal, order: CodeSendRequest) -> dict[s
 
 
 def _renderer_params(
-    principal: Principal, order: CodeSendRequest, channels: list[Channel], link: Mapping[str, str]
+    principal: Principal,
+    order: CodeSendRequest,
+    channels: Sequence[Channel],
+    link: Mapping[str, str],
 ) -> dict[str, Any]:
     params: dict[str, Any] = {"brand": principal.brand}
     texts = rendering.snapshot(

@@ -165,7 +165,7 @@ class MessageFactory(DjangoModelFactory[Message]):
     mode = Mode.LIVE
     kind = Message.Kind.CODE
     content = "code"
-    channel = Message.ChannelName.WHATSAPP
+    channel = "whatsapp"
     phone = Sequence(lambda n: f"+7999{n % 10_000_000:07d}")
     subject_id = LazyFunction(uuid7)
     locale = "ru"

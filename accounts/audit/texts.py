@@ -1,8 +1,10 @@
 """Labels of audit events, as the cabinet shows them."""
 
+from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import AuditEvent
+from config.channels import CHANNELS
 from config.texts import StrOrPromise
 
 ACTION_LABELS: dict[str, StrOrPromise] = {
@@ -102,9 +104,10 @@ FIELD_LABELS: dict[str, StrOrPromise] = {
     "links_per_day": _("Links in 24 hours"),
     "falls_back": _("Fall back to the next channel when the first does not deliver"),
     "fallback_chain": _("Order of channels"),
-    "patience_whatsapp": _("Seconds for WhatsApp"),
-    "patience_telegram": _("Seconds for Telegram"),
-    "patience_sms": _("Seconds for SMS"),
+    **{
+        f"patience_{channel.name}": format_lazy(_("Seconds for {channel}"), channel=channel.title)
+        for channel in CHANNELS
+    },
     "fallback_max_cost": _("Tokens at most"),
     "country": _("Country"),
     "legal_name": _("Legal name"),

@@ -6,18 +6,20 @@ from typing import Any, cast
 from django import forms
 from django.conf import settings
 from django.core.validators import MaxValueValidator, MinValueValidator
+from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Company
+from config.channels import CHANNELS, choices
 
-CHANNELS = [("whatsapp", "WhatsApp"), ("telegram", "Telegram"), ("sms", "SMS")]
-PATIENCE = tuple(f"patience_{name}" for name, _title in CHANNELS)
+PATIENCE = {f"patience_{channel.name}": channel for channel in CHANNELS}
 FIELDS = ("falls_back", *PATIENCE, "fallback_max_cost")
 LABELS = {
     "falls_back": _("Fall back to the next channel when the first does not deliver"),
-    "patience_whatsapp": _("Seconds for WhatsApp"),
-    "patience_telegram": _("Seconds for Telegram"),
-    "patience_sms": _("Seconds for SMS"),
+    **{
+        name: format_lazy(_("Seconds for {channel}"), channel=channel.title)
+        for name, channel in PATIENCE.items()
+    },
     "fallback_max_cost": _("Tokens at most"),
 }
 HELP = {
@@ -25,15 +27,16 @@ HELP = {
         "For one message; more expensive channels are skipped. Leave empty for any price."
     ),
 }
-CHAIN_FIELDS = {"chain_1": _("First"), "chain_2": _("Then"), "chain_3": _("And then")}
+CHAIN_LABELS = (_("First"), _("Then"), *[_("And then") for _more in CHANNELS[2:]])
+CHAIN_FIELDS = {f"chain_{n}": label for n, label in enumerate(CHAIN_LABELS, start=1)}
 
 
 def chain_fields(chain: list[str]) -> dict[str, forms.ChoiceField]:
     """A select per position of the chain, which needs no JavaScript."""
-    held = [*chain, "", "", ""]
+    held = [*chain, *[""] * len(CHAIN_FIELDS)]
     return {
         name: forms.ChoiceField(
-            label=title, required=False, choices=[("", "—"), *CHANNELS], initial=held[place]
+            label=title, required=False, choices=[("", "—"), *choices()], initial=held[place]
         )
         for place, (name, title) in enumerate(CHAIN_FIELDS.items())
     }
@@ -42,11 +45,11 @@ def chain_fields(chain: list[str]) -> dict[str, forms.ChoiceField]:
 def limit_patience(fields: Mapping[str, forms.Field]) -> None:
     least, most = settings.PATIENCE_RANGE
     words = _("From %(least)d to %(most)d. Empty: %(code)d for a code, %(link)d for a link.")
-    for name in PATIENCE:
+    for name, channel in PATIENCE.items():
         field = cast(forms.IntegerField, fields[name])
         field.validators += [MinValueValidator(least), MaxValueValidator(most)]
         field.widget.attrs |= {"min": least, "max": most}
-        field.help_text = words % {"least": least, "most": most, **settings.FALLBACK_PATIENCE}
+        field.help_text = words % {"least": least, "most": most, **channel.patience._asdict()}
 
 
 def clean_chain(form: "forms.ModelForm[Company]", cleaned: dict[str, Any]) -> None:

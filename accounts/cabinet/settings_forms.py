@@ -15,6 +15,7 @@ from accounts.cabinet.forms import ListField
 from accounts.cabinet.number_fields import GroupedIntegerField
 from accounts.models import Company
 from accounts.names import brand_names
+from config import channels
 
 HOUR, DAY = 3600, 86_400
 LIFETIMES = (HOUR, DAY, 7 * DAY, 30 * DAY, 90 * DAY, 365 * DAY)
@@ -106,7 +107,7 @@ class SettingsForm(CompanyModelForm):
         super().__init__(*args, **kwargs)
         channel = cast(forms.ChoiceField, self.fields["default_channel"])
         _blank, *named = channel.choices  # type: ignore[misc]
-        channel.choices = [("", _("The first available: WhatsApp, Telegram, SMS")), *named]
+        channel.choices = [("", _first_available()), *named]
         lifetime = cast(forms.ChoiceField, self.fields["default_link_lifetime"])
         lifetime.choices = lifetimes(self.instance.default_link_lifetime)
         for name, (least, most, own) in bounds().items():
@@ -180,6 +181,11 @@ class SettingsForm(CompanyModelForm):
             if code not in phonenumbers.SUPPORTED_REGIONS:
                 raise ValidationError(_("%(code)s is not a country code."), params={"code": code})
         return countries
+
+
+def _first_available() -> str:
+    titles = ", ".join(str(title) for _name, title in channels.choices())
+    return _("The first available: %(channels)s") % {"channels": titles}
 
 
 def lifetimes(current: int | None) -> list[tuple[int | str, Any]]:

@@ -15,6 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from accounts.names import company_names
+from config import channels
 
 
 class Language(models.TextChoices):
@@ -116,7 +117,7 @@ class Company(models.Model):
         _("default channel"),
         max_length=10,
         blank=True,
-        choices=[("whatsapp", "WhatsApp"), ("telegram", "Telegram"), ("sms", "SMS")],
+        choices=channels.choices,
     )
     code_length = models.PositiveSmallIntegerField(
         _("code length"), default=6, validators=[MinValueValidator(4), MaxValueValidator(8)]

@@ -4,7 +4,7 @@ from django.utils.functional import lazy
 from django.utils.translation import get_language
 
 from accounts.keys.company_texts import NO_TEXTS, CompanyTexts
-from channels.providers.base import Channel
+from config.channels import BY_NAME
 from links.make.new_link import short_url
 from otp.texts import rendering
 from otp.web.api import DEFAULT_PURPOSE
@@ -37,7 +37,7 @@ def own(language: str) -> str:
 def _worded(language: str, texts: CompanyTexts, *, body: str | None, link: str | None) -> str:
     template = rendering.template(
         texts,
-        channel=Channel.SMS,
+        channel=BY_NAME["sms"],
         locale=language,
         purpose=DEFAULT_PURPOSE,
         has_link=link is not None,

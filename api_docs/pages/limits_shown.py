@@ -8,6 +8,7 @@ from accounts.api import idempotency, pagination
 from accounts.keys import api_keys
 from accounts.people import companies
 from accounts.webhooks import endpoints, http_call
+from config.channels import BY_NAME, CHANNELS, USUAL_PATIENCE, join_titles
 from links.addresses.target_urls import MAX_LENGTH as URL_LENGTH
 from links.clicks import bot_detection
 from links.make import bulk
@@ -16,12 +17,12 @@ from otp.models import CodeText
 from otp.texts import autofill, own_texts, rendering
 from otp.web.api import PURPOSE_LENGTH
 
-CHANNEL_TITLES = {"whatsapp": "WhatsApp", "telegram": "Telegram", "sms": "SMS"}
-
 
 def numbers() -> dict[str, Any]:
     return {
-        "prices": [(CHANNEL_TITLES[name], price) for name, price in settings.PRICES.items()],
+        "channels": CHANNELS,
+        "channel_titles": join_titles(),
+        "prices": [(BY_NAME[name].title, price) for name, price in settings.PRICES.items()],
         "sms_segments": settings.MAX_SMS_SEGMENTS,
         "code_lifetime": settings.CODE_LIFETIME,
         "code_attempts": settings.CODE_ATTEMPTS,
@@ -42,8 +43,8 @@ def numbers() -> dict[str, Any]:
         "test_quotas": settings.TEST_QUOTAS,
         "api_body": settings.MAX_API_BODY // 1024,
         "send_wait": int(settings.SEND_WAIT),
-        "patience_code": settings.FALLBACK_PATIENCE["code"],
-        "patience_link": settings.FALLBACK_PATIENCE["link"],
+        "patience_code": USUAL_PATIENCE.code,
+        "patience_link": USUAL_PATIENCE.link,
         "hold_code": settings.HOLD_DEADLINE["code"],
         "hold_link": settings.HOLD_DEADLINE["link"],
         "click_retention": settings.RAW_RETENTION * 86_400,

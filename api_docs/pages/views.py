@@ -23,6 +23,7 @@ from api_docs.pages.markdown import first_words, markdown
 from api_docs.pages.page_list import Page
 from api_docs.pages.search import search as found_by
 from api_docs.schema.schema import language
+from config.channels import join_titles
 
 COOKIE = "sample"
 KEPT = 365 * 86_400
@@ -94,6 +95,7 @@ def llms(request: HttpRequest) -> HttpResponse:
     context = {
         "lang": language(),
         "base_url": settings.PUBLIC_URL,
+        "channels": join_titles(),
         "sections": [
             (
                 title,

@@ -23,6 +23,7 @@ from api_docs.schema import headers, webhooks
 from api_docs.schema.components import Components, reference
 from api_docs.schema.error_advice import ADVICE
 from api_docs.schema.webhook_payloads import PAYLOADS
+from config.channels import join_titles
 from config.errors import Error
 from config.texts import StrOrPromise
 
@@ -53,7 +54,7 @@ TAGS: dict[
     ),
 }
 DESCRIPTION = _(
-    "One-time codes and short links by WhatsApp, Telegram and SMS. Only what was delivered is "
+    "One-time codes and short links by {channels}. Only what was delivered is "
     "charged.\n\nEvery answer is JSON with `success` and `message`. Unknown request fields are "
     "ignored, new answer fields may appear."
 )
@@ -308,7 +309,7 @@ def add_components(result: Schema, **_: Any) -> Schema:
     """A postprocessing hook: the envelope, the events, the key and the address, in the reader's
     language.
     """
-    result["info"]["description"] = str(DESCRIPTION)
+    result["info"]["description"] = str(DESCRIPTION).format(channels=join_titles())
     result["info"]["contact"] = {"name": "Kvitok", "url": f"{settings.PUBLIC_URL}/docs"}
     result["tags"] = [
         {"name": str(title), "description": str(words)} for title, words in TAGS.values()

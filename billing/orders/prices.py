@@ -8,6 +8,8 @@ from django.conf import settings
 from accounts.people.countries import currencies
 from billing.models import Package, Tariff
 from billing.models.offer import CENT
+from config.channels import CHANNELS
+from config.texts import StrOrPromise
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,6 @@ def vat_part(amount: Decimal, rate: Decimal | None) -> Decimal | None:
     return (amount * rate / (100 + rate)).quantize(CENT, ROUND_HALF_UP)
 
 
-def messages_affordable(tokens: int) -> dict[str, int]:
-    """How many messages per channel so many tokens pay for."""
-    return {channel: tokens // price for channel, price in settings.PRICES.items()}
+def messages_affordable(tokens: int) -> list[tuple[StrOrPromise, int]]:
+    """How many messages by each channel so many tokens pay for."""
+    return [(channel.title, tokens // settings.PRICES[channel.name]) for channel in CHANNELS]

@@ -29,10 +29,12 @@ from channels.accept import send_limits
 from channels.lifecycle.steps import Step
 from channels.models import Message
 from channels.phone_numbers import country_of
-from channels.providers.base import Channel, Content
+from channels.providers.base import Content
 from channels.recipients import bot_invitations
 from channels.routing import channel_choice, test_numbers
+from channels.vendor_accounts import registry
 from channels.waiting import outcome_signals
+from config.channels import BY_NAME, Channel
 from config.errors import AfterEffectError, DomainError, Error
 from config.ids import public_id, uuid7
 
@@ -54,7 +56,7 @@ class Sender:
 
 
 def price(channel: Channel, mode: str) -> int:
-    return 0 if mode == "test" else int(settings.PRICES[channel.value])
+    return 0 if mode == "test" else int(settings.PRICES[channel.name])
 
 
 class FundsReturnedError(Exception):
@@ -142,7 +144,7 @@ class Acceptance(ABC, Generic[RequestT]):
             return []
         return [
             Step(
-                channel.value,
+                channel.name,
                 price(channel, principal.mode),
                 channel_choice.patience(fallback, channel, self.kind),
             )
@@ -153,8 +155,9 @@ class Acceptance(ABC, Generic[RequestT]):
 
     def _without_oversized_sms(self, steps: list[Step]) -> list[Step]:
         """Drops the SMS step if the text is too long for it; raises if SMS is the first channel."""
-        is_first = self.channel is Channel.SMS
-        if not is_first and all(step.channel != Channel.SMS for step in steps):
+        is_first = self.channel.has_segments
+        without = [step for step in steps if not BY_NAME[step.channel].has_segments]
+        if not is_first and len(without) == len(steps):
             return steps
         self.segments = self.count_segments()
         if self.segments <= settings.MAX_SMS_SEGMENTS:
@@ -162,7 +165,7 @@ class Acceptance(ABC, Generic[RequestT]):
         if is_first:
             raise self.too_long()
         self.segments = 1
-        return [step for step in steps if step.channel != Channel.SMS]
+        return without
 
     @abstractmethod
     def count_segments(self) -> int:
@@ -203,7 +206,7 @@ class Acceptance(ABC, Generic[RequestT]):
             "mode": principal.mode,
             "kind": self.kind,
             "content": self.request.content.value,
-            "channel": self.channel.value,
+            "channel": self.channel.name,
             "chain": self.chain,
             "patience": self._patience(),
             "phone": self.request.phone,
@@ -264,7 +267,7 @@ def send(acceptance: Acceptance[Any]) -> SendOutcome:
         waits=not test_numbers.is_scripted(principal, limited.phone, test_numbers.QUEUED),
     )
     state, channel, error, cost = first_outcome(acceptance.message_id, signal)
-    channel = channel or acceptance.channel.value
+    channel = channel or acceptance.channel.name
     raise_if_failed(acceptance.message_id, state, channel, error)
     cost = acceptance.price if cost is None else cost
     return SendOutcome(
@@ -336,7 +339,8 @@ def raise_if_failed(message_id: UUID, state: str, channel: str, error: str) -> N
     fields: dict[str, Any] = {"id": public_id("msg", message_id), "channel": channel}
     if error != "recipient_unreachable":
         raise AfterEffectError(Error.DELIVERY_FAILED, **fields)
-    invitation = bot_invitations.error_fields(message_id) if channel == Channel.TELEGRAM else {}
+    has_bot = registry.needs_contact(channel)
+    invitation = bot_invitations.error_fields(message_id) if has_bot else {}
     raise AfterEffectError(Error.RECIPIENT_UNREACHABLE, **fields, **invitation)
 
 

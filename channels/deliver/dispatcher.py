@@ -233,7 +233,7 @@ def outgoing(claimed: ClaimedMessage) -> Outgoing:
         subject_id=claimed.subject_id,
         params=claimed.params,
         locale=claimed.locale,
-        channel=registry.provider(claimed.provider).channel.value,
+        channel=registry.provider(claimed.provider).channel,
     )
     return Outgoing(
         ref=str(claimed.attempt_id),

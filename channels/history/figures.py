@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from itertools import accumulate
-from typing import Any, ClassVar
+from typing import Any
 
 from django.conf import settings
 from django.db import connection
@@ -15,10 +15,11 @@ from accounts.models import Company, Mode
 from billing.wallet import ledger
 from channels import extensions
 from channels.history.day_counts import PACE, last_counted, start_of
-from channels.models import DayTotal, Message
+from channels.models import DayTotal
+from config.channels import BY_NAME, CHANNELS
+from config.texts import StrOrPromise
 
 DAYS = 14
-CHANNELS = Message.ChannelName.values
 FINAL_STATES = {"delivered", "failed", "expired"}
 
 # Two results of one read: messages by day, channel and state; deliveries by duration.
@@ -77,19 +78,17 @@ class Figures:
     before: Period  # the same number of days before
     medians: dict[str, int]  # channel → ms to delivery; "" is all channels
 
-    channels: ClassVar = Message.ChannelName.choices
-
     @property
     def median(self) -> int | None:
         return self.medians.get("")
 
     @property
-    def paces(self) -> list[tuple[str, int]]:
+    def paces(self) -> list[tuple[StrOrPromise, int]]:
         """The median of each channel with a delivery."""
         return [
-            (name, self.medians[channel])
-            for channel, name in self.channels
-            if channel in self.medians
+            (channel.title, self.medians[channel.name])
+            for channel in CHANNELS
+            if channel.name in self.medians
         ]
 
 
@@ -143,7 +142,7 @@ def _read_messages(result: Figures, company: Company, mode: str, **days: date) -
         period.states[state] += messages
         if day in result.days:
             result.days[day][channel] += messages
-    for channel in ("", *CHANNELS):
+    for channel in ("", *BY_NAME):
         counts = Counter[int]()
         for row_channel, pace, messages in paces:
             if channel in ("", row_channel):

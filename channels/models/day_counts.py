@@ -5,6 +5,7 @@ from django.db.models.functions import Now
 
 from accounts.models import Company, Mode
 from channels.models.messages import Message
+from config import channels
 
 
 class DayCount(models.Model):
@@ -13,7 +14,7 @@ class DayCount(models.Model):
     company = models.ForeignKey(Company, models.CASCADE, related_name="+", db_index=False)
     mode = models.CharField(max_length=4, choices=Mode.choices)
     day = models.DateField()
-    channel = models.CharField(max_length=8, choices=Message.ChannelName.choices)
+    channel = models.CharField(max_length=8, choices=channels.choices)
     kind = models.CharField(max_length=4, choices=Message.Kind.choices)
     state = models.CharField(max_length=9, choices=Message.State.choices)
     pace = models.PositiveIntegerField()  # ms to delivery, two significant digits; 0: none

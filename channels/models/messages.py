@@ -6,6 +6,7 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import ApiKey, Company, Mode
+from config import channels
 from config.ids import public_id, uuid7
 
 
@@ -28,11 +29,6 @@ class Message(models.Model):
         CODE = "code", _("code")
         LINK = "link", _("link")
 
-    class ChannelName(models.TextChoices):
-        WHATSAPP = "whatsapp", "WhatsApp"
-        TELEGRAM = "telegram", "Telegram"
-        SMS = "sms", "SMS"
-
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     company = models.ForeignKey(
         Company, models.PROTECT, related_name="messages", db_index=False, verbose_name=_("company")
@@ -49,7 +45,7 @@ class Message(models.Model):
     mode = models.CharField(_("mode"), max_length=4, choices=Mode.choices)
     kind = models.CharField(_("kind"), max_length=4, choices=Kind.choices)
     content = models.CharField(_("content"), max_length=16)  # providers.base.Content
-    channel = models.CharField(_("channel"), max_length=8, choices=ChannelName.choices)
+    channel = models.CharField(_("channel"), max_length=8, choices=channels.choices)
     # of steps.Step: fallback channels left, in order
     chain = models.JSONField(_("channels left to try"), default=list)
     phone = models.CharField(_("phone"), max_length=16)
@@ -154,7 +150,7 @@ class Attempt(models.Model):
     n = models.PositiveSmallIntegerField(_("number"))
     hold = models.PositiveSmallIntegerField(_("hold number"), default=1)
     price = models.PositiveIntegerField(_("price"), default=0, db_default=0)  # of its hold
-    channel = models.CharField(_("channel"), max_length=8, choices=Message.ChannelName.choices)
+    channel = models.CharField(_("channel"), max_length=8, choices=channels.choices)
     provider = models.CharField(_("provider"), max_length=40)
     provider_id = models.CharField(_("provider's id"), max_length=200, null=True)  # noqa: DJ001
     state = models.CharField(_("state"), max_length=10, choices=State.choices)
@@ -206,7 +202,7 @@ class FallbackEvent(models.Model):
 
     message = models.ForeignKey(Message, models.CASCADE, related_name="fallback_events")
     reason = models.CharField(max_length=12)  # a `state_machine.FallbackReason`
-    channel = models.CharField(_("channel"), max_length=8, choices=Message.ChannelName.choices)
+    channel = models.CharField(_("channel"), max_length=8, choices=channels.choices)
     at = models.DateTimeField(_("time"), db_default=Now())
 
     class Meta:

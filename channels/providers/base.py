@@ -18,12 +18,6 @@ from channels.providers.inbound import (
 )
 
 
-class Channel(StrEnum):
-    WHATSAPP = "whatsapp"
-    TELEGRAM = "telegram"
-    SMS = "sms"
-
-
 class Content(StrEnum):
     """What a message carries; a provider declares which kinds it supports."""
 
@@ -141,7 +135,7 @@ class Provider(ABC):
 
     name: str
     title: ClassVar[str]  # the vendor's product, as people know it
-    channel: Channel
+    channel: str  # its name
     capabilities: Capabilities
     has_handshake: ClassVar[bool] = False  # the vendor verifies our webhook's URL by a GET
 

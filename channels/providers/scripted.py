@@ -1,12 +1,12 @@
 """The providers of test keys: no vendor, no network; the number's last digits script the result."""
 
 import time
+from collections.abc import Iterable
 from datetime import UTC, datetime
 
 from channels.providers.base import (
     Accepted,
     Capabilities,
-    Channel,
     Content,
     Outgoing,
     Provider,
@@ -25,10 +25,11 @@ class ScriptedProvider(Provider):
     """One instance per channel."""
 
     name = "test"
-    capabilities = Capabilities(frozenset(Content), receipts=True, pollable=True)
 
-    def __init__(self, channel: Channel) -> None:
+    def __init__(self, channel: str, contents: Iterable[str] = Content) -> None:
         self.channel = channel
+        carried = frozenset(map(Content, contents))
+        self.capabilities = Capabilities(carried, receipts=True, pollable=True)
 
     def send(self, message: Outgoing) -> Accepted:
         script = message.phone[-4:]

@@ -14,7 +14,6 @@ from channels.providers.base import (
     Accepted,
     AccountRequirements,
     Capabilities,
-    Channel,
     Check,
     Content,
     Outgoing,
@@ -61,7 +60,7 @@ _POLL_STATES = _STATES | {"-1": ReceiptState.SENT, "-3": ReceiptState.NOT_FOUND}
 class Smsc(http.HttpProvider):
     name = "smsc"
     title = "SMSC"
-    channel = Channel.SMS
+    channel = "sms"
     capabilities = Capabilities(frozenset(Content), receipts=True, pollable=True)
 
     def __init__(

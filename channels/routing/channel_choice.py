@@ -3,17 +3,10 @@
 from django.conf import settings
 
 from accounts.keys.api_keys import Fallback
-from channels.providers.base import Channel, Content
+from channels.providers.base import Content
 from channels.vendor_accounts import availability, registry
+from config.channels import BY_NAME, Channel
 from config.errors import DomainError, Error
-
-PREFERENCE = [Channel.WHATSAPP, Channel.TELEGRAM, Channel.SMS]
-
-CHANNEL_NAMES = {
-    Channel.WHATSAPP: ("WhatsApp", "WhatsApp"),
-    Channel.TELEGRAM: ("Telegram", "Telegram"),
-    Channel.SMS: ("SMS", "SMS"),
-}
 
 
 def choose_channel(
@@ -27,7 +20,7 @@ def choose_channel(
 ) -> Channel:
     """Raises before anything is spent if no channel can carry this content now."""
     if named is not None:
-        return _require_account(Channel(named), content, mode, phone)
+        return _require_account(BY_NAME[named], content, mode, phone)
     for channel in channel_order(default, fallback):
         if availability.has_account(channel, content, mode, phone):
             return channel
@@ -35,18 +28,18 @@ def choose_channel(
 
 
 def channel_order(default: str, fallback: Fallback | None = None) -> list[Channel]:
-    """The company's default first, then its fallback chain, then the service's preference."""
+    """The company's default first, then its fallback chain, then the declared order."""
     chain = fallback.chain if fallback else ()
-    names = dict.fromkeys((default, *chain, *PREFERENCE))
-    return [Channel(name) for name in names if name]
+    names = dict.fromkeys((default, *chain, *BY_NAME))
+    return [BY_NAME[name] for name in names if name]
 
 
 def channels_after(channel: Channel, fallback: Fallback) -> list[Channel]:
     """The rest of the chain after this channel; the whole chain if the channel is not in it."""
     names = list(fallback.chain)
-    if channel.value in names:
-        del names[: names.index(channel.value) + 1]
-    return [Channel(name) for name in names]
+    if channel.name in names:
+        del names[: names.index(channel.name) + 1]
+    return [BY_NAME[name] for name in names]
 
 
 def fallback_channels(
@@ -62,14 +55,14 @@ def fallback_channels(
 
 def _is_affordable(channel: Channel, fallback: Fallback) -> bool:
     """Compares live prices in both modes, so that a test key behaves like a live one."""
-    price: int = settings.PRICES[channel.value]
+    price: int = settings.PRICES[channel.name]
     return fallback.max_cost is None or price <= fallback.max_cost
 
 
 def patience(fallback: Fallback | None, channel: Channel, kind: str) -> float:
     """Seconds a channel has to prove delivery before the next one is tried."""
-    own = fallback.patience.get(channel.value) if fallback else None
-    return float(own or settings.FALLBACK_PATIENCE[kind])
+    own = fallback.patience.get(channel.name) if fallback else None
+    return float(own or getattr(channel.patience, kind))
 
 
 def _require_account(channel: Channel, content: Content, mode: str, phone: str) -> Channel:

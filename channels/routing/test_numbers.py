@@ -12,8 +12,8 @@ from django.utils.translation import gettext_lazy as _
 from accounts.keys.api_keys import Fallback, Principal
 from channels.phone_numbers import country_of
 from channels.providers import scripted
-from channels.providers.base import Channel
 from channels.routing import channel_choice
+from config.channels import Channel
 from config.errors import DomainError, Error
 from config.texts import StrOrPromise
 
@@ -121,4 +121,4 @@ def fallback(
         for other in channel_choice.channel_order(principal.default_channel)
         if other is not channel
     ]
-    return Fallback((channel.value, others[0].value))
+    return Fallback((channel.name, others[0].name))

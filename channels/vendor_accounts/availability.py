@@ -11,8 +11,9 @@ from dataclasses import dataclass
 import structlog
 from django.db import connection
 
-from channels.providers.base import Channel, Content
+from channels.providers.base import Content
 from channels.vendor_accounts import registry
+from config.channels import Channel
 
 log = structlog.get_logger(__name__)
 REFRESH_INTERVAL = 0.8
@@ -56,14 +57,14 @@ _cache = _Cache()
 
 def has_account(channel: Channel, content: Content, mode: str, phone: str = "") -> bool:
     """Whether an account would carry this content, to this phone if given."""
-    routes = registry.routes_by_key().get((mode, channel.value, content.value), [])
+    routes = registry.routes_by_key().get((mode, channel.name, content.value), [])
     return any(_cache.snapshot.takes(route.provider, phone) for route in routes)
 
 
 def has_alternative(provider: str, content: Content, mode: str, phone: str) -> bool:
     """Whether another account of the channel would take this, now or after a short pause."""
     channel = registry.provider(provider).channel
-    routes = registry.routes_by_key().get((mode, channel.value, content.value), [])
+    routes = registry.routes_by_key().get((mode, channel, content.value), [])
     return any(
         route.provider != provider
         and not route.needs_contact

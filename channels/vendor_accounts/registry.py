@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.conf import settings
 
-from channels.providers.base import Channel, Content, Provider
+from channels.providers.base import Content, Provider
 from channels.providers.hosted_provider import HostedProvider
 from channels.providers.scripted import ScriptedProvider
 from channels.providers.smpp.provider import Smpp
@@ -17,6 +17,7 @@ from channels.providers.telegram.bot import TelegramBot
 from channels.providers.telegram.gateway import TelegramGateway
 from channels.providers.twilio.messaging import Twilio
 from channels.providers.whatsapp.cloud_api import WhatsAppCloud
+from config.channels import CHANNELS, Channel
 
 POSITION_STEP = 10  # leaves room for the operator to move an account between two others
 
@@ -102,7 +103,10 @@ def account_at(hook: str, account: str) -> str | None:
 @cache
 def test_providers() -> dict[str, Provider]:
     """Scripted providers that test keys send through, one per channel."""
-    return {f"test_{channel}": ScriptedProvider(channel) for channel in Channel}
+    return {
+        f"test_{channel.name}": ScriptedProvider(channel.name, channel.contents)
+        for channel in CHANNELS
+    }
 
 
 @cache
@@ -177,7 +181,7 @@ def routes_by_key() -> dict[RouteKey, list[Route]]:
     for mode, providers in (("live", live_providers()), ("test", test_providers())):
         for position, (name, account) in enumerate(providers.items()):
             for content in account.capabilities.contents:
-                key = (mode, account.channel.value, content.value)
+                key = (mode, account.channel, content.value)
                 route = Route(
                     *key, name, account.capabilities.needs_contact, POSITION_STEP * position
                 )
@@ -196,7 +200,15 @@ def routes() -> tuple[Route, ...]:
 
 
 def carries(channel: Channel, content: Content, mode: str) -> bool:
-    return (mode, channel.value, content.value) in routes_by_key()
+    return (mode, channel.name, content.value) in routes_by_key()
+
+
+def needs_contact(channel: str) -> bool:
+    """Whether some account of the channel reaches only people who let it write to them."""
+    return any(
+        account.channel == channel and account.capabilities.needs_contact
+        for account in live_providers().values()
+    )
 
 
 def clear_caches() -> None:

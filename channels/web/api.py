@@ -17,9 +17,9 @@ from accounts.models import Scope
 from channels import extensions, phone_numbers
 from channels.history import test_phone
 from channels.models import Attempt, FallbackEvent, Message, MessageQuerySet, Receipt
-from channels.providers.base import Channel, Content
-from channels.routing.channel_choice import CHANNEL_NAMES
+from channels.providers.base import Content
 from channels.vendor_accounts import availability, registry
+from config.channels import BY_NAME, CHANNELS, Channel
 from config.errors import DomainError, Error, invalid_input
 from config.ids import parse_id
 
@@ -94,7 +94,7 @@ class Channels(ApiView):
             {
                 "success": True,
                 "message": WORDS["channels"],
-                "data": [_channel(channel, self.principal.mode) for channel in Channel],
+                "data": [_channel(channel, self.principal.mode) for channel in CHANNELS],
             }
         )
 
@@ -135,7 +135,7 @@ def filter_messages(
     if query.get("phone"):
         messages = messages.filter(phone=phone_numbers.normalise(query["phone"], country))
     for name, field, allowed in (
-        ("channel", "channel", Message.ChannelName.values),
+        ("channel", "channel", list(BY_NAME)),
         ("status", "state", Message.State.values),
         ("kind", "kind", Message.Kind.values),
     ):
@@ -161,7 +161,7 @@ def summary(message: Message) -> dict[str, Any]:
         "status": message.state,
         "error": message.error or None,
         "cost": message.price,
-        "segments": message.segments if message.channel == "sms" else None,
+        "segments": message.segments if BY_NAME[message.channel].has_segments else None,
         "short_url": message.params.get("short_url"),
         "test": message.mode == "test",
         "request_id": message.request_id,
@@ -202,9 +202,9 @@ def _fallback_event(event: FallbackEvent) -> dict[str, Any]:
 def _channel(channel: Channel, mode: str) -> dict[str, Any]:
     contents = [content for content in Content if registry.carries(channel, content, mode)]
     return {
-        "channel": channel.value,
-        "name": CHANNEL_NAMES[channel][1],
-        "price": settings.PRICES[channel.value],
+        "channel": channel.name,
+        "name": str(channel.title),
+        "price": settings.PRICES[channel.name],
         "available": any(availability.has_account(channel, content, mode) for content in contents),
         "capabilities": [content.value for content in contents],
     }

@@ -5,12 +5,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from math import log10
+from typing import NamedTuple
 
-from channels.models import Message
+from config.channels import CHANNELS
 from config.texts import StrOrPromise
 
-Series = Sequence[tuple[str, StrOrPromise]]  # (name in the data and the style sheet, label)
 
+class Series(NamedTuple):
+    name: str  # in the data
+    label: StrOrPromise
+    colour: str  # of `.chart-<colour>` in static/figures.css
+
+
+BY_CHANNEL = [Series(channel.name, channel.title, channel.colour) for channel in CHANNELS]
 BAR_WIDTH, STEP, HEIGHT = 7, 10, 100  # viewBox units; the drawing stretches to its container
 ROUND_TOPS = (2, 4, 6, 8, 10, 12, 16, 20, 30, 40, 50, 60, 80, 100)  # tenths of a power of ten
 MIN_HEIGHT = 1.5  # so that a small segment stays visible
@@ -18,7 +25,7 @@ MIN_HEIGHT = 1.5  # so that a small segment stays visible
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    name: str
+    colour: str
     y: float
     height: float
 
@@ -36,7 +43,7 @@ class Bar:
 @dataclass(frozen=True, slots=True)
 class Chart:
     bars: list[Bar]
-    series: Series
+    series: Sequence[Series]
     top: int  # the value at full height
     width: int
     height: int = HEIGHT
@@ -52,20 +59,20 @@ class Chart:
         return sum(bar.total for bar in self.bars)
 
 
-def chart(days: Mapping[date, Counter[str]], series: Series = Message.ChannelName.choices) -> Chart:
+def chart(days: Mapping[date, Counter[str]], series: Sequence[Series] = BY_CHANNEL) -> Chart:
     top = _round_up(max((counts.total() for counts in days.values()), default=0))
     bars = [_bar(n, day, counts, top, series) for n, (day, counts) in enumerate(days.items())]
     return Chart(bars, series, top, width=STEP * len(bars))
 
 
-def _bar(n: int, day: date, counts: Counter[str], top: int, series: Series) -> Bar:
+def _bar(n: int, day: date, counts: Counter[str], top: int, series: Sequence[Series]) -> Bar:
     segments, y = list[Segment](), float(HEIGHT)
-    for name, _label in series:
-        if counts[name]:
-            height = max(MIN_HEIGHT, HEIGHT * counts[name] / top)
+    for one in series:
+        if counts[one.name]:
+            height = max(MIN_HEIGHT, HEIGHT * counts[one.name] / top)
             y -= height
-            segments.append(Segment(name, round(y, 2), round(height, 2)))
-    totals = [(label, counts[name]) for name, label in series]
+            segments.append(Segment(one.colour, round(y, 2), round(height, 2)))
+    totals = [(one.label, counts[one.name]) for one in series]
     left = n * STEP
     return Bar(day, left, left + (STEP - BAR_WIDTH) / 2, segments, totals, counts.total())
 

@@ -9,6 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.models import ApiKey, Member, Mode
 from channels.models import Message
 from channels.recipients import phone_search
+from config import channels
 from config.ids import parse_id, started_at
 
 
@@ -70,7 +71,7 @@ class HistoryFilter(PhoneFilter):
     )
     channel = forms.ChoiceField(
         label=_("Channel"),
-        choices=_with_any(_("any"), Message.ChannelName.choices),
+        choices=_with_any(_("any"), channels.choices()),
         required=False,
     )
     state = forms.ChoiceField(

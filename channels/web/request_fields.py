@@ -3,9 +3,9 @@
 from accounts.api.request_fields import Fields
 from accounts.keys.api_keys import Principal
 from channels import phone_numbers
-from channels.providers.base import Channel
+from config.channels import BY_NAME
 
-CHANNELS = [channel.value for channel in Channel]
+CHANNELS = list(BY_NAME)
 LOCALES = ["ru", "en"]
 
 

@@ -16,6 +16,7 @@ from channels.history import export, messages
 from channels.history.timeline import timeline
 from channels.models import Message
 from channels.recipients import bot_invitations
+from channels.vendor_accounts import registry
 from channels.web.forms import HistoryFilter
 from config.ids import parse_id
 
@@ -95,4 +96,4 @@ def _message_context(request: CabinetRequest, message: Message) -> dict[str, obj
 
 
 def _is_unreachable(message: Message) -> bool:
-    return message.channel == "telegram" and message.error == "recipient_unreachable"
+    return message.error == "recipient_unreachable" and registry.needs_contact(message.channel)

@@ -99,7 +99,9 @@ class _Acceptance(sending.Acceptance[LinkSendRequest]):
 
     def _fallback_steps(self) -> list[Step]:
         steps = super()._fallback_steps()
-        self.link = self.request.link.for_channels({self.channel, *(one.channel for one in steps)})
+        self.link = self.request.link.for_channels(
+            {self.channel.name, *(one.channel for one in steps)}
+        )
         return steps
 
     def count_segments(self) -> int:

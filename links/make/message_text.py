@@ -6,6 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from channels.extensions import Rendered
+from config.channels import BY_NAME
 
 PLACEHOLDER = re.compile(r"(?<![\w:]):link(?!\w)")
 
@@ -22,7 +23,7 @@ def with_link(text: str, url: str) -> str:
 
 
 def beside_button(text: str, url: str, *, locale: str, brand: str) -> str:
-    """The text for WhatsApp, whose template has the link on a button, so the text omits it.
+    """The text beside the template's button that has the link, so the text omits it.
 
     A link inside a sentence stays, because the sentence makes no sense without it.
     """
@@ -37,6 +38,6 @@ def beside_button(text: str, url: str, *, locale: str, brand: str) -> str:
 def render(*, subject_id: UUID, params: Mapping[str, Any], locale: str, channel: str) -> Rendered:
     """Renders the message of a link; its text was fixed when it was accepted."""
     text, url = params["text"], params["short_url"]
-    if channel == "whatsapp":
+    if BY_NAME[channel].has_link_button:
         text = beside_button(text, url, locale=locale, brand=params.get("brand", ""))
     return Rendered(text=text, short_url=url)

@@ -11,7 +11,7 @@ from django.conf import settings
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from channels.providers.base import Channel
+from config.channels import BY_NAME
 from config.errors import invalid_input
 from config.ids import uuid7
 from links.addresses import short_hosts, slugs
@@ -90,9 +90,9 @@ class NewLink:
         """As long as the short URL will be: every generated slug has the same length."""
         return short_url(self.alias or "0" * self.length, self.host)
 
-    def for_channels(self, channels: Collection[str]) -> "NewLink":
+    def for_channels(self, names: Collection[str]) -> "NewLink":
         """WhatsApp's button opens links under the one host that its template was approved with."""
-        if self.host is None or Channel.WHATSAPP not in channels:
+        if self.host is None or not any(BY_NAME[name].has_link_button for name in names):
             return self
         if self.is_host_requested:
             raise invalid_input(host=HOST_NOT_IN_WHATSAPP)

@@ -13,6 +13,7 @@ from channels.accept.acceptance import Sender
 from channels.models import Message
 from channels.web.request_fields import channel_field, locale_field, phone_field
 from channels.web.send_view import SendView
+from config.channels import BY_NAME
 from links.addresses import text_urls
 from links.make import create
 from links.make.create import LinkSendRequest, SentLink
@@ -85,4 +86,8 @@ class SendLink(SendView):
 
     def body(self, sent: SentLink) -> dict[str, Any]:
         body = self.answer(sent.outcome, short_url=sent.short_url)
-        return body | {"segments": sent.segments} if sent.outcome.channel == "sms" else body
+        return (
+            body | {"segments": sent.segments}
+            if BY_NAME[sent.outcome.channel].has_segments
+            else body
+        )

@@ -19,7 +19,7 @@ from accounts.client_ip import client_ip
 from accounts.models import Company, Mode
 from accounts.people.roles import CabinetRequest, can_change_settings, member_required
 from channels.models import Message
-from channels.web.chart import Chart, chart
+from channels.web.chart import Chart, Series, chart
 from config.errors import DomainError, Error
 from config.ids import parse_id
 from links.clicks import statistics
@@ -30,8 +30,8 @@ from links.web.forms import ChangeForm, LinkForm, error_messages
 
 DAYS = 14
 CHART_SERIES = [
-    ("people", gettext_lazy("people")),
-    ("machines", gettext_lazy("previews and scanners")),
+    Series("people", gettext_lazy("people"), "green"),
+    Series("machines", gettext_lazy("previews and scanners"), "amber"),
 ]
 DEVICES = {
     "android": "Android",

@@ -11,9 +11,9 @@ from django.utils import timezone
 
 from accounts.models import Company
 from billing.models import Order, Payment
-from channels.models import Message, ProviderAlert
-from channels.routing.channel_choice import CHANNEL_NAMES
+from channels.models import ProviderAlert
 from channels.vendor_accounts import error_texts, registry
+from config.channels import BY_NAME
 from config.ids import first_id_at
 from links.follow import abuse_reports
 from operator_admin.metrics import sql
@@ -38,7 +38,7 @@ class ChannelDay:
 
     @property
     def title(self) -> str:
-        return str(Message.ChannelName(self.channel).label)
+        return str(BY_NAME[self.channel].title)
 
     @property
     def share(self) -> float | None:
@@ -214,7 +214,7 @@ class Account:
 
     @property
     def channel(self) -> str:
-        return CHANNEL_NAMES[self.provider.channel][1] if self.provider else ""
+        return str(BY_NAME[self.provider.channel].title) if self.provider else ""
 
     @property
     def failures(self) -> int:

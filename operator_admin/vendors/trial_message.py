@@ -16,8 +16,9 @@ from billing.wallet import ledger
 from channels.accept.acceptance import Sender, price
 from channels.models import ProviderAccount
 from channels.phone_numbers import normalise
-from channels.providers.base import Channel, Content
+from channels.providers.base import Content
 from channels.vendor_accounts import registry
+from config.channels import BY_NAME, Channel
 from config.ids import request_id
 from config.logs import mask_phone
 from links.make.create import LinkSendRequest, send_link
@@ -41,7 +42,7 @@ class TrialMessage:
 def trial_for(provider: str) -> TrialMessage | None:
     """Returns None if the provider is not configured or never its channel's first choice."""
     carried = {
-        Content(content): Channel(channel)
+        Content(content): BY_NAME[channel]
         for (mode, channel, content), routes in registry.routes_by_key().items()
         if mode == "live" and _first(routes) == provider
     }
@@ -79,10 +80,10 @@ def send_trial(*, trial: TrialMessage, phone: str, locale: str, user: User, ip: 
     sender = Sender(_principal(company), request_id())
     link = NewLink(settings.PUBLIC_URL, lifetime=LINK_LIFETIME)
     if trial.content is Content.LINK:
-        order = LinkSendRequest(number, locale, trial.channel.value, "", link)
+        order = LinkSendRequest(number, locale, trial.channel.name, "", link)
         return send_link(sender=sender, order=order).outcome.message_id
     carried = link if trial.content is Content.CODE_WITH_LINK else None
-    code = CodeSendRequest(number, PURPOSE, locale, trial.channel.value, carried)
+    code = CodeSendRequest(number, PURPOSE, locale, trial.channel.name, carried)
     return send_code(sender=sender, order=code).outcome.message_id
 
 

@@ -11,12 +11,15 @@ from accounts.audit.events import record
 from accounts.keys import api_keys
 from accounts.keys.company_texts import CompanyTexts, texts_of
 from accounts.models import Company, User
+from config.channels import CHANNELS
 from otp import sql
 from otp.models import Autofill, CodeText
 from otp.texts import rendering, rules
 
 MAX_TEXTS = 50  # per company
-SMS_CHANNELS = {"", "sms"}
+# The plainest first.
+WORDED = [channel for channel in reversed(CHANNELS) if channel.has_own_texts]
+SEGMENTED = {"", *(channel.name for channel in CHANNELS if channel.has_segments)}
 
 
 def parse(column: str) -> CompanyTexts:
@@ -47,7 +50,7 @@ def save(*, company: Company, text: CodeText, user: User, ip: str | None = None)
             _("A company can have up to %(n)d texts. Delete one first.") % {"n": MAX_TEXTS}
         )
     rules.check(text.body)
-    if text.channel in SMS_CHANNELS:
+    if text.channel in SEGMENTED:
         rules.check_length(text.body, rendering.autofill_lines(of_company(company)))
     text.company = company
     text.save()
@@ -98,7 +101,7 @@ def _audit_subject(changes: dict[str, Any]) -> str:
 
 def _refuse_texts_too_long(company: Company, own: CompanyTexts) -> None:
     tail = rendering.autofill_lines(own)
-    bodies = [text.body for text in company.code_texts.filter(channel__in=SMS_CHANNELS)]
+    bodies = [text.body for text in company.code_texts.filter(channel__in=SEGMENTED)]
     for body in [*rendering.TEXTS.values(), *bodies]:
         try:
             rules.check_length(body, tail)

@@ -10,7 +10,7 @@ from django.conf import settings
 from accounts.keys.company_texts import NO_TEXTS, CompanyTexts
 from accounts.names import brand_names
 from channels.extensions import NotRenderableError, Rendered
-from channels.providers.base import Channel
+from config.channels import Channel
 from otp import codes
 
 # With a brand of 30 characters the Russian text still fits one SMS segment of 70.
@@ -94,18 +94,17 @@ def template(
         or company_template(own, channel=channel, locale=locale, purpose=purpose)
         or TEXTS[locale]
     )
-    return compose(
-        body, has_link=has_link, tail=autofill_lines(own) if channel is Channel.SMS else ()
-    )
+    tail = autofill_lines(own) if channel.has_segments else ()
+    return compose(body, has_link=has_link, tail=tail)
 
 
 def company_template(
     own: CompanyTexts, *, channel: Channel, locale: str, purpose: str
 ) -> str | None:
-    """The company's most specific text; WhatsApp's wording is the vendor's template."""
-    if not own.bodies or channel is Channel.WHATSAPP:
+    """The company's most specific text, where the channel shows one."""
+    if not own.bodies or not channel.has_own_texts:
         return None
-    keys = [(purpose, channel.value), (purpose, ""), ("", channel.value), ("", "")]
+    keys = [(purpose, channel.name), (purpose, ""), ("", channel.name), ("", "")]
     bodies = (own.bodies.get((locale, *key)) for key in keys)
     return next((body for body in bodies if body), None)
 
@@ -125,9 +124,9 @@ def snapshot(
     if own is NO_TEXTS:
         return {}
     return {
-        channel.value: template(
+        channel.name: template(
             own, channel=channel, locale=locale, purpose=purpose, has_link=has_link
         )
         for channel in channels
-        if channel is not Channel.WHATSAPP
+        if channel.has_own_texts
     }

@@ -14,10 +14,11 @@ from accounts.keys.company_texts import CompanyTexts
 from accounts.models import Company
 from accounts.people.roles import CabinetRequest, can_read_settings, member_required
 from channels.accept.acceptance import price
-from channels.providers.base import Channel, Content
+from channels.providers.base import Content
+from channels.providers.telegram.gateway import TelegramGateway
 from channels.routing import sms_segments
-from channels.routing.channel_choice import CHANNEL_NAMES
 from channels.vendor_accounts import registry
+from config.channels import BY_NAME, Channel
 from links.addresses import short_hosts
 from links.make.new_link import SLUG_LENGTH_IN_MESSAGES, short_url
 from otp.texts import autofill, own_texts, rendering, rules
@@ -42,12 +43,16 @@ class Sample:
 
     @property
     def channel_title(self) -> str:
-        return CHANNEL_NAMES[self.channel][0]
+        return str(self.channel.title)
 
     @property
     def has_vendor_text(self) -> bool:
         """Telegram Gateway words the code itself."""
-        return self.channel is Channel.TELEGRAM and not self.has_link and codes_go_by_gateway()
+        return (
+            self.channel.name == TelegramGateway.channel
+            and not self.has_link
+            and codes_go_by_gateway()
+        )
 
     @property
     def price(self) -> int:
@@ -55,7 +60,7 @@ class Sample:
 
     @property
     def counted(self) -> sms_segments.Segments | None:
-        return sms_segments.count(self.text) if self.channel is Channel.SMS else None
+        return sms_segments.count(self.text) if self.channel.has_segments else None
 
     @property
     def room(self) -> int:
@@ -67,7 +72,7 @@ class Sample:
     @property
     def non_gsm_characters(self) -> list[str]:
         """Characters that force a non-Russian SMS out of the GSM alphabet."""
-        if self.channel is not Channel.SMS or self.is_russian:
+        if not self.channel.has_segments or self.is_russian:
             return []
         return [
             rules.describe_character(char)
@@ -96,11 +101,8 @@ class Sample:
 
 def codes_go_by_gateway() -> bool:
     """Whether Telegram Gateway carries plain codes; a code with a link goes by the bot."""
-    wanted = ("live", Channel.TELEGRAM, Content.CODE, "telegram_gateway")
-    return any(
-        (route.mode, route.channel, route.content, route.provider) == wanted
-        for route in registry.routes()
-    )
+    wanted = ("live", Content.CODE, TelegramGateway.name)
+    return any((route.mode, route.content, route.provider) == wanted for route in registry.routes())
 
 
 def samples(
@@ -125,7 +127,7 @@ def samples(
                 locale=locale,
                 text=_render_sample(company, template),
                 is_russian=_CYRILLIC.search(template) is not None,
-                has_app_hash=channel is Channel.SMS and bool(own.app_hash),
+                has_app_hash=channel.has_segments and bool(own.app_hash),
             )
         )
     return made
@@ -146,7 +148,7 @@ def current_samples(company: Company, own: CompanyTexts, locale: str | None = No
     return samples(
         company,
         own,
-        channels=[Channel.SMS],
+        channels=[BY_NAME["sms"]],
         locale=locale or company.language,
         purpose=DEFAULT_PURPOSE,
     )

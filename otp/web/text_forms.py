@@ -8,10 +8,10 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Language
-from channels.providers.base import Channel
+from config.channels import Channel, join_titles
 from otp.models import CodeText
 from otp.texts import autofill, rules
-from otp.texts.own_texts import SMS_CHANNELS
+from otp.texts.own_texts import SEGMENTED, WORDED
 
 
 class TextForm(forms.Form):
@@ -25,7 +25,7 @@ class TextForm(forms.Form):
     channel = forms.ChoiceField(
         label=_("Channel"),
         required=False,
-        choices=[("", _("SMS and Telegram")), ("sms", "SMS"), ("telegram", "Telegram")],
+        choices=lambda: [("", join_titles(WORDED)), *((one.name, one.title) for one in WORDED)],
     )
     purpose = forms.CharField(
         label=_("Purpose"),
@@ -58,7 +58,7 @@ class TextForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
-        if self.normalised_body and cleaned.get("channel") in SMS_CHANNELS:
+        if self.normalised_body and cleaned.get("channel") in SEGMENTED:
             try:
                 rules.check_length(self.normalised_body, self.tail)
             except ValidationError as error:
@@ -69,8 +69,7 @@ class TextForm(forms.Form):
     def channels(self) -> list[Channel]:
         """The channels to preview the text on."""
         chosen = self["channel"].value()
-        available = [Channel.SMS, Channel.TELEGRAM]
-        return [Channel(chosen)] if chosen in available else available
+        return [channel for channel in WORDED if channel.name == chosen] or WORDED
 
     @property
     def language(self) -> str:

@@ -1,5 +1,6 @@
 """The cabinet's pages about a company's own texts and the autofill lines."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.contrib import messages
@@ -16,6 +17,7 @@ from accounts.people.roles import (
     can_read_settings,
     member_required,
 )
+from config.channels import join_titles
 from otp.models import CodeText
 from otp.texts import own_texts, rendering, rules
 from otp.web.api import DEFAULT_PURPOSE
@@ -29,7 +31,8 @@ def text_list(request: CabinetRequest) -> HttpResponse:
     tail = rendering.autofill_lines(own)
     rows = request.company.code_texts.order_by("purpose", "channel", "locale")
     context = {
-        "rows": [(text, rules.max_segments(text.body, tail)) for text in rows],
+        "rows": [(text, _max_segments(text, tail)) for text in rows],
+        "worded": join_titles(own_texts.WORDED),
         "limit": own_texts.MAX_TEXTS,
         "own": own,
         "standard": rendering.TEXTS.items(),
@@ -37,6 +40,11 @@ def text_list(request: CabinetRequest) -> HttpResponse:
         "by_gateway": codes_go_by_gateway(),
     }
     return render(request, "cabinet/text_list.html", context)
+
+
+def _max_segments(text: CodeText, tail: Sequence[str]) -> int | None:
+    """None for a channel that has no segments."""
+    return rules.max_segments(text.body, tail) if text.channel in own_texts.SEGMENTED else None
 
 
 @member_required(can_change_settings, can_change_settings)

@@ -146,7 +146,7 @@ def test_clicks_are_drawn_and_told_in_a_table(page: Page, live_server: LiveServe
     page.goto(f"{live_server.url}/cabinet/links/{link.public_id}")
 
     expect(page.locator(".link-counts")).to_contain_text("3")
-    expect(page.locator(".chart-bars rect.chart-people")).to_have_count(1)
+    expect(page.locator(".chart-bars rect.chart-green")).to_have_count(1)
     page.get_by_text("То же в таблице").click()
 
     cells = page.locator(".chart-table tbody tr").last.locator("td")

@@ -83,7 +83,7 @@ def test_preview_is_counted_and_priced(client: Client, owner: Member) -> None:
     body = body_of(client, "text-preview", {"body": "It’s {code}", "locale": "en"})
 
     samples = client.get(reverse("text-preview"), FORM | {"channel": ""}).context["samples"]
-    assert [(one.channel.value, one.has_link) for one in samples] == [
+    assert [(one.channel.name, one.has_link) for one in samples] == [
         ("sms", False),
         ("sms", True),
         ("telegram", False),

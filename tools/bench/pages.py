@@ -18,6 +18,7 @@ from urllib.parse import quote
 import django
 import requests
 
+from config.channels import BY_NAME
 from config.local.embedded import temporary
 from tools.bench.stack.stack import SEEDED, Setup, Stack
 
@@ -104,7 +105,7 @@ def _pages() -> Iterator[tuple[str, str]]:
     yield "overview", "/cabinet/"
     yield "history", history
     for name, values in (
-        ("channel", Message.ChannelName.values),
+        ("channel", list(BY_NAME)),
         ("state", Message.State.values),
         ("kind", Message.Kind.values),
     ):

@@ -16,7 +16,6 @@ from channels.providers.base import (
     Accepted,
     AmbiguousError,
     Capabilities,
-    Channel,
     Content,
     Outgoing,
     SendError,
@@ -50,7 +49,7 @@ PartKey = tuple[str, int, int]  # our attempt id, the part's number, the total
 class Smpp(HostedProvider):
     name = "smpp"
     title = "SMPP"
-    channel = Channel.SMS
+    channel = "sms"
     capabilities = Capabilities(frozenset(Content), receipts=True)
 
     def __init__(

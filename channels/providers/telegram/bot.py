@@ -13,7 +13,6 @@ from channels.providers.base import (
     Accepted,
     AccountRequirements,
     Capabilities,
-    Channel,
     Check,
     Content,
     Outgoing,
@@ -81,7 +80,7 @@ _COMMANDS: dict[str, type[Started | Stopped]] = {"/start": Started, "/stop": Sto
 class TelegramBot(http.HttpProvider):
     name = "telegram_bot"
     title = "Telegram Bot"
-    channel = Channel.TELEGRAM
+    channel = "telegram"
 
     def __init__(
         self,

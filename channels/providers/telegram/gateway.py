@@ -13,7 +13,6 @@ from channels.providers.base import (
     Accepted,
     AccountRequirements,
     Capabilities,
-    Channel,
     Check,
     Content,
     Outgoing,
@@ -67,7 +66,7 @@ _STATES = {
 class TelegramGateway(http.HttpProvider):
     name = "telegram_gateway"
     title = "Telegram Gateway"
-    channel = Channel.TELEGRAM
+    channel = "telegram"
     capabilities = Capabilities(frozenset({Content.CODE}), receipts=True, pollable=True)
 
     def __init__(

@@ -13,7 +13,6 @@ from channels.providers.base import (
     Accepted,
     AccountRequirements,
     Capabilities,
-    Channel,
     Check,
     Content,
     DestinationRefusedError,
@@ -61,7 +60,7 @@ _STATES = {
 class Twilio(http.HttpProvider):
     name = "twilio"
     title = "Twilio"
-    channel = Channel.SMS
+    channel = "sms"
     capabilities = Capabilities(frozenset(Content), receipts=True, pollable=True)
 
     def __init__(

@@ -14,7 +14,6 @@ from channels.providers.base import (
     Accepted,
     AccountRequirements,
     Capabilities,
-    Channel,
     Check,
     Content,
     Outgoing,
@@ -55,7 +54,7 @@ Change = tuple[str, http.Json]  # field, value
 class WhatsAppCloud(http.HttpProvider):
     name = "whatsapp_cloud"
     title = "WhatsApp Cloud API"
-    channel = Channel.WHATSAPP
+    channel = "whatsapp"
     has_handshake = True
 
     def __init__(

@@ -16,7 +16,7 @@ from channels.deliver.dispatcher import Dispatcher
 from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import Attempt, Message
 from channels.outcomes import apply
-from channels.providers.base import Accepted, Channel, Outgoing
+from channels.providers.base import Accepted, Outgoing
 from channels.providers.scripted import ScriptedProvider
 from channels.vendor_accounts import registry
 from channels.waiting import outcome_signals as waiting_sends
@@ -42,7 +42,7 @@ class Watched(ScriptedProvider):
     """Before it takes a message it looks at what everybody else can see of the attempt."""
 
     def __init__(self) -> None:
-        super().__init__(Channel.WHATSAPP)
+        super().__init__("whatsapp")
         self.seen: list[list[str]] = []
 
     def send(self, message: Outgoing) -> Accepted:
@@ -75,7 +75,7 @@ def test_attempt_is_committed_before_the_vendor_is_called(
 def test_crash_of_an_adapter_leaves_the_outcome_unknown(
     test_api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    broken = Broken(Channel.WHATSAPP)
+    broken = Broken("whatsapp")
     monkeypatch.setitem(registry.test_providers(), "test_whatsapp", broken)
     send(test_api)
     (claimed,) = claim()

@@ -13,7 +13,6 @@ import responses
 
 from channels.providers.base import (
     AccountRequirements,
-    Channel,
     Check,
     RefusedError,
     SendError,
@@ -170,4 +169,4 @@ def test_twilios_account_that_is_suspended(wire: Wire) -> None:
 
 
 def test_scripted_provider_passes_its_check() -> None:
-    ScriptedProvider(Channel.SMS).check()
+    ScriptedProvider("sms").check()

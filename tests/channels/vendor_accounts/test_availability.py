@@ -8,8 +8,9 @@ from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
 from channels.models import Message, ProviderAccount
-from channels.providers.base import Channel, Content
+from channels.providers.base import Content
 from channels.vendor_accounts import availability
+from config.channels import BY_NAME
 from tests.api.clients import Api
 from tests.channels.accounts import KZ, create_account, name_accounts, open_breaker
 
@@ -47,7 +48,7 @@ def test_another_account_is_enough(api: Api, settings: Settings) -> None:
 
     create_account(KZ, is_enabled=False)
     availability.refresh()
-    assert not availability.has_account(Channel.SMS, Content.CODE, "live")
+    assert not availability.has_account(BY_NAME["sms"], Content.CODE, "live")
 
 
 @pytest.mark.parametrize("left", [timedelta(seconds=5), timedelta(seconds=-5)])
@@ -63,8 +64,8 @@ def test_phone_that_no_account_takes_is_told_at_once(api: Api) -> None:
     availability.refresh()
 
     assert told(api, channel="sms")[:2] == (422, "channel_unavailable")
-    assert availability.has_account(Channel.SMS, Content.CODE, "live")
-    assert availability.has_account(Channel.SMS, Content.CODE, "live", "+998901234567")
+    assert availability.has_account(BY_NAME["sms"], Content.CODE, "live")
+    assert availability.has_account(BY_NAME["sms"], Content.CODE, "live", "+998901234567")
 
 
 def test_test_keys_know_nothing_of_it(test_api: Api) -> None:

@@ -1,0 +1,88 @@
+"""The channels, each declared once: forms, prices, pages, charts and API schema read it here."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from django.utils.text import get_text_list
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from config.texts import StrOrPromise
+
+# `channels.providers.base.Content`, which may not be imported here.
+EVERY_CONTENT = frozenset({"code", "code_with_link", "link"})
+
+
+class Patience(NamedTuple):
+    """Seconds to wait for a proof before the next channel, by the kind of message."""
+
+    code: int = 30
+    link: int = 120
+
+
+USUAL_PATIENCE = Patience()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Channel:
+    """A way to a phone; its vendors are in `channels.vendor_accounts.registry`."""
+
+    name: str  # in the API, the database, settings and metrics; at most 8 characters
+    title: StrOrPromise
+    code_sent: StrOrPromise  # whole sentences, which every language words its own way
+    link_sent: StrOrPromise
+    price: int  # tokens for a delivered message, unless PRICE_<NAME> is set
+    colour: str  # of `.chart-<colour>` in static/figures.css
+    summary: StrOrPromise  # what it carries, for the first page
+    contents: frozenset[str] = EVERY_CONTENT
+    patience: Patience = USUAL_PATIENCE
+    has_segments: bool = False  # the text is counted in SMS segments, and ends with autofill lines
+    has_own_texts: bool = True  # a company may word its codes; else the vendor's template does
+    has_link_button: bool = False  # under the service's own host, for which the vendor approved it
+
+
+# In the order in which they are tried for a company that sets no other.
+CHANNELS = (
+    Channel(
+        "whatsapp",
+        "WhatsApp",
+        code_sent=_("The code was sent by WhatsApp"),
+        link_sent=_("The link was sent by WhatsApp"),
+        price=1,
+        colour="green",
+        summary=_("codes with a copy button, links as a button"),
+        has_own_texts=False,
+        has_link_button=True,
+    ),
+    Channel(
+        "telegram",
+        "Telegram",
+        code_sent=_("The code was sent by Telegram"),
+        link_sent=_("The link was sent by Telegram"),
+        price=1,
+        colour="blue",
+        summary=_("codes to any account; links to those who have written to the bot"),
+    ),
+    Channel(
+        "sms",
+        "SMS",
+        code_sent=_("The code was sent by SMS"),
+        link_sent=_("The link was sent by SMS"),
+        price=16,
+        colour="amber",
+        summary=_("codes and links to every phone"),
+        has_segments=True,
+    ),
+)
+BY_NAME = {channel.name: channel for channel in CHANNELS}
+
+
+def choices() -> list[tuple[str, StrOrPromise]]:
+    """For model fields: a function, so that a new channel needs no migration."""
+    return [(channel.name, channel.title) for channel in CHANNELS]
+
+
+def join_titles(channels: Iterable[Channel] = CHANNELS) -> str:
+    """Their titles in a sentence: `WhatsApp, Telegram and SMS`."""
+    return str(get_text_list([str(channel.title) for channel in channels], gettext("and")))
