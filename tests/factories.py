@@ -1,4 +1,4 @@
-"""Rows for tests. A test names only what it is about; `.create(...)` keeps the types."""
+"""Factories of rows. A test names only the fields it is about; `.create(...)` keeps the types."""
 
 # factory_boy annotates what factories make, and none of the declarations they are made of.
 # mypy: disable-error-code="no-untyped-call"

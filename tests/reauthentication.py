@@ -1,4 +1,4 @@
-"""Sessions in which people have just proved who they are, or have not."""
+"""Sessions that have just re-authenticated, or have not."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""What the pages under docs/ say of the code: the functions and files they name exist."""
+"""Functions, files and tests that the documentation names exist."""
 
 import ast
 import re

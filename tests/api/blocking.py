@@ -1,4 +1,4 @@
-"""Two at one row: the second waits, visibly, until the first commits."""
+"""Two transactions on one row: the second waits, visibly, until the first commits."""
 
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor

@@ -1,4 +1,4 @@
-"""Everything that a refusal must leave alone."""
+"""A snapshot of everything that a refused call must not change."""
 
 from typing import Any
 

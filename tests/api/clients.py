@@ -1,4 +1,4 @@
-"""A client's backend: it speaks JSON over HTTP under one key and reads what comes back."""
+"""A client's backend: calls the API over HTTP with one key and parses the responses."""
 
 import json
 from collections.abc import Mapping

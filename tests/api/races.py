@@ -1,4 +1,4 @@
-"""Calls that really run at the same time, each on a thread and a connection of its own."""
+"""Runs calls concurrently, each on a thread and a connection of its own."""
 
 import threading
 from collections.abc import Callable, Sequence

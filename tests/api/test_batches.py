@@ -1,4 +1,4 @@
-"""Links of one request: their batch, stopped and let go on; and what a thousand of them cost."""
+"""Batches: stopping and resuming the links of one request, and the cost of 1,000 links."""
 
 from datetime import timedelta
 from typing import Any

@@ -1,4 +1,4 @@
-"""What holds for every answer, whatever the path, the method, the body or the fault."""
+"""What every response has in common: any path, method, body or failure."""
 
 import threading
 from typing import Any

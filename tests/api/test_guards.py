@@ -1,4 +1,4 @@
-"""An Idempotency-Key and its effect without the limits, which stop most duplicates earlier."""
+"""Idempotency keys without the send limits, which otherwise stop most duplicates first."""
 
 import hashlib
 from concurrent.futures import ThreadPoolExecutor

@@ -1,4 +1,4 @@
-"""The Idempotency-Key: the same call twice has one effect and one answer."""
+"""Idempotency-Key: a repeated call has one effect and one response."""
 
 from datetime import timedelta
 from typing import Any

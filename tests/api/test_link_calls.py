@@ -1,4 +1,4 @@
-"""/links: lists, one link, its clicks, and many links in one request."""
+"""/links: lists, a single link, its clicks, and bulk creation."""
 
 import json
 from datetime import date, timedelta

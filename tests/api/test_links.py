@@ -1,4 +1,4 @@
-"""POST /links/shorten and /links/send: what is made, what it costs, what the phone shows."""
+"""POST /links/shorten and /links/send: the link, its cost, and the message on the phone."""
 
 from datetime import timedelta
 from typing import Any

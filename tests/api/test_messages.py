@@ -1,4 +1,4 @@
-"""GET /messages: what a company sent, filtered, in pages, and one message step by step."""
+"""GET /messages: filters, pagination, and the details of one message."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any

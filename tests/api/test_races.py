@@ -1,4 +1,4 @@
-"""The same Idempotency-Key, or the same alias, from many callers at once."""
+"""Concurrent calls with the same Idempotency-Key or the same alias."""
 
 import time
 from collections import Counter

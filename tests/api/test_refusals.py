@@ -1,4 +1,4 @@
-"""Every row of the error table: status, code, the whole body, and nothing written."""
+"""Every row of the error table: status, code, the whole body, and no rows written."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field

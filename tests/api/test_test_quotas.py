@@ -1,4 +1,4 @@
-"""What test keys make in a day has a bound, for they pay nothing."""
+"""Test keys, which cost nothing, have daily quotas."""
 
 from collections import Counter
 from functools import partial

@@ -1,4 +1,4 @@
-"""Reads a page of the documentation as its reader does."""
+"""Reads a documentation page as its reader does."""
 
 from html.parser import HTMLParser
 

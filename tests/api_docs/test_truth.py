@@ -1,4 +1,4 @@
-"""What the documentation says of a call is what the call does."""
+"""The documentation of each call agrees with the call."""
 
 from collections.abc import Mapping
 from decimal import Decimal

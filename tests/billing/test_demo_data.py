@@ -1,4 +1,4 @@
-"""The demo's money: prices, a paid and an unpaid invoice, and exactly a million tokens."""
+"""Demo data: prices, a paid and an unpaid invoice, and exactly a million tokens."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""No invoice without whom it is made out to: in the cabinet, in the API, by country."""
+"""Invoices need the buyer's requisites: in the cabinet, in the API, by country."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Places top-up orders and posts payment webhooks, as the outside world does."""
+"""Places top-up orders and posts payment webhooks, as clients and gateways do."""
 
 from dataclasses import replace
 from decimal import Decimal

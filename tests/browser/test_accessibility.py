@@ -1,4 +1,4 @@
-"""Every page for everybody: WCAG A and AA by axe, on a phone and a desktop, in both themes.
+"""Every page: WCAG A and AA by axe, on a phone and a desktop, in both themes.
 
 On the way each page is held to its content policy, to handlers and styles kept out of the markup,
 and to a width of 360 pixels.

@@ -1,4 +1,4 @@
-"""Every list of the cabinet and what fills it. A route `<noun>-list` that is not here fails."""
+"""Every list of the cabinet with rows for it. A route `<noun>-list` that is missing here fails."""
 
 from collections.abc import Callable
 from typing import NamedTuple

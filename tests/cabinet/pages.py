@@ -1,4 +1,4 @@
-"""Every page of the cabinet, and a company with something to show on each."""
+"""Every page of the cabinet, and a company with content for each."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Every named route of the service: who may open it, and on which of a company's objects.
+"""Every named route: who may open it, and on which of a company's objects.
 
 A route that no table here knows fails `test_access.py`, so that none is forgotten.
 """

@@ -1,4 +1,4 @@
-"""Who may open what: every page of the cabinet for every role, the stranger and the visitor."""
+"""Access to every cabinet page for each role, another company's member and a visitor."""
 
 from typing import Any
 

@@ -1,3 +1,5 @@
+"""The CSV export of messages."""
+
 import csv
 import io
 

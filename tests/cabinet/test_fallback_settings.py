@@ -1,3 +1,5 @@
+"""The cabinet's settings of the fallback chain."""
+
 import pytest
 from django.test import Client
 from django.urls import reverse

@@ -1,4 +1,4 @@
-"""The first steps shown to each role, and complete commands for copying."""
+"""The onboarding steps shown to each role, with commands ready to copy."""
 
 import re
 

@@ -1,3 +1,5 @@
+"""The cabinet's message list: filters and pagination."""
+
 from datetime import datetime, timedelta
 
 import pytest

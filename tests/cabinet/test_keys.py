@@ -1,3 +1,5 @@
+"""The cabinet's pages of API keys."""
+
 from datetime import timedelta
 
 import pytest

@@ -1,4 +1,4 @@
-"""Every page speaks one language: no English left on Russian pages, no Russian on English ones."""
+"""Pages are in one language: no English on Russian pages, no Russian on English ones."""
 
 import re
 from collections.abc import Iterator

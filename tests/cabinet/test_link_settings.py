@@ -1,4 +1,4 @@
-"""The settings of short links, and what they offer where a link is made or changed."""
+"""Settings of short links, and the defaults they give to new and edited links."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The cabinet's pages of short links, as the server makes them."""
+"""The cabinet's link pages as the server renders them."""
 
 import re
 from datetime import timedelta

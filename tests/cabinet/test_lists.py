@@ -1,4 +1,4 @@
-"""Lists take as many queries for a full page as for one row."""
+"""Lists run the same number of queries for a full page as for one row."""
 
 import pytest
 from django.db import connection

@@ -1,4 +1,4 @@
-"""Which roles see phones whole, on every page and in every file of the cabinet."""
+"""Which roles see full phone numbers, on every page and in every export."""
 
 from typing import Any
 

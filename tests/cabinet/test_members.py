@@ -1,4 +1,4 @@
-"""Inviting, joining, changing roles and leaving."""
+"""Members: inviting, joining, changing roles and leaving."""
 
 import re
 from datetime import timedelta

@@ -1,3 +1,5 @@
+"""The cabinet's page of one message."""
+
 from datetime import timedelta
 
 import pytest

@@ -1,3 +1,5 @@
+"""The cabinet's overview page."""
+
 import pytest
 from django.test import Client
 from django.urls import reverse

@@ -1,3 +1,5 @@
+"""Every cabinet page renders in both languages, with no undefined template variable."""
+
 import copy
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""A refused form puts the cursor into the first field at fault, with or without JavaScript."""
+"""A refused form focuses its first invalid field, with or without JavaScript."""
 
 from typing import Any
 

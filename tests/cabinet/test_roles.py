@@ -1,4 +1,4 @@
-"""What a role sees, and whose company it acts for. Who may open what: `test_access.py`."""
+"""What a role sees, and for which company it acts. Access by page: `test_access.py`."""
 
 import pytest
 from django.test import Client

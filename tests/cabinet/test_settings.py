@@ -1,3 +1,5 @@
+"""The cabinet's company settings."""
+
 import pytest
 from django.test import Client
 from django.urls import reverse

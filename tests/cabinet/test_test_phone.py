@@ -1,3 +1,5 @@
+"""The cabinet's test phone: messages of test keys."""
+
 import pytest
 from django.test import Client
 from django.urls import reverse

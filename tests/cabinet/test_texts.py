@@ -1,4 +1,4 @@
-"""The page of a company's own texts: written, looked at, changed and deleted."""
+"""The page of a company's message texts: create, preview, edit and delete."""
 
 from typing import Any
 

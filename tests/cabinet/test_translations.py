@@ -1,4 +1,4 @@
-"""The Russian catalogue is complete, and its compiled form says the same."""
+"""The Russian catalogue is complete, and its compiled form agrees."""
 
 import ast
 import gettext

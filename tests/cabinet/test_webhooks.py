@@ -1,4 +1,4 @@
-"""The pages about webhooks: what their buttons do and what they show."""
+"""The cabinet's webhook pages: their buttons and what they show."""
 
 from collections.abc import Iterator
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Companies with a fallback chain, messages at a stage of it, and their ledger entries."""
+"""Companies with fallback, messages at each stage of it, and their transfers."""
 
 from collections.abc import Callable
 from functools import partial

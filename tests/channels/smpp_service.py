@@ -1,4 +1,4 @@
-"""A message centre and the process that an SMPP account lives in, as real processes."""
+"""A message centre and `run_smpp`, both as real processes."""
 
 import os
 import sys

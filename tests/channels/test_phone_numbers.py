@@ -1,4 +1,4 @@
-"""One number in all its spellings."""
+"""Phone numbers: every spelling of one number normalises to the same."""
 
 import phonenumbers
 import pytest

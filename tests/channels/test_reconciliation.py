@@ -1,4 +1,4 @@
-"""`reconcile` says nothing of good books and names whatever is off in others."""
+"""`reconcile` accepts a consistent ledger and names every inconsistency."""
 
 from collections.abc import Callable
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""What outlived its use is removed, and nothing else."""
+"""Retention deletes what is past its time, and nothing else."""
 
 from datetime import datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""A process of `config.web_server` around an application of a few lines, with short bounds."""
+"""A `config.web_server` process around a tiny application, with short timeouts."""
 
 import sys
 from collections.abc import Iterable, Iterator

@@ -1,4 +1,4 @@
-"""What a worker does by itself, and what the beat schedules."""
+"""What a worker runs by itself, and what the beat schedules."""
 
 import threading
 from collections.abc import Iterator

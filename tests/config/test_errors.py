@@ -1,4 +1,4 @@
-"""The table of refusals: what it promises, and that every row of it was seen in a test."""
+"""The error table, and that a test has seen every row of it."""
 
 import pytest
 from django.utils import translation

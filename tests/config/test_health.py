@@ -1,4 +1,4 @@
-"""What load balancers are told, with each store there and away."""
+"""Health checks with each store up and down."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""Columns reach their fields by name, in whatever order a statement has them."""
+"""Columns map to fields by name, whatever their order in the statement."""
 
 from typing import NamedTuple
 

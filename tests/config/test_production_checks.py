@@ -1,4 +1,4 @@
-"""Production refuses to start with what is not safe, and says what to do."""
+"""Production refuses to start with unsafe settings, and names the remedy."""
 
 import hashlib
 import secrets

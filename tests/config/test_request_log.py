@@ -1,4 +1,4 @@
-"""What the log says of a request of a person's: which page, and nothing of its address."""
+"""The log of page requests: the route, and nothing of the path's secrets."""
 
 import pytest
 from django.test import RequestFactory

@@ -1,4 +1,4 @@
-"""Settings that could not work are refused at the start, in a sentence."""
+"""Settings that cannot work are refused at start, in one sentence."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Further accounts of a vendor are read from variables of their own."""
+"""Further accounts of a vendor read variables of their own."""
 
 import pytest
 from django.test import override_settings

@@ -1,4 +1,4 @@
-"""Every test starts and ends with no click anywhere."""
+"""Starts and ends every test without clicks in any store."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Following links as a visitor would, by the callable and by the view."""
+"""Follows links as a visitor would, through the middleware and through the view."""
 
 import re
 import time

@@ -1,4 +1,4 @@
-"""The patches apply to the tree as it is; whether they are caught, `make mutants` says."""
+"""Every patch applies to the current tree; `make mutants` checks that each is caught."""
 
 import ast
 import subprocess

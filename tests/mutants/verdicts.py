@@ -1,4 +1,4 @@
-"""A pytest plugin that tells an assertion from every other reason of a failure.
+"""A pytest plugin that tells assertion failures from all other failures.
 
 A mutant is caught only by an assertion. A test that cannot be imported or set up, or that dies of
 an error, says nothing of the guard: another one may have been in its way.

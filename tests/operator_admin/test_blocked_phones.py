@@ -1,4 +1,4 @@
-"""The operator's list of phones that nobody sends to."""
+"""The operator's list of blocked phones."""
 
 import pytest
 from django.db import IntegrityError

@@ -1,4 +1,4 @@
-"""The application with a role that does not own its tables: it works, and rewrites nothing."""
+"""The application runs with a role that owns no table and can rewrite no history."""
 
 from collections.abc import Iterator
 from io import StringIO

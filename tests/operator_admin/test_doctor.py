@@ -1,4 +1,4 @@
-"""Each check is made to fail for real, and each cross says what to do."""
+"""Each doctor check fails in a real situation and names its remedy."""
 
 import json
 import subprocess

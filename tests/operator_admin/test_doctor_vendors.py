@@ -1,4 +1,4 @@
-"""What the doctor says of each vendor's account."""
+"""The doctor's checks of each vendor account."""
 
 import threading
 

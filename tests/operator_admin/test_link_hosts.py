@@ -1,4 +1,4 @@
-"""Hosts of companies' own and blocked sites, as the operator adds and takes them away."""
+"""Admin of companies' hosts and blocked sites: adding and removing them."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The operator's lists: page by page after a key, and found by whatever is at hand."""
+"""The admin's lists: keyset pagination, and search by any identifier."""
 
 from datetime import timedelta
 from typing import Any

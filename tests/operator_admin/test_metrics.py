@@ -1,4 +1,4 @@
-"""Prometheus's page: what many processes counted, and what the database says."""
+"""Prometheus metrics: summed over processes, and read from the database."""
 
 import re
 import signal

@@ -1,4 +1,4 @@
-"""What operators do to people: after a fresh proof, audited, and told to them."""
+"""Operators' changes to users: re-authenticated, audited, and notified by e-mail."""
 
 import pytest
 from allauth.account.models import EmailAddress

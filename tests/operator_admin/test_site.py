@@ -1,4 +1,4 @@
-"""The admin opens to operators with a second factor, and to nobody else by any address."""
+"""The admin opens only to operators with a second factor, by any address."""
 
 from typing import Any
 

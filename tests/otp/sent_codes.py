@@ -1,4 +1,4 @@
-"""The code of a phone, as the person would read it there."""
+"""The code that a phone shows."""
 
 from otp import codes
 from otp.models import Verification

@@ -1,4 +1,4 @@
-"""What becomes of a guess."""
+"""Outcomes of a guess."""
 
 from datetime import timedelta
 

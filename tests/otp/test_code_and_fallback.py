@@ -1,4 +1,4 @@
-"""A right code, before and after a channel's patience was over."""
+"""A correct code before and after a channel's patience ran out."""
 
 from collections.abc import Iterator
 

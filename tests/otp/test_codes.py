@@ -1,4 +1,4 @@
-"""Codes are derived, and what is stored of them is bound to everything they are for."""
+"""Codes are derived; their stored MAC binds them to phone, purpose, company and mode."""
 
 import hashlib
 import hmac

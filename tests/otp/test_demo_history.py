@@ -1,4 +1,4 @@
-"""A made-up past: whole, on the books, and the same each time."""
+"""Demo history: complete, consistent with the ledger, and the same each time."""
 
 from io import StringIO
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Each guard of a verification asked alone, where the others would not notice that it is gone."""
+"""Each guard of a verification tested alone, where no other guard hides its absence."""
 
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial

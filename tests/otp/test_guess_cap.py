@@ -1,4 +1,4 @@
-"""How many wrong codes one phone has judged, and how soon a person is let in again."""
+"""The cap on wrong codes per phone, and when guesses are checked again."""
 
 import re
 from concurrent.futures import ThreadPoolExecutor

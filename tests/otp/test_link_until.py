@@ -1,4 +1,4 @@
-"""`link_until: code`: a link that lives no longer than the code it went out with."""
+"""`link_until: code`: a link expires with the code it was sent with."""
 
 from datetime import timedelta
 from typing import Any

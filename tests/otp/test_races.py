@@ -1,4 +1,4 @@
-"""Guesses and sends that really happen at once."""
+"""Concurrent guesses and sends."""
 
 from collections import Counter
 from functools import partial

@@ -1,4 +1,4 @@
-"""What asking for a code makes: a new verification, or the same code once more."""
+"""Sending a code: a new verification, or the same code again."""
 
 from datetime import timedelta
 

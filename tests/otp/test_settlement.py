@@ -1,4 +1,4 @@
-"""A right code proves one delivery: the cheapest that was handed over, once."""
+"""A correct code proves one delivery: the cheapest that was handed over, once."""
 
 import pytest
 from django.core.management import call_command

@@ -1,4 +1,4 @@
-"""Test keys: the script in a number's last digits, and what never happens with them."""
+"""Test keys: the script in a number's last digits, and the effects they never have."""
 
 import time
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Budgets follow what a company usually spends, and nothing that a stolen key sent."""
+"""Budgets follow a company's usual spending, without what a stolen key sent."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Two accounts of one vendor: one that hangs is left alone, and slows nobody."""
+"""Two accounts of one vendor: a hanging one is skipped and slows nobody."""
 
 import os
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Clicks, while what carries them is killed: none counts twice, and few are ever lost."""
+"""Clicks while processes are killed: none counts twice, few are lost."""
 
 import time
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Clients that generators make of the schema send and verify, with their types checked."""
+"""Clients generated from the schema send and verify codes, with their types checked."""
 
 import json
 import os

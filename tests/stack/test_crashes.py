@@ -1,4 +1,4 @@
-"""Processes killed at the worst moment: nothing lost, nothing twice, nothing charged unproved."""
+"""Processes killed at the worst moment: nothing lost, duplicated or charged without proof."""
 
 from concurrent.futures import ThreadPoolExecutor
 

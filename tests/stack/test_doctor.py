@@ -1,4 +1,4 @@
-"""The doctor, over everything running at once, and over what dies under it."""
+"""The doctor on a running service, and on one whose parts have died."""
 
 import json
 import subprocess

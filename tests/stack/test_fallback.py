@@ -1,4 +1,4 @@
-"""The next channel, by real programs: after a refusal, after silence, and when nobody needs it."""
+"""Fallback with real processes: after a refusal, after silence, and when cancelled."""
 
 from collections.abc import Iterator
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Vendors that refuse, stall or cut the line."""
+"""Vendors that refuse, stall or reset connections."""
 
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any

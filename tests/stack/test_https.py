@@ -1,4 +1,4 @@
-"""The web process as production starts it, behind one proxy that terminates TLS."""
+"""The web process as production starts it, behind a proxy that terminates TLS."""
 
 import os
 import socket

@@ -1,4 +1,4 @@
-"""More than can be done at once: what waits must neither hold others up nor be lost."""
+"""Overload: waiting requests neither block others nor get lost."""
 
 import time
 from collections.abc import Callable

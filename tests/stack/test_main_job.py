@@ -1,4 +1,4 @@
-"""What the service is for: a code or a link on a real phone, paid for when it got there."""
+"""The main use: a code or a link reaches a phone and is charged on delivery."""
 
 import pytest
 import requests

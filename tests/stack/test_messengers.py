@@ -1,4 +1,4 @@
-"""WhatsApp and Telegram behave, from the phone to the balance."""
+"""WhatsApp and Telegram end to end, from the phone to the balance."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Stores that are killed, lose data or hang: PostgreSQL is the truth, Redis is a hint."""
+"""PostgreSQL and Redis killed, emptied or hanging."""
 
 import time
 from collections.abc import Iterator

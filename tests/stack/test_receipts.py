@@ -1,4 +1,4 @@
-"""Receipts that are early, late, twice, out of order or lost: each delivery is charged once."""
+"""Receipts that are early, late, repeated, out of order or lost: one charge per delivery."""
 
 import pytest
 

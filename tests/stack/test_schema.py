@@ -1,4 +1,4 @@
-"""The running API against its own schema: whatever is asked, it answers as is written down."""
+"""The running API against its schema: every response conforms."""
 
 import re
 import subprocess

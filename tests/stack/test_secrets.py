@@ -1,4 +1,4 @@
-"""Codes and keys are nowhere but on the phone and with their owner; phones in no log."""
+"""Codes and keys appear only on the phone and at their owner; no log has phone numbers."""
 
 import re
 from base64 import b64encode

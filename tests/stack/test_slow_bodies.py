@@ -1,4 +1,4 @@
-"""Requests whose bodies never end: nobody else waits for them, and they are ended."""
+"""Request bodies that never end are cut off and delay nobody."""
 
 import socket
 import time

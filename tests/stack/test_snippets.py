@@ -1,4 +1,4 @@
-"""Every snippet of the documentation does what it shows when pasted into a shell as it stands."""
+"""Every documentation snippet runs in a shell as it is pasted."""
 
 import os
 import re

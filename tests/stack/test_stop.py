@@ -1,4 +1,4 @@
-"""A person who answers STOP, by whichever channel, is left alone until they say START."""
+"""STOP on any channel blocks a person on all of them until START."""
 
 import pytest
 

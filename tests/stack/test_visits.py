@@ -1,4 +1,4 @@
-"""A visitor's way by the real server: hosts of companies, links that open once, stops, reports."""
+"""Visits through the real server: companies' hosts, one-time links, stops, reports."""
 
 import requests
 

@@ -1,4 +1,4 @@
-"""What a company's own server hears of its messages, whatever becomes of our processes."""
+"""A company's endpoint receives its events, whatever process is killed."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""The API's rate per key: exact in sum over processes, and seldom asked of Redis."""
+"""The API's rate limit per key: exact over all processes, with few calls to Redis."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor

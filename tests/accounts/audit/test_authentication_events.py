@@ -1,4 +1,4 @@
-"""Authentication events in the audit and in the log, with the address and without secrets."""
+"""Authentication events in the audit log and the log, with the IP address and without secrets."""
 
 import logging
 from typing import Any

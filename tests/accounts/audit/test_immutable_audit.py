@@ -1,4 +1,4 @@
-"""The database refuses to rewrite the audit, and nothing that is deleted elsewhere touches it."""
+"""The database refuses to change audit events, and deleting other rows leaves them alone."""
 
 import pytest
 from django.db import IntegrityError, connection, transaction

@@ -1,4 +1,4 @@
-"""The cabinet has words for everything that is recorded."""
+"""Every audit action has a text in the cabinet."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Terms, privacy and support: on every kind of page and in e-mails, once they are set."""
+"""Terms, privacy and support links appear on every page and in e-mails once they are set."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""What people type as a number of tokens or an amount of money."""
+"""Form fields for numbers of tokens and amounts of money, in the ways people type them."""
 
 from decimal import Decimal
 

@@ -1,4 +1,4 @@
-"""A brand stands beside a code: it may name a company and lead nowhere."""
+"""A brand in a code message may name a company but contain no link."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A company's name goes out to people who did not ask for it: it leads nowhere."""
+"""Company names in e-mails to strangers contain no links."""
 
 from unicodedata import category
 

@@ -1,4 +1,4 @@
-"""An event is kept where an endpoint wants it, once, and only with its transaction."""
+"""Events are stored once, only if an endpoint subscribes, and in the caller's transaction."""
 
 from datetime import UTC, datetime
 from decimal import Decimal

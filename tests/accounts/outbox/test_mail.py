@@ -1,4 +1,4 @@
-"""E-mails wait in the outbox, worded in the language of whom they are for."""
+"""E-mails are queued in the outbox, in the recipient's language."""
 
 from typing import Any
 

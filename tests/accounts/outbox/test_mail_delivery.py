@@ -1,4 +1,4 @@
-"""E-mails leave the outbox: once when all goes well, and at least once whatever happens."""
+"""E-mails are sent once without failures, and at least once with them."""
 
 import socket
 import threading

@@ -1,4 +1,4 @@
-"""Links in e-mails lead to PUBLIC_URL, whatever name the request that caused them gave the host."""
+"""Links in e-mails use PUBLIC_URL, whatever Host header the request had."""
 
 import re
 

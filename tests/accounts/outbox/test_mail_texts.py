@@ -1,4 +1,4 @@
-"""Every e-mail there is, in both languages: a subject, a text and a page, links that lead here."""
+"""Every e-mail template in both languages: subject, text, HTML, and links to this service."""
 
 import re
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Events and e-mails go after their time, and what hangs on them with them."""
+"""Retention deletes old events and e-mails with their dependent rows."""
 
 from datetime import timedelta
 

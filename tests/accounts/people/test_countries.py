@@ -1,4 +1,4 @@
-"""Which country a visitor is asked for first, and what follows from the one chosen."""
+"""The country proposed to a visitor, and the settings that follow from the chosen one."""
 
 from typing import Any
 

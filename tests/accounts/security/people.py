@@ -1,4 +1,4 @@
-"""People with an address, a password and what else they sign in by."""
+"""Users with an address, a password and further sign-in methods."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""What a stolen session cannot do, and what its owner is asked before they can."""
+"""Sensitive actions ask for re-authentication, so a stolen session cannot perform them."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""The page of one's sessions, and what ends them."""
+"""The page of a user's sessions, and what ends a session."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Neither words nor work tell a stranger whether an address has an account.
+"""Neither responses nor work reveal whether an address has an account.
 
 Work is counted, not timed: hashes, which take most of the time, and statements.
 """

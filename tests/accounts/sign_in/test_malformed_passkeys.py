@@ -1,4 +1,4 @@
-"""What no browser sends in place of a passkey is refused as a wrong one is."""
+"""Malformed passkey responses are refused like wrong ones."""
 
 import json
 from base64 import urlsafe_b64encode

@@ -1,4 +1,4 @@
-"""Secrets of second factors lie encrypted, and keys rotate without anybody noticing."""
+"""Second-factor secrets are stored encrypted, and key rotation is invisible to users."""
 
 import json
 from io import StringIO

@@ -1,4 +1,4 @@
-"""New passwords are hard to guess, also for who knows the person; old ones go on working."""
+"""New passwords must be hard to guess; existing ones keep working."""
 
 import secrets
 import time

@@ -1,4 +1,4 @@
-"""A double click on "Sign up": one account, and no error for the second click."""
+"""A double click on "Sign up" creates one account and shows no error."""
 
 from threading import Barrier, Thread
 

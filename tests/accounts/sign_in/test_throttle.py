@@ -1,4 +1,4 @@
-"""Wrong passwords are counted in PostgreSQL, and keep nobody out but the one who types them."""
+"""Wrong passwords are counted in PostgreSQL, by account, network and browser."""
 
 import threading
 from collections import Counter

@@ -1,4 +1,4 @@
-"""A certificate authority of the tests' own."""
+"""A certificate authority for tests."""
 
 import ssl
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""One dispatcher round, run by hand: claim, call, record."""
+"""Runs one dispatcher round step by step: claim, call, record."""
 
 from datetime import timedelta
 from uuid import UUID

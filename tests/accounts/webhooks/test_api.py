@@ -1,4 +1,4 @@
-"""/webhooks as a client's backend uses it."""
+"""The API's /webhooks calls, from a client's backend."""
 
 from datetime import timedelta
 from functools import partial

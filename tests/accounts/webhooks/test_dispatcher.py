@@ -1,4 +1,4 @@
-"""Every event comes at least once, under one id, whatever the receiver or the dispatcher does."""
+"""Every event is delivered at least once under one id, whatever fails."""
 
 import threading
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""No customer's address leads into our network, and none can hold a thread for long."""
+"""Webhook URLs cannot reach internal networks, and no receiver holds a thread for long."""
 
 import socket
 import time

@@ -1,4 +1,4 @@
-"""What a receiver answers, and what becomes of the delivery and of the endpoint."""
+"""Each response of a receiver, and its effect on the delivery and the endpoint."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Signatures as the reference library makes and checks them; secrets from keys and numbers."""
+"""Signatures agree with the reference library; secrets derive from keys and numbers."""
 
 import base64
 from datetime import UTC, datetime, timedelta, timezone

@@ -1,4 +1,4 @@
-"""The first page sells what there is: prices and packages as set, code in each language."""
+"""The home page: prices and packages as configured, code samples in each language."""
 
 from decimal import Decimal
 

@@ -1,4 +1,4 @@
-"""The documentation's pages: whole, in one language each, and without a link to nowhere."""
+"""Documentation pages are complete, in one language each, and have no dead links."""
 
 import copy
 import re

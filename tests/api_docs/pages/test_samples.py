@@ -1,4 +1,4 @@
-"""Code on the pages: found under any of its languages' names, coloured, remembered."""
+"""Code samples: language aliases, highlighting, and the remembered choice."""
 
 import re
 from collections.abc import Iterator

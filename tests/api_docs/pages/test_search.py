@@ -1,4 +1,4 @@
-"""Search, Markdown and llms.txt: the documentation for those in a hurry and for machines."""
+"""Documentation search, Markdown pages and llms.txt."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The OpenAPI schema: whole, valid, in two languages, and open to everyone."""
+"""The OpenAPI schema: complete, valid, in two languages, and public."""
 
 import json
 import warnings

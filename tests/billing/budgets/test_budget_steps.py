@@ -1,4 +1,4 @@
-"""Budgets judge the steps of a fallback as they judge sends, together and one by one."""
+"""Budgets apply to fallback steps as to sends, in batches and singly."""
 
 from collections import Counter
 from typing import Any

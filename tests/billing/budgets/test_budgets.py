@@ -1,4 +1,4 @@
-"""Bounds of what a company can spend: exact under races, told by name, raised at once."""
+"""Budgets: exact under races, named in the refusal, effective at once when raised."""
 
 from collections import Counter
 from datetime import datetime, timedelta

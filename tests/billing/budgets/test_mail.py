@@ -1,4 +1,4 @@
-"""Owners hear of a budget that is nearly used, once for each budget and period."""
+"""Owners get one e-mail per budget and period when most of it is used."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Owners set budgets while those that follow from what is usual are worked out."""
+"""Owners set budgets while the derived budgets are recomputed."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor

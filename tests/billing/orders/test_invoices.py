@@ -1,4 +1,4 @@
-"""The invoice: what it says, in both languages, on the page and in the PDF, today and later."""
+"""Invoices: their content in both languages, as a page and a PDF, unchanged later."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor

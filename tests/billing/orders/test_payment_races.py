@@ -1,4 +1,4 @@
-"""Everything about one payment at once: credited exactly once."""
+"""Concurrent events of one payment credit it exactly once."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor

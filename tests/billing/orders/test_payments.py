@@ -1,4 +1,4 @@
-"""Money comes once, twice, late, wrong, from nobody, all at once: the ledger is exact each time."""
+"""Payments that are repeated, late, wrong, unmatched or concurrent: the ledger stays exact."""
 
 import random
 from collections.abc import Callable

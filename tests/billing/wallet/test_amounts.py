@@ -1,4 +1,4 @@
-"""Sums in figures and in Russian words."""
+"""Amounts in figures and in Russian words."""
 
 from decimal import Decimal
 

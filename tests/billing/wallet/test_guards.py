@@ -1,4 +1,4 @@
-"""Each guard of a hold asked alone, where the others would not notice that it is gone.
+"""Each guard of a hold tested alone, where no other guard hides its absence.
 
 Tokens of another message are held as well: else the wallet's own refusal to fall below zero
 would stand in for whichever guard is missing.

@@ -1,4 +1,4 @@
-"""Tokens: every story ends with both balances, and no story can be told twice."""
+"""Ledger transfers: each sequence ends with both balances right, and none applies twice."""
 
 from collections.abc import Callable
 from functools import partial

@@ -1,4 +1,4 @@
-"""Told once when tokens run out, and again only after they were enough."""
+"""One alert when tokens run low, and another only after a top-up."""
 
 import pytest
 from django.db import transaction

@@ -1,4 +1,4 @@
-"""The statement: what each line left, exact on every page, under every filter, and in the file."""
+"""The statement: running balances, exact on every page, under every filter, and in the CSV."""
 
 import csv
 import io

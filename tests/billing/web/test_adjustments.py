@@ -1,4 +1,4 @@
-"""The operator gives and takes tokens: finds the company, types, checks, and it is done once."""
+"""Operators give or take tokens: find the company, enter, confirm; applied once."""
 
 import threading
 from typing import Any

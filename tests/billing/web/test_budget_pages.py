@@ -1,4 +1,4 @@
-"""The tab of budgets: what is used, and a way to raise them at once."""
+"""The cabinet's budget tab: usage, and raising a budget."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The cabinet's pages of money: what they show, order, refuse and change."""
+"""The cabinet's billing pages: what they show, order, refuse and change."""
 
 from decimal import Decimal
 from typing import Any

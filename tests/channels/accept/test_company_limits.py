@@ -1,4 +1,4 @@
-"""The send limits a company sets for itself hold in Redis and, without it, in Postgres."""
+"""A company's own send limits hold in Redis and, without it, in PostgreSQL."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What all companies together may send to one phone, and that none can use up another's part."""
+"""The pool of sends to one phone over all companies, and each company's reserve."""
 
 from collections import Counter
 from datetime import timedelta

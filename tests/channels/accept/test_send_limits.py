@@ -1,4 +1,4 @@
-"""How often one phone may be written to, counted by Redis and, without it, by Postgres."""
+"""Send limits per phone, counted by Redis and, without it, by PostgreSQL."""
 
 import time
 from collections import Counter

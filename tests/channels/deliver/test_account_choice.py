@@ -1,4 +1,4 @@
-"""By which account a message goes: who may carry it, who is asked first, how much each may take."""
+"""The account that carries a message: eligibility, order, shares and rates."""
 
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor

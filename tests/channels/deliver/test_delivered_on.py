@@ -1,4 +1,4 @@
-"""What a message by the bot is charged for is the operator's choice."""
+"""TELEGRAM_BOT_DELIVERED_ON decides when a bot message is charged."""
 
 import time
 from datetime import timedelta

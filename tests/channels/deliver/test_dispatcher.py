@@ -1,4 +1,4 @@
-"""From accepted to handed over: the loop, its threads, and a sender who waits."""
+"""The dispatcher: from accepted to handed over, its threads, and the waiting sender."""
 
 import threading
 import time

@@ -1,4 +1,4 @@
-"""Every fault of every vendor: how the message ends, what it costs, how many copies arrive.
+"""Every fault of every vendor: the message's final state, its cost, and the copies received.
 
 The vendors are the simulator's, in a process of its own; the delivery loop, the hooks and the
 sweeps are the real ones. Time passes by making rows older.

@@ -1,4 +1,4 @@
-"""Each guard of the way out asked alone, where the others would not notice that it is gone."""
+"""Each guard of delivery tested alone, where no other guard hides its absence."""
 
 import time
 from concurrent.futures import ThreadPoolExecutor

@@ -1,4 +1,4 @@
-"""Processes that work unasked are heard of, and forgotten when they are gone."""
+"""Heartbeats of background processes, and their removal."""
 
 import pytest
 from django.db import connection

@@ -1,4 +1,4 @@
-"""An account with a process of its own: who calls it, when, and that nobody else does."""
+"""Accounts with a process of their own: only that process calls them."""
 
 import threading
 from collections.abc import Iterator

@@ -1,6 +1,4 @@
-"""An unclear outcome where the vendor can be asked: what it took is waited for, and only what it
-never got is sent again.
-"""
+"""Ambiguous outcomes of vendors that can be polled: only what never arrived is sent again."""
 
 import hashlib
 import time

@@ -1,4 +1,4 @@
-"""`manage.py run_smpp` against a message centre that fails: nothing lost, nothing sent twice."""
+"""`manage.py run_smpp` with a failing message centre: nothing lost, nothing sent twice."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""What time alone brings about, and what it must not."""
+"""The sweeps: expired leases, patience and deadlines, and what they must leave alone."""
 
 import time
 from datetime import timedelta

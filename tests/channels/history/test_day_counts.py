@@ -1,4 +1,4 @@
-"""Days are counted once and right, whatever comes late and however often they are counted."""
+"""Daily counts are exact however late events come and however often counting runs."""
 
 from collections import Counter
 from datetime import datetime, timedelta

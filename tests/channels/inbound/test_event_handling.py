@@ -1,4 +1,4 @@
-"""What comes of the events of a call, in which order, and when they come again."""
+"""The events of a webhook call: their effects, order and repetition."""
 
 from uuid import uuid4
 

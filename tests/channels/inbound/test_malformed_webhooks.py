@@ -1,4 +1,4 @@
-"""Signed calls of vendors with anything in their fields: answered, and never with a 500."""
+"""Signed webhooks with arbitrary field values never cause a 500."""
 
 import copy
 from collections.abc import Callable, Iterator

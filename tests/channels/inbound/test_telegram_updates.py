@@ -1,4 +1,4 @@
-"""What people do to the bot, and what comes of it for what is sent to them."""
+"""Updates from people to the bot, and their effect on messages."""
 
 import time
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What vendors are answered: 200 once it is stored, and else what makes them try again."""
+"""Responses to vendors: 200 once stored, otherwise one that makes them retry."""
 
 import hashlib
 import hmac

@@ -1,4 +1,4 @@
-"""WhatsApp's webhook, from Meta's first question to the money."""
+"""WhatsApp's webhook, from Meta's verification request to the charge."""
 
 import hashlib
 import hmac

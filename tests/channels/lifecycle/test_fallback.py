@@ -1,4 +1,4 @@
-"""Silence ends a channel's patience: the next one, its hold, and proof that comes late."""
+"""Fallback after a channel's patience: the next channel, its hold, and late proof."""
 
 from collections.abc import Iterator
 from datetime import timedelta

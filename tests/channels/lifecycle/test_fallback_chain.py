@@ -1,4 +1,4 @@
-"""Along the chain: who wishes to go on, what going on does, what calls it off. No database."""
+"""The fallback chain without a database: who asks for a step, its effects, and its cancellation."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""What became of a chain, as the timeline and the API tell it."""
+"""Fallback events on the timeline and in the API."""
 
 import pytest
 

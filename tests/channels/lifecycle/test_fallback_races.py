@@ -1,4 +1,4 @@
-"""Sweeps, receipts and kills at once: a hold moves once, whole or not at all."""
+"""Concurrent sweeps, receipts and kills: a hold moves once, completely or not at all."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor

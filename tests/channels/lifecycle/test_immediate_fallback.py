@@ -1,4 +1,4 @@
-"""A channel that refuses at once: the next one within the same call, or the failure of all."""
+"""Fallback within one call: the next channel answers, or all of them fail."""
 
 import re
 from collections.abc import Iterator

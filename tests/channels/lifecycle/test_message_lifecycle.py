@@ -1,4 +1,4 @@
-"""One message, its tries and its company's wallet, through events in any order."""
+"""A stateful test: one message, its attempts and the wallet through random events."""
 
 from collections import Counter
 from dataclasses import replace

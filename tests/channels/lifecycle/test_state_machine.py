@@ -1,4 +1,4 @@
-"""What events do to a message, an attempt and a hold, in any order they may come."""
+"""The state machine: effects of events on a message, an attempt and a hold, in any order."""
 
 from dataclasses import replace
 from datetime import UTC, datetime

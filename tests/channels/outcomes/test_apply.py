@@ -1,4 +1,4 @@
-"""Events reach the database and the money: once, together, and in any company of others."""
+"""Events are applied with their money: once, in one commit, in batches of many companies."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""A receipt finds its message in whatever spelling the centre writes the id."""
+"""Receipts find their message however the message centre writes its id."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Receipts: signed, stored once, matched late, and never more than one attempt's own."""
+"""Receipts: verified, stored once, matched late, and only to their own attempt."""
 
 import hashlib
 import hmac

@@ -1,4 +1,4 @@
-"""Long messages by parts: delivered when all of them are, failed as soon as one is."""
+"""Multipart SMS: delivered when all parts are, failed as soon as one is."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""A company is told once of each state its messages come to, by the commit that brings them."""
+"""A company gets one event per state of its messages, stored in the same commit."""
 
 from datetime import UTC, datetime
 

@@ -1,4 +1,4 @@
-"""A message centre that shares nothing with ours: the server of the smpp34 library, on a thread."""
+"""An independent message centre: the server of the smpp34 library, on a thread."""
 
 import asyncio
 import threading

@@ -1,4 +1,4 @@
-"""Every provider there is: whatever derives from `Provider`, however deep, and the registry's."""
+"""Every provider: all subclasses of `Provider`, and those in the registry."""
 
 import importlib
 import inspect

@@ -1,4 +1,4 @@
-"""Asking a vendor whether our account works: no message, no cost, no secret in the answer."""
+"""Account checks: they send nothing, cost nothing and reveal no secret."""
 
 import base64
 import json

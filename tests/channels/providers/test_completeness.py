@@ -1,4 +1,4 @@
-"""What a provider needs besides its file, so that none is half there."""
+"""Every provider has texts, settings, setup steps and a simulator."""
 
 import gc
 import re

@@ -1,4 +1,4 @@
-"""What every HTTP provider promises, whoever the vendor is."""
+"""The contract of every HTTP provider."""
 
 import json
 import logging

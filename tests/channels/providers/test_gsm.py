@@ -1,4 +1,4 @@
-"""The splitter, judged by a decoder of its own kind and by the rules of the handset."""
+"""The SMS splitter, checked with an independent decoder and the rules of handsets."""
 
 from unicodedata import category
 

@@ -1,4 +1,4 @@
-"""Where a connection breaks decides whether a message may be tried again: real sockets only."""
+"""Where a connection breaks decides whether a message may be retried, on real sockets."""
 
 import datetime as dt
 import logging

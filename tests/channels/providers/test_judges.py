@@ -1,4 +1,4 @@
-"""Clients written by others build what we build, and believe the calls that we believe."""
+"""Independent client libraries build the requests we build, and accept the webhooks we accept."""
 
 from collections.abc import Callable
 from typing import Any

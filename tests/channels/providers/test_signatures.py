@@ -1,4 +1,4 @@
-"""Published vectors: what others sign, we believe; with one byte changed, we do not."""
+"""Published test vectors: their signatures verify, and fail with one byte changed."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace

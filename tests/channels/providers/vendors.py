@@ -1,4 +1,4 @@
-"""One account with each HTTP vendor, and how that vendor would sign a call to us."""
+"""An account with each HTTP vendor, and that vendor's webhook signature."""
 
 import base64
 import hashlib

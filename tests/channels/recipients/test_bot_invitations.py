@@ -1,4 +1,4 @@
-"""What a sender and a company are told when the bot may not write to a person."""
+"""The response and the cabinet's invitation when the bot may not write to a person."""
 
 import jsonschema
 import pytest

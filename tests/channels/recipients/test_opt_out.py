@@ -1,4 +1,4 @@
-"""STOP, and START afterwards: by whichever channel, and only as the person's own whole word."""
+"""STOP and START by every channel, only as the whole text of a message."""
 
 from datetime import timedelta
 from uuid import uuid4

@@ -1,4 +1,4 @@
-"""Which channel a message goes by, and what it is refused for."""
+"""The channel a message goes by, and the reasons for refusing it."""
 
 import pytest
 from pytest_django import Settings

@@ -1,4 +1,4 @@
-"""What a sender is told while accounts are switched off or left alone."""
+"""Responses to senders while accounts are off or their breakers are open."""
 
 from datetime import timedelta
 

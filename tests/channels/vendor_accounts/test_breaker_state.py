@@ -1,4 +1,4 @@
-"""Breakers in the database: opened once, told of once, closed by the probe."""
+"""Breakers in the database: opened once, notified once, closed by a probe."""
 
 from collections.abc import Iterator
 from datetime import timedelta

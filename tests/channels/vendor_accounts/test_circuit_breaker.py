@@ -1,4 +1,4 @@
-"""When a breaker opens, for how long, and what closes it. Nothing here is stored."""
+"""The circuit breaker's rules: when it opens, for how long, and what closes it."""
 
 from uuid import uuid4
 

@@ -1,4 +1,4 @@
-"""What vendors say of our accounts reaches the operator."""
+"""Vendors' alerts about our accounts reach the operator."""
 
 import hashlib
 import hmac

@@ -1,4 +1,4 @@
-"""What a development run writes is readable by its user alone, also what an earlier run wrote."""
+"""Files of a development run are readable by their owner only, older ones included."""
 
 import stat
 import subprocess

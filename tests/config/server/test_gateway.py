@@ -1,4 +1,4 @@
-"""The gateway under granian itself: what bodies, headers and readers can do to a process."""
+"""The gateway under granian: hostile bodies, headers and slow readers."""
 
 import os
 import socket

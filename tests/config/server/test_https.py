@@ -1,4 +1,4 @@
-"""What is in front of everything: the scheme, and the headers of every answer."""
+"""HTTPS enforcement and the security headers of every response."""
 
 from typing import Any
 from wsgiref.types import StartResponse, WSGIEnvironment

@@ -1,4 +1,4 @@
-"""Who gives way to whom among bodies on their way."""
+"""Which request body is refused when too many are being received."""
 
 from threading import Barrier, Thread
 

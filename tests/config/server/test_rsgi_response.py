@@ -1,4 +1,4 @@
-"""Long answers: how many are written at once, and what is done where there is no /proc."""
+"""Large responses: concurrent writes, and behaviour without /proc."""
 
 import re
 import resource

@@ -1,4 +1,4 @@
-"""Sites: those that a company lists, those that nobody may lead to, and how they are spelled."""
+"""Blocked sites: a company's list, the operator's list, and their spellings."""
 
 from datetime import timedelta
 

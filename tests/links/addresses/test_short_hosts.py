@@ -1,4 +1,4 @@
-"""Links under hosts of companies' own: what they are called, and who may use which."""
+"""Links on companies' own hosts: their names, and who may use which."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Addresses in the text of a link: whatever a phone would make a link of is judged."""
+"""URLs in a link's text: everything that a phone would make clickable is checked."""
 
 import pytest
 from django.utils import translation

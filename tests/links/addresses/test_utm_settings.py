@@ -1,4 +1,4 @@
-"""Tags: what a company may write, and the one form in which they are kept."""
+"""UTM settings: what a company may enter, and their stored form."""
 
 import pytest
 from django.utils import translation

@@ -1,4 +1,4 @@
-"""Marks on targets: added where they are missing, never in place of the target's own."""
+"""UTM tags are added to targets where missing, and never replace existing ones."""
 
 import pytest
 

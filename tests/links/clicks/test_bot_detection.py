@@ -1,4 +1,4 @@
-"""Bots are told apart from people by their headers and by the time of the visit."""
+"""Bots are told from people by headers and by the time of the visit."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta

@@ -1,4 +1,4 @@
-"""What is counted of a click, and how it gets to Redis."""
+"""The click buffer: what it records, and how it writes to Redis."""
 
 from uuid import uuid4
 

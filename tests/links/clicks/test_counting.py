@@ -1,4 +1,4 @@
-"""Clicks become counts and rows, each once."""
+"""Clicks become rows and counts, each exactly once."""
 
 import time
 from collections.abc import Iterator

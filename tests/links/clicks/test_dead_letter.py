@@ -1,4 +1,4 @@
-"""What PostgreSQL has no time for, or takes offence at, holds up no other click."""
+"""Entries that PostgreSQL rejects or times out on delay no other click."""
 
 import time
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""A person's click proves the one message it came by, and calls off what would have followed."""
+"""A person's click proves delivery of one message and cancels its pending fallback."""
 
 import time
 from collections.abc import Iterator

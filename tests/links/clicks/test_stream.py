@@ -1,4 +1,4 @@
-"""How long clicks have waited for whoever reads them."""
+"""The lag of the click stream's readers."""
 
 import time
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What is recorded of a visitor: device, referring host and country, never who it is."""
+"""Recorded visit details: device, referring host and country, never the visitor."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""People's clicks are told of, once, to whom their link belongs."""
+"""`link.clicked` events: people's clicks only, once, to the link's company."""
 
 import time
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Links in Redis: releases that run side by side read each other's rows."""
+"""Links cached in Redis: adjacent releases read each other's entries."""
 
 from links.follow.cached_row import CachedRow, LinkTarget, pack, unpack
 

@@ -1,4 +1,4 @@
-"""Stops that nobody was told of, or that were changed by two at once: the table decides."""
+"""Stops without a signal, or changed concurrently: the table decides."""
 
 from concurrent.futures import ThreadPoolExecutor
 

@@ -1,4 +1,4 @@
-"""Whoever guesses slugs is stopped; whoever follows a link that is there never notices."""
+"""Guessing slugs is limited; following existing links never is."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""Whatever bytes the world sends in a path, a header or a form: never a failure of ours."""
+"""Arbitrary bytes in paths, headers and forms never cause a 500."""
 
 from io import BytesIO
 from typing import Any

@@ -1,4 +1,4 @@
-"""A link that opens once: by its button, for one visitor, whatever fetched it before."""
+"""One-time links: opened by their button, for one visitor, despite earlier prefetches."""
 
 import threading
 from datetime import timedelta

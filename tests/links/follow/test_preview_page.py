@@ -1,4 +1,4 @@
-"""The page behind `<slug>+`, and what visitors report there."""
+"""The preview page `<slug>+`, and visitors' reports."""
 
 from datetime import UTC, datetime
 

@@ -1,4 +1,4 @@
-"""One table of cases drives the callable in front of Django and the view behind it."""
+"""One table of cases for both the middleware and the Django view."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Where an answer comes from, and how long it is believed."""
+"""Which store answers a lookup, and how long the answer is cached."""
 
 import time
 from datetime import timedelta

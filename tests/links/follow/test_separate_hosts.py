@@ -1,4 +1,4 @@
-"""Links of companies' own hosts, and of ours: each opens under its host alone."""
+"""Links of companies' hosts and of the shared host open on their own host only."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Concurrent misses share one read, and each store serves while another is away."""
+"""Concurrent misses share one read, and each store serves while another is down."""
 
 import threading
 import time

@@ -1,4 +1,4 @@
-"""What every sort of link says to every method: statuses and all headers, by one table."""
+"""One table: status and headers for each kind of link and each HTTP method."""
 
 from typing import Any
 

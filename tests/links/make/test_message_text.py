@@ -1,4 +1,4 @@
-"""What the person reads beside a link: said once, whatever the channel."""
+"""The text beside a link in a message, the same for every channel."""
 
 import pytest
 

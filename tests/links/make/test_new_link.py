@@ -1,4 +1,4 @@
-"""Every column of a requested link is stored, whichever statement makes it."""
+"""Every column of a new link is stored by each statement that makes links."""
 
 from collections.abc import Callable
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""`reuse`: an equal live link answers again, however many ask at once."""
+"""`reuse` returns an equal live link, also to concurrent requests."""
 
 from datetime import timedelta
 from typing import Any

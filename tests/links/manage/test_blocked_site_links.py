@@ -1,4 +1,4 @@
-"""What the operator disables or stops, the company cannot bring back; the operator can."""
+"""Companies cannot re-enable links that the operator disabled or stopped; operators can."""
 
 import pytest
 from django.test import Client

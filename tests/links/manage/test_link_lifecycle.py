@@ -1,4 +1,4 @@
-"""What a new link is given beside its target: tags, where it leads once expired, one opening."""
+"""Options of a new link: tags, expiry target, one-time opening."""
 
 import json
 from typing import Any

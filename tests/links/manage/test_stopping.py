@@ -1,4 +1,4 @@
-"""Links that stop all at once, and lead on again: in every process, within a second."""
+"""Stopping all links, and releasing them: in every process within a second."""
 
 import os
 import subprocess

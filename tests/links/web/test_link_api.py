@@ -1,4 +1,4 @@
-"""Lists and statistics of links as the API asks for them: by which index, and in which bounds."""
+"""Link lists and statistics of the API: the indexes they use, and their bounds."""
 
 from datetime import datetime, timedelta
 from typing import Any

@@ -1,4 +1,4 @@
-"""What the request fields of links become, and what a company waiting for approval may not."""
+"""Request fields of links, and the limits of a company that waits for approval."""
 
 from dataclasses import replace
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""The operator's page of accounts: what it shows, and what is done there."""
+"""The admin's page of provider accounts: what it shows, and its actions."""
 
 from datetime import timedelta
 

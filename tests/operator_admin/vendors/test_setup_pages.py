@@ -1,4 +1,4 @@
-"""The admin's page of each vendor: what to fill in where, and whether the account works."""
+"""The admin's setup page of each vendor: variables, steps and the connection test."""
 
 import re
 from html import unescape

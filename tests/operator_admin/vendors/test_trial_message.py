@@ -1,4 +1,4 @@
-"""A trial message takes everybody's path, and the ledger shows who paid for it."""
+"""Trial messages use the ordinary send path and are charged to the service's own company."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Which sites and which Android apps there can be."""
+"""Validation of autofill: web origins and Android app hashes."""
 
 import pytest
 from django.core.exceptions import ValidationError

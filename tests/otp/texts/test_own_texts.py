@@ -1,4 +1,4 @@
-"""What a company may save of its own words, and what is told of it."""
+"""What a company may save as its texts, and the audit of it."""
 
 from typing import Any
 

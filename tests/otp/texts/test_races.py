@@ -1,4 +1,4 @@
-"""Two people who save at once."""
+"""Two people save texts concurrently."""
 
 from collections.abc import Callable
 from functools import partial

@@ -1,4 +1,4 @@
-"""A code whose key was dropped from OTP_KEYS is gone; nothing else is."""
+"""A code cannot be rendered once its key left OTP_KEYS; others can."""
 
 import time
 

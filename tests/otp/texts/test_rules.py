@@ -1,4 +1,4 @@
-"""What a company may write: the code once, and nothing that leads a person away."""
+"""Rules for texts: the code exactly once, and no links or phishing."""
 
 import pytest
 from django.conf import settings as configured

@@ -1,4 +1,4 @@
-"""The company's own words: which of them are sent, and that a message keeps what it was given."""
+"""Which of a company's texts is sent; a message keeps the text it was accepted with."""
 
 import pytest
 from pytest_django import DjangoAssertNumQueries

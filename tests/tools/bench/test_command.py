@@ -1,4 +1,4 @@
-"""The command: what it can be asked for."""
+"""The options of `python -m tools.bench`."""
 
 import argparse
 

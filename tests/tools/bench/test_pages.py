@@ -1,4 +1,4 @@
-"""The command that measures the cabinet's pages, on a short history."""
+"""`tools.bench.pages` measures the cabinet's pages on a short history."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""A small world in which every promise is kept, to be broken one promise at a time."""
+"""A small database in which every invariant holds, to be broken one at a time."""
 
 from typing import Any
 from uuid import UUID

@@ -1,4 +1,4 @@
-"""Which attempt a message on a phone was, where the vendor keeps no reference of ours."""
+"""Matches messages on phones to attempts where the vendor keeps no reference of ours."""
 
 import pytest
 from django.db import connection

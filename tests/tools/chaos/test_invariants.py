@@ -1,4 +1,4 @@
-"""Each promise can be broken, and its check then says so."""
+"""Each invariant, broken on purpose, is reported by its check."""
 
 from collections.abc import Callable
 from datetime import timedelta

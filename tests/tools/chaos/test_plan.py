@@ -1,4 +1,4 @@
-"""The same seed plans the same run."""
+"""The same seed gives the same plan."""
 
 from collections import Counter
 

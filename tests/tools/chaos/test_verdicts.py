@@ -1,4 +1,4 @@
-"""Free deliveries and why they are free; kills that never came; what was logged."""
+"""Uncharged deliveries and their reasons; missing kills; errors in logs."""
 
 import json
 from collections import Counter

@@ -1,4 +1,4 @@
-"""The trials notice an example that is wrong: each is tried with a real one, spoiled."""
+"""The checks notice broken examples: a real one is spoiled for each."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`make examples`: what it tells and how it ends."""
+"""`make examples`: its output and exit code."""
 
 import argparse
 

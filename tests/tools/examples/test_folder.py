@@ -1,4 +1,4 @@
-"""docs/examples is complete and fit to be read on a page."""
+"""docs/examples is complete and short enough to read on a page."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The two sides of a test: the simulator as a real process, and a webhook receiver."""
+"""The simulator as a real process, and a webhook receiver."""
 
 import json
 import os

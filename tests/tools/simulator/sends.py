@@ -1,4 +1,4 @@
-"""One good send per vendor, and how to read the vendor's receipts for it."""
+"""A valid send for each vendor, and a parser of the vendor's receipts."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

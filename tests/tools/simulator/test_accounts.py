@@ -1,4 +1,4 @@
-"""What a fresh account lacks: our own checks, asked of the simulator's accounts over the wire."""
+"""Incomplete simulated accounts: our own checks name what is missing."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Vectors that foreign code agrees with: pywa, twilio-python, tg-gateway, smscenter-mailer."""
+"""Signatures agree with pywa, twilio-python, tg-gateway and smscenter-mailer."""
 
 from pywa.utils import webhook_updates_validator
 

@@ -1,4 +1,4 @@
-"""What Meta's webhook may also say: read without delivered, batches, words on the account."""
+"""Further calls of Meta's webhook: read without delivered, batches, account events."""
 
 import re
 import time

@@ -1,4 +1,4 @@
-"""The bind: lost, refused, made again, and never more under way than it has room for."""
+"""The SMPP bind: lost, refused, restored, and never more requests in flight than its window."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""PDUs as other programs write them: read whole, or refused by their sequence number."""
+"""PDUs as other programs write them: parsed completely, or refused by sequence number."""
 
 import struct
 

@@ -1,4 +1,4 @@
-"""The account against a message centre of somebody else's making."""
+"""The SMPP provider with an independent message centre."""
 
 from typing import Any
 

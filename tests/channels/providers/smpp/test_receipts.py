@@ -1,4 +1,4 @@
-"""Receipts as centres really write them, and ids in their two spellings."""
+"""Receipts as real message centres write them, and ids in hexadecimal and decimal."""
 
 import pytest
 from hypothesis import given, settings

@@ -1,4 +1,4 @@
-"""What Meta says of the account, its number and its templates, in Meta's own bodies."""
+"""Meta's alerts about the account, its number and its templates, in Meta's own bodies."""
 
 from collections.abc import Mapping, Sequence
 

@@ -1,4 +1,4 @@
-"""What Meta's webhook says: of messages, of the account, and to whoever asks who we are."""
+"""Meta's webhook: message statuses, account events, and the verification request."""
 
 from dataclasses import replace
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""The floors do what ours does, answer what ours answers, and run as ours runs."""
+"""The floors do the same work, give the same answers and run the same way as the service."""
 
 from collections.abc import Callable
 from functools import partial

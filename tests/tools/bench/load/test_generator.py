@@ -1,4 +1,4 @@
-"""The load's two generators, against a small server."""
+"""The two load generators, against a small server."""
 
 import shutil
 import socket

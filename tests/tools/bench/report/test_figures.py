@@ -1,4 +1,4 @@
-"""The arithmetic, the rows and the table."""
+"""The report's arithmetic, rows and table."""
 
 from typing import Any
 

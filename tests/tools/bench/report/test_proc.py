@@ -1,4 +1,4 @@
-"""What is read from /proc."""
+"""Figures read from /proc."""
 
 import os
 import subprocess

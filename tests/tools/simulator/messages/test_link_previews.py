@@ -1,4 +1,4 @@
-"""Messengers and scanners that open links of messages, where they are told to."""
+"""Simulated messengers and scanners open the links of messages."""
 
 import pytest
 import requests

@@ -1,4 +1,4 @@
-"""The control page: plain forms that set faults, and what went over the wire."""
+"""The control page: forms that set faults, and the wire log."""
 
 from typing import Any
 

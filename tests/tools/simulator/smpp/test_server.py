@@ -1,4 +1,4 @@
-"""The message centre, used by the client of a library that none of our code is made with."""
+"""The simulated message centre, with an independent SMPP client."""
 
 import asyncio
 import re
