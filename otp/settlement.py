@@ -4,7 +4,7 @@ from django.db import connection, transaction
 
 from accounts.outbox import events as outbox
 from billing.wallet.ledger import DeliveryProof
-from channels.outcomes import apply, delivery_proof
+from channels.outcomes import delivery_proof, transitions
 from config.ids import uuid7
 from links.manage import changes
 from otp import sql
@@ -30,12 +30,12 @@ def settle_verified() -> int:
         if not ids:
             return 0
         changes.disable_with_codes(cursor, ids)  # links are locked before messages everywhere
-        messages = delivery_proof.prove(
+        decisions = delivery_proof.prove(
             cursor, [(verification_id, None) for verification_id in ids], DeliveryProof.CODE_ENTERED
         )
         cursor.execute(sql.SETTLE_VERIFIED, [ids, [uuid7() for _ in ids]])
         outbox.wake_dispatcher(cursor.rowcount)
-    apply.announce(messages)
+    transitions.announce(decisions)
     return len(ids)
 
 

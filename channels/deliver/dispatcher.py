@@ -20,7 +20,7 @@ from channels import extensions, wakeups
 from channels.deliver.claims import ClaimedMessage, claim
 from channels.deliver.heartbeats import HeartbeatWriter
 from channels.lifecycle.state_machine import Event, EventKind
-from channels.outcomes import apply, receipts
+from channels.outcomes import receipts, transitions
 from channels.providers.base import (
     AmbiguousError,
     Content,
@@ -126,7 +126,7 @@ class Dispatcher:
 
     def _write(self, group: list[Event]) -> None:
         try:
-            apply.apply(group)
+            transitions.commit_events(group)
             telegram_contacts.mark_refused(group)
         except (IntegrityError, DataError):
             if len(group) == 1:  # the row rejects it: the lease expires, the deadline decides

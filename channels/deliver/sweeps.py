@@ -17,7 +17,7 @@ from channels import extensions
 from channels.deliver.claims import MIN_USEFUL_SECONDS
 from channels.deliver.dispatcher import with_provider_id
 from channels.lifecycle.state_machine import Event, EventKind
-from channels.outcomes import apply, receipts
+from channels.outcomes import receipts, transitions
 from channels.providers.base import SendError
 from channels.vendor_accounts import registry, vendor_alerts
 from config.background import PeriodicThread
@@ -100,16 +100,18 @@ def expire_leases() -> int:
 
 def _apply_ambiguous(events: list[Event]) -> None:
     try:
-        apply.apply(events)
+        transitions.commit_events(events)
     except IntegrityError:  # our provider id is taken: a poll would return another message
         log.exception("expired_leases_without_provider_id")
-        apply.apply([replace(event, provider_id=None, poll_in=None) for event in events])
+        transitions.commit_events(
+            [replace(event, provider_id=None, poll_in=None) for event in events]
+        )
 
 
 def fall_back() -> int:
     """Switches messages without proof within the channel's patience to the next channel."""
     messages = _ids(PATIENCE_EXPIRED, [BATCH])
-    return len(apply.fall_back(messages)) if messages else 0
+    return len(transitions.fall_back(messages)) if messages else 0
 
 
 def poll() -> int:
@@ -121,7 +123,7 @@ def poll() -> int:
         return 0
     with ThreadPoolExecutor(POLL_THREADS, thread_name_prefix="poll") as pool:
         events = list(pool.map(lambda row: _poll_attempt(*row), rows))
-    apply.apply(events)
+    transitions.commit_events(events)
     vendor_alerts.record_queued()
     return len(events)
 
@@ -146,10 +148,10 @@ def give_up() -> int:
     attempts = _ids(OVERDUE_ATTEMPTS, [BATCH, BATCH])
     events = [Event(attempt_id, EventKind.GIVEN_UP) for attempt_id in attempts]
     if events:
-        apply.apply(events)
+        transitions.commit_events(events)
     messages = _ids(OVERDUE_MESSAGES, [MIN_USEFUL_SECONDS, BATCH])
     if messages:
-        apply.give_up(messages)
+        transitions.give_up(messages)
     return len(events) + len(messages)
 
 

@@ -1,30 +1,24 @@
 """Decisions about the fallback chain of a message. Pure: no database, no clock."""
 
 from billing.wallet.ledger import HoldMove
-from channels.lifecycle.state_machine import (
-    MIN_TIME_LEFT,
-    OPEN_ATTEMPT,
-    OPEN_MESSAGE,
-    MessageState,
-    finish,
-)
+from channels.lifecycle.state_machine import MIN_TIME_LEFT
+from channels.lifecycle.states import Decision, MessageState, Snapshot, undecided
 from channels.lifecycle.steps import FallbackReason, FallbackRequest
 from channels.phone_numbers import country_of
 
 
-def expire_patience(message: MessageState) -> None:
+def expire_patience(snapshot: Snapshot) -> Decision:
     """Requests a fallback because no proof came in time, whatever the attempt's state."""
-    if message.state not in OPEN_MESSAGE or not message.chain:
-        return
+    decision, message = undecided(snapshot), snapshot.message
+    if not message.is_open or not message.chain:
+        return decision
     if message.time_left > MIN_TIME_LEFT:
-        message.fallback_request = FallbackRequest(FallbackReason.PATIENCE)
-        message.changed = True
-    else:
-        _end_chain(message, FallbackReason.TIME)
+        return decision._replace(fallback=FallbackRequest(FallbackReason.PATIENCE))
+    return _end_chain(decision, FallbackReason.TIME)
 
 
 def hold_move(message: MessageState, request: FallbackRequest) -> HoldMove:
-    """The exchange of holds that the wallet must approve."""
+    """The exchange of holds that the wallet must pay for."""
     return HoldMove(
         company_id=message.company_id,
         message_id=message.id,
@@ -36,48 +30,53 @@ def hold_move(message: MessageState, request: FallbackRequest) -> HoldMove:
     )
 
 
-def accept_fallback(message: MessageState, request: FallbackRequest) -> None:
+def accept_fallback(decision: Decision, request: FallbackRequest) -> Decision:
     """Switches to the next channel, whose hold is paid.
 
     The message keeps its state: `sent` never returns to `queued`.
     """
-    step, *message.chain = message.chain
-    message.fallback_events.append((request.reason, step.channel))
-    for attempt in message.attempts:
-        if attempt.state in OPEN_ATTEMPT:
-            attempt.state = "expired"
-            attempt.error_class = attempt.error_code = FallbackReason.PATIENCE.value
-            attempt.changed = True
-    message.channel, message.price = step.channel, step.price
-    message.hold += 1
-    message.due_in, message.fallback_in = 0.0, step.patience
-    message.has_switched_channel = message.changed = True
+    message = decision.message
+    step, *rest = message.chain
+    patience = FallbackReason.PATIENCE.value
+    for attempt in decision.attempts:
+        if attempt.is_open:
+            expired = attempt._replace(state="expired", error_class=patience, error_code=patience)
+            decision = decision.with_attempt(attempt, expired)
+    switched = message._replace(
+        channel=step.channel,
+        price=step.price,
+        hold=message.hold + 1,
+        chain=tuple(rest),
+        due_in=0.0,
+    )
+    decision = decision.with_fallback_event(request.reason, step.channel)
+    return decision._replace(message=switched, fallback=None, patience=step.patience)
 
 
 def reject_fallback(
-    message: MessageState, request: FallbackRequest, reason: FallbackReason = FallbackReason.TOKENS
-) -> None:
+    decision: Decision, request: FallbackRequest, reason: FallbackReason = FallbackReason.TOKENS
+) -> Decision:
     """The wallet does not pay: an open attempt continues, a failed one ends the message."""
     if request.reason is FallbackReason.PATIENCE:
-        _end_chain(message, reason)
-    else:
-        message.fallback_events.append((reason, message.chain[0].channel))
-        finish(message, request.state, request.error)
+        return _end_chain(decision, reason)
+    decision = decision.with_fallback_event(reason, decision.message.chain[0].channel)
+    return decision.finish(request.state, request.error)
 
 
-def cancel_fallback(message: MessageState, reason: FallbackReason) -> None:
+def cancel_fallback(decision: Decision, reason: FallbackReason) -> Decision:
     """Sends nothing by later channels: the recipient has used the code or link."""
-    if message.state not in OPEN_MESSAGE:
-        return
-    if message.hold > 1 and message.due_in is not None and message.open_attempt is None:
-        message.fallback_events.append((reason, message.channel))
-        message.chain = []
-        finish(message, "expired", "", reason=reason.value)
-    elif message.chain:
-        _end_chain(message, reason)
+    message = decision.message
+    if not message.is_open:
+        return decision
+    if message.hold > 1 and message.due_in is not None and not decision.has_open_attempt:
+        decision = _without_chain(decision.with_fallback_event(reason, message.channel))
+        return decision.finish("expired", "", reason=reason.value)
+    return _end_chain(decision, reason) if message.chain else decision
 
 
-def _end_chain(message: MessageState, reason: FallbackReason) -> None:
-    message.fallback_events.append((reason, message.chain[0].channel))
-    message.chain = []
-    message.changed = True
+def _end_chain(decision: Decision, reason: FallbackReason) -> Decision:
+    return _without_chain(decision.with_fallback_event(reason, decision.message.chain[0].channel))
+
+
+def _without_chain(decision: Decision) -> Decision:
+    return decision._replace(message=decision.message._replace(chain=()), fallback=None)

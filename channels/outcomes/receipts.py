@@ -18,7 +18,7 @@ from django.db.backends.utils import CursorWrapper
 from billing.wallet.ledger import DeliveryProof
 from channels import sql, wakeups
 from channels.lifecycle.state_machine import Event, EventKind
-from channels.outcomes import apply, sms_parts
+from channels.outcomes import sms_parts, transitions
 from channels.phone_numbers import e164_or_none
 from channels.providers.inbound import InboundEvents, Receipt, ReceiptState
 from channels.recipients import vendor_user_ids
@@ -141,11 +141,11 @@ def _apply_batch(limit: int, only: int | None = None) -> int:
             (_event(row, row.attempt_id), row.part_id) for row in due if row.attempt_id is not None
         ]
         events = sms_parts.resolve_parts(cursor, part_events)
-        messages = apply.apply_in_transaction(cursor, events) if events else []
+        decisions = transitions.apply_in_transaction(cursor, events) if events else []
         if matched:
             cursor.execute(sql.MARK_RECEIPTS_APPLIED, [list(matched), list(matched.values())])
         _park(cursor, [row for row in due if row.attempt_id is None])
-    apply.announce(messages)
+    transitions.announce(decisions)
     return len(due)
 
 

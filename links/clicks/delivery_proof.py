@@ -8,7 +8,7 @@ import structlog
 from django.db import DataError, IntegrityError, connection, transaction
 
 from billing.wallet.ledger import DeliveryProof
-from channels.outcomes import apply, delivery_proof
+from channels.outcomes import delivery_proof, transitions
 from links import sql
 from links.clicks.stream import Consumer
 from links.clicks.stream_entries import Batch
@@ -51,7 +51,7 @@ def prove(first_clicks: dict[UUID, float]) -> None:
         cursor.execute(sql.RECORD_FIRST_CLICKS, [list(first_clicks), list(first_clicks.values())])
         # Of the messages of a code one is proved, whichever was opened.
         used = {subject_id: message_id for message_id, subject_id in cursor.fetchall()}
-        messages = (
+        decisions = (
             delivery_proof.prove(cursor, list(used.items()), DeliveryProof.CLICK) if used else []
         )
-    apply.announce(messages)
+    transitions.announce(decisions)

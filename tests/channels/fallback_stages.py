@@ -10,7 +10,7 @@ from billing.models import Transfer
 from channels.deliver import sweeps
 from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import Attempt, Message
-from channels.outcomes import apply
+from channels.outcomes import transitions
 from tests.api.clients import Api
 from tests.channels.message_stages import PHONE, accepted, claim
 from tests.otp.aging import age_rows
@@ -68,4 +68,4 @@ def event_applier(attempt: Attempt, kind: EventKind) -> Callable[[], object]:
 
 
 def apply_event(attempt: Attempt, kind: EventKind, **fields: str) -> None:
-    apply.apply([Event(attempt.id, kind, **fields)])  # type: ignore[arg-type]
+    transitions.commit_events([Event(attempt.id, kind, **fields)])  # type: ignore[arg-type]

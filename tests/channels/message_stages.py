@@ -8,7 +8,7 @@ from django.db.models import F
 from channels.deliver import claims
 from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import Attempt, Message
-from channels.outcomes import apply
+from channels.outcomes import transitions
 from channels.vendor_accounts import availability
 from config.ids import parse_id
 from tests.api.clients import Answer, Api
@@ -38,7 +38,9 @@ def submitted(api: Api, phone: str = PHONE, **fields: object) -> Attempt:
 def accepted(api: Api, phone: str = PHONE, **fields: object) -> Attempt:
     """An attempt that the vendor accepted and gave an id."""
     attempt = submitted(api, phone, **fields)
-    apply.apply([Event(attempt.id, EventKind.ACCEPTED, provider_id=f"vendor-{uuid4()}")])
+    transitions.commit_events(
+        [Event(attempt.id, EventKind.ACCEPTED, provider_id=f"vendor-{uuid4()}")]
+    )
     attempt.refresh_from_db()
     return attempt
 

@@ -19,7 +19,7 @@ from billing.wallet import ledger
 from channels import reconciliation, tasks
 from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import Attempt, Message
-from channels.outcomes import apply
+from channels.outcomes import transitions
 from tests.api.clients import Api
 from tests.channels.message_stages import accepted, send
 from tests.factories import CompanyFactory, MessageFactory, OrderFactory, TransferFactory
@@ -34,10 +34,10 @@ def busy_api(api: Api, test_api: Api) -> Api:
         (EventKind.DELIVERED, EventKind.UNREACHABLE, EventKind.EXPIRED, EventKind.NO_NEWS)
     ):
         attempt = accepted(api, f"+7916123456{number}", channel=["sms", "whatsapp"][number % 2])
-        apply.apply([Event(attempt.id, what)])
+        transitions.commit_events([Event(attempt.id, what)])
     late = accepted(api, "+79161234577")
-    apply.apply([Event(late.id, EventKind.REFUSED)])
-    apply.apply([Event(late.id, EventKind.DELIVERED)])
+    transitions.commit_events([Event(late.id, EventKind.REFUSED)])
+    transitions.commit_events([Event(late.id, EventKind.DELIVERED)])
     send(api, "+79161234578")
     send(test_api, "+79161234579")
     return api

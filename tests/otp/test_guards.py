@@ -9,7 +9,7 @@ from django.db import IntegrityError, connection, transaction
 from billing.wallet import ledger
 from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import Message
-from channels.outcomes import apply
+from channels.outcomes import transitions
 from otp import settlement
 from otp.models import Verification
 from tests.api.blocking import behind_us
@@ -103,7 +103,7 @@ def test_receipt_and_right_code_at_once_charge_one_delivery(api: Api) -> None:
 
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic(), connection.cursor() as cursor:
-            apply.apply_in_transaction(cursor, [Event(dear.id, EventKind.DELIVERED)])
+            transitions.apply_in_transaction(cursor, [Event(dear.id, EventKind.DELIVERED)])
             late = behind_us(pool, settlement.settle_verified)
         late.result()
 

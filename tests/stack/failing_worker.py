@@ -14,13 +14,14 @@ django.setup()
 from accounts.webhooks import dispatcher as webhook_dispatcher  # noqa: E402 - Django comes first
 from accounts.webhooks.http_call import CallOutcome  # noqa: E402
 from channels.deliver import claims, dispatcher  # noqa: E402
-from channels.lifecycle.state_machine import Event, EventKind, MessageState  # noqa: E402
-from channels.outcomes import apply as outcomes  # noqa: E402
+from channels.lifecycle.state_machine import Event, EventKind  # noqa: E402
+from channels.lifecycle.states import Decision  # noqa: E402
+from channels.outcomes import transitions  # noqa: E402
 from channels.waiting import outcome_signals  # noqa: E402
 
 __all__ = ["app"]
 
-apply, publish = outcomes.apply, outcome_signals.publish
+commit_events, publish = transitions.commit_events, outcome_signals.publish
 
 
 def kill_self() -> NoReturn:
@@ -32,10 +33,10 @@ def kill_self_before_call(claimed: claims.ClaimedMessage, start_before: float) -
     kill_self()
 
 
-def kill_self_on_accepted(events: Sequence[Event]) -> list[MessageState]:
+def kill_self_on_accepted(events: Sequence[Event]) -> list[Decision]:
     if any(event.kind is EventKind.ACCEPTED for event in events):
         kill_self()
-    return apply(events)
+    return commit_events(events)
 
 
 def kill_self_on_sent_signal(signals: Sequence[outcome_signals.Signal]) -> None:
@@ -52,7 +53,7 @@ match os.environ["DIE_AT"]:
     case "call":
         dispatcher.hand_over = kill_self_before_call
     case "outcome":
-        outcomes.apply = kill_self_on_accepted
+        transitions.commit_events = kill_self_on_accepted
     case "webhook":
         webhook_dispatcher.record = kill_self_before_record
     case "signal":

@@ -11,7 +11,7 @@ from accounts.models import Company
 from billing.wallet import ledger
 from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import FallbackEvent, Message
-from channels.outcomes import apply
+from channels.outcomes import transitions
 from tests.api.clients import Api
 from tests.billing.budgets.test_budgets import PHONE, held, set_budget, used
 from tests.channels.message_stages import submitted
@@ -92,7 +92,7 @@ class TestFallback:
 
     def go_on(self, api: Api) -> Message:
         attempt = submitted(api, PHONE)
-        apply.apply([Event(attempt.id, EventKind.UNREACHABLE)])
+        transitions.commit_events([Event(attempt.id, EventKind.UNREACHABLE)])
         return Message.objects.get(pk=attempt.message_id)
 
     def test_dearer_step_counts_what_it_costs_more(self, api: Api) -> None:

@@ -18,7 +18,7 @@ from billing.models import Budget, Transfer, Wallet
 from billing.wallet import ledger
 from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import Message
-from channels.outcomes import apply
+from channels.outcomes import transitions
 from tests.api.clients import Answer, Api, ClientOf
 from tests.api.races import at_once
 from tests.channels.message_stages import submitted
@@ -213,7 +213,7 @@ def test_released_tokens_refund_the_budgets(api: Api) -> None:
     attempt = submitted(api, PHONE)
     assert send(api).code == "send_limit"
 
-    apply.apply([Event(attempt.id, EventKind.REFUSED, code="test")])
+    transitions.commit_events([Event(attempt.id, EventKind.REFUSED, code="test")])
 
     assert used(api.company) == (0, {"RU": 0})
     assert send(api).status == 200
@@ -226,7 +226,7 @@ def test_tokens_held_yesterday_refund_nothing_today(api: Api) -> None:
         cursor.execute("SET LOCAL session_replication_role = replica")  # rows are immutable
         cursor.execute("UPDATE billing_transfer SET created_at = created_at - interval '1 day'")
 
-    apply.apply([Event(attempt.id, EventKind.REFUSED, code="test")])
+    transitions.commit_events([Event(attempt.id, EventKind.REFUSED, code="test")])
 
     assert used(api.company) == (1, {"RU": 1})
 
@@ -234,7 +234,7 @@ def test_tokens_held_yesterday_refund_nothing_today(api: Api) -> None:
 def test_captured_tokens_stay_counted(api: Api) -> None:
     attempt = submitted(api, PHONE)
 
-    apply.apply([Event(attempt.id, EventKind.DELIVERED)])
+    transitions.commit_events([Event(attempt.id, EventKind.DELIVERED)])
 
     assert used(api.company) == (1, {"RU": 1})
     assert Transfer.objects.filter(kind="capture").count() == 1
@@ -243,7 +243,7 @@ def test_captured_tokens_stay_counted(api: Api) -> None:
 def test_second_release_refunds_nothing(api: Api) -> None:
     submitted(api, PHONE)
     attempt = submitted(api, "+79161234568")
-    apply.apply([Event(attempt.id, EventKind.REFUSED, code="test")])
+    transitions.commit_events([Event(attempt.id, EventKind.REFUSED, code="test")])
     settlement = ledger.Settlement(
         api.company.pk,
         attempt.message_id,
@@ -317,7 +317,7 @@ class TestRaces:
         attempts = [submitted(api, f"+7916200000{n}") for n in range(8)]
 
         def fail(number: int) -> None:
-            apply.apply([Event(attempts[number].id, EventKind.REFUSED, code="test")])
+            transitions.commit_events([Event(attempts[number].id, EventKind.REFUSED, code="test")])
 
         def act(number: int) -> None:
             if number % 2:

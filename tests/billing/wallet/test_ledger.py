@@ -21,7 +21,7 @@ from billing.models import Transfer, Wallet
 from billing.wallet import ledger
 from billing.wallet.ledger import ACCOUNTS, DeliveryProof, Settlement, TransferKind
 from channels.lifecycle.state_machine import Event, EventKind
-from channels.outcomes import apply
+from channels.outcomes import transitions
 from tests.api.clients import Api, ClientOf
 from tests.api.races import at_once
 from tests.channels.message_stages import accepted, submitted
@@ -297,15 +297,17 @@ def test_books_balance_over_a_month(api: Api) -> None:
     by_sms = [accepted(api, f"+7916123457{n}", channel="sms") for n in range(3)]
     assert balance(company) == (1000 - 4 - 48, 4 + 48)
 
-    apply.apply([Event(one.id, EventKind.DELIVERED) for one in by_code[:3]])
+    transitions.commit_events([Event(one.id, EventKind.DELIVERED) for one in by_code[:3]])
     assert balance(company) == (948, 49)
-    apply.apply(
+    transitions.commit_events(
         [Event(by_code[3].id, EventKind.UNREACHABLE), Event(by_sms[0].id, EventKind.REFUSED)]
     )
     assert balance(company) == (965, 32)
-    apply.apply([Event(by_sms[1].id, EventKind.READ), Event(by_sms[2].id, EventKind.GIVEN_UP)])
+    transitions.commit_events(
+        [Event(by_sms[1].id, EventKind.READ), Event(by_sms[2].id, EventKind.GIVEN_UP)]
+    )
     assert balance(company) == (981, 0)
-    apply.apply([Event(by_sms[2].id, EventKind.DELIVERED)])
+    transitions.commit_events([Event(by_sms[2].id, EventKind.DELIVERED)])
     assert balance(company) == (981, 0)
     ledger.withdraw(company=company, amount=981, reason="end of the contract")
 
@@ -319,7 +321,7 @@ def test_parallel_operations_keep_the_books(api: Api, round_number: int) -> None
     attempts = [accepted(api, f"+7916123456{n}") for n in range(6)]
 
     calls: list[Callable[[], object]] = [
-        partial(apply.apply, [Event(attempt.id, what)])
+        partial(transitions.commit_events, [Event(attempt.id, what)])
         for attempt in attempts
         for what in (EventKind.DELIVERED, EventKind.EXPIRED)
     ]

@@ -6,7 +6,7 @@ from accounts.models import Company
 from accounts.people import companies
 from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import Message
-from channels.outcomes.apply import apply
+from channels.outcomes.transitions import commit_events
 from tests.api.clients import Api
 from tests.channels.message_stages import submitted
 from tests.factories import MemberFactory
@@ -86,7 +86,7 @@ def test_limits_of_one_company_are_no_other_s(test_api: Api, api: Api) -> None:
 def test_refused_send_gives_its_place_back(test_api: Api, store: str) -> None:
     set_limits(test_api.company, codes_per_10_min=1)
     attempt = submitted(test_api, PHONE)
-    apply([Event(attempt.id, EventKind.REFUSED, code="test")])
+    commit_events([Event(attempt.id, EventKind.REFUSED, code="test")])
 
     assert Message.objects.get().state == "failed"
     assert code(test_api) == "sent"

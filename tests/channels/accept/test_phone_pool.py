@@ -24,7 +24,7 @@ from accounts.models import Company
 from channels.accept import send_limits
 from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import Message
-from channels.outcomes.apply import apply
+from channels.outcomes.transitions import commit_events
 from config.errors import DomainError
 from config.redis_client import redis_client
 from tests.api.clients import Answer, Api, ClientOf
@@ -226,7 +226,7 @@ def test_refused_message_is_released_to_the_pool(api: Api) -> None:
     attempt = AttemptFactory.create(message=message, state="submitting")
     Message.objects.filter(pk=message.pk).update(tries=1)
 
-    apply([Event(attempt.id, EventKind.UNREACHABLE)])
+    commit_events([Event(attempt.id, EventKind.UNREACHABLE)])
 
     assert redis_client().get(pool.shared.key) is None
 

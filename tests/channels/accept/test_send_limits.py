@@ -24,7 +24,7 @@ from accounts.models import Company
 from channels.accept import send_limits
 from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import Message
-from channels.outcomes.apply import apply
+from channels.outcomes.transitions import commit_events
 from config.errors import DomainError, Error
 from config.redis_client import redis_client
 from tests.api.clients import Answer, Api, ClientOf
@@ -157,7 +157,7 @@ def fail_last() -> None:
     message = Message.objects.latest("created_at")
     attempt = AttemptFactory.create(message=message, state="submitting")
     Message.objects.filter(pk=message.pk).update(tries=1)
-    apply([Event(attempt.id, EventKind.UNREACHABLE)])
+    commit_events([Event(attempt.id, EventKind.UNREACHABLE)])
 
 
 def test_place_is_given_back_three_times(api: Api) -> None:
@@ -176,7 +176,7 @@ def test_late_failure_does_not_end_the_cool_down_of_the_next(api: Api) -> None:
     forget_limits()
     assert send_code(api).status == 200
 
-    apply([Event(attempt.id, EventKind.UNREACHABLE)])
+    commit_events([Event(attempt.id, EventKind.UNREACHABLE)])
 
     assert send_code(api).code == "resend_too_soon"
 

@@ -13,7 +13,7 @@ from billing.models import Transfer
 from billing.wallet import ledger
 from channels.deliver import dispatcher, sweeps
 from channels.models import Message
-from channels.outcomes import apply
+from channels.outcomes import transitions
 from channels.recipients import telegram_contacts
 from channels.vendor_accounts import registry
 from otp import settlement
@@ -42,7 +42,7 @@ def by_bot(api: Api, path: str, **body: object) -> Message:
             f"{bot['api_url']}/bot{bot['token']}/sendMessage",
             body=payload("telegram_bot", "accepted_2026-09.json"),
         )
-        apply.apply([dispatcher.hand_over(claimed, time.monotonic() + 60)])
+        transitions.commit_events([dispatcher.hand_over(claimed, time.monotonic() + 60)])
     return Message.objects.get()
 
 

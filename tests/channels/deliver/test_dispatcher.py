@@ -18,7 +18,7 @@ from channels.deliver import dispatcher as delivery
 from channels.deliver.dispatcher import Dispatcher
 from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import Attempt, Message
-from channels.outcomes import apply
+from channels.outcomes import transitions
 from channels.waiting import outcome_signals
 from links.models import Link
 from tests.api.clients import Answer, Api
@@ -293,7 +293,7 @@ def test_unrenderable_message_fails_without_a_charge(api: Api, settings: Setting
     settings.OTP_KEYS = {"new": b"x" * 32}
 
     event = delivery.hand_over(claimed, time.monotonic() + 60)
-    apply.apply([event])
+    transitions.commit_events([event])
 
     assert (event.kind, event.code) == (EventKind.REFUSED, "internal")
     assert Message.objects.get().state == "failed"

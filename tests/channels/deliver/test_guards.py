@@ -15,7 +15,7 @@ from channels.deliver import dispatcher as delivery
 from channels.deliver.dispatcher import Dispatcher
 from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import Attempt, Message
-from channels.outcomes import apply
+from channels.outcomes import transitions
 from channels.providers.base import Accepted, Outgoing
 from channels.providers.scripted import ScriptedProvider
 from channels.vendor_accounts import registry
@@ -80,7 +80,7 @@ def test_crash_of_an_adapter_leaves_the_outcome_unknown(
     send(test_api)
     (claimed,) = claim()
 
-    apply.apply([delivery.hand_over(claimed, time.monotonic() + 60)])
+    transitions.commit_events([delivery.hand_over(claimed, time.monotonic() + 60)])
 
     assert states(Attempt.objects.get()) == ("ambiguous", "queued")
     assert claim() == []
@@ -109,7 +109,7 @@ def test_late_refusal_keeps_the_cool_down_of_a_newer_send(api: Api) -> None:
     forget_limits()
     send(api)
 
-    apply.apply([Event(first.id, EventKind.UNREACHABLE)])
+    transitions.commit_events([Event(first.id, EventKind.UNREACHABLE)])
 
     assert api.post("/otp/send", {"phone": PHONE}).status == 429
 
@@ -120,7 +120,7 @@ def test_give_up_skips_a_message_claimed_meanwhile(api: Api) -> None:
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic():
             (claimed,) = claims.claim(7)
-            late = behind_us(pool, partial(apply.give_up, [message.id]))
+            late = behind_us(pool, partial(transitions.give_up, [message.id]))
         assert late.result() == []
 
     assert states(Attempt.objects.get(pk=claimed.attempt_id)) == ("submitting", "queued")
@@ -159,11 +159,11 @@ def test_message_has_one_open_attempt(api: Api) -> None:
 
 def test_event_is_applied_under_the_lock(api: Api) -> None:
     attempt = accepted(api)
-    refused = partial(apply.apply, [Event(attempt.id, EventKind.REFUSED)])
+    refused = partial(transitions.commit_events, [Event(attempt.id, EventKind.REFUSED)])
 
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic(), connection.cursor() as cursor:
-            apply.apply_in_transaction(cursor, [Event(attempt.id, EventKind.DELIVERED)])
+            transitions.apply_in_transaction(cursor, [Event(attempt.id, EventKind.DELIVERED)])
             late = behind_us(pool, refused)
         assert late.result() == []
 

@@ -20,7 +20,7 @@ from billing.wallet import ledger
 from channels.deliver import dispatcher, sweeps
 from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import Attempt, Message, Receipt
-from channels.outcomes import apply, receipts
+from channels.outcomes import receipts, transitions
 from channels.vendor_accounts import registry
 from tests.api.clients import Api
 from tests.api.races import at_once
@@ -73,7 +73,7 @@ def hand_over(wire: Wire, answer: dict[str, Any] | None) -> Attempt:
     else:
         wire.upsert("POST", f"{HOST}/send.php", json=answer)
     (claimed,) = claim()
-    apply.apply([dispatcher.hand_over(claimed, time.monotonic() + 60)])
+    transitions.commit_events([dispatcher.hand_over(claimed, time.monotonic() + 60)])
     return Attempt.objects.get(pk=claimed.attempt_id)
 
 
@@ -122,7 +122,9 @@ def test_ambiguous_attempt_is_polled_after_the_call_timeout(api: Api) -> None:
     claimed_at = attempt.lease_until - timedelta(seconds=30)  # now(), until the test is over
 
     event = Event(attempt.id, EventKind.AMBIGUOUS)
-    apply.apply([dispatcher.with_provider_id(event, "smsc", attempt.message_id, PHONE)])
+    transitions.commit_events(
+        [dispatcher.with_provider_id(event, "smsc", attempt.message_id, PHONE)]
+    )
 
     attempt.refresh_from_db()
     assert attempt.state == "ambiguous"
@@ -222,7 +224,9 @@ def test_late_delivery_during_the_retry_charges_once(wire: Wire, api: Api) -> No
     (claimed,) = claim()
 
     report(first)
-    apply.apply([Event(claimed.attempt_id, EventKind.ACCEPTED, first.provider_id, pollable=True)])
+    transitions.commit_events(
+        [Event(claimed.attempt_id, EventKind.ACCEPTED, first.provider_id, pollable=True)]
+    )
 
     second = Attempt.objects.get(pk=claimed.attempt_id)
     assert states(first) == ("delivered", "delivered")

@@ -18,7 +18,7 @@ from channels.deliver import claims as claiming
 from channels.deliver import dispatcher, sweeps
 from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import Attempt, Message
-from channels.outcomes import apply
+from channels.outcomes import transitions
 from channels.vendor_accounts import registry
 from tests.api.clients import Api
 from tests.api.races import at_once
@@ -78,7 +78,7 @@ def test_late_vendor_response_still_counts(api: Api) -> None:
     Attempt.objects.update(lease_until=past(minutes=1))
     sweeps.sweep()
 
-    apply.apply([Event(attempt.id, EventKind.ACCEPTED, provider_id="wamid.1")])
+    transitions.commit_events([Event(attempt.id, EventKind.ACCEPTED, provider_id="wamid.1")])
 
     assert states(attempt) == ("sent", "sent")
 
@@ -103,7 +103,7 @@ def test_link_deadline_is_one_day(api: Api) -> None:
     api.post("/links/send", {"phone": "+79161234567", "url": "https://example.com/"})
     claim()
     attempt = Attempt.objects.get()
-    apply.apply([Event(attempt.id, EventKind.ACCEPTED, provider_id="wamid.1")])
+    transitions.commit_events([Event(attempt.id, EventKind.ACCEPTED, provider_id="wamid.1")])
 
     age_rows(hours=23, minutes=59)
     sweeps.sweep()
@@ -119,7 +119,7 @@ def test_proof_after_the_deadline_is_not_charged(api: Api) -> None:
     age_rows(seconds=601)
     sweeps.sweep()
 
-    apply.apply([Event(attempt.id, EventKind.DELIVERED)])
+    transitions.commit_events([Event(attempt.id, EventKind.DELIVERED)])
 
     assert states(attempt) == ("delivered", "delivered")
     assert ledger.balance(api.company.pk) == (1000, 0)
@@ -177,7 +177,7 @@ def polled(test_api: Api, digits: str) -> Attempt:
     phone = f"+7916123{digits}"
     send(test_api, phone)
     (claimed,) = claim()
-    apply.apply([dispatcher.hand_over(claimed, time.monotonic() + 60)])
+    transitions.commit_events([dispatcher.hand_over(claimed, time.monotonic() + 60)])
     Attempt.objects.update(poll_at=past(minutes=1))
     return Attempt.objects.get()
 

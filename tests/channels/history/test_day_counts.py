@@ -14,7 +14,7 @@ from channels.history import day_counts, figures
 from channels.history.day_counts import count_days, last_counted, start_of
 from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import CountedDay, DayCount, DayTotal, Message, StaleDay
-from channels.outcomes.apply import apply
+from channels.outcomes.transitions import commit_events
 from config.ids import first_id_at
 from tests.api.races import at_once
 from tests.factories import (
@@ -83,7 +83,7 @@ def test_late_delivery_corrects_a_counted_day(company: Company) -> None:
     attempt = AttemptFactory.create(message=sent(company, 2, "expired"), state="expired")
     count_days()
 
-    apply([Event(attempt.id, EventKind.DELIVERED, at=day(2) + HOUR)])
+    commit_events([Event(attempt.id, EventKind.DELIVERED, at=day(2) + HOUR)])
     stale = figures_of(company).now.states
     done = count_days()
 
@@ -114,7 +114,7 @@ def test_change_of_today_marks_no_stale_day(company: Company) -> None:
         message=MessageFactory.create(company=company, mode="test", price=0, state="sent")
     )
 
-    apply([Event(attempt.id, EventKind.DELIVERED)])
+    commit_events([Event(attempt.id, EventKind.DELIVERED)])
 
     assert not StaleDay.objects.exists()
 

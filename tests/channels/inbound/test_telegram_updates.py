@@ -20,7 +20,7 @@ from channels.deliver import claims, dispatcher
 from channels.deliver.dispatcher import Dispatcher
 from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import BlockedPhone, Contact
-from channels.outcomes import apply
+from channels.outcomes import transitions
 from channels.recipients import telegram_contacts
 from tests.api.clients import Api
 from tests.channels.message_stages import PHONE, claim
@@ -173,7 +173,7 @@ def test_contact_that_telegram_refused_is_blocked(
 def test_contact_shared_anew_outlives_an_older_refusal(api: Api) -> None:
     shared()
     refused = Event(link_by_bot(api).attempt_id, EventKind.UNREACHABLE, code="403")
-    apply.apply([refused])
+    transitions.commit_events([refused])
     Contact.objects.update(shared_at=Now() + timedelta(seconds=1))
 
     telegram_contacts.mark_refused([refused])

@@ -13,7 +13,7 @@ from channels import reconciliation
 from channels.deliver import sweeps
 from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import Attempt, Message
-from channels.outcomes import apply
+from channels.outcomes import transitions
 from tests.api.clients import Api, ClientOf
 from tests.channels.fallback_stages import (
     URL,
@@ -258,7 +258,9 @@ def test_owed_hold_is_released_at_the_deadline(api: Api) -> None:
 def test_two_deliveries_charge_the_open_hold_once(api: Api) -> None:
     first, second = handed_over(api)
 
-    apply.apply([Event(second.id, EventKind.DELIVERED), Event(first.id, EventKind.READ)])
+    transitions.commit_events(
+        [Event(second.id, EventKind.DELIVERED), Event(first.id, EventKind.READ)]
+    )
 
     assert transfers(first.message) == [*MOVED, ("capture", 16, "receipt")]
     assert ledger.balance(api.company.pk) == (984, 0)

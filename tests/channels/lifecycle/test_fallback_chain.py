@@ -8,144 +8,138 @@ from billing.wallet.ledger import DeliveryProof, TransferKind
 from channels.lifecycle import fallback_chain
 from channels.lifecycle.state_machine import (
     MIN_TIME_LEFT,
-    AttemptState,
+    Event,
     EventKind,
-    MessageState,
+    decide,
     give_up,
 )
+from channels.lifecycle.states import AttemptState, Decision, MessageState, Snapshot, undecided
 from channels.lifecycle.steps import FallbackReason, FallbackRequest, Step
-from tests.channels.lifecycle.test_state_machine import AT, attempt, happen, kinds, message
+from tests.channels.lifecycle.test_state_machine import AT, attempt, decided, kinds, message
 
 TELEGRAM, SMS = Step("telegram", 1, 45.0), Step("sms", 16, 20.0)
 
 
-def refused(
-    what: EventKind = EventKind.REFUSED, **fields: object
-) -> tuple[MessageState, AttemptState]:
+def refused(what: EventKind = EventKind.REFUSED, **fields: object) -> Decision:
     """By WhatsApp, with an SMS behind it."""
-    one = message(**{"chain": [SMS]} | fields)
-    its = attempt(channel="whatsapp", price=1)
-    happen(what, one, its, code="x")
-    return one, its
+    one = message(**{"chain": (SMS,)} | fields)
+    return decided(what, one, attempt(channel="whatsapp", price=1), code="x")
 
 
 def moved(
     why: FallbackReason = FallbackReason.PATIENCE, state: str = "sent"
 ) -> tuple[MessageState, AttemptState]:
-    """From WhatsApp to an SMS that nobody has claimed yet, as the database would give it back."""
+    """From WhatsApp to an SMS that nobody has claimed yet."""
     its = attempt(channel="whatsapp", price=1, state=state)
-    one = message(state="sent", chain=[SMS], attempts=[its])
-    fallback_chain.accept_fallback(one, FallbackRequest(why))
-    one.fallback_events, one.changed, its.changed = [], False, False
-    return one, its
+    before = undecided(Snapshot(message(state="sent", chain=(SMS,)), (its,)))
+    after = fallback_chain.accept_fallback(before, FallbackRequest(why))
+    return after.message, after.attempts[0]
 
 
 def tried(**fields: object) -> tuple[MessageState, AttemptState, AttemptState]:
     """The same, the SMS in the vendor's hands."""
     one, first = moved()
-    one.tries, one.due_in = 2, None
     second = attempt(**{"n": 2, "hold": 2, "state": "sent", "channel": "sms", "price": 16} | fields)
-    one.attempts.append(second)
-    return one, first, second
+    return one._replace(tries=2, due_in=None), first, second
 
 
 @pytest.mark.parametrize("what", [EventKind.UNREACHABLE, EventKind.REFUSED, EventKind.EXPIRED])
 def test_failed_attempt_requests_a_fallback(what: EventKind) -> None:
-    one, its = refused(what)
+    result = refused(what)
 
-    assert one.fallback_request is not None
-    assert (one.fallback_request.reason, one.state, one.settlements) == (
-        FallbackReason.REFUSED,
-        "queued",
-        [],
-    )
-    assert its.state == ("expired" if what is EventKind.EXPIRED else "failed")
+    assert result.fallback is not None
+    assert result.fallback.reason is FallbackReason.REFUSED
+    assert (result.message.state, result.settlements) == ("queued", ())
+    assert result.attempts[0].state == ("expired" if what is EventKind.EXPIRED else "failed")
 
 
 @pytest.mark.parametrize(
     "what", [EventKind.ACCEPTED, EventKind.AMBIGUOUS, EventKind.RETRY, EventKind.NO_NEWS]
 )
 def test_pending_attempt_requests_no_fallback(what: EventKind) -> None:
-    one, _its = refused(what)
-
-    assert one.fallback_request is None
+    assert refused(what).fallback is None
 
 
 @pytest.mark.parametrize("what", [EventKind.UNREACHABLE, EventKind.GIVEN_UP])
 def test_failure_near_the_end_requests_no_fallback(what: EventKind) -> None:
-    one, _its = refused(what, time_left=MIN_TIME_LEFT)
+    result = refused(what, time_left=MIN_TIME_LEFT)
 
-    assert (one.fallback_request, one.state in {"failed", "expired"}) == (None, True)
+    assert (result.fallback, result.message.state in {"failed", "expired"}) == (None, True)
 
 
 def test_deadline_requests_no_fallback() -> None:
-    one, _its = refused(EventKind.GIVEN_UP)
+    result = refused(EventKind.GIVEN_UP)
 
-    assert (one.fallback_request, one.state) == (None, "expired")
+    assert (result.fallback, result.message.state) == (None, "expired")
 
 
 def test_accepted_fallback_switches_the_channel() -> None:
-    one, its = refused()
-    assert one.fallback_request is not None
+    result = refused()
+    assert result.fallback is not None
 
-    fallback_chain.accept_fallback(one, one.fallback_request)
+    result = fallback_chain.accept_fallback(result, result.fallback)
 
+    one = result.message
     assert (one.state, one.channel, one.price, one.hold) == ("queued", "sms", 16, 2)
-    assert (one.due_in, one.fallback_in, one.chain) == (0.0, 20.0, [])
-    assert (one.fallback_events, its.state) == ([(FallbackReason.REFUSED, "sms")], "failed")
+    assert (one.due_in, result.patience, one.chain) == (0.0, 20.0, ())
+    assert (result.fallback_events, result.is_outcome) == (
+        ((FallbackReason.REFUSED, "sms"),),
+        False,
+    )
+    assert result.attempts[0].state == "failed"
 
 
 @pytest.mark.parametrize("state", ["submitting", "ambiguous", "sent"])
 def test_expired_patience_ends_the_open_attempt(state: str) -> None:
-    its = attempt(state=state)
-    one = message(state="sent", chain=[TELEGRAM, SMS], attempts=[its])
-    fallback_chain.expire_patience(one)
-    assert one.fallback_request == FallbackRequest(FallbackReason.PATIENCE)
+    its, one = attempt(state=state), message(state="sent", chain=(TELEGRAM, SMS))
+    result = fallback_chain.expire_patience(Snapshot(one, (its,)))
+    assert result.fallback == FallbackRequest(FallbackReason.PATIENCE)
 
-    fallback_chain.accept_fallback(one, one.fallback_request)
+    result = fallback_chain.accept_fallback(result, result.fallback)
 
-    assert (its.state, its.error_class, its.changed) == ("expired", "patience", True)
-    assert (one.state, one.channel, one.chain) == ("sent", "telegram", [SMS])
+    ended = its._replace(state="expired", error_class="patience", error_code="patience")
+    assert result.changed_attempts == [(its, ended)]
+    one = result.message
+    assert (one.state, one.channel, one.chain) == ("sent", "telegram", (SMS,))
 
 
 def test_expired_patience_switches_an_unclaimed_message() -> None:
-    one = message(tries=0, chain=[SMS], due_in=2.0)
+    one = message(tries=0, chain=(SMS,), due_in=2.0)
 
-    fallback_chain.expire_patience(one)
+    result = fallback_chain.expire_patience(Snapshot(one, ()))
 
-    assert one.fallback_request == FallbackRequest(FallbackReason.PATIENCE)
+    assert result.fallback == FallbackRequest(FallbackReason.PATIENCE)
 
 
-@pytest.mark.parametrize("fields", [{"state": "delivered"}, {"state": "failed"}, {"chain": []}])
+@pytest.mark.parametrize("fields", [{"state": "delivered"}, {"state": "failed"}, {"chain": ()}])
 def test_patience_ignores_final_messages_and_empty_chains(fields: dict[str, object]) -> None:
-    one = message(**{"chain": [SMS]} | fields)
+    one = message(**{"chain": (SMS,)} | fields)
 
-    fallback_chain.expire_patience(one)
+    result = fallback_chain.expire_patience(Snapshot(one, ()))
 
-    assert (one.fallback_request, one.changed) == (None, False)
+    assert (result.fallback, result.changes_message) == (None, False)
 
 
 def test_patience_near_the_end_ends_the_chain() -> None:
-    one = message(state="sent", chain=[SMS], time_left=MIN_TIME_LEFT)
+    one = message(state="sent", chain=(SMS,), time_left=MIN_TIME_LEFT)
 
-    fallback_chain.expire_patience(one)
+    result = fallback_chain.expire_patience(Snapshot(one, ()))
 
-    assert (one.fallback_request, one.chain, one.fallback_events) == (
-        None,
-        [],
-        [(FallbackReason.TIME, "sms")],
-    )
-    assert (one.state, one.settlements) == ("sent", [])
+    assert (result.fallback, result.message.chain) == (None, ())
+    assert result.fallback_events == ((FallbackReason.TIME, "sms"),)
+    assert (result.message.state, result.settlements) == ("sent", ())
 
 
 def test_rejected_fallback_after_patience_keeps_the_attempt() -> None:
-    its = attempt(state="sent")
-    one = message(state="sent", chain=[SMS], attempts=[its])
+    its, one = attempt(state="sent"), message(state="sent", chain=(SMS,))
+    result = fallback_chain.expire_patience(Snapshot(one, (its,)))
+    assert result.fallback is not None
 
-    fallback_chain.reject_fallback(one, FallbackRequest(FallbackReason.PATIENCE))
+    result = fallback_chain.reject_fallback(result, result.fallback)
 
-    assert (one.state, its.state, one.settlements) == ("sent", "sent", [])
-    assert (one.chain, one.fallback_events) == ([], [(FallbackReason.TOKENS, "sms")])
+    assert (result.message.state, result.attempts, result.settlements) == ("sent", (its,), ())
+    assert (result.message.chain, result.fallback) == ((), None)
+    assert result.fallback_events == ((FallbackReason.TOKENS, "sms"),)
 
 
 @pytest.mark.parametrize(
@@ -153,17 +147,14 @@ def test_rejected_fallback_after_patience_keeps_the_attempt() -> None:
     [(EventKind.UNREACHABLE, "recipient_unreachable"), (EventKind.REFUSED, "delivery_failed")],
 )
 def test_rejected_fallback_after_a_refusal_ends_the_message(what: EventKind, error: str) -> None:
-    one, _its = refused(what)
-    assert one.fallback_request is not None
+    result = refused(what)
+    assert result.fallback is not None
 
-    fallback_chain.reject_fallback(one, one.fallback_request)
+    result = fallback_chain.reject_fallback(result, result.fallback)
 
-    assert (one.state, one.error, kinds(one)) == (
-        "failed",
-        error,
-        [(TransferKind.RELEASE, "", "failed")],
-    )
-    assert one.fallback_events == [(FallbackReason.TOKENS, "sms")]
+    assert (result.message.state, result.message.error) == ("failed", error)
+    assert kinds(result) == [(TransferKind.RELEASE, "", "failed")]
+    assert result.fallback_events == ((FallbackReason.TOKENS, "sms"),)
 
 
 @pytest.mark.parametrize(
@@ -179,9 +170,8 @@ def test_unreachable_needs_every_channel_to_agree(
     first: str, second: EventKind, error: str
 ) -> None:
     one, before, its = tried(state="submitting")
-    before.error_class = first
 
-    happen(second, one, its)
+    one = decided(second, one, its, before._replace(error_class=first)).message
 
     assert (one.state, one.error) == ("failed", error)
 
@@ -190,18 +180,16 @@ def test_last_error_of_a_channel_counts() -> None:
     earlier = attempt(n=1, state="failed", error_class="retry")
     last = attempt(n=2, state="failed", error_class="unreachable")
     its = attempt(n=3, hold=2)
-    one = message(tries=3, hold=2, attempts=[earlier, last, its])
 
-    happen(EventKind.UNREACHABLE, one, its)
+    result = decided(EventKind.UNREACHABLE, message(tries=3, hold=2), its, earlier, last)
 
-    assert one.error == "recipient_unreachable"
+    assert result.message.error == "recipient_unreachable"
 
 
 def test_tries_are_counted_by_channel() -> None:
-    its = attempt(n=9, hold=2)
-    one = message(tries=9, hold=2, attempts=[attempt(n=8, state="failed"), its])
+    its, earlier = attempt(n=9, hold=2), attempt(n=8, state="failed")
 
-    happen(EventKind.RETRY, one, its)
+    one = decided(EventKind.RETRY, message(tries=9, hold=2), its, earlier).message
 
     assert (one.state, one.due_in is not None) == ("queued", True)
 
@@ -210,11 +198,11 @@ def test_tries_are_counted_by_channel() -> None:
 @pytest.mark.parametrize("state", ["failed", "expired"])
 def test_event_of_an_earlier_channel_keeps_the_current_one(what: EventKind, state: str) -> None:
     one, its = moved()
-    its.state = state
 
-    happen(what, one, its)
+    result = decided(what, one, its._replace(state=state))
 
-    assert (one.state, one.due_in, one.settlements, one.changed) == ("sent", 0.0, [], False)
+    assert (one.state, one.due_in) == ("sent", 0.0)
+    assert (result.message, result.settlements, result.changes_message) == (one, (), False)
 
 
 @pytest.mark.parametrize(
@@ -228,27 +216,24 @@ def test_event_of_an_earlier_channel_keeps_the_current_one(what: EventKind, stat
 def test_late_proof_cancels_the_next_attempt_without_a_charge(
     proof: DeliveryProof, why: FallbackReason
 ) -> None:
-    one, its = moved()
+    result = decided(EventKind.DELIVERED, *moved(), proof=proof, at=AT)
 
-    happen(EventKind.DELIVERED, one, its, proof=proof, at=AT)
-
+    one = result.message
     assert (one.state, one.channel, one.price, one.due_in) == ("delivered", "whatsapp", 1, None)
-    assert [(s.kind, s.hold, s.amount) for s in one.settlements] == [(TransferKind.RELEASE, 2, 16)]
-    assert (one.fallback_events, one.is_owed) == ([(why, "sms")], False)
+    assert [(s.kind, s.hold, s.amount) for s in result.settlements] == [
+        (TransferKind.RELEASE, 2, 16)
+    ]
+    assert (result.fallback_events, one.is_owed) == (((why, "sms"),), False)
 
 
 @pytest.mark.parametrize("state", ["submitting", "ambiguous", "sent"])
 def test_late_proof_keeps_an_attempt_that_a_vendor_has(state: str) -> None:
-    one, first, _second = tried(state=state)
+    result = decided(EventKind.DELIVERED, *tried(state=state))
 
-    happen(EventKind.DELIVERED, one, first)
-
-    assert (one.state, one.is_owed, one.settlements) == ("delivered", True, [])
-    assert (one.channel, one.price, one.fallback_events) == (
-        "sms",
-        16,
-        [(FallbackReason.OWED, "sms")],
-    )
+    one = result.message
+    assert (one.state, one.is_owed, result.settlements) == ("delivered", True, ())
+    assert (one.channel, one.price) == ("sms", 16)
+    assert result.fallback_events == ((FallbackReason.OWED, "sms"),)
 
 
 @pytest.mark.parametrize(
@@ -266,96 +251,90 @@ def test_late_proof_keeps_an_attempt_that_a_vendor_has(state: str) -> None:
 def test_owed_hold_is_settled_by_its_attempt(
     what: EventKind, money: tuple[TransferKind, int, int, str]
 ) -> None:
-    one, first, second = tried()
-    second.state = "submitting"
-    happen(EventKind.DELIVERED, one, first)
+    one, first, second = tried(state="submitting")
+    events = [Event(first.id, EventKind.DELIVERED), Event(second.id, what), Event(second.id, what)]
 
-    happen(what, one, second)
-    happen(what, one, second)
+    result = decide(Snapshot(one, (first, second)), events)
 
-    assert [(s.kind, s.hold, s.amount, s.proof) for s in one.settlements] == [money]
+    assert [(s.kind, s.hold, s.amount, s.proof) for s in result.settlements] == [money]
+    one = result.message
     assert (one.state, one.is_owed, one.due_in) == ("delivered", False, None)
 
 
 def test_owed_hold_waits_for_the_open_attempt() -> None:
     one, first, second = tried(state="failed")
     third = attempt(n=3, hold=2, state="sent")
-    one.tries = 3
-    one.attempts.append(third)
-    happen(EventKind.DELIVERED, one, first)
+    events = [Event(first.id, EventKind.DELIVERED), Event(second.id, EventKind.EXPIRED)]
 
-    happen(EventKind.EXPIRED, one, second)
+    result = decide(Snapshot(one._replace(tries=3), (first, second, third)), events)
 
-    assert (one.is_owed, one.settlements) == (True, [])
+    assert (result.message.is_owed, result.settlements) == (True, ())
 
 
 def test_read_receipt_of_the_first_attempt_keeps_the_owed_hold() -> None:
-    one, first, _second = tried()
+    one, first, second = tried()
+    events = [Event(first.id, EventKind.DELIVERED), Event(first.id, EventKind.READ, at=AT)]
 
-    happen(EventKind.DELIVERED, one, first)
-    happen(EventKind.READ, one, first, at=AT)
+    result = decide(Snapshot(one, (first, second)), events)
 
-    assert (one.is_owed, one.settlements, one.read_at) == (True, [], AT)
+    assert (result.message.is_owed, result.settlements, result.read_at) == (True, (), AT)
 
 
 def test_proof_in_the_commit_of_a_refusal_charges() -> None:
-    one, its = refused()
+    its = attempt(channel="whatsapp", price=1)
+    events = [Event(its.id, EventKind.REFUSED), Event(its.id, EventKind.DELIVERED)]
 
-    happen(EventKind.DELIVERED, one, its)
+    result = decide(Snapshot(message(chain=(SMS,)), (its,)), events)
 
-    assert (one.fallback_request, one.state, kinds(one)) == (
-        None,
-        "delivered",
-        [(TransferKind.CAPTURE, "receipt", "")],
-    )
+    assert (result.fallback, result.message.state) == (None, "delivered")
+    assert kinds(result) == [(TransferKind.CAPTURE, "receipt", "")]
 
 
-def in_hand() -> MessageState:
-    return message(state="sent", chain=[SMS], attempts=[attempt(state="sent")])
+def in_hand() -> Snapshot:
+    return Snapshot(message(state="sent", chain=(SMS,)), (attempt(state="sent"),))
 
 
-def waiting_for_its_first_try() -> MessageState:
-    return message(tries=0, chain=[SMS], due_in=0.0)
+def waiting_for_its_first_try() -> Snapshot:
+    return Snapshot(message(tries=0, chain=(SMS,), due_in=0.0), ())
 
 
 @pytest.mark.parametrize("make", [in_hand, waiting_for_its_first_try])
 def test_cancelled_fallback_ends_the_chain_but_not_the_message(
-    make: Callable[[], MessageState],
+    make: Callable[[], Snapshot],
 ) -> None:
-    one = make()
-    due_in = one.due_in
+    before = make()
 
-    fallback_chain.cancel_fallback(one, FallbackReason.CODE_ENTERED)
+    result = fallback_chain.cancel_fallback(undecided(before), FallbackReason.CODE_ENTERED)
 
-    assert (one.chain, one.fallback_events) == ([], [(FallbackReason.CODE_ENTERED, "sms")])
-    assert (one.state in {"queued", "sent"}, one.due_in, one.settlements) == (True, due_in, [])
+    assert result.message == before.message._replace(chain=())
+    assert (result.fallback_events, result.settlements) == (
+        ((FallbackReason.CODE_ENTERED, "sms"),),
+        (),
+    )
 
 
 def test_cancelled_fallback_ends_an_unclaimed_step() -> None:
-    one, _its = moved()
+    one, its = moved()
 
-    fallback_chain.cancel_fallback(one, FallbackReason.CLICK)
+    result = fallback_chain.cancel_fallback(undecided(Snapshot(one, (its,))), FallbackReason.CLICK)
 
-    assert (one.state, one.due_in, one.fallback_events) == (
-        "expired",
-        None,
-        [(FallbackReason.CLICK, "sms")],
-    )
-    assert kinds(one) == [(TransferKind.RELEASE, "", "click")]
+    assert (result.message.state, result.message.due_in) == ("expired", None)
+    assert result.fallback_events == ((FallbackReason.CLICK, "sms"),)
+    assert kinds(result) == [(TransferKind.RELEASE, "", "click")]
 
 
 def test_cancelled_fallback_keeps_open_attempts_and_final_messages() -> None:
-    with_vendor, _first, _second = tried()
-    over = message(state="delivered", chain=[SMS])
+    one, first, second = tried()
+    over = message(state="delivered", chain=(SMS,))
 
-    for one in (with_vendor, over):
-        fallback_chain.cancel_fallback(one, FallbackReason.CODE_ENTERED)
-        assert (one.changed, one.fallback_events, one.settlements) == (False, [], [])
+    for before in (Snapshot(one, (first, second)), Snapshot(over, ())):
+        nothing = undecided(before)
+        assert fallback_chain.cancel_fallback(nothing, FallbackReason.CODE_ENTERED) == nothing
 
 
 def test_expiry_after_a_fallback_releases_the_current_hold() -> None:
-    one, _its = moved()
+    one, its = moved()
 
-    give_up(one)
+    result = give_up(Snapshot(one, (its,)))
 
-    assert [(s.hold, s.amount) for s in one.settlements] == [(2, 16)]
+    assert [(s.hold, s.amount) for s in result.settlements] == [(2, 16)]

@@ -15,7 +15,7 @@ from channels import reconciliation
 from channels.deliver import sweeps
 from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import Attempt
-from channels.outcomes import apply
+from channels.outcomes import transitions
 from tests.api.blocking import behind_us, waiting
 from tests.api.clients import Api, ClientOf
 from tests.api.races import at_once
@@ -79,7 +79,7 @@ def test_concurrent_receipt_and_sweep_agree(api: Api, round_number: int) -> None
 def test_patience_is_rechecked_under_the_lock(api: Api) -> None:
     message = accepted(api).message
 
-    assert apply.fall_back([message.pk]) == []
+    assert transitions.fall_back([message.pk]) == []
 
     assert transfers(message) == [("hold", 1, "")]
 
@@ -145,7 +145,7 @@ def test_groups_of_several_companies_do_not_deadlock(
     def group(attempts: list[Attempt], *kinds: EventKind) -> Callable[[], object]:
         whats = list(kinds) * len(attempts)
         events = [Event(one.id, what) for one, what in zip(attempts, whats, strict=False)]
-        return partial(apply.apply, events)
+        return partial(transitions.commit_events, events)
 
     at_once(
         [

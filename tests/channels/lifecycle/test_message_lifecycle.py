@@ -1,21 +1,21 @@
 """A stateful test: one message, its attempts and the wallet through random events."""
 
 from collections import Counter
-from dataclasses import replace
 
 from hypothesis import settings, strategies
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from billing.wallet.ledger import DeliveryProof, Settlement, TransferKind
 from channels.lifecycle import fallback_chain
-from channels.lifecycle.state_machine import (
+from channels.lifecycle.state_machine import Event, EventKind, decide, give_up
+from channels.lifecycle.states import (
     OPEN_ATTEMPT,
     OPEN_MESSAGE,
     AttemptState,
-    Event,
-    EventKind,
-    apply,
-    give_up,
+    Decision,
+    MessageState,
+    Snapshot,
+    undecided,
 )
 from channels.lifecycle.steps import FallbackReason, Step
 from tests.channels.lifecycle.test_state_machine import AT, attempt, message
@@ -32,24 +32,27 @@ class Life(RuleBasedStateMachine):
         tokens=strategies.integers(0, 40),
     )
     def accept(self, steps: list[Step], tokens: int) -> None:
-        self.message = message(tries=0, chain=steps, due_in=0.0)
+        self.state = Snapshot(message(tries=0, chain=tuple(steps), due_in=0.0), ())
         self.available, self.holds = tokens, {1: 1}
         self.ledger: list[Settlement] = []
         self.history = ["queued"]
         self.proved: set[int] = set()
 
+    @property
+    def message(self) -> MessageState:
+        return self.state.message
+
     def open_attempts(self) -> list[AttemptState]:
-        return [one for one in self.message.attempts if one.state in OPEN_ATTEMPT]
+        return [one for one in self.state.attempts if one.state in OPEN_ATTEMPT]
 
     @precondition(lambda self: self.message.due_in is not None and not self.open_attempts())
     @rule()
     def claim(self) -> None:
-        one = self.message
-        one.tries += 1
-        one.attempts.append(attempt(n=one.tries, hold=one.hold, price=one.price))
-        one.due_in = None
+        one = self.message._replace(tries=self.message.tries + 1, due_in=None)
+        claimed = attempt(n=one.tries, hold=one.hold, price=one.price)
+        self.state = Snapshot(one, (*self.state.attempts, claimed))
 
-    @precondition(lambda self: self.message.attempts)
+    @precondition(lambda self: self.state.attempts)
     @rule(
         data=strategies.data(),
         kind=strategies.sampled_from(sorted(EventKind)),
@@ -58,69 +61,61 @@ class Life(RuleBasedStateMachine):
     def hear(
         self, data: strategies.DataObject, kind: EventKind, proof: DeliveryProof | None
     ) -> None:
-        its = data.draw(strategies.sampled_from(self.message.attempts))
+        its = data.draw(strategies.sampled_from(self.state.attempts))
         if kind in {EventKind.DELIVERED, EventKind.READ}:
             self.proved.add(its.hold)
-        before = its.state
-        apply(self.message, its, Event(its.id, kind, pollable=True, at=AT, code="x", proof=proof))
-        if before not in OPEN_ATTEMPT:
-            assert its.state in {before, "delivered"}
-        self.commit()
+        event = Event(its.id, kind, pollable=True, at=AT, code="x", proof=proof)
+        decision = decide(self.state, [event])
+        for before, after in decision.changed_attempts:
+            assert before.id == its.id
+            assert before.state in OPEN_ATTEMPT or after.state in {before.state, "delivered"}
+        self.commit(decision)
 
     @rule()
     def lose_patience(self) -> None:
-        fallback_chain.expire_patience(self.message)
-        self.commit()
+        self.commit(fallback_chain.expire_patience(self.state))
 
     @rule(why=strategies.sampled_from([FallbackReason.CODE_ENTERED, FallbackReason.CLICK]))
     def use(self, why: FallbackReason) -> None:
-        fallback_chain.cancel_fallback(self.message, why)
-        assert self.message.state not in OPEN_MESSAGE or not self.message.chain
-        self.commit()
+        decision = fallback_chain.cancel_fallback(undecided(self.state), why)
+        assert decision.message.state not in OPEN_MESSAGE or not decision.message.chain
+        self.commit(decision)
 
     @precondition(lambda self: not self.open_attempts())
     @rule()
     def run_out_of_time(self) -> None:
-        give_up(self.message)
-        self.commit()
+        self.commit(give_up(self.state))
 
     @rule(seconds=strategies.floats(0, 100))
     def wait(self, seconds: float) -> None:
-        self.message.time_left -= seconds
+        waited = self.message._replace(time_left=self.message.time_left - seconds)
+        self.state = self.state._replace(message=waited)
 
     @rule(tokens=strategies.integers(1, 20))
     def top_up(self, tokens: int) -> None:
         self.available += tokens
 
-    def commit(self) -> None:
+    def commit(self, decision: Decision) -> None:
         """What the wallet and the database would make of it, read back for the next event."""
-        one = self.message
-        if one.fallback_request:
-            self.decide()
-        self.ledger += one.settlements
-        for each in one.settlements:
+        if decision.fallback:
+            decision = self.pay(decision)
+        assert decision.changes_message or decision.message == self.message
+        self.ledger += decision.settlements
+        for each in decision.settlements:
             assert self.holds.pop(each.hold) == each.amount
             self.available += each.amount if each.kind is TransferKind.RELEASE else 0
-        self.history.append(one.state)
-        self.message = replace(
-            one,
-            changed=False,
-            fallback_request=None,
-            fallback_in=None,
-            fallback_events=[],
-            settlements=[],
-        )
+        self.history.append(decision.message.state)
+        self.state = Snapshot(decision.message, decision.attempts)
 
-    def decide(self) -> None:
-        one = self.message
-        assert one.fallback_request is not None
-        move = fallback_chain.hold_move(one, one.fallback_request)
+    def pay(self, decision: Decision) -> Decision:
+        assert decision.fallback is not None
+        move = fallback_chain.hold_move(decision.message, decision.fallback)
         if self.available + move.old < move.new:
-            return fallback_chain.reject_fallback(one, one.fallback_request)
+            return fallback_chain.reject_fallback(decision, decision.fallback)
         assert self.holds.pop(move.hold) == move.old
         self.holds[move.hold + 1] = move.new
         self.available += move.old - move.new
-        return fallback_chain.accept_fallback(one, one.fallback_request)
+        return fallback_chain.accept_fallback(decision, decision.fallback)
 
     @invariant()
     def state_never_falls(self) -> None:
@@ -172,7 +167,7 @@ class Life(RuleBasedStateMachine):
 
     @invariant()
     def delivery_is_told(self) -> None:
-        if any(one.state == "delivered" for one in self.message.attempts):
+        if any(one.state == "delivered" for one in self.state.attempts):
             assert self.message.state == "delivered"
 
 

@@ -1,6 +1,5 @@
 """The state machine: effects of events on a message, an attempt and a hold, in any order."""
 
-from dataclasses import replace
 from datetime import UTC, datetime
 from uuid import uuid4
 
@@ -10,13 +9,12 @@ from billing.wallet.ledger import DeliveryProof, TransferKind
 from channels.lifecycle.state_machine import (
     MAX_TRIES,
     MIN_TIME_LEFT,
-    AttemptState,
     Event,
     EventKind,
-    MessageState,
-    apply,
+    decide,
     give_up,
 )
+from channels.lifecycle.states import AttemptState, Decision, MessageState, Snapshot
 
 AT = datetime(2026, 1, 31, 10, 0, tzinfo=UTC)
 
@@ -28,7 +26,7 @@ def message(**fields: object) -> MessageState:
         mode="live",
         kind="code",
         channel="whatsapp",
-        chain=[],
+        chain=(),
         phone="+79161234567",
         state="queued",
         error="",
@@ -38,7 +36,7 @@ def message(**fields: object) -> MessageState:
         time_left=300.0,
         subject_id=uuid4(),
     )
-    return replace(made, **fields)  # type: ignore[arg-type]
+    return made._replace(**fields)  # type: ignore[arg-type]
 
 
 def attempt(**fields: object) -> AttemptState:
@@ -51,16 +49,17 @@ def attempt(**fields: object) -> AttemptState:
         provider_id=None,
         polls=0,
     )
-    return replace(made, **fields)  # type: ignore[arg-type]
+    return made._replace(**fields)  # type: ignore[arg-type]
 
 
-def happen(what: EventKind, to: MessageState, of: AttemptState, **fields: object) -> None:
-    if of not in to.attempts:
-        to.attempts.append(of)
-    apply(to, of, Event(of.id, what, **fields))  # type: ignore[arg-type]
+def decided(
+    what: EventKind, to: MessageState, of: AttemptState, *others: AttemptState, **fields: object
+) -> Decision:
+    snapshot = Snapshot(to, tuple(sorted((of, *others), key=lambda one: one.n)))
+    return decide(snapshot, [Event(of.id, what, **fields)])  # type: ignore[arg-type]
 
 
-def kinds(of: MessageState) -> list[tuple[TransferKind, str, str]]:
+def kinds(of: Decision) -> list[tuple[TransferKind, str, str]]:
     return [(one.kind, one.proof, one.reason) for one in of.settlements]
 
 
@@ -85,11 +84,11 @@ def test_first_event_of_an_attempt(
     attempt_state: str,
     money: list[tuple[TransferKind, str, str]],
 ) -> None:
-    one, its = message(), attempt()
+    result = decided(what, message(), attempt())
 
-    happen(what, one, its)
-
-    assert (one.state, its.state, kinds(one)) == (message_state, attempt_state, money)
+    (its,) = result.attempts
+    assert (result.message.state, its.state) == (message_state, attempt_state)
+    assert kinds(result) == money
 
 
 @pytest.mark.parametrize(
@@ -98,33 +97,32 @@ def test_first_event_of_an_attempt(
      (EventKind.EXPIRED, "delivery_failed"), (EventKind.GIVEN_UP, "")],
 )  # fmt: skip
 def test_message_error_follows_the_event(what: EventKind, error: str) -> None:
-    one, its = message(), attempt()
+    result = decided(what, message(), attempt(), code="131026", detail="x" * 400)
 
-    happen(what, one, its, code="131026", detail="x" * 400)
-
-    assert one.error == error
+    (its,) = result.attempts
+    assert result.message.error == error
     assert (its.error_class, its.error_code, its.error_detail) == (what.value, "131026", "x" * 300)
 
 
 @pytest.mark.parametrize("state", ["failed", "expired"])
 @pytest.mark.parametrize("what", [EventKind.DELIVERED, EventKind.READ])
 def test_late_delivery_wins_and_charges_nothing(state: str, what: EventKind) -> None:
-    one, its = message(state=state, error="delivery_failed"), attempt(state=state)
+    one = message(state=state, error="delivery_failed")
 
-    happen(what, one, its, at=AT)
+    result = decided(what, one, attempt(state=state), at=AT)
 
-    assert (one.state, one.error, its.state) == ("delivered", "", "delivered")
-    assert (one.at, one.settlements) == (AT, [])
+    assert (result.message.state, result.message.error) == ("delivered", "")
+    assert result.attempts[0].state == "delivered"
+    assert (result.delivered_at, result.settlements) == (AT, ())
 
 
 @pytest.mark.parametrize("state", ["failed", "expired", "delivered"])
 @pytest.mark.parametrize("what", sorted(set(EventKind) - {EventKind.DELIVERED, EventKind.READ}))
 def test_final_state_ignores_later_events(state: str, what: EventKind) -> None:
-    one, its = message(state=state), attempt(state=state)
+    result = decided(what, message(state=state), attempt(state=state))
 
-    happen(what, one, its)
-
-    assert (one.state, its.state, one.settlements, one.changed) == (state, state, [], False)
+    assert result.attempts[0].state == state
+    assert (result.message.state, result.settlements, result.changes_message) == (state, (), False)
 
 
 FAULTS = [EventKind.REFUSED, EventKind.UNREACHABLE, EventKind.RETRY]
@@ -132,12 +130,14 @@ FAULTS = [EventKind.REFUSED, EventKind.UNREACHABLE, EventKind.RETRY]
 
 @pytest.mark.parametrize("what", FAULTS)
 def test_rerouted_message_is_due_at_once(what: EventKind) -> None:
-    one, its = message(), attempt()
+    fields = {"can_reroute": True, "code": "20003", "retry_after": 60.0}
 
-    happen(what, one, its, can_reroute=True, code="20003", retry_after=60.0)
+    result = decided(what, message(), attempt(), **fields)
 
-    assert (one.state, one.due_in, one.hold, one.settlements) == ("queued", 0.0, 1, [])
+    (its,), one = result.attempts, result.message
+    assert (one.state, one.due_in, one.hold, result.settlements) == ("queued", 0.0, 1, ())
     assert (its.state, its.error_code) == ("failed", "20003")
+    assert not result.is_outcome
 
 
 @pytest.mark.parametrize("what", FAULTS)
@@ -149,56 +149,55 @@ def test_message_beyond_another_try_is_not_rerouted(
     what: EventKind, fields: dict[str, object]
 ) -> None:
     its = attempt(n=MAX_TRIES if fields.get("tries") == MAX_TRIES else 1)
-    moved, stayed = message(**fields), message(**fields)
 
-    happen(what, moved, its, can_reroute=True)
-    happen(what, stayed, replace(its, state="submitting"))
+    moved = decided(what, message(**fields), its, can_reroute=True).message
+    stayed = decided(what, message(**fields), its).message
 
     assert (moved.state, moved.due_in is None) == (stayed.state, stayed.due_in is None)
 
 
 def test_accepted_message_is_not_rerouted() -> None:
-    one, its = message(state="sent"), attempt(state="sent")
+    fields = {"can_reroute": True}
 
-    happen(EventKind.REFUSED, one, its, can_reroute=True)
+    one = decided(EventKind.REFUSED, message(state="sent"), attempt(state="sent"), **fields).message
 
     assert (one.state, one.due_in) == ("failed", None)
 
 
 def test_read_is_delivered_with_a_second_time() -> None:
-    one, its = message(state="delivered"), attempt(state="delivered")
+    one = message(state="delivered")
 
-    happen(EventKind.READ, one, its, at=AT)
+    result = decided(EventKind.READ, one, attempt(state="delivered"), at=AT)
 
-    assert (one.state, one.read_at, one.settlements) == ("delivered", AT, [])
+    assert (result.message, result.changes_message) == (one, True)
+    assert (result.read_at, result.settlements) == (AT, ())
 
 
 def test_proof_by_hand_over_and_by_an_entered_code() -> None:
     for proof in (DeliveryProof.HANDED_OVER, DeliveryProof.CODE_ENTERED, DeliveryProof.CLICK):
-        one, its = message(), attempt()
+        result = decided(EventKind.DELIVERED, message(), attempt(), proof=proof)
 
-        happen(EventKind.DELIVERED, one, its, proof=proof)
-
-        assert kinds(one) == [(TransferKind.CAPTURE, proof, "")]
+        assert kinds(result) == [(TransferKind.CAPTURE, proof, "")]
 
 
 def test_first_provider_id_is_kept() -> None:
-    one, its = message(), attempt()
+    its = attempt()
+    events = [
+        Event(its.id, EventKind.AMBIGUOUS, provider_id="a"),
+        Event(its.id, EventKind.ACCEPTED, provider_id="b"),
+    ]
 
-    happen(EventKind.AMBIGUOUS, one, its, provider_id="a")
-    happen(EventKind.ACCEPTED, one, its, provider_id="b")
+    result = decide(Snapshot(message(), (its,)), events)
 
-    assert its.provider_id == "a"
+    assert (result.attempts[0].state, result.attempts[0].provider_id) == ("sent", "a")
 
 
 def test_retry_delay_has_jitter_and_respects_retry_after() -> None:
     waits = []
     for _ in range(50):
-        one = message(time_left=3000.0)
-        happen(EventKind.RETRY, one, attempt(n=1), retry_after=None)
+        one = decided(EventKind.RETRY, message(time_left=3000.0), attempt(n=1)).message
         waits.append(one.due_in or 0.0)
-    asked = message(time_left=3000.0)
-    happen(EventKind.RETRY, asked, attempt(), retry_after=60.0)
+    asked = decided(EventKind.RETRY, message(time_left=3000.0), attempt(), retry_after=60.0).message
 
     assert all(0 <= wait <= 1.0 for wait in waits)
     assert len(set(waits)) > 40
@@ -218,26 +217,26 @@ def test_retry_without_tries_or_time_left_fails(
 ) -> None:
     one = message(**fields)
 
-    happen(EventKind.RETRY, one, attempt(n=one.tries), retry_after=retry_after)
+    result = decided(EventKind.RETRY, one, attempt(n=one.tries), retry_after=retry_after)
 
+    one = result.message
     assert (one.state, one.error, one.due_in) == ("failed", "delivery_failed", None)
-    assert kinds(one) == [(TransferKind.RELEASE, "", "failed")]
+    assert kinds(result) == [(TransferKind.RELEASE, "", "failed")]
 
 
 def test_give_up_ignores_final_messages() -> None:
     one = message(state="delivered")
 
-    give_up(one)
+    result = give_up(Snapshot(one, ()))
 
-    assert (one.state, one.settlements) == ("delivered", [])
+    assert (result.message, result.settlements) == (one, ())
 
 
 @pytest.mark.parametrize(
     ("polls", "wait"), [(0, 20.0), (1, 40.0), (2, 80.0), (3, 120.0), (9, 120.0)]
 )
 def test_poll_delay_grows(polls: int, wait: float) -> None:
-    one, its = message(state="sent"), attempt(state="sent", polls=polls)
+    result = decided(EventKind.NO_NEWS, message(state="sent"), attempt(state="sent", polls=polls))
 
-    happen(EventKind.NO_NEWS, one, its)
-
-    assert (its.polls, its.poll_in) == (polls + 1, wait)
+    (its,) = result.attempts
+    assert (its.polls, its.poll_in, result.changes_message) == (polls + 1, wait, False)

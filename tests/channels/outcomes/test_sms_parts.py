@@ -9,7 +9,7 @@ from billing.wallet import ledger
 from channels import retention
 from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import Attempt, Message, Part, Receipt
-from channels.outcomes import apply, receipts
+from channels.outcomes import receipts, transitions
 from channels.providers import inbound
 from channels.providers.inbound import ReceiptState
 from tests.api.clients import Api
@@ -32,7 +32,7 @@ def taken(api: Api, total: int = 3, known: int = 3) -> Attempt:
     note(attempt, range(1, known + 1), total)
     whole = known == total
     what, provider_id = (EventKind.ACCEPTED, "p1+p2+p3") if whole else (EventKind.AMBIGUOUS, None)
-    apply.apply([Event(attempt.id, what, provider_id)])
+    transitions.commit_events([Event(attempt.id, what, provider_id)])
     return attempt
 
 

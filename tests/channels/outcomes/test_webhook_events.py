@@ -10,7 +10,7 @@ from accounts.models import Company, Delivery, Event, Mode
 from channels.lifecycle.state_machine import Event as Happening
 from channels.lifecycle.state_machine import EventKind
 from channels.models import Message
-from channels.outcomes import apply
+from channels.outcomes import transitions
 from config.ids import parse_id
 from otp import settlement
 from tests.api.clients import Api, ClientOf
@@ -32,7 +32,7 @@ def told() -> list[str]:
 
 def test_sent_and_delivered_emit_events(api: Api) -> None:
     attempt = accepted(api, **LINK)
-    apply.apply([Happening(attempt.id, EventKind.DELIVERED)])
+    transitions.commit_events([Happening(attempt.id, EventKind.DELIVERED)])
 
     message = Message.objects.get()
     assert sorted(told()) == ["message.delivered", "message.sent"]
@@ -75,7 +75,7 @@ def test_failure_and_expiry_emit_events(
 ) -> None:
     attempt = submitted(api)
 
-    apply.apply([Happening(attempt.id, what)])
+    transitions.commit_events([Happening(attempt.id, what)])
 
     event = Event.objects.get()
     assert (event.kind, event.data["error"]) == (kind, error)
@@ -84,7 +84,7 @@ def test_failure_and_expiry_emit_events(
 def test_unclaimed_message_emits_an_event_on_expiry(api: Api) -> None:
     message = send(api)
 
-    apply.give_up([message.id])
+    transitions.give_up([message.id])
 
     assert told() == ["message.expired"]
 
@@ -92,9 +92,9 @@ def test_unclaimed_message_emits_an_event_on_expiry(api: Api) -> None:
 def test_repeats_and_read_receipts_emit_no_event(api: Api) -> None:
     attempt = accepted(api)
     delivered = Happening(attempt.id, EventKind.DELIVERED)
-    apply.apply([delivered])
-    apply.apply([delivered])
-    apply.apply([Happening(attempt.id, EventKind.READ)])
+    transitions.commit_events([delivered])
+    transitions.commit_events([delivered])
+    transitions.commit_events([Happening(attempt.id, EventKind.READ)])
 
     assert len(told()) == 2
 
@@ -103,7 +103,7 @@ def test_new_endpoint_gets_no_events_of_old_states(company: Company) -> None:
     message = MessageFactory.create(company=company, state="delivered")
     attempt = AttemptFactory.create(message=message, state="delivered")
 
-    apply.apply([Happening(attempt.id, EventKind.READ)])
+    transitions.commit_events([Happening(attempt.id, EventKind.READ)])
 
     message.refresh_from_db()
     assert message.read_at is not None
@@ -112,8 +112,8 @@ def test_new_endpoint_gets_no_events_of_old_states(company: Company) -> None:
 
 def test_late_proof_emits_an_event_after_the_failure(api: Api) -> None:
     attempt = submitted(api)
-    apply.apply([Happening(attempt.id, EventKind.REFUSED)])
-    apply.apply([Happening(attempt.id, EventKind.DELIVERED)])
+    transitions.commit_events([Happening(attempt.id, EventKind.REFUSED)])
+    transitions.commit_events([Happening(attempt.id, EventKind.DELIVERED)])
 
     assert sorted(told()) == ["message.delivered", "message.failed"]
 
@@ -121,7 +121,7 @@ def test_late_proof_emits_an_event_after_the_failure(api: Api) -> None:
 def test_no_event_holds_the_code(api: Api) -> None:
     attempt = accepted(api, **LINK)
     code = code_of(PHONE)
-    apply.apply([Happening(attempt.id, EventKind.DELIVERED)])
+    transitions.commit_events([Happening(attempt.id, EventKind.DELIVERED)])
     api.post("/otp/verify", {"phone": PHONE, "code": code})
     settlement.settle_verified()
 
@@ -167,7 +167,7 @@ def test_group_notifies_each_company_of_its_own_messages(api: Api, company: Comp
         for one in [company, company, CompanyFactory.create()]
     ]
 
-    apply.apply([Happening(attempt.id, EventKind.ACCEPTED) for attempt in attempts])
+    transitions.commit_events([Happening(attempt.id, EventKind.ACCEPTED) for attempt in attempts])
 
     mine = Event.objects.filter(company=company)
     assert mine.count() == Event.objects.count() == Delivery.objects.count() == 2
@@ -186,7 +186,7 @@ def test_events_cost_one_statement_if_an_endpoint_subscribes(
     attempt = submitted(api)
 
     with transaction.atomic(), django_assert_num_queries(statements), connection.cursor() as cursor:
-        apply.apply_in_transaction(cursor, [Happening(attempt.id, EventKind.ACCEPTED)])
+        transitions.apply_in_transaction(cursor, [Happening(attempt.id, EventKind.ACCEPTED)])
 
     assert Delivery.objects.count() == endpoints
 

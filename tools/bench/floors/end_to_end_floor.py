@@ -26,7 +26,8 @@ from billing.wallet.ledger import DeliveryProof  # noqa: E402
 from channels import sql  # noqa: E402
 from channels.deliver import claims, dispatcher  # noqa: E402
 from channels.lifecycle.state_machine import Event, EventKind  # noqa: E402
-from channels.outcomes import apply, receipts  # noqa: E402
+from channels.lifecycle.states import Decision  # noqa: E402
+from channels.outcomes import receipts, transitions  # noqa: E402
 from tools.bench.floors import statement_params  # noqa: E402
 from tools.bench.report.figures import percentile  # noqa: E402
 
@@ -91,22 +92,22 @@ class Path:
                     Event(row[7], WORDS[row[1]], row[3], proof=DeliveryProof.RECEIPT, at=row[6])
                     for row in rows
                 ]
-                changed = apply.apply_in_transaction(cursor, events)
+                decisions = transitions.apply_in_transaction(cursor, events)
                 cursor.execute(
                     sql.MARK_RECEIPTS_APPLIED, [[row[0] for row in rows], [row[7] for row in rows]]
                 )
-                self._note(changed)
+                self._note(decisions)
         return len(rows)
 
     def _record(self, events: Sequence[Event]) -> None:
         with transaction.atomic(), connection.cursor() as cursor:
-            apply.apply_in_transaction(cursor, events)
+            transitions.apply_in_transaction(cursor, events)
 
-    def _note(self, changed: Sequence[Any]) -> None:
+    def _note(self, decisions: Sequence[Decision]) -> None:
         now = time.perf_counter()
-        for message in changed:
-            if message.state == "delivered":
-                self.taken.append(now - self.accepted.get(message.id, now))
+        for decision in decisions:
+            if decision.message.state == "delivered":
+                self.taken.append(now - self.accepted.get(decision.message.id, now))
 
 
 def _store(attempt: UUID, word: str) -> None:

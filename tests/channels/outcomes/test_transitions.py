@@ -18,7 +18,7 @@ from billing.wallet import ledger
 from billing.wallet.ledger import DeliveryProof
 from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import Attempt, Message
-from channels.outcomes import apply
+from channels.outcomes import transitions
 from channels.waiting import outcome_signals
 from config.redis_client import blocking_redis_client
 from tests.api.clients import Api, ClientOf
@@ -42,7 +42,9 @@ def states(attempt: Attempt) -> tuple[str, str]:
 def test_acceptance(api: Api) -> None:
     attempt = submitted(api)
 
-    apply.apply([Event(attempt.id, EventKind.ACCEPTED, provider_id="wamid.1", pollable=True)])
+    transitions.commit_events(
+        [Event(attempt.id, EventKind.ACCEPTED, provider_id="wamid.1", pollable=True)]
+    )
 
     attempt = Attempt.objects.select_related("message").get()
     assert (attempt.state, attempt.provider_id, attempt.lease_until) == ("sent", "wamid.1", None)
@@ -57,7 +59,7 @@ def test_acceptance(api: Api) -> None:
 def test_message_delivered_at_once_is_not_polled(api: Api) -> None:
     attempt = submitted(api)
 
-    apply.apply(
+    transitions.commit_events(
         [
             Event(attempt.id, EventKind.ACCEPTED, provider_id="SM1", pollable=True),
             Event(attempt.id, EventKind.DELIVERED, at=AT),
@@ -79,7 +81,7 @@ def test_delivery_charges(api: Api) -> None:
     attempt = accepted(api, channel="sms")
     sent_before(AT)
 
-    apply.apply([Event(attempt.id, EventKind.DELIVERED, at=AT)])
+    transitions.commit_events([Event(attempt.id, EventKind.DELIVERED, at=AT)])
 
     message = Message.objects.get()
     assert states(attempt) == ("delivered", "delivered")
@@ -97,7 +99,7 @@ def test_delivery_charges(api: Api) -> None:
 def test_failure_releases_the_tokens(api: Api, what: EventKind, state: str, reason: str) -> None:
     attempt = accepted(api)
 
-    apply.apply([Event(attempt.id, what, code="E1", detail="why")])
+    transitions.commit_events([Event(attempt.id, what, code="E1", detail="why")])
 
     assert states(attempt) == (state, state)
     assert transfers(attempt.message)[1:] == [("release", 1, "", reason)]
@@ -110,9 +112,9 @@ def test_failure_releases_the_tokens(api: Api, what: EventKind, state: str, reas
 def test_late_delivery_is_published_without_a_charge(api: Api, what: EventKind) -> None:
     attempt = accepted(api)
     sent_before(AT)
-    apply.apply([Event(attempt.id, what)])
+    transitions.commit_events([Event(attempt.id, what)])
 
-    apply.apply([Event(attempt.id, EventKind.DELIVERED, at=AT)])
+    transitions.commit_events([Event(attempt.id, EventKind.DELIVERED, at=AT)])
 
     assert states(attempt) == ("delivered", "delivered")
     assert Message.objects.get().delivered_at == AT
@@ -130,8 +132,8 @@ def test_times_stay_in_order_with_a_wrong_vendor_clock(
         Message.objects.update(state="queued", sent_at=None)
     wrong = timezone.now() + timedelta(hours=hours)
 
-    apply.apply([Event(attempt.id, EventKind.DELIVERED, at=wrong)])
-    apply.apply([Event(attempt.id, EventKind.READ, at=wrong)])
+    transitions.commit_events([Event(attempt.id, EventKind.DELIVERED, at=wrong)])
+    transitions.commit_events([Event(attempt.id, EventKind.READ, at=wrong)])
 
     one = Message.objects.get()
     assert one.sent_at is not None
@@ -146,10 +148,10 @@ def test_read_keeps_both_times(api: Api) -> None:
     sent_before(AT)
     later = AT + timedelta(minutes=1)
 
-    apply.apply([Event(attempt.id, EventKind.DELIVERED, at=AT)])
-    apply.apply([Event(attempt.id, EventKind.READ, at=later)])
-    apply.apply([Event(attempt.id, EventKind.READ, at=later + timedelta(minutes=1))])
-    apply.apply([Event(attempt.id, EventKind.DELIVERED, at=later)])
+    transitions.commit_events([Event(attempt.id, EventKind.DELIVERED, at=AT)])
+    transitions.commit_events([Event(attempt.id, EventKind.READ, at=later)])
+    transitions.commit_events([Event(attempt.id, EventKind.READ, at=later + timedelta(minutes=1))])
+    transitions.commit_events([Event(attempt.id, EventKind.DELIVERED, at=later)])
 
     message = Message.objects.get()
     assert (message.delivered_at, message.read_at) == (AT, later)
@@ -168,7 +170,7 @@ def test_group_is_one_commit_for_many(
     events += [Event(attempt.id, EventKind.REFUSED) for attempt in free]
 
     with django_assert_num_queries(7):  # a savepoint and its end, then lock, read and three writes
-        messages = apply.apply(events)
+        messages = transitions.commit_events(events)
 
     assert len(messages) == 4
     assert [ledger.balance(api.company.pk) for api in apis] == [(34, 0), (34, 0)]
@@ -177,7 +179,7 @@ def test_group_is_one_commit_for_many(
 def test_events_of_one_attempt_in_one_group(api: Api) -> None:
     attempt = submitted(api)
 
-    apply.apply(
+    transitions.commit_events(
         [
             Event(attempt.id, EventKind.DELIVERED, at=AT),
             Event(attempt.id, EventKind.ACCEPTED, provider_id="wamid.1"),
@@ -193,15 +195,15 @@ def test_events_of_one_attempt_in_one_group(api: Api) -> None:
 
 
 def test_event_of_an_unknown_attempt_is_ignored(api: Api) -> None:
-    assert apply.apply([Event(uuid4(), EventKind.DELIVERED)]) == []
-    assert apply.apply([]) == []
+    assert transitions.commit_events([Event(uuid4(), EventKind.DELIVERED)]) == []
+    assert transitions.commit_events([]) == []
 
 
 def test_failed_group_is_rolled_back(api: Api) -> None:
     first, second = accepted(api), submitted(api, "+79161234568")
 
     with pytest.raises(IntegrityError):
-        apply.apply(
+        transitions.commit_events(
             [
                 Event(first.id, EventKind.DELIVERED),
                 Event(second.id, EventKind.ACCEPTED, provider_id=first.provider_id),
@@ -215,7 +217,7 @@ def test_failed_group_is_rolled_back(api: Api) -> None:
 def test_retry_is_due_again_under_the_same_hold(api: Api) -> None:
     attempt = submitted(api)
 
-    apply.apply([Event(attempt.id, EventKind.RETRY, code="timeout", retry_after=5.0)])
+    transitions.commit_events([Event(attempt.id, EventKind.RETRY, code="timeout", retry_after=5.0)])
 
     message = Message.objects.get()
     assert states(attempt) == ("failed", "queued")
@@ -227,8 +229,8 @@ def test_retry_is_due_again_under_the_same_hold(api: Api) -> None:
 def test_unclaimed_message_is_given_up(api: Api) -> None:
     message = send(api)
 
-    apply.give_up([message.id])
-    apply.give_up([message.id])
+    transitions.give_up([message.id])
+    transitions.give_up([message.id])
 
     message.refresh_from_db()
     assert (message.state, message.error, message.due_at) == ("expired", "", None)
@@ -238,7 +240,7 @@ def test_unclaimed_message_is_given_up(api: Api) -> None:
 def test_message_with_an_open_attempt_is_not_given_up(api: Api) -> None:
     attempt = submitted(api)
 
-    assert apply.give_up([attempt.message_id]) == []
+    assert transitions.give_up([attempt.message_id]) == []
 
     assert states(attempt) == ("submitting", "queued")
 
@@ -262,7 +264,9 @@ def test_outcomes_of_a_group_are_published_once(api: Api, signals: Any) -> None:
     while told(signals):
         pass
 
-    apply.apply([Event(first.id, EventKind.DELIVERED), Event(second.id, EventKind.UNREACHABLE)])
+    transitions.commit_events(
+        [Event(first.id, EventKind.DELIVERED), Event(second.id, EventKind.UNREACHABLE)]
+    )
 
     assert sorted(told(signals)) == sorted(
         [
@@ -278,7 +282,9 @@ def test_empty_group_publishes_nothing(api: Api, signals: Any) -> None:
     while told(signals):
         pass
 
-    apply.apply([Event(attempt.id, EventKind.ACCEPTED), Event(attempt.id, EventKind.NO_NEWS)])
+    transitions.commit_events(
+        [Event(attempt.id, EventKind.ACCEPTED), Event(attempt.id, EventKind.NO_NEWS)]
+    )
 
     assert told(signals) == []
 
@@ -295,7 +301,7 @@ def test_contradicting_events_settle_once(api: Api, round_number: int) -> None:
         EventKind.GIVEN_UP,
     ] * 3
 
-    at_once([partial(apply.apply, [Event(attempt.id, what)]) for what in several])
+    at_once([partial(transitions.commit_events, [Event(attempt.id, what)]) for what in several])
 
     assert states(attempt) == ("delivered", "delivered")
     settled = transfers(attempt.message)[1:]
@@ -311,14 +317,17 @@ def test_overlapping_groups_do_not_deadlock(api: Api, round_number: int) -> None
     attempts = [accepted(api, f"+7916123456{n}").id for n in range(8)]
 
     def all_of(ids: list[UUID], what: EventKind) -> Any:
-        return partial(apply.apply, [Event(one, what, proof=DeliveryProof.RECEIPT) for one in ids])
+        return partial(
+            transitions.commit_events,
+            [Event(one, what, proof=DeliveryProof.RECEIPT) for one in ids],
+        )
 
     at_once(
         [
             all_of(attempts, EventKind.DELIVERED),
             all_of(attempts[::-1], EventKind.DELIVERED),
             all_of(attempts[::2], EventKind.READ),
-            lambda: apply.give_up(list(Message.objects.values_list("id", flat=True))),
+            lambda: transitions.give_up(list(Message.objects.values_list("id", flat=True))),
         ]
     )
 

@@ -1,0 +1,149 @@
+"""The state of a message with its attempts, and a decision about it. Values: nothing changes them.
+
+Named tuples, because `_replace` costs a tenth of what `replace` of a frozen dataclass does.
+"""
+
+from datetime import datetime
+from typing import NamedTuple
+from uuid import UUID
+
+from billing.wallet.ledger import Settlement, TransferKind
+from channels.lifecycle.steps import FallbackReason, FallbackRequest, Step
+from channels.phone_numbers import country_of
+
+OPEN_MESSAGE = {"queued", "sent"}
+OPEN_ATTEMPT = {"submitting", "ambiguous", "sent"}
+
+
+class AttemptState(NamedTuple):
+    """An attempt: the columns that `sql.LOAD_MESSAGES` reads, then those only written."""
+
+    id: UUID
+    n: int
+    hold: int
+    state: str
+    provider: str
+    provider_id: str | None
+    polls: int
+    channel: str = ""
+    price: int = 0  # tokens of its hold, open or closed
+    error_class: str | None = None
+    error_code: str | None = None
+    error_detail: str | None = None
+    poll_in: float | None = None  # seconds
+
+    @property
+    def is_open(self) -> bool:
+        return self.state in OPEN_ATTEMPT
+
+
+class MessageState(NamedTuple):
+    """A message: the columns that `sql.LOAD_MESSAGES` reads of it."""
+
+    id: UUID
+    company_id: int
+    mode: str
+    kind: str
+    channel: str
+    chain: tuple[Step, ...]  # still to be tried, in order
+    phone: str
+    state: str
+    error: str
+    tries: int
+    hold: int
+    price: int
+    time_left: float
+    subject_id: UUID
+    has_subscribers: bool = False  # a webhook endpoint of the company
+    due_in: float | None = None  # seconds; None: with a provider, or final
+    is_owed: bool = False  # delivered, while the hold of a later try is still open
+
+    @property
+    def is_open(self) -> bool:
+        return self.state in OPEN_MESSAGE
+
+
+class Snapshot(NamedTuple):
+    """A message and its attempts, as read under the message's lock."""
+
+    message: MessageState
+    attempts: tuple[AttemptState, ...]
+
+    @property
+    def has_open_attempt(self) -> bool:
+        return any(attempt.is_open for attempt in self.attempts)
+
+
+class Decision(NamedTuple):
+    """What becomes of a message; `outcomes.decision_writer` writes it in one commit."""
+
+    before: Snapshot
+    message: MessageState  # after; its `due_in` schedules the next try
+    attempts: tuple[AttemptState, ...]  # after
+    settlements: tuple[Settlement, ...] = ()
+    fallback: FallbackRequest | None = None  # for the wallet to pay
+    patience: float | None = None  # seconds, of the channel it has switched to
+    fallback_events: tuple[
+        tuple[FallbackReason, str], ...
+    ] = ()  # for the timeline, with their channel
+    delivered_at: datetime | None = None
+    read_at: datetime | None = None
+    is_read: bool = False
+    is_rerouted: bool = False  # due at once by another account
+
+    @property
+    def changes_message(self) -> bool:
+        return self.message is not self.before.message or self.is_read
+
+    @property
+    def has_new_state(self) -> bool:
+        return self.message.state != self.before.message.state
+
+    @property
+    def sends_webhook_event(self) -> bool:
+        return self.has_new_state and self.message.has_subscribers
+
+    @property
+    def is_outcome(self) -> bool:
+        """Whether a waiting sender gets it: not each channel and account on the way there."""
+        return self.message.hold == self.before.message.hold and not self.is_rerouted
+
+    @property
+    def has_open_attempt(self) -> bool:
+        return any(attempt.is_open for attempt in self.attempts)
+
+    @property
+    def changed_attempts(self) -> list[tuple[AttemptState, AttemptState]]:
+        """Pairs of before and after."""
+        pairs = zip(self.before.attempts, self.attempts, strict=True)
+        return [(before, after) for before, after in pairs if after is not before]
+
+    def with_attempt(self, before: AttemptState, after: AttemptState) -> "Decision":
+        attempts = [after if attempt is before else attempt for attempt in self.attempts]
+        return self._replace(attempts=tuple(attempts))
+
+    def with_state(self, state: str, error: str) -> "Decision":
+        if state in OPEN_MESSAGE:
+            return self._replace(message=self.message._replace(state=state, error=error))
+        final = self.message._replace(state=state, error=error, due_in=None)
+        return self._replace(message=final, fallback=None)
+
+    def with_fallback_event(self, reason: FallbackReason, channel: str) -> "Decision":
+        return self._replace(fallback_events=(*self.fallback_events, (reason, channel)))
+
+    def settle(self, kind: TransferKind, *, proof: str = "", reason: str = "") -> "Decision":
+        """Captures or releases the message's current hold."""
+        one = self.message
+        country = country_of(one.phone) if kind is TransferKind.RELEASE else ""
+        settlement = Settlement(
+            one.company_id, one.id, one.hold, one.price, kind, proof, reason, country
+        )
+        return self._replace(settlements=(*self.settlements, settlement))
+
+    def finish(self, state: str, error: str, *, reason: str = "") -> "Decision":
+        """Ends an undelivered message and releases its hold."""
+        return self.settle(TransferKind.RELEASE, reason=reason or state).with_state(state, error)
+
+
+def undecided(snapshot: Snapshot) -> Decision:
+    return Decision(snapshot, snapshot.message, snapshot.attempts)

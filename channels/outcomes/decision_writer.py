@@ -1,0 +1,162 @@
+"""Loads locked messages, and writes what was decided about them.
+
+When a message switches channels, the wallet decides before the message is written; its lock is
+still the last one that others wait for.
+"""
+
+from collections.abc import Sequence
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
+from uuid import UUID
+
+import orjson
+from django.conf import settings
+from django.db.backends.utils import CursorWrapper
+
+from accounts.outbox import events as outbox
+from billing.wallet import ledger
+from channels import sql
+from channels.lifecycle import fallback_chain
+from channels.lifecycle.states import AttemptState, Decision, MessageState, Snapshot
+from channels.lifecycle.steps import FallbackReason, FallbackRequest, Step
+from config.ids import uuid7
+
+_REJECTION_REASONS = {
+    ledger.HoldMoveResult.TOO_FEW_TOKENS: FallbackReason.TOKENS,
+    ledger.HoldMoveResult.OVER_BUDGET: FallbackReason.BUDGET,
+}
+_MESSAGE_COLUMNS = 17  # of a message in `sql.LOAD_MESSAGES`; those of an attempt follow
+
+
+def load_messages(cursor: CursorWrapper, ids: Sequence[UUID]) -> list[Snapshot]:
+    """Reads messages with their attempts. The caller holds their locks."""
+    if not ids:
+        return []
+    cursor.execute(sql.LOAD_MESSAGES, [list(ids)])
+    return [_snapshot(list(rows)) for _, rows in groupby(cursor.fetchall(), key=itemgetter(0))]
+
+
+def _snapshot(rows: Sequence[tuple[Any, ...]]) -> Snapshot:
+    """Parses the chain here, since Django leaves jsonb as text on raw cursors."""
+    message_id, company_id, mode, kind, channel, chain, *rest = rows[0][:_MESSAGE_COLUMNS]
+    steps = tuple(Step(**step) for step in orjson.loads(chain))
+    attempts = [row[_MESSAGE_COLUMNS:] for row in rows if row[_MESSAGE_COLUMNS] is not None]
+    return Snapshot(
+        MessageState(message_id, company_id, mode, kind, channel, steps, *rest),
+        tuple(AttemptState(*attempt) for attempt in attempts),
+    )
+
+
+def write_decisions(cursor: CursorWrapper, decisions: Sequence[Decision]) -> list[Decision]:
+    """Writes attempts, messages, webhook events, then money; returns the changes of messages."""
+    paid = _move_holds(cursor, decisions)
+    _write_attempts(cursor, [pair for decision in paid for pair in decision.changed_attempts])
+    changes = [decision for decision in paid if decision.changes_message]
+    if changes:
+        _write_messages(cursor, changes)
+        _insert_fallback_events(cursor, changes)
+        _append_webhook_events(cursor, changes)
+        ledger.settle(cursor, [one for decision in changes for one in decision.settlements])
+    return changes
+
+
+def _move_holds(cursor: CursorWrapper, decisions: Sequence[Decision]) -> list[Decision]:
+    """Has the wallet accept or reject the requested fallbacks."""
+    moves = [
+        fallback_chain.hold_move(decision.message, decision.fallback)
+        for decision in decisions
+        if decision.fallback
+    ]
+    if not moves:
+        return list(decisions)
+    settled = {one.company_id for decision in decisions for one in decision.settlements}
+    results = ledger.move_holds(cursor, moves, touching=settled)
+    return [
+        _answered(decision, decision.fallback, results[decision.message.id])
+        if decision.fallback
+        else decision
+        for decision in decisions
+    ]
+
+
+def _answered(
+    decision: Decision, request: FallbackRequest, result: ledger.HoldMoveResult
+) -> Decision:
+    rejection = _REJECTION_REASONS.get(result)
+    if rejection is None:
+        return fallback_chain.accept_fallback(decision, request)
+    return fallback_chain.reject_fallback(decision, request, rejection)
+
+
+def _write_attempts(
+    cursor: CursorWrapper, changes: Sequence[tuple[AttemptState, AttemptState]]
+) -> None:
+    inherited = [
+        (after.id, after.provider_id)
+        for before, after in changes
+        if after.n > 1 and after.provider_id != before.provider_id
+    ]
+    if inherited:
+        cursor.execute(sql.TAKE_OVER_PROVIDER_IDS, _transpose(inherited))
+    rows = [
+        (
+            attempt.id,
+            attempt.state,
+            attempt.provider_id,
+            attempt.error_class,
+            attempt.error_code,
+            attempt.error_detail,
+            attempt.polls,
+            attempt.poll_in,
+        )
+        for _, attempt in changes
+    ]
+    if rows:
+        cursor.execute(sql.UPDATE_ATTEMPTS, _transpose(rows))
+
+
+def _write_messages(cursor: CursorWrapper, changes: Sequence[Decision]) -> None:
+    rows = [
+        (
+            message.id,
+            message.state,
+            message.error,
+            message.channel,
+            orjson.dumps(message.chain).decode(),
+            message.hold,
+            message.due_in,
+            decision.delivered_at,
+            decision.read_at,
+            decision.is_read,
+            message.price,
+            message.is_owed,
+            decision.patience,
+        )
+        for decision in changes
+        for message in [decision.message]
+    ]
+    zone = settings.TIME_ZONE
+    cursor.execute(sql.UPDATE_MESSAGES, [*_transpose(rows), zone, zone])
+
+
+def _insert_fallback_events(cursor: CursorWrapper, changes: Sequence[Decision]) -> None:
+    events = [
+        (decision.message.id, reason.value, channel)
+        for decision in changes
+        for reason, channel in decision.fallback_events
+    ]
+    if events:
+        cursor.execute(sql.INSERT_FALLBACK_EVENTS, _transpose(events))
+
+
+def _append_webhook_events(cursor: CursorWrapper, changes: Sequence[Decision]) -> None:
+    """Webhook events for subscribed companies, in the commit that changed the states."""
+    ids = [decision.message.id for decision in changes if decision.sends_webhook_event]
+    if ids:
+        cursor.execute(sql.APPEND_MESSAGE_EVENTS, [ids, [uuid7() for _ in ids]])
+        outbox.wake_dispatcher(cursor.rowcount)
+
+
+def _transpose(rows: Sequence[tuple[object, ...]]) -> list[list[object]]:
+    return [list(column) for column in zip(*rows, strict=True)]

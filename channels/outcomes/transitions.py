@@ -1,0 +1,90 @@
+"""Takes messages and attempts from state to state; the only code that settles a hold.
+
+An outcome, a receipt, an entered code, an expired lease, a deadline: each is an event. A group of
+events is one commit: lock, load, decide (`channels.lifecycle`, pure), write the decisions.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from uuid import UUID
+
+from django.db import connection, transaction
+from django.db.backends.utils import CursorWrapper
+
+from channels import sql, wakeups
+from channels.accept import send_limits
+from channels.lifecycle import fallback_chain, state_machine
+from channels.lifecycle.state_machine import Event
+from channels.lifecycle.states import Decision, Snapshot
+from channels.outcomes.decision_writer import load_messages, write_decisions
+from channels.waiting import outcome_signals
+from config import metrics
+
+
+def commit_events(events: Sequence[Event]) -> list[Decision]:
+    """Applies a group of events in one commit, then announces the changes. Safe to repeat."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        decisions = apply_in_transaction(cursor, events)
+    announce(decisions)
+    return decisions
+
+
+def apply_in_transaction(cursor: CursorWrapper, events: Sequence[Event]) -> list[Decision]:
+    """The same in the caller's transaction; the caller calls `announce` after its commit."""
+    cursor.execute(sql.LOCK_BY_ATTEMPTS, [[event.attempt_id for event in events]])
+    snapshots = load_messages(cursor, [row[0] for row in cursor.fetchall()])
+    return write_decisions(cursor, decide_each(snapshots, events))
+
+
+def decide_each(snapshots: Sequence[Snapshot], events: Sequence[Event]) -> list[Decision]:
+    message_of = {attempt.id: one.message.id for one in snapshots for attempt in one.attempts}
+    events_of: dict[UUID | None, list[Event]] = defaultdict(list)
+    for event in events:
+        events_of[message_of.get(event.attempt_id)].append(event)
+    return [state_machine.decide(one, events_of[one.message.id]) for one in snapshots]
+
+
+def give_up(message_ids: Sequence[UUID]) -> list[Decision]:
+    """Expires messages without an open attempt."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(sql.LOCK_MESSAGES, [list(message_ids)])
+        # Checked under the lock, since a worker may have claimed one in the meantime.
+        snapshots = load_messages(cursor, message_ids)
+        idle = [snapshot for snapshot in snapshots if not snapshot.has_open_attempt]
+        decisions = write_decisions(cursor, [state_machine.give_up(one) for one in idle])
+    announce(decisions)
+    return decisions
+
+
+def fall_back(message_ids: Sequence[UUID]) -> list[Decision]:
+    """Switches messages to their next channel if their patience is still over under the lock."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(sql.LOCK_PATIENCE_EXPIRED, [list(message_ids)])
+        snapshots = load_messages(cursor, [row[0] for row in cursor.fetchall()])
+        decisions = write_decisions(
+            cursor, [fallback_chain.expire_patience(snapshot) for snapshot in snapshots]
+        )
+    announce(decisions)
+    return decisions
+
+
+def announce(decisions: Sequence[Decision]) -> None:
+    """Publishes committed outcomes. Returns places in send limits first, so that a notified sender
+    can try another channel at once.
+    """
+    for decision in decisions:
+        message = decision.message
+        if decision.has_new_state:
+            metrics.count_message(message.mode, message.channel, message.state)
+        if message.state == "failed":
+            send_limits.release(message)
+    outcomes = [decision.message for decision in decisions if decision.is_outcome]
+    if outcomes:
+        outcome_signals.publish(
+            [
+                outcome_signals.Signal(one.id, one.state, one.channel, one.error, one.price)
+                for one in outcomes
+            ]
+        )
+    if len(outcomes) < len(decisions):
+        wakeups.wake_workers()
