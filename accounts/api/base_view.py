@@ -21,6 +21,7 @@ from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from accounts.api import query_params
+from accounts.api.calls import Call
 from accounts.api.rate_limit import Usage, key_rate_limiter
 from accounts.client_ip import client_ip
 from accounts.keys import api_keys
@@ -79,11 +80,10 @@ class ApiView(APIView):
     permission_classes = []
     throttle_classes = []
     http_method_names = ["get", "head", "post", "put", "patch", "delete"]
-    scope: ClassVar[Scope | None] = None
+    calls: ClassVar[tuple[Call, ...]] = ()  # one for each method
     largest_body: ClassVar[int] = settings.MAX_API_BODY
-    # Allowed query parameters of a list; others are refused. None: the view reads no query.
-    parameters: ClassVar[tuple[str, ...] | None] = None
 
+    call: Call
     principal: Principal
     request_id: str
     rate: Usage | None = None
@@ -102,13 +102,25 @@ class ApiView(APIView):
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         if request.method not in self.allowed_methods:
             raise MethodNotAllowed(str(request.method))
+        method = "GET" if request.method == "HEAD" else request.method
+        self.call = next(call for call in self.calls if call.method == method)
         self.principal = self.authenticate(request)
         self.count_request(request)
-        if self.parameters is not None and request.method in {"GET", "HEAD"}:
-            query_params.check_names(request.query_params, self.parameters)
+        if self.call.query is not None:
+            query_params.check_names(request.query_params, [one.name for one in self.call.query])
 
     def authenticate(self, request: Request) -> Principal:
-        return identify(request.META, self.scope)
+        return identify(request.META, self.call.scope)
+
+    @classmethod
+    def path(cls) -> str:
+        """The one path of all its calls."""
+        (path,) = {call.path for call in cls.calls}
+        return path
+
+    def success(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """The body with the envelope around it."""
+        return {"success": True, "message": self.call.message, **body}
 
     def count_request(self, request: Request) -> None:
         usage = key_rate_limiter.count(request._request, self.principal)  # noqa: SLF001 - DRF's own seam

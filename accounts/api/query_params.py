@@ -8,11 +8,27 @@ from django.utils.dateparse import parse_date, parse_datetime
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
-from config.errors import DomainError, Error, invalid_input
+from accounts.api.fields import Field
+from accounts.api.request_fields import RequestFields
+from config.errors import DomainError, Error
 from config.texts import StrOrPromise
 
-PAGING = ("limit", "cursor")
-PERIOD = ("from", "to")
+NOT_A_TIME = _("A time in ISO 8601, 2026-01-31T10:00:00Z for example")
+
+
+class QueryFields(RequestFields):
+    """Reads declared query parameters. An empty one is as good as none."""
+
+    def __init__(self, query: Mapping[str, str]) -> None:
+        super().__init__({name: text for name, text in query.items() if text})
+
+    def time(self, field: Field) -> datetime | None:
+        """An ISO 8601 time, or a date as its start in UTC."""
+        text = self.payload.get(field.name)
+        moment = _parse_time(text) if text else None
+        if text and moment is None:
+            self.add_error(field, NOT_A_TIME)
+        return moment
 
 
 def check_names(query: Mapping[str, str], known: Collection[str]) -> None:
@@ -32,19 +48,17 @@ def _unknown_parameter(name: str, known: Collection[str]) -> StrOrPromise:
     near = get_close_matches(name, known, n=1)
     if near:
         return format_lazy(_("Unknown; did you mean {name}?"), name=near[0])
-    names = ", ".join(known)
-    return format_lazy(_("Unknown; there are: {names}"), names=names)
+    return format_lazy(_("Unknown; there are: {names}"), names=", ".join(known))
 
 
-def time_of(name: str, text: str) -> datetime:
-    """Parse an ISO 8601 time, or a date as its start in UTC; raises `invalid_input` on `name`."""
+def _parse_time(text: str) -> datetime | None:
     try:
         moment = parse_datetime(text.replace(" ", "+"))
         day = None if moment else parse_date(text)
     except ValueError:
-        moment = day = None
+        return None
     if moment is None and day is not None:
         moment = datetime(day.year, day.month, day.day, tzinfo=UTC)
     if moment is None:
-        raise invalid_input(**{name: _("A time in ISO 8601, 2026-01-31T10:00:00Z for example")})
+        return None
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

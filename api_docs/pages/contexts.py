@@ -7,10 +7,9 @@ from django.http import HttpRequest
 
 from accounts.models import ApiKey, EventKind, Member, Mode
 from accounts.people.roles import can_manage_keys, can_read_keys, current_member
-from api_docs.calls import CALLS, message_samples
-from api_docs.calls.codes import SEND_CODE, VERIFY_CODE
+from api_docs.calls import CALLS
 from api_docs.pages import changelog as changes
-from api_docs.pages import page_list, samples
+from api_docs.pages import message_samples, page_list, samples
 from api_docs.pages.limits_shown import numbers
 from api_docs.pages.page_list import Page
 from api_docs.schema import webhook_examples
@@ -19,6 +18,7 @@ from api_docs.schema.schema import language, refusal_example
 from channels.routing import test_numbers
 from config.errors import Error
 from otp.texts import rendering
+from otp.web.calls import SEND_CODE, VERIFY_CODE
 
 HINT = "kv_test_…"
 

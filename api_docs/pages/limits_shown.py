@@ -10,12 +10,12 @@ from accounts.people import companies
 from accounts.webhooks import endpoints, http_call
 from config.channels import BY_NAME, CHANNELS, USUAL_PATIENCE, join_titles
 from links.addresses.target_urls import MAX_LENGTH as URL_LENGTH
+from links.api.fields import FIVE_YEARS, MINUTE, MONTH, TEXT_LENGTH
 from links.clicks import bot_detection
 from links.make import bulk
-from links.web.request_fields import FIVE_YEARS, MINUTE, MONTH, TEXT_LENGTH
 from otp.models import CodeText
 from otp.texts import autofill, own_texts, rendering
-from otp.web.api import PURPOSE_LENGTH
+from otp.web.calls import PURPOSE
 
 
 def numbers() -> dict[str, Any]:
@@ -58,7 +58,7 @@ def numbers() -> dict[str, Any]:
         "active_keys": companies.MAX_ACTIVE_KEYS,
         "revoke": int(api_keys.CACHE_SECONDS),
         "idempotency_key": idempotency.MAX_LENGTH,
-        "purpose": PURPOSE_LENGTH,
+        "purpose": PURPOSE.schema["maxLength"],
         "text": TEXT_LENGTH,
         "texts": own_texts.MAX_TEXTS,
         "text_body": CodeText.LONGEST,

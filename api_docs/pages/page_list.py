@@ -6,8 +6,8 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
+from accounts.api.calls import Call
 from api_docs.calls import CALLS
-from api_docs.calls.shapes import Call
 from config.texts import StrOrPromise
 
 

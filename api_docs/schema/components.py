@@ -2,16 +2,9 @@
 
 from typing import Any
 
-from api_docs.calls.shapes import (
-    Call,
-    Field,
-    Fields,
-    Schema,
-    Shape,
-    is_array,
-    object_with,
-    published,
-)
+from accounts.api.calls import Call
+from accounts.api.fields import Field, Fields, Schema, Shape
+from api_docs.schema.json_schema import is_array, object_with, published
 
 
 class Components:

@@ -4,8 +4,9 @@ from collections.abc import Iterable
 
 from django.utils.translation import gettext_lazy as _
 
-from api_docs.calls.common_fields import REQUEST_ID
-from api_docs.calls.shapes import Call, Schema, integer, text
+from accounts.api.calls import Call
+from accounts.api.common_fields import REQUEST_ID
+from accounts.api.fields import Schema, integer, text
 from api_docs.schema.error_advice import ADVICE
 from config.errors import Error
 from config.texts import StrOrPromise

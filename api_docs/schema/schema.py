@@ -15,13 +15,15 @@ from drf_spectacular.drainage import warn
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.plumbing import ComponentRegistry
 
+from accounts.api.calls import Call
+from accounts.api.common_fields import REQUEST_ID
+from accounts.api.fields import Field, Schema, example_of
 from accounts.models import Scope
 from api_docs.calls import BY_ROUTE, CALLS
-from api_docs.calls.common_fields import REQUEST_ID
-from api_docs.calls.shapes import Call, Field, Schema, example_of, object_of
 from api_docs.schema import headers, webhooks
 from api_docs.schema.components import Components, reference
 from api_docs.schema.error_advice import ADVICE
+from api_docs.schema.json_schema import object_of
 from api_docs.schema.webhook_payloads import PAYLOADS
 from config.channels import join_titles
 from config.errors import Error
@@ -122,7 +124,7 @@ def parameters(call: Call) -> list[Schema]:
         {"name": name, "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}
         for name in names
     ]
-    found += [_in_query(field) for field in call.query]
+    found += [_in_query(field) for field in call.query or ()]
     found.append(_header("Accept-Language", LANGUAGE_WORDS, {"type": "string"}))
     if call.method == "POST":
         limits = {"type": "string", "minLength": 1, "maxLength": 255}
@@ -336,7 +338,7 @@ def schemas() -> dict[str, Schema]:
     found.add("Envelope", success_schema())
     found.add("Error", error_schema())
     for call in CALLS:
-        for field in call.query:
+        for field in call.query or ():
             found.value_of(field.schema)
         if call.has_body:
             found.request(call)

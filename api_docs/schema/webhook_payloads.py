@@ -4,14 +4,14 @@ from dataclasses import dataclass, replace
 
 from django.utils.translation import gettext_lazy as _
 
+from accounts.api.common_fields import TEST
+from accounts.api.fields import Field, Fields, Shape, boolean, identifier, integer, text, time
 from accounts.models import EventKind
-from api_docs.calls.codes import PURPOSE, VERIFICATION_ID, VERIFIED_AT
-from api_docs.calls.common_fields import TEST
-from api_docs.calls.link_fields import LINK_ID, SHORTENED_URL, TARGET
-from api_docs.calls.messages import MESSAGE, NUMBER
-from api_docs.calls.money import ORDER
-from api_docs.calls.shapes import Field, Fields, Shape, boolean, identifier, integer, text, time
+from billing.web.calls import ORDER
+from channels.web.message_fields import MESSAGE, NUMBER
 from config.texts import StrOrPromise
+from links.api.fields import LINK_ID, SHORTENED_URL, TARGET
+from otp.web.calls import PURPOSE, VERIFICATION_ID, VERIFIED_AT
 
 IS_EXAMPLE = Field(
     "example",

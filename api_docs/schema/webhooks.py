@@ -4,8 +4,8 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
+from accounts.api.fields import Schema, text
 from accounts.models import EventKind
-from api_docs.calls.shapes import Schema, text
 from api_docs.schema import webhook_examples
 from api_docs.schema.components import Components
 from api_docs.schema.webhook_payloads import BY_KIND

@@ -12,9 +12,10 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext
 
-from api_docs.calls.shapes import Call, Field
-from api_docs.calls.value_texts import duration, kind, tokens, windows
+from accounts.api.calls import Call
+from accounts.api.fields import Field
 from api_docs.pages import samples
+from api_docs.pages.value_texts import duration, kind, tokens, windows
 from config.errors import Error
 from config.texts import StrOrPromise
 

@@ -12,34 +12,37 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
 from accounts.api.base_view import ApiResponse, ApiView
+from accounts.api.fields import body_of
 from accounts.api.idempotent_view import IdempotentView
 from accounts.api.pagination import page_of
-from accounts.api.query_params import PAGING
-from accounts.api.request_fields import Fields
+from accounts.api.request_fields import RequestFields, allowed_values
 from accounts.client_ip import client_ip
 from accounts.keys.api_keys import Principal
-from accounts.models import Company, Scope
+from accounts.models import Company
 from billing.gateways import registry
 from billing.gateways.base import Gateway
 from billing.models import Order, Package
 from billing.orders import orders, prices
 from billing.orders.prices import Quote
 from billing.wallet import ledger
+from billing.web.calls import (
+    CREATE_TOP_UP,
+    GATEWAY,
+    GET_BALANCE,
+    GET_TOP_UP,
+    LIST_TOP_UPS,
+    OPTIONS_OF_TOP_UP,
+    ORDER,
+    PACKAGE,
+    PACKAGE_TO_BUY,
+    RETURN_URL,
+    STATE_TEXTS,
+    TOKENS_TO_BUY,
+)
 from config.errors import DomainError, Error, invalid_input
 from config.ids import parse_id
 from config.texts import StrOrPromise
 
-BALANCE = _("Token balance")
-PLACED = _("The top-up is waiting for payment")
-OPTIONS = _("Packages and ways to pay")
-LIST = _("Top-ups")
-STATES: dict[str, StrOrPromise] = {
-    Order.State.CREATED: _("The top-up is being prepared"),
-    Order.State.PENDING: PLACED,
-    Order.State.PAID: _("The top-up is paid"),
-    Order.State.CANCELED: _("The top-up is canceled"),
-    Order.State.EXPIRED: _("The time to pay is over"),
-}
 NOT_IN_TEST = _("Test keys spend no tokens and buy none: call with a live key")
 ONE_OF_TWO = _("Give tokens or package")
 NOT_BOTH = _("Give either tokens or package")
@@ -50,23 +53,14 @@ NOT_A_URL = _("An http or https URL")
 
 
 class Balance(ApiView):
-    scope = Scope.BALANCE
+    calls = (GET_BALANCE,)
 
     def get(self, request: Request) -> HttpResponse:
         available, held = ledger.balance(self.principal.company_id)
-        return ApiResponse(
-            {
-                "success": True,
-                "message": BALANCE,
-                "available": available,
-                "held": held,
-            }
-        )
+        return ApiResponse(self.success({"available": available, "held": held}))
 
 
 class TopUpView(IdempotentView):
-    scope = Scope.TOP_UP
-
     def authenticate(self, request: Request) -> Principal:
         principal = super().authenticate(request)
         if principal.is_test:
@@ -74,23 +68,23 @@ class TopUpView(IdempotentView):
         return principal
 
     def answer_of(self, order: Order) -> dict[str, Any]:
-        return {"success": True, "message": STATES[order.state]} | order_body(order)
+        return {"success": True, "message": STATE_TEXTS[order.state], **body_of(order, ORDER)}
 
 
 class TopUps(TopUpView):
-    parameters = PAGING
+    calls = (LIST_TOP_UPS, CREATE_TOP_UP)
 
     def get(self, request: Request) -> HttpResponse:
         rows = Order.objects.of(self.principal.company_id).select_related("package")
         page = page_of(rows, request.query_params.dict())
         return ApiResponse(
-            {
-                "success": True,
-                "message": LIST,
-                "data": [order_body(order) for order in page.rows],
-                "has_more": page.next_cursor is not None,
-                "next_cursor": page.next_cursor,
-            }
+            self.success(
+                {
+                    "data": [body_of(order, ORDER) for order in page.rows],
+                    "has_more": page.next_cursor is not None,
+                    "next_cursor": page.next_cursor,
+                }
+            )
         )
 
     def post(self, request: Request) -> HttpResponse:
@@ -118,6 +112,8 @@ class TopUps(TopUpView):
 
 
 class TopUp(TopUpView):
+    calls = (GET_TOP_UP,)
+
     def get(self, request: Request, public_id: str) -> HttpResponse:
         rows = Order.objects.of(self.principal.company_id).select_related("package")
         order_id = parse_id("top", public_id)
@@ -130,48 +126,21 @@ class TopUp(TopUpView):
 class TopUpOptions(ApiView):
     """What can be bought and how; for any key, test keys included."""
 
-    scope = Scope.TOP_UP
-    parameters = ()
+    calls = (OPTIONS_OF_TOP_UP,)
 
     def get(self, request: Request) -> HttpResponse:
-        packages = [_package_body(package) for package in Package.objects.on_sale()]
+        packages = [body_of(package, PACKAGE) for package in Package.objects.on_sale()]
         return ApiResponse(
-            {
-                "success": True,
-                "message": OPTIONS,
-                "packages": packages,
-                "min_tokens": prices.min_tokens(),
-                "max_tokens": settings.MAX_TOP_UP_TOKENS,
-                "currency": settings.CURRENCY,
-                "gateways": [gateway.name for gateway in registry.available()],
-            }
+            self.success(
+                {
+                    "packages": packages,
+                    "min_tokens": prices.min_tokens(),
+                    "max_tokens": settings.MAX_TOP_UP_TOKENS,
+                    "currency": settings.CURRENCY,
+                    "gateways": [gateway.name for gateway in registry.available()],
+                }
+            )
         )
-
-
-def order_body(order: Order) -> dict[str, Any]:
-    return {
-        "id": order.public_id,
-        "status": order.state,
-        "payment_url": order.payment_url or None,
-        "tokens": order.tokens,
-        "package": order.package.code if order.package else None,
-        "amount": str(order.amount),
-        "currency": order.currency,
-        "gateway": order.gateway,
-        "invoice": order.number or None,
-        "created_at": order.created_at,
-        "expires_at": order.expires_at,
-        "paid_at": order.paid_at,
-    }
-
-
-def _package_body(package: Package) -> dict[str, Any]:
-    return {
-        "package": package.code,
-        "tokens": package.tokens,
-        "amount": str(package.price),
-        "currency": package.currency,
-    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,20 +173,27 @@ class TopUpRequest:
 
 
 def _parse_request(payload: dict[str, Any]) -> TopUpRequest:
-    fields = Fields(payload)
+    fields = RequestFields(payload)
     top_up = TopUpRequest(
-        tokens=fields.integer("tokens", least=1, most=settings.MAX_TOP_UP_TOKENS),
-        package=fields.text("package", longest=40),
-        gateway=fields.choice("gateway", settings.PAYMENT_GATEWAYS),
+        tokens=fields.integer(TOKENS_TO_BUY),
+        package=fields.text(PACKAGE_TO_BUY),
+        gateway=_gateway(fields),
         return_url=_return_url(fields),
     )
-    if not fields.errors.keys() & {"tokens", "package"}:
+    if not fields.errors.keys() & {TOKENS_TO_BUY.name, PACKAGE_TO_BUY.name}:
         if top_up.tokens is not None and top_up.package is not None:
-            fields.fault("tokens", NOT_BOTH)
+            fields.add_error(TOKENS_TO_BUY, NOT_BOTH)
         if top_up.tokens is None and top_up.package is None:
-            fields.fault("tokens", ONE_OF_TWO)
+            fields.add_error(TOKENS_TO_BUY, ONE_OF_TWO)
     fields.check()
     return top_up
+
+
+def _gateway(fields: RequestFields) -> str | None:
+    gateway = fields.text(GATEWAY)
+    if gateway is not None and gateway not in settings.PAYMENT_GATEWAYS:
+        fields.add_error(GATEWAY, allowed_values(settings.PAYMENT_GATEWAYS))
+    return gateway
 
 
 def _tokens_error() -> dict[str, StrOrPromise]:
@@ -227,13 +203,13 @@ def _tokens_error() -> dict[str, StrOrPromise]:
     return {"tokens": format_lazy(_("Between {min} and {max}"), min=least, max=most)}
 
 
-def _return_url(fields: Fields) -> str:
-    text = fields.text("return_url", longest=500) or ""
+def _return_url(fields: RequestFields) -> str:
+    text = fields.text(RETURN_URL) or ""
     try:
         parts = urlsplit(text)
         is_web = parts.scheme in {"http", "https"} and bool(parts.hostname)
     except ValueError:
         is_web = False
     if text and not is_web:
-        fields.fault("return_url", NOT_A_URL)
+        fields.add_error(RETURN_URL, NOT_A_URL)
     return text

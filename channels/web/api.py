@@ -6,36 +6,40 @@ from typing import Any
 from django.conf import settings
 from django.db.models import Prefetch
 from django.http import HttpResponse
-from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
 from accounts.api import pagination
 from accounts.api.base_view import ApiResponse, ApiView
-from accounts.api.query_params import PAGING, PERIOD, time_of
-from accounts.models import Scope
-from channels import extensions, phone_numbers
+from accounts.api.fields import body_of
+from accounts.api.query_params import QueryFields
+from channels import phone_numbers
 from channels.history import test_phone
 from channels.models import Attempt, FallbackEvent, Message, MessageQuerySet, Receipt
 from channels.providers.base import Content
 from channels.vendor_accounts import availability, registry
-from config.channels import BY_NAME, CHANNELS, Channel
-from config.errors import DomainError, Error, invalid_input
+from channels.web.calls import (
+    CREATED_FROM,
+    CREATED_TO,
+    GET_MESSAGE,
+    LIST_CHANNELS,
+    LIST_MESSAGES,
+    OF_CHANNEL,
+    OF_KIND,
+    TEST_MESSAGES,
+    WITH_PHONE,
+    WITH_STATUS,
+)
+from channels.web.message_fields import MESSAGE, MESSAGE_DETAILS, TEST_MESSAGE
+from config.channels import CHANNELS, Channel
+from config.errors import DomainError, Error
 from config.ids import parse_id
 
-WORDS = {
-    "messages": _("Message history"),
-    "message": _("Message"),
-    "channels": _("Channels"),
-    "test": _("Messages of test keys"),
-}
-FILTERS = ("phone", "channel", "status", "kind", *PERIOD, *PAGING)
 TEST_KEYS_ONLY = _("For test keys only")
 
 
 class Messages(ApiView):
-    scope = Scope.MESSAGES
-    parameters = FILTERS
+    calls = (LIST_MESSAGES,)
 
     def get(self, request: Request) -> HttpResponse:
         query = request.query_params
@@ -43,18 +47,18 @@ class Messages(ApiView):
             filter_messages(_own_messages(self), query, self.principal.country), query
         )
         return ApiResponse(
-            {
-                "success": True,
-                "message": WORDS["messages"],
-                "data": [summary(message) for message in page.rows],
-                "has_more": page.next_cursor is not None,
-                "next_cursor": page.next_cursor,
-            }
+            self.success(
+                {
+                    "data": [body_of(message, MESSAGE) for message in page.rows],
+                    "has_more": page.next_cursor is not None,
+                    "next_cursor": page.next_cursor,
+                }
+            )
         )
 
 
 class MessageDetail(ApiView):
-    scope = Scope.MESSAGES
+    calls = (GET_MESSAGE,)
 
     def get(self, request: Request, public_id: str) -> HttpResponse:
         message_id = parse_id("msg", public_id)
@@ -74,37 +78,22 @@ class MessageDetail(ApiView):
         )
         if message is None:
             raise DomainError(Error.NOT_FOUND)
-        return ApiResponse(
-            {
-                "success": True,
-                "message": WORDS["message"],
-                **summary(message),
-                "timeline": [_attempt(attempt) for attempt in message.attempts.all()],
-                "opened_at": extensions.opened_at(message),
-                "fallback": [_fallback_event(event) for event in message.fallback_events.all()],
-            }
-        )
+        return ApiResponse(self.success(body_of(message, MESSAGE_DETAILS)))
 
 
 class Channels(ApiView):
-    parameters = ()
+    calls = (LIST_CHANNELS,)
 
     def get(self, request: Request) -> HttpResponse:
-        return ApiResponse(
-            {
-                "success": True,
-                "message": WORDS["channels"],
-                "data": [_channel(channel, self.principal.mode) for channel in CHANNELS],
-            }
-        )
+        data = [_channel(channel, self.principal.mode) for channel in CHANNELS]
+        return ApiResponse(self.success({"data": data}))
 
 
 class TestMessages(ApiView):
     """A test key's messages as the phone would show them, with the code."""
 
     __test__ = False
-    scope = Scope.MESSAGES
-    parameters = FILTERS
+    calls = (TEST_MESSAGES,)
 
     def get(self, request: Request) -> HttpResponse:
         if not self.principal.is_test:
@@ -114,13 +103,13 @@ class TestMessages(ApiView):
             filter_messages(_own_messages(self), query, self.principal.country), query
         )
         return ApiResponse(
-            {
-                "success": True,
-                "message": WORDS["test"],
-                "data": [_as_on_phone(message) for message in page.rows],
-                "has_more": page.next_cursor is not None,
-                "next_cursor": page.next_cursor,
-            }
+            self.success(
+                {
+                    "data": [_as_on_phone(message) for message in page.rows],
+                    "has_more": page.next_cursor is not None,
+                    "next_cursor": page.next_cursor,
+                }
+            )
         )
 
 
@@ -132,71 +121,20 @@ def filter_messages(
     messages: MessageQuerySet, query: Mapping[str, str], country: str
 ) -> MessageQuerySet:
     """Filters by phone in any format, channel, status, kind and time (`from` ≤ created < `to`)."""
-    if query.get("phone"):
-        messages = messages.filter(phone=phone_numbers.normalise(query["phone"], country))
-    for name, field, allowed in (
-        ("channel", "channel", list(BY_NAME)),
-        ("status", "state", Message.State.values),
-        ("kind", "kind", Message.Kind.values),
-    ):
-        value = query.get(name)
-        if value and value not in allowed:
-            choices = ", ".join(allowed)
-            raise invalid_input(**{name: format_lazy(_("Allowed: {choices}"), choices=choices)})
-        if value:
-            messages = messages.filter(**{field: value})
-    if query.get("from"):
-        messages = messages.filter(created_at__gte=time_of("from", query["from"]))
-    if query.get("to"):
-        messages = messages.filter(created_at__lt=time_of("to", query["to"]))
-    return messages
-
-
-def summary(message: Message) -> dict[str, Any]:
-    return {
-        "id": message.public_id,
-        "kind": message.kind,
-        "phone": message.phone,
-        "channel": message.channel,
-        "status": message.state,
-        "error": message.error or None,
-        "cost": message.price,
-        "segments": message.segments if BY_NAME[message.channel].has_segments else None,
-        "short_url": message.params.get("short_url"),
-        "test": message.mode == "test",
-        "request_id": message.request_id,
-        "created_at": message.created_at,
-        "sent_at": message.sent_at,
-        "delivered_at": message.delivered_at,
-        "read_at": message.read_at,
-        "finished_at": message.finished_at,
+    asked = QueryFields(query)
+    phone = asked.text(WITH_PHONE)
+    asked_for = {
+        "channel": asked.text(OF_CHANNEL),
+        "state": asked.text(WITH_STATUS),
+        "kind": asked.text(OF_KIND),
+        "created_at__gte": asked.time(CREATED_FROM),
+        "created_at__lt": asked.time(CREATED_TO),
     }
-
-
-def _attempt(attempt: Attempt) -> dict[str, Any]:
-    return {
-        "channel": attempt.channel,
-        "provider": attempt.provider,
-        "status": attempt.state,
-        "error_code": attempt.error_code or None,
-        "started_at": attempt.started_at,
-        "accepted_at": attempt.accepted_at,
-        "finished_at": attempt.finished_at,
-        "receipts": [
-            {
-                "status": "failed" if receipt.state == "unreachable" else receipt.state,
-                "provider_status": receipt.word,
-                "error_code": receipt.error_code or None,
-                "at": receipt.at,
-                "received_at": receipt.received_at,
-            }
-            for receipt in attempt.receipts.all()
-        ],
-    }
-
-
-def _fallback_event(event: FallbackEvent) -> dict[str, Any]:
-    return {"event": event.reason, "channel": event.channel, "at": event.at}
+    asked.check()
+    conditions = {name: value for name, value in asked_for.items() if value}
+    if phone:
+        conditions["phone"] = phone_numbers.normalise(phone, country)
+    return messages.filter(**conditions)
 
 
 def _channel(channel: Channel, mode: str) -> dict[str, Any]:
@@ -212,14 +150,4 @@ def _channel(channel: Channel, mode: str) -> dict[str, Any]:
 
 def _as_on_phone(message: Message) -> dict[str, Any]:
     text, code = test_phone.render(message)
-    return {
-        "id": message.public_id,
-        "kind": message.kind,
-        "phone": message.phone,
-        "channel": message.channel,
-        "status": message.state,
-        "text": text,
-        "code": code,
-        "short_url": message.params.get("short_url"),
-        "created_at": message.created_at,
-    }
+    return body_of(message, TEST_MESSAGE) | {"text": text, "code": code}

@@ -18,11 +18,11 @@ from accounts.models import Company, Mode
 from accounts.people.roles import CabinetRequest, member_required
 from config.ids import parse_id
 from links.addresses import short_hosts
+from links.api.link_views import in_state
 from links.manage import batches
 from links.models import Link
 from links.web import export
 from links.web.forms import LinkFilter
-from links.web.link_api import in_state
 
 
 @member_required()

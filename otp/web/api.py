@@ -3,42 +3,39 @@
 from typing import Any
 
 from django.http import HttpResponse
-from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
 from accounts.api.idempotent_view import IdempotentView
-from accounts.api.request_fields import Fields
-from accounts.models import Scope
+from accounts.api.request_fields import RequestFields
+from channels import phone_numbers
 from channels.accept.acceptance import Sender
 from channels.accept.send_limits import cool_down
 from channels.models import Message
-from channels.web.request_fields import channel_field, locale_field, phone_field
+from channels.web.fields import CHANNEL, LOCALE, PHONE
 from channels.web.send_view import SendView
 from config.ids import public_id
-from links.web.request_fields import link_for_code
+from links.api.parsing import link_for_code
 from otp.check import check_code
 from otp.send import CodeSendRequest, SentCode, send_code, sent_code
-
-DEFAULT_PURPOSE = "verification"
-PURPOSE_LENGTH = 64
+from otp.web.calls import CODE, DEFAULT_PURPOSE, PURPOSE, SEND_CODE, VERIFY_CODE
 
 
 class SendCode(SendView):
-    scope = Scope.OTP
+    calls = (SEND_CODE,)
     kind = "code"
 
     def parse(self, payload: dict[str, Any]) -> CodeSendRequest:
-        fields = Fields(payload)
-        phone = fields.text("phone", required=True, longest=64)
-        purpose = _purpose(fields)
-        channel = channel_field(fields)
-        locale = locale_field(fields, self.principal)
+        fields = RequestFields(payload)
+        phone = fields.text(PHONE)
+        purpose = fields.text(PURPOSE) or DEFAULT_PURPOSE
+        channel = fields.text(CHANNEL)
+        locale = fields.text(LOCALE)
         link = link_for_code(fields, self.principal)
         fields.check()
         return CodeSendRequest(
-            phone=phone_field(phone, self.principal),
+            phone=self.e164(phone),
             purpose=purpose,
-            locale=locale,
+            locale=locale or self.principal.language,
             channel=channel,
             link=link,
         )
@@ -60,45 +57,27 @@ class SendCode(SendView):
 
 
 class CheckCode(IdempotentView):
-    scope = Scope.OTP
+    calls = (VERIFY_CODE,)
 
     def post(self, request: Request) -> HttpResponse:
         payload = self.payload(request)
-        fields = Fields(payload)
-        phone = fields.text("phone", required=True, longest=64)
-        purpose = _purpose(fields)
-        code = _code(fields)
+        fields = RequestFields(payload)
+        phone = fields.text(PHONE)
+        purpose = fields.text(PURPOSE) or DEFAULT_PURPOSE
+        code = fields.text(CODE) or ""
         fields.check()
-        phone_e164 = phone_field(phone, self.principal)
+        phone_e164 = phone_numbers.normalise(phone or "", self.principal.country)
 
         def effect() -> dict[str, Any]:
             verified = check_code(
                 principal=self.principal, phone=phone_e164, purpose=purpose, code=code
             )
-            return {
-                "success": True,
-                "message": VERIFIED,
-                "id": public_id("otp", verified.id),
-                "phone": phone_e164,
-                "verified_at": verified.verified_at,
-            }
+            return self.success(
+                {
+                    "id": public_id("otp", verified.id),
+                    "phone": phone_e164,
+                    "verified_at": verified.verified_at,
+                }
+            )
 
         return self.once_atomic(self.idempotency_key(request, payload), effect)
-
-
-VERIFIED = _("The number is verified")
-
-
-def _purpose(fields: Fields) -> str:
-    purpose = fields.text("purpose", longest=PURPOSE_LENGTH)
-    if purpose == "":
-        fields.fault("purpose", _("1 to 64 characters"))
-    return purpose or DEFAULT_PURPOSE
-
-
-def _code(fields: Fields) -> str:
-    """Four to eight ASCII digits, as a string: a number would lose its leading zeros."""
-    code = fields.text("code", required=True, longest=64) or ""
-    if code and not (code.isascii() and code.isdigit() and 4 <= len(code) <= 8):
-        fields.fault("code", _("A string of 4 to 8 digits"))
-    return code

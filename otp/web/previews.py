@@ -22,7 +22,7 @@ from config.channels import BY_NAME, Channel
 from links.addresses import short_hosts
 from links.make.new_link import SLUG_LENGTH_IN_MESSAGES, short_url
 from otp.texts import autofill, own_texts, rendering, rules
-from otp.web.api import DEFAULT_PURPOSE
+from otp.web.calls import DEFAULT_PURPOSE
 
 SAMPLE_DIGITS = "12345678"
 MAX_BRAND_LENGTH = 30

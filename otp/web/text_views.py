@@ -20,7 +20,7 @@ from accounts.people.roles import (
 from config.channels import join_titles
 from otp.models import CodeText
 from otp.texts import own_texts, rendering, rules
-from otp.web.api import DEFAULT_PURPOSE
+from otp.web.calls import DEFAULT_PURPOSE
 from otp.web.previews import codes_go_by_gateway, current_samples, samples
 from otp.web.text_forms import AutofillForm, TextForm
 

@@ -17,7 +17,7 @@ CALLS = dict.fromkeys(["_", "gettext", "gettext_lazy", "ngettext", "ngettext_laz
 CALLS |= dict.fromkeys(["pgettext", "pgettext_lazy", "npgettext", "npgettext_lazy"], 1)
 # Texts sent to phones, in the language of the message: data, not gettext.
 MESSAGE_TEXTS = {
-    "api_docs/calls/message_samples.py",
+    "api_docs/pages/message_samples.py",
     "channels/providers/telegram/bot.py",
     "links/make/message_text.py",
     "otp/texts/rendering.py",

@@ -9,9 +9,10 @@ from django.template import Context, Template
 from django.test import Client
 from django.utils import translation
 
-from api_docs.calls.shapes import array, choice, integer, nullable, text, time, time_or_day
-from api_docs.calls.value_texts import duration, kind, tokens, windows
-from api_docs.pages import samples
+from accounts.api.fields import array, choice, integer, nullable, text, time, time_or_day
+from api_docs.calls import BY_NAME
+from api_docs.pages import message_samples, samples
+from api_docs.pages.value_texts import duration, kind, tokens, windows
 
 FILES = {
     "curl/send_code.sh": 'curl "$URL" # <code>\n',
@@ -137,3 +138,11 @@ def test_limits_in_a_row() -> None:
 )
 def test_kind_of_a_value_in_words(schema: dict[str, object], words: str) -> None:
     assert kind(schema) == words
+
+
+@pytest.mark.parametrize("language", ["ru", "en"])
+def test_sample_message_is_what_a_phone_would_show(language: str) -> None:
+    with translation.override(language):
+        sample = BY_NAME["listTestMessages"].answer_example()["data"][0]["text"]
+
+    assert sample == message_samples.standard(language)

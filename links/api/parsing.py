@@ -1,20 +1,34 @@
-"""The request fields of links."""
+"""Turns the declared request fields of links into what the use cases take."""
 
 from dataclasses import replace
 
 from django.utils.translation import gettext_lazy as _
 
-from accounts.api.request_fields import Fields
+from accounts.api.request_fields import RequestFields
 from accounts.keys.api_keys import Principal
 from accounts.models import Company
 from config.errors import DomainError, Error
 from links.addresses import short_hosts, slugs, target_urls
 from links.addresses.short_hosts import Host
+from links.api.fields import (
+    ALIAS,
+    ENABLED,
+    EXPIRED_URL,
+    HOST,
+    LINK_FOR_CODE,
+    LINK_FOR_CODE_LIFETIME,
+    LINK_LIFETIME,
+    LINK_UNTIL,
+    NEVER_EXPIRES,
+    NEW_URL,
+    ONCE,
+    REUSE,
+    TAGS,
+    URL,
+)
 from links.make.new_link import PENDING_LIFETIME, SLUG_LENGTH, SLUG_LENGTH_IN_MESSAGES, NewLink
 from links.manage.changes import NO_EXPIRED_URL_YET, Change
 
-MINUTE, MONTH, FIVE_YEARS = 60, 2_592_000, 157_680_000
-TEXT_LENGTH = 500
 NO_ALIAS_YET = _("Aliases work once the company is approved")
 NOT_BOTH = _("Give either expires_in or never_expires")
 
@@ -22,19 +36,18 @@ NOT_BOTH = _("Give either expires_in or never_expires")
 NOT_OWN_HOST = _("The company has no such host of short links")
 NO_REUSE_OF_ALIAS = _("A link with an alias is always a new one: leave out reuse or alias")
 NO_REUSE_OF_ONCE = _("A link that opens once is always a new one: leave out reuse or once")
-UNTIL = ["code"]
 
 
-def link_for_code(fields: Fields, principal: Principal) -> NewLink | None:
-    """`link`, `link_expires_in`, `link_until`; what is asked of the link is checked without it."""
+def link_for_code(fields: RequestFields, principal: Principal) -> NewLink | None:
+    """None without a `link`; the other two fields are validated all the same."""
     rules = principal.link_rules
-    url = fields.text("link", longest=10_000)
-    lifetime = fields.integer("link_expires_in", least=MINUTE, most=MONTH)
-    until = fields.choice("link_until", UNTIL)
+    url = fields.text(LINK_FOR_CODE)
+    lifetime = fields.integer(LINK_FOR_CODE_LIFETIME)
+    until = fields.text(LINK_UNTIL)
     if url is None or fields.errors:
         return None
     return NewLink(
-        url=target_urls.check_target(url, field="link", allowed=rules.targets),
+        url=target_urls.check_target(url, field=LINK_FOR_CODE.name, allowed=rules.targets),
         lifetime=_lifetime(lifetime, principal),
         length=SLUG_LENGTH_IN_MESSAGES,
         host=_own_host(rules.host, principal),
@@ -44,17 +57,17 @@ def link_for_code(fields: Fields, principal: Principal) -> NewLink | None:
     )
 
 
-def new_link(fields: Fields, principal: Principal, *, length: int = SLUG_LENGTH) -> NewLink | None:
-    """`url`, `alias`, `expires_in`, `host`, `utm`, `expired_url`, `once`; None when a field is at
-    fault, as `fields` then knows.
-    """
-    url = fields.text("url", required=True, longest=10_000)
-    alias = fields.text("alias", longest=200)
-    lifetime = fields.integer("expires_in", least=MINUTE, most=FIVE_YEARS)
+def new_link(
+    fields: RequestFields, principal: Principal, *, length: int = SLUG_LENGTH
+) -> NewLink | None:
+    """None when a field is invalid; `fields` has the errors then."""
+    url = fields.text(URL)
+    alias = fields.text(ALIAS)
+    lifetime = fields.integer(LINK_LIFETIME)
     host = _host(fields, principal)
-    has_tags = fields.boolean("utm")
-    expired_url = fields.text("expired_url", longest=10_000)
-    is_once = fields.boolean("once")
+    has_tags = fields.boolean(TAGS)
+    expired_url = fields.text(EXPIRED_URL)
+    is_once = fields.boolean(ONCE)
     if url is None or fields.errors:
         return None
     if alias is not None and _is_pending(principal):
@@ -69,37 +82,35 @@ def new_link(fields: Fields, principal: Principal, *, length: int = SLUG_LENGTH)
         lifetime=_lifetime(lifetime, principal),
         length=length,
         host=host,
-        is_host_requested=bool(host and fields.payload.get("host")),
+        is_host_requested=bool(host and fields.payload.get(HOST.name)),
         utm="" if has_tags is False else rules.utm,
         expired_url=_expired_url(expired_url, principal),
         is_once=bool(is_once),
     )
 
 
-def reusable_link(fields: Fields, principal: Principal) -> NewLink | None:
-    """The same and `reuse`."""
-    is_reused = fields.boolean("reuse")
-    if is_reused and fields.payload.get("alias") is not None:
-        fields.fault("reuse", NO_REUSE_OF_ALIAS)
-    if is_reused and fields.payload.get("once"):
-        fields.fault("reuse", NO_REUSE_OF_ONCE)
+def reusable_link(fields: RequestFields, principal: Principal) -> NewLink | None:
+    """`new_link` with `reuse`."""
+    is_reused = fields.boolean(REUSE)
+    if is_reused and fields.payload.get(ALIAS.name) is not None:
+        fields.add_error(REUSE, NO_REUSE_OF_ALIAS)
+    if is_reused and fields.payload.get(ONCE.name):
+        fields.add_error(REUSE, NO_REUSE_OF_ONCE)
     link = new_link(fields, principal)
     return replace(link, is_reused=True) if link and is_reused else link
 
 
-def link_change(fields: Fields, principal: Principal) -> Change:
-    """`url`, `expires_in`, `never_expires`, `enabled`, `expired_url`, `utm`: what is left out
-    stays as it is.
-    """
+def link_change(fields: RequestFields, principal: Principal) -> Change:
+    """A field that is left out stays as it is."""
     rules = principal.link_rules
-    url = fields.text("url", longest=10_000)
-    lifetime = fields.integer("expires_in", least=MINUTE, most=FIVE_YEARS)
-    is_endless = fields.boolean("never_expires")
-    is_enabled = fields.boolean("enabled")
-    expired_url = fields.text("expired_url", longest=10_000)
-    has_tags = fields.boolean("utm")
+    url = fields.text(NEW_URL)
+    lifetime = fields.integer(LINK_LIFETIME)
+    is_endless = fields.boolean(NEVER_EXPIRES)
+    is_enabled = fields.boolean(ENABLED)
+    expired_url = fields.text(EXPIRED_URL)
+    has_tags = fields.boolean(TAGS)
     if is_endless and lifetime is not None:
-        fields.fault("never_expires", NOT_BOTH)
+        fields.add_error(NEVER_EXPIRES, NOT_BOTH)
     fields.check()
     return Change(
         url=None if url is None else target_urls.check_target(url, allowed=rules.targets),
@@ -111,15 +122,15 @@ def link_change(fields: Fields, principal: Principal) -> Change:
     )
 
 
-def _host(fields: Fields, principal: Principal) -> Host | None:
+def _host(fields: RequestFields, principal: Principal) -> Host | None:
     """The one that was asked for, or the company's usual one; None: the service's own."""
-    asked = fields.text("host", longest=300)
+    asked = fields.text(HOST)
     if asked is None:
         return _own_host(principal.link_rules.host, principal)
     name = asked.lower().rstrip(".")
     found = _own_host(name, principal)
     if found is None and not short_hosts.is_service_host(name):
-        fields.fault("host", NOT_OWN_HOST)
+        fields.add_error(HOST, NOT_OWN_HOST)
     return found
 
 

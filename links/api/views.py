@@ -3,33 +3,32 @@
 from typing import Any
 
 from django.http import HttpResponse
-from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
+from accounts.api.fields import body_of
 from accounts.api.idempotent_view import IdempotentView
-from accounts.api.request_fields import Fields
-from accounts.models import Scope
+from accounts.api.request_fields import RequestFields
 from channels.accept.acceptance import Sender
 from channels.models import Message
-from channels.web.request_fields import channel_field, locale_field, phone_field
+from channels.web.fields import CHANNEL, LOCALE, PHONE
 from channels.web.send_view import SendView
 from config.channels import BY_NAME
 from links.addresses import text_urls
+from links.api.calls import SEND_LINK, SHORTEN
+from links.api.fields import ADDRESS, TEXT
+from links.api.parsing import new_link, reusable_link
 from links.make import create
 from links.make.create import LinkSendRequest, SentLink
 from links.make.new_link import SLUG_LENGTH_IN_MESSAGES
 from links.models import Link
-from links.web.request_fields import TEXT_LENGTH, new_link, reusable_link
-
-SHORTENED = _("The link was shortened")
 
 
 class Shorten(IdempotentView):
-    scope = Scope.LINKS
+    calls = (SHORTEN,)
 
     def post(self, request: Request) -> HttpResponse:
         payload = self.payload(request)
-        fields = Fields(payload)
+        fields = RequestFields(payload)
         link = reusable_link(fields, self.principal)
         fields.check()
         assert link is not None  # noqa: S101 - `check` raises where it is
@@ -41,29 +40,20 @@ class Shorten(IdempotentView):
         return self.once_atomic(self.idempotency_key(request, payload), effect)
 
     def body(self, link: Link, seconds_left: int | None) -> dict[str, Any]:
-        return {
-            "success": True,
-            "message": SHORTENED,
-            "id": link.public_id,
-            "short_url": link.short_url,
-            "slug": link.slug,
-            "url": link.url,
-            "expires_at": link.expires_at,
-            "expires_in": seconds_left,
-            "reused": link.was_there,
-        }
+        reused = {"expires_in": seconds_left, "reused": link.was_there}
+        return self.success(body_of(link, ADDRESS) | reused)
 
 
 class SendLink(SendView):
-    scope = Scope.LINKS
+    calls = (SEND_LINK,)
     kind = "link"
 
     def parse(self, payload: dict[str, Any]) -> LinkSendRequest:
-        fields = Fields(payload)
-        phone = fields.text("phone", required=True, longest=64)
-        channel = channel_field(fields)
-        locale = locale_field(fields, self.principal)
-        text = fields.text("text", longest=TEXT_LENGTH, multiline=True)
+        fields = RequestFields(payload)
+        phone = fields.text(PHONE)
+        channel = fields.text(CHANNEL)
+        locale = fields.text(LOCALE)
+        text = fields.text(TEXT)
         link = new_link(fields, self.principal, length=SLUG_LENGTH_IN_MESSAGES)
         fields.check()
         assert link is not None  # noqa: S101 - `check` raises where it is
@@ -71,8 +61,8 @@ class SendLink(SendView):
             sites = self.principal.link_rules.targets
             text_urls.check(text, target=link.url, allowed=sites)
         return LinkSendRequest(
-            phone=phone_field(phone, self.principal),
-            locale=locale,
+            phone=self.e164(phone),
+            locale=locale or self.principal.language,
             channel=channel,
             text=text or "",
             link=link,

@@ -1,13 +1,10 @@
 """What a person reads, worded for the pages by what words the messages."""
 
-from django.utils.functional import lazy
-from django.utils.translation import get_language
-
 from accounts.keys.company_texts import NO_TEXTS, CompanyTexts
 from config.channels import BY_NAME
 from links.make.new_link import short_url
 from otp.texts import rendering
-from otp.web.api import DEFAULT_PURPOSE
+from otp.web.calls import DEFAULT_PURPOSE
 
 CODE = "482915"
 BRANDS = {"ru": "Магазин", "en": "Shop"}
@@ -23,10 +20,6 @@ AUTOFILL = CompanyTexts({}, "shop.example", "FA+9qCX9VSu")
 def standard(language: str) -> str:
     """A code in our own words."""
     return _worded(language, NO_TEXTS, body=None, link=None)
-
-
-# An example of the schema and the pages, in the language of each.
-STANDARD = lazy(lambda: standard(get_language()), str)()
 
 
 def own(language: str) -> str:

@@ -12,10 +12,10 @@ from django.test import RequestFactory
 from django.utils import timezone
 
 from accounts.models import Company
+from links.api.link_views import with_slug
 from links.clicks import partitions
 from links.models import Link
 from links.web.admin import LinkAdmin
-from links.web.link_api import with_slug
 from tests.api.clients import Api
 from tests.factories import LinkFactory
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from django.utils.translation import gettext, ngettext
 
-from api_docs.calls.shapes import Schema
+from accounts.api.fields import Schema
 
 DAY = 86_400
 # From two on, so that a text may say "after" before any of them in every language: 60 seconds.

@@ -2,39 +2,35 @@
 
 from django.utils.translation import gettext_lazy as _
 
+from accounts.api.calls import Call
+from accounts.api.common_fields import TEST
+from accounts.api.fields import Field, integer
 from accounts.models import Scope
-from api_docs.calls.codes import SENT_REFUSALS
-from api_docs.calls.common_fields import (
-    ALIAS,
+from channels.history.status_texts import status_text
+from channels.web.fields import (
     CHANNEL,
     COST,
-    EXPIRES_AT,
-    EXPIRES_IN,
-    LINK_LIFETIME,
     LOCALE,
     MESSAGE_ID,
     PHONE,
     SEND_STATUS,
-    SHORT_URL,
-    TEST,
+    SENT_REFUSALS,
     UNDERSTOOD_PHONE,
-    URL,
     USED_CHANNEL,
 )
-from api_docs.calls.link_fields import (
-    LINK_ID,
+from config.errors import Error
+from links.api.fields import (
+    ADDRESS,
+    ALIAS,
+    EXPIRES_IN,
+    LINK_LIFETIME,
     NEW_LINK,
     OPTIONS,
     REUSED,
-    SHORTENED_URL,
-    SLUG,
-    TARGET,
+    SHORT_URL,
+    TEXT,
+    URL,
 )
-from api_docs.calls.shapes import Call, Field, integer, nullable, text
-from channels.history.status_texts import status_text
-from config.errors import Error
-from links.web.api import SHORTENED
-from links.web.request_fields import TEXT_LENGTH
 
 SHORTEN = Call(
     "POST",
@@ -44,17 +40,9 @@ SHORTEN = Call(
     _("Makes a short link. It costs no tokens."),
     Scope.LINKS,
     page="shorten",
-    message=SHORTENED,
+    message=_("The link was shortened"),
     body=NEW_LINK,
-    answer=(
-        LINK_ID,
-        SHORTENED_URL,
-        SLUG,
-        TARGET,
-        EXPIRES_AT,
-        EXPIRES_IN,
-        REUSED,
-    ),
+    answer=(*ADDRESS, EXPIRES_IN, REUSED),
     refusals=(Error.INVALID_INPUT, Error.URL_NOT_ALLOWED, Error.ALIAS_TAKEN),
 )
 
@@ -70,15 +58,7 @@ SEND_LINK = Call(
     body=(
         PHONE,
         URL,
-        Field(
-            "text",
-            nullable(text(maxLength=TEXT_LENGTH)),
-            _(
-                "The text of the message. Every whole word `:link` becomes the short link; without "
-                "one the link goes to the end."
-            ),
-            required=False,
-        ),
+        TEXT,
         CHANNEL,
         LOCALE,
         ALIAS,

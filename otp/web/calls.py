@@ -4,30 +4,29 @@ from django.conf import settings
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
+from accounts.api.calls import Call
+from accounts.api.common_fields import TEST
+from accounts.api.fields import Field, Shape, identifier, integer, nullable, text, time
 from accounts.models import Scope
-from api_docs.calls.common_fields import (
+from channels.history.status_texts import status_text
+from channels.web.fields import (
     CHANNEL,
     COST,
     LOCALE,
     MESSAGE_ID,
     PHONE,
     SEND_STATUS,
-    SHORT_URL,
-    TEST,
+    SENT_REFUSALS,
     UNDERSTOOD_PHONE,
     USED_CHANNEL,
 )
-from api_docs.calls.link_fields import LINK_UNTIL
-from api_docs.calls.shapes import Call, Field, Shape, identifier, integer, nullable, text, time
-from channels.history.status_texts import status_text
 from config.errors import Error
-from links.addresses.target_urls import MAX_LENGTH as URL_LENGTH
-from links.web.request_fields import MINUTE, MONTH
-from otp.web.api import DEFAULT_PURPOSE, PURPOSE_LENGTH, VERIFIED
+from links.api.fields import LINK_FOR_CODE, LINK_FOR_CODE_LIFETIME, LINK_UNTIL, SHORT_URL
 
+DEFAULT_PURPOSE = "verification"
 PURPOSE = Field(
     "purpose",
-    nullable(text(minLength=1, maxLength=PURPOSE_LENGTH)),
+    nullable(text(minLength=1, maxLength=64)),
     format_lazy(
         _(
             "What the code is for: `login`, `payment` and so on; `{default}` by default. "
@@ -36,18 +35,6 @@ PURPOSE = Field(
         default=DEFAULT_PURPOSE,
     ),
     required=False,
-)
-SENT_REFUSALS = (
-    Error.INSUFFICIENT_TOKENS,
-    Error.INVALID_INPUT,
-    Error.INVALID_PHONE,
-    Error.COUNTRY_NOT_ALLOWED,
-    Error.RECIPIENT_UNREACHABLE,
-    Error.CHANNEL_UNAVAILABLE,
-    Error.LINK_NOT_SUPPORTED,
-    Error.URL_NOT_ALLOWED,
-    Error.SEND_LIMIT,
-    Error.DELIVERY_FAILED,
 )
 
 SEND_CODE = Call(
@@ -64,18 +51,8 @@ SEND_CODE = Call(
         PURPOSE,
         CHANNEL,
         LOCALE,
-        Field(
-            "link",
-            nullable(text(format="uri", maxLength=URL_LENGTH)),
-            _("A URL to shorten and to send along with the code."),
-            required=False,
-        ),
-        Field(
-            "link_expires_in",
-            nullable(integer(MINUTE, MONTH)),
-            _("After how many seconds that link stops working."),
-            required=False,
-        ),
+        LINK_FOR_CODE,
+        LINK_FOR_CODE_LIFETIME,
         LINK_UNTIL,
     ),
     answer=(
@@ -126,6 +103,13 @@ VERIFIED_AT = Field(
     "2026-11-20T10:15:30.482915Z",
 )
 VERIFICATION = Shape("Verification", (VERIFICATION_ID, UNDERSTOOD_PHONE, VERIFIED_AT))
+CODE = Field(
+    "code",
+    text(pattern="^[0-9]{4,8}$"),
+    _("The code as a string: a number would lose its leading zeros."),
+    "482915",
+    error=_("A string of 4 to 8 digits"),
+)
 VERIFY_CODE = Call(
     "POST",
     "/otp/verify",
@@ -134,15 +118,10 @@ VERIFY_CODE = Call(
     _("Checks the code a user typed in. A right code works once."),
     Scope.OTP,
     page="verify-code",
-    message=VERIFIED,
+    message=_("The number is verified"),
     body=(
         PHONE,
-        Field(
-            "code",
-            text(pattern="^[0-9]{4,8}$"),
-            _("The code as a string: a number would lose its leading zeros."),
-            "482915",
-        ),
+        CODE,
         PURPOSE,
     ),
     answer=VERIFICATION,

@@ -1,13 +1,14 @@
 """GET /balance and /top-up, written down."""
 
+from dataclasses import replace
+
 from django.conf import settings
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from accounts.models import Scope
-from api_docs.calls.common_fields import CURSOR, HAS_MORE, LIMIT, NEXT_CURSOR
-from api_docs.calls.shapes import (
-    Call,
+from accounts.api.calls import Call
+from accounts.api.common_fields import CURSOR, HAS_MORE, LIMIT, NEXT_CURSOR
+from accounts.api.fields import (
     Field,
     Shape,
     array,
@@ -18,9 +19,18 @@ from api_docs.calls.shapes import (
     text,
     time,
 )
+from accounts.models import Scope
 from billing.models import Order
-from billing.web.api import BALANCE, LIST, OPTIONS, PLACED, STATES
 from config.errors import Error
+from config.texts import StrOrPromise
+
+STATE_TEXTS: dict[str, StrOrPromise] = {
+    Order.State.CREATED: _("The top-up is being prepared"),
+    Order.State.PENDING: _("The top-up is waiting for payment"),
+    Order.State.PAID: _("The top-up is paid"),
+    Order.State.CANCELED: _("The top-up is canceled"),
+    Order.State.EXPIRED: _("The time to pay is over"),
+}
 
 GET_BALANCE = Call(
     "GET",
@@ -29,7 +39,7 @@ GET_BALANCE = Call(
     _("Balance"),
     _("How many tokens can be spent, and how many are held for messages under way."),
     Scope.BALANCE,
-    message=BALANCE,
+    message=_("Token balance"),
     answer=Shape(
         "Balance",
         (
@@ -44,9 +54,16 @@ AMOUNT = Field(
     text(pattern=r"^\d+\.\d{2}$"),
     _("The amount to pay, as a decimal string."),
     "1900.00",
+    source=lambda order: str(order.amount),
 )
-CURRENCY = Field("currency", text(pattern="^[A-Z]{3}$"), _("The currency."), settings.CURRENCY)
-TOKENS = Field("tokens", integer(1), _("How many tokens."), 1000)
+CURRENCY = Field(
+    "currency",
+    text(pattern="^[A-Z]{3}$"),
+    _("The currency."),
+    settings.CURRENCY,
+    source="currency",
+)
+TOKENS = Field("tokens", integer(1), _("How many tokens."), 1000, source="tokens")
 
 ORDER = Shape(
     "TopUp",
@@ -56,6 +73,7 @@ ORDER = Shape(
             identifier("top"),
             _("The top-up's id."),
             "top_0192f0c1a6de7c6d9e7f809102132435",
+            source="public_id",
         ),
         Field(
             "status",
@@ -65,12 +83,14 @@ ORDER = Shape(
                 "there, `canceled`, `expired`: not paid in time."
             ),
             "pending",
+            source="state",
         ),
         Field(
             "payment_url",
             nullable(text(format="uri")),
             _("Where to send whoever pays."),
             "https://pay.example/p/4711",
+            source=lambda order: order.payment_url or None,
         ),
         TOKENS,
         Field(
@@ -78,33 +98,48 @@ ORDER = Shape(
             nullable(text()),
             _("The package, if one was."),
             None,
+            source=lambda order: order.package.code if order.package else None,
         ),
         AMOUNT,
         CURRENCY,
-        Field("gateway", text(), _("The way to pay."), "invoice"),
-        Field("invoice", nullable(text()), _("The invoice's number."), "2026-17"),
+        Field("gateway", text(), _("The way to pay."), "invoice", source="gateway"),
+        Field(
+            "invoice",
+            nullable(text()),
+            _("The invoice's number."),
+            "2026-17",
+            source=lambda order: order.number or None,
+        ),
         Field(
             "created_at",
             time(),
             pgettext_lazy("top-up", "When it was made."),
             "2026-11-20T10:00:00Z",
+            source="created_at",
         ),
         Field(
             "expires_at",
             nullable(time()),
             _("Until when it can be paid."),
             "2026-11-27T10:00:00Z",
+            source="expires_at",
         ),
-        Field("paid_at", nullable(time()), _("When it was paid."), None),
+        Field(
+            "paid_at",
+            nullable(time()),
+            _("When it was paid."),
+            None,
+            source="paid_at",
+        ),
     ),
 )
 
 PACKAGE = Shape(
     "TokenPackage",
     (
-        Field("package", text(), _("The package's code."), "start"),
+        Field("package", text(), _("The package's code."), "start", source="code"),
         TOKENS,
-        AMOUNT,
+        replace(AMOUNT, source=lambda package: str(package.price)),
         CURRENCY,
     ),
 )
@@ -116,7 +151,7 @@ LIST_TOP_UPS = Call(
     _("Top-ups"),
     _("The company's top-ups. A live key is needed."),
     Scope.TOP_UP,
-    message=LIST,
+    message=_("Top-ups"),
     query=(LIMIT, CURSOR),
     answer=(
         Field("data", array(), pgettext_lazy("top-ups", "Newest first."), fields=ORDER),
@@ -124,6 +159,31 @@ LIST_TOP_UPS = Call(
         NEXT_CURSOR,
     ),
     refusals=(Error.INVALID_INPUT,),
+)
+TOKENS_TO_BUY = Field(
+    "tokens",
+    nullable(integer(1, settings.MAX_TOP_UP_TOKENS)),
+    _("How many tokens to buy; fewer than `min_tokens` are not sold."),
+    1000,
+    required=False,
+)
+PACKAGE_TO_BUY = Field(
+    "package",
+    nullable(text(maxLength=40)),
+    _("A package of `GET /top-up/options`."),
+    required=False,
+)
+GATEWAY = Field(
+    "gateway",
+    nullable(text()),
+    _("A way to pay of `GET /top-up/options`; the first by default."),
+    required=False,
+)
+RETURN_URL = Field(
+    "return_url",
+    nullable(text(format="uri", maxLength=500)),
+    _("Where to bring whoever paid back to."),
+    required=False,
 )
 CREATE_TOP_UP = Call(
     "POST",
@@ -136,34 +196,8 @@ CREATE_TOP_UP = Call(
         "and the answer names the page. A live key is needed."
     ),
     Scope.TOP_UP,
-    message=PLACED,
-    body=(
-        Field(
-            "tokens",
-            nullable(integer(1, settings.MAX_TOP_UP_TOKENS)),
-            _("How many tokens to buy; fewer than `min_tokens` are not sold."),
-            1000,
-            required=False,
-        ),
-        Field(
-            "package",
-            nullable(text(maxLength=40)),
-            _("A package of `GET /top-up/options`."),
-            required=False,
-        ),
-        Field(
-            "gateway",
-            nullable(text()),
-            _("A way to pay of `GET /top-up/options`; the first by default."),
-            required=False,
-        ),
-        Field(
-            "return_url",
-            nullable(text(format="uri", maxLength=500)),
-            _("Where to bring whoever paid back to."),
-            required=False,
-        ),
-    ),
+    message=STATE_TEXTS[Order.State.PENDING],
+    body=(TOKENS_TO_BUY, PACKAGE_TO_BUY, GATEWAY, RETURN_URL),
     one_of=("tokens", "package"),
     answer=ORDER,
     refusals=(Error.INVALID_INPUT,),
@@ -175,7 +209,7 @@ GET_TOP_UP = Call(
     _("One top-up"),
     _("What has become of it. The event `top_up.paid` tells of the payment too."),
     Scope.TOP_UP,
-    message=STATES[Order.State.PENDING],
+    message=STATE_TEXTS[Order.State.PENDING],
     answer=ORDER,
     refusals=(Error.NOT_FOUND,),
 )
@@ -186,7 +220,8 @@ OPTIONS_OF_TOP_UP = Call(
     _("Packages and ways to pay"),
     _("What can be bought and how to pay. A test key may ask too."),
     Scope.TOP_UP,
-    message=OPTIONS,
+    message=_("Packages and ways to pay"),
+    query=(),
     answer=(
         Field(
             "packages",

@@ -3,39 +3,59 @@
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models import Scope
-from api_docs.calls.common_fields import CURSOR, HAS_MORE, LIMIT, NEXT_CURSOR
-from api_docs.calls.link_fields import (
-    CLICK_TIMES,
-    COUNTS,
-    LINK,
-    LINK_ID,
-    NEW_EXPIRED_URL,
-    NEW_LIFETIME,
-    NEW_TAGS,
-    NEW_URL,
-    STATE_NAMES,
-)
-from api_docs.calls.shapes import (
-    Call,
+from accounts.api.calls import Call
+from accounts.api.common_fields import CURSOR, HAS_MORE, LIMIT, NEXT_CURSOR
+from accounts.api.fields import (
     Field,
     Shape,
     array,
-    boolean,
     choice,
     nullable,
     text,
     time,
     time_or_day,
 )
+from accounts.models import Scope
 from config.errors import Error
 from config.texts import StrOrPromise
+from links.api.fields import (
+    CLICK_TIMES,
+    COUNTS,
+    ENABLED,
+    LINK,
+    LINK_ID,
+    NEVER_EXPIRES,
+    NEW_EXPIRED_URL,
+    NEW_LIFETIME,
+    NEW_TAGS,
+    NEW_URL,
+    STATE_NAMES,
+)
 from links.clicks import statistics
-from links.web.link_api import INTERVALS, WORDS
 
-INTERVAL_NAMES = choice(INTERVALS, "StatsInterval")
+INTERVAL_NAMES = choice(["day", "hour"], "StatsInterval")
 
 
+WITH_STATE = Field("state", STATE_NAMES, _("The state."), required=False)
+WITH_SLUG = Field("slug", text(), _("The slug or alias."), required=False)
+OF_BATCH = Field(
+    "batch",
+    text(),
+    _("The batch they were made in."),
+    required=False,
+)
+CREATED_FROM = Field(
+    "from",
+    time_or_day(),
+    _("Made then or later, ISO 8601."),
+    required=False,
+)
+CREATED_TO = Field(
+    "to",
+    time_or_day(),
+    _("Made before then, ISO 8601."),
+    required=False,
+)
 LIST = Call(
     "GET",
     "/links",
@@ -44,28 +64,13 @@ LIST = Call(
     _("The company's links in the key's mode, newest first."),
     Scope.LINKS,
     page="links",
-    message=WORDS["list"],
+    message=_("Short links"),
     query=(
-        Field("state", STATE_NAMES, _("The state."), required=False),
-        Field("slug", text(), _("The slug or alias."), required=False),
-        Field(
-            "batch",
-            text(),
-            _("The batch they were made in."),
-            required=False,
-        ),
-        Field(
-            "from",
-            time_or_day(),
-            _("Made then or later, ISO 8601."),
-            required=False,
-        ),
-        Field(
-            "to",
-            time_or_day(),
-            _("Made before then, ISO 8601."),
-            required=False,
-        ),
+        WITH_STATE,
+        WITH_SLUG,
+        OF_BATCH,
+        CREATED_FROM,
+        CREATED_TO,
         LIMIT,
         CURSOR,
     ),
@@ -84,7 +89,7 @@ GET = Call(
     _("A link, its state and its clicks."),
     Scope.LINKS,
     page="links",
-    message=WORDS["one"],
+    message=_("Short link"),
     answer=LINK,
     refusals=(Error.NOT_FOUND,),
 )
@@ -99,22 +104,12 @@ CHANGE = Call(
     ),
     Scope.LINKS,
     page="links",
-    message=WORDS["changed"],
+    message=_("The changes were saved"),
     body=(
         NEW_URL,
         NEW_LIFETIME,
-        Field(
-            "never_expires",
-            nullable(boolean()),
-            _("`true`: for ever; not together with `expires_in`."),
-            required=False,
-        ),
-        Field(
-            "enabled",
-            nullable(boolean()),
-            _("Disables it, or enables it again."),
-            required=False,
-        ),
+        NEVER_EXPIRES,
+        ENABLED,
         NEW_EXPIRED_URL,
         NEW_TAGS,
     ),
@@ -134,7 +129,7 @@ DISABLE = Call(
     _("Within a second the link answers 410. Its counts stay; `PATCH` enables it again."),
     Scope.LINKS,
     page="links",
-    message=WORDS["disabled"],
+    message=_("The link was disabled"),
     answer=LINK,
     refusals=(Error.NOT_FOUND,),
 )
@@ -147,6 +142,7 @@ POINT = Shape(
             time(),
             _("When the day or the hour begins."),
             "2026-11-19T21:00:00Z",
+            source="at",
         ),
         *COUNTS,
     ),
@@ -190,6 +186,31 @@ LINK_STATS = Shape(
         ),
     ),
 )
+INTERVAL = Field(
+    "interval",
+    INTERVAL_NAMES,
+    format_lazy(
+        _(
+            "The step. By day up to {days} days, 30 by default; by hour up to {hourly_days} days, "
+            "48 hours by default."
+        ),
+        days=statistics.MAX_DAYS,
+        hourly_days=statistics.MAX_HOURS // 24,
+    ),
+    required=False,
+)
+CLICKS_FROM = Field(
+    "from",
+    time_or_day(),
+    _("Since when, ISO 8601."),
+    required=False,
+)
+CLICKS_TO = Field(
+    "to",
+    time_or_day(),
+    _("Until when, ISO 8601; now by default."),
+    required=False,
+)
 STATS = Call(
     "GET",
     "/links/{id}/stats",
@@ -198,33 +219,11 @@ STATS = Call(
     _("How often the link was followed by day or by hour, and what people came with."),
     Scope.LINKS,
     page="links",
-    message=WORDS["stats"],
+    message=_("Clicks on the link"),
     query=(
-        Field(
-            "interval",
-            INTERVAL_NAMES,
-            format_lazy(
-                _(
-                    "The step. By day up to {days} days, 30 by default; by hour up to "
-                    "{hourly_days} days, 48 hours by default."
-                ),
-                days=statistics.MAX_DAYS,
-                hourly_days=statistics.MAX_HOURS // 24,
-            ),
-            required=False,
-        ),
-        Field(
-            "from",
-            time_or_day(),
-            _("Since when, ISO 8601."),
-            required=False,
-        ),
-        Field(
-            "to",
-            time_or_day(),
-            _("Until when, ISO 8601; now by default."),
-            required=False,
-        ),
+        INTERVAL,
+        CLICKS_FROM,
+        CLICKS_TO,
     ),
     answer=LINK_STATS,
     refusals=(Error.INVALID_INPUT, Error.NOT_FOUND),

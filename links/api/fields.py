@@ -1,11 +1,11 @@
-"""Fields of short links: what may be asked of one, and what is told of it."""
+"""Fields of short links, of requests and of responses."""
 
 from dataclasses import replace
 
 from django.utils.translation import gettext_lazy as _
 
-from api_docs.calls.common_fields import ALIAS, EXPIRES_AT, LINK_LIFETIME, SHORT_URL, TEST, URL
-from api_docs.calls.shapes import (
+from accounts.api.common_fields import TEST
+from accounts.api.fields import (
     Field,
     Shape,
     boolean,
@@ -18,24 +18,82 @@ from api_docs.calls.shapes import (
 )
 from config.texts import StrOrPromise
 from links.addresses.target_urls import MAX_LENGTH as URL_LENGTH
-from links.web.link_api import STATES
-from links.web.request_fields import UNTIL
 
-STATE_NAMES = choice(STATES, "LinkState")
-UNTIL_NAMES = choice(UNTIL, "LinkUntil")
+MINUTE, MONTH, FIVE_YEARS = 60, 2_592_000, 157_680_000  # seconds
+TEXT_LENGTH = 500
+STATE_NAMES = choice(["active", "expired", "disabled", "used"], "LinkState")
+UNTIL_NAMES = choice(["code"], "LinkUntil")
+
+URL = Field(
+    "url",
+    text(format="uri", minLength=1, maxLength=URL_LENGTH),
+    _(
+        "A full URL, `http://` or `https://`. IP addresses, local names and other shorteners are "
+        "refused."
+    ),
+    "https://shop.example/orders/1024",
+    is_checked_later=True,
+)
+ALIAS = Field(
+    "alias",
+    nullable(text(minLength=3, maxLength=64)),
+    _(
+        "A name of your own for the link: Latin letters, digits, hyphens and underscores, in any "
+        "case."
+    ),
+    required=False,
+    is_checked_later=True,
+)
+LINK_LIFETIME = Field(
+    "expires_in",
+    nullable(integer(MINUTE, FIVE_YEARS)),
+    _(
+        "After how many seconds the link stops working. By default the company's setting; without "
+        "one the link never expires."
+    ),
+    required=False,
+)
+SHORT_URL = Field(
+    "short_url",
+    text(format="uri"),
+    _("The short link."),
+    "https://kvitok.example/bcdfghjkmn",
+    source="short_url",
+)
+EXPIRES_AT = Field(
+    "expires_at",
+    nullable(time()),
+    _("When it stops working; `null`: never."),
+    None,
+    source="expires_at",
+)
+EXPIRES_IN = Field(
+    "expires_in",
+    nullable(integer()),
+    _("How many seconds it has left; `null`: it never expires."),
+    None,
+)
 
 LINK_ID = Field(
     "id",
     identifier("lnk"),
     _("The link's id."),
     "lnk_0192f0c1a6da7e2f9a3b4c5d6e7f8091",
+    source="public_id",
 )
-SLUG = Field("slug", text(), _("What follows the slash."), "bcdfghjk")
+SLUG = Field(
+    "slug",
+    text(),
+    _("What follows the slash."),
+    "bcdfghjk",
+    source="slug",
+)
 TARGET = Field(
     "url",
     text(format="uri"),
     _("Where it leads."),
     "https://shop.example/orders/1024",
+    source="url",
 )
 SHORTENED_URL = replace(SHORT_URL, example="https://kvitok.example/bcdfghjk")
 
@@ -47,6 +105,7 @@ HOST = Field(
         "setting."
     ),
     required=False,
+    is_checked_later=True,
 )
 TAGS = Field(
     "utm",
@@ -62,6 +121,7 @@ EXPIRED_URL = Field(
         "nowhere."
     ),
     required=False,
+    is_checked_later=True,
 )
 ONCE = Field(
     "once",
@@ -90,6 +150,42 @@ LINK_UNTIL = Field(
 OPTIONS = (HOST, TAGS, EXPIRED_URL, ONCE)
 NEW_LINK = Shape("NewLink", (URL, ALIAS, LINK_LIFETIME, *OPTIONS, REUSE))
 
+LINK_FOR_CODE = Field(
+    "link",
+    nullable(text(format="uri", maxLength=URL_LENGTH)),
+    _("A URL to shorten and to send along with the code."),
+    required=False,
+    is_checked_later=True,
+)
+LINK_FOR_CODE_LIFETIME = Field(
+    "link_expires_in",
+    nullable(integer(MINUTE, MONTH)),
+    _("After how many seconds that link stops working."),
+    required=False,
+)
+TEXT = Field(
+    "text",
+    nullable(text(maxLength=TEXT_LENGTH)),
+    _(
+        "The text of the message. Every whole word `:link` becomes the short link; without "
+        "one the link goes to the end."
+    ),
+    required=False,
+    is_multiline=True,
+)
+NEVER_EXPIRES = Field(
+    "never_expires",
+    nullable(boolean()),
+    _("`true`: for ever; not together with `expires_in`."),
+    required=False,
+)
+ENABLED = Field(
+    "enabled",
+    nullable(boolean()),
+    _("Disables it, or enables it again."),
+    required=False,
+)
+
 REUSED = Field(
     "reused",
     boolean(),
@@ -100,11 +196,11 @@ BATCH_ID = "bat_0192f0c1a6db7f3a8b4c5d6e7f809102"
 
 
 def moment(name: str, words: StrOrPromise, example: str | None = None) -> Field:
-    return Field(name, nullable(time()), words, example)
+    return Field(name, nullable(time()), words, example, source=name)
 
 
 def _count(name: str, words: StrOrPromise, example: int) -> Field:
-    return Field(name, integer(0), words, example)
+    return Field(name, integer(0), words, example, source=name)
 
 
 COUNTS = (
@@ -136,16 +232,20 @@ STATE = Field(
         "opened, if it opens once."
     ),
     "active",
+    source="state",
 )
+ADDRESS = (LINK_ID, SHORTENED_URL, SLUG, TARGET, EXPIRES_AT)
 LINK = Shape(
     "Link",
     (
-        LINK_ID,
-        SHORTENED_URL,
-        SLUG,
-        TARGET,
-        EXPIRES_AT,
-        Field("alias", nullable(text()), _("Your own name for it."), None),
+        *ADDRESS,
+        Field(
+            "alias",
+            nullable(text()),
+            _("Your own name for it."),
+            None,
+            source=lambda link: link.slug if link.is_alias else None,
+        ),
         STATE,
         TEST,
         Field(
@@ -153,32 +253,43 @@ LINK = Shape(
             time(),
             _("When it was made."),
             "2026-11-20T10:15:12.044Z",
+            source="created_at",
         ),
         Field(
             "utm",
             nullable(text()),
             _("The tags that are added to the target."),
             "utm_source=shop&utm_medium={channel}",
+            source=lambda link: link.utm or None,
         ),
         Field(
             "expired_url",
             nullable(text(format="uri")),
             _("Where it leads once it has expired."),
             None,
+            source=lambda link: link.expired_url or None,
         ),
-        Field("once", boolean(), _("Whether it opens once."), False),
+        Field(
+            "once",
+            boolean(),
+            _("Whether it opens once."),
+            False,
+            source="is_once",
+        ),
         moment("used_at", _("When the one that opens once was opened.")),
         Field(
             "until",
             nullable(UNTIL_NAMES),
             _("`code`: lives no longer than its code."),
             None,
+            source=lambda link: "code" if link.dies_with_code else None,
         ),
         Field(
             "batch",
             nullable(identifier("bat")),
             _("The batch it was made in."),
             None,
+            source=lambda link: link.batch or None,
         ),
         *COUNTS,
         *CLICK_TIMES,

@@ -7,31 +7,34 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
-from accounts.api.request_fields import Fields
+from accounts.api.fields import body_of
+from accounts.api.request_fields import RequestFields
 from accounts.client_ip import client_ip
-from config.errors import DomainError, Error, invalid_input
+from config.errors import DomainError, Error
 from config.ids import public_id, uuid7
 from config.texts import StrOrPromise
+from links.api import parsing
+from links.api.batch_calls import BULK, LINKS, RELEASE, STOP
+from links.api.fields import ADDRESS
+from links.api.link_views import LinkView
 from links.make import bulk
 from links.make.new_link import NewLink
 from links.manage import batches
 from links.models import Link
-from links.web import request_fields
-from links.web.link_api import LinkView, address_body
 
 BULK_BODY = 2_500_000  # bytes: a thousand of the longest URLs
-NOT_LINKS = format_lazy(_("A list of 1 to {max} objects with a url"), max=bulk.MAX_LINKS)
 NOT_AN_OBJECT = _("Must be an object with a url")
 
 
 class BulkLinks(LinkView):
+    calls = (BULK,)
     largest_body = BULK_BODY
 
     def post(self, request: Request) -> HttpResponse:
         payload = self.payload(request)
-        items = payload.get("links")
-        if not isinstance(items, list) or not 1 <= len(items) <= bulk.MAX_LINKS:
-            raise invalid_input(links=NOT_LINKS)
+        fields = RequestFields(payload)
+        items = fields.array(LINKS)
+        fields.check()
         wanted, batch_id = [self._wanted(item) for item in items], uuid7()
 
         def effect() -> dict[str, Any]:
@@ -51,8 +54,8 @@ class BulkLinks(LinkView):
         if not isinstance(item, dict):
             return DomainError(Error.INVALID_INPUT, message=NOT_AN_OBJECT)
         try:
-            found = Fields(item)
-            link = request_fields.reusable_link(found, self.principal)
+            found = RequestFields(item)
+            link = parsing.reusable_link(found, self.principal)
             found.check()
         except DomainError as refused:
             return refused
@@ -62,7 +65,7 @@ class BulkLinks(LinkView):
     def _result(self, made: Link | DomainError, wanted: NewLink | DomainError) -> dict[str, Any]:
         if isinstance(made, Link) and isinstance(wanted, NewLink):
             reused = {"expires_in": wanted.seconds_left(made), "reused": made.was_there}
-            return {"success": True, **address_body(made), **reused}
+            return {"success": True, **body_of(made, ADDRESS), **reused}
         assert isinstance(made, DomainError)  # noqa: S101 - what was refused was not made
         body = made.body(request_id=self.request_id)
         del body["request_id"]  # that of the whole request
@@ -74,14 +77,18 @@ class BulkLinks(LinkView):
 
 
 class Batch(LinkView):
+    calls = (STOP,)
+
     def delete(self, request: Request, public_id: str) -> HttpResponse:
         ip = client_ip(request.META)
         batches.stop(owner=self.principal, public_id=public_id, ip=ip)
-        return self.answer("stopped", {"batch": public_id})
+        return self.answer({"batch": public_id})
 
 
 class ReleaseBatch(LinkView):
+    calls = (RELEASE,)
+
     def post(self, request: Request, public_id: str) -> HttpResponse:
         ip = client_ip(request.META)
         batches.release(owner=self.principal, public_id=public_id, ip=ip)
-        return self.answer("released", {"batch": public_id})
+        return self.answer({"batch": public_id})

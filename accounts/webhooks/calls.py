@@ -5,13 +5,9 @@ from dataclasses import replace
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from accounts.models import Endpoint, EventKind, Scope
-from accounts.webhooks.api import WORDS
-from accounts.webhooks.egress import MAX_URL_LENGTH
-from accounts.webhooks.endpoints import DESCRIPTION_LENGTH
-from api_docs.calls.common_fields import HAS_MORE, NEXT_CURSOR
-from api_docs.calls.shapes import (
-    Call,
+from accounts.api.calls import Call
+from accounts.api.common_fields import HAS_MORE, NEXT_CURSOR
+from accounts.api.fields import (
     Field,
     Shape,
     array,
@@ -22,6 +18,9 @@ from api_docs.calls.shapes import (
     text,
     time,
 )
+from accounts.models import Endpoint, EventKind, Scope
+from accounts.webhooks.egress import MAX_URL_LENGTH
+from accounts.webhooks.endpoints import DESCRIPTION_LENGTH
 from config.errors import Error
 from config.texts import StrOrPromise
 
@@ -34,6 +33,7 @@ URL = Field(
     text(format="uri", minLength=1, maxLength=MAX_URL_LENGTH),
     _("Your server's address: `https://`, port 443 or 8443, reachable from the internet."),
     "https://shop.example/kvitok",
+    is_checked_later=True,
 )
 EVENTS = Field(
     "events",
@@ -63,31 +63,59 @@ SECRET = Field(
 
 
 def _moment(name: str, words: StrOrPromise) -> Field:
-    return Field(name, nullable(time()), words, None)
+    return Field(name, nullable(time()), words, None, source=name)
 
 
-ENDPOINT_ID = Field("id", identifier("whk"), _("The endpoint's id."), ID)
+ENDPOINT_ID = Field("id", identifier("whk"), _("The endpoint's id."), ID, source="public_id")
 ENDPOINT = Shape(
     "WebhookEndpoint",
     (
         ENDPOINT_ID,
-        Field("url", text(format="uri"), _("The address."), URL.example),
-        Field("events", array(EVENT_TYPES), _("What it is told of."), EVENTS.example),
-        Field("description", nullable(text()), _("Your note."), None),
-        Field("enabled", boolean(), _("Whether it is on."), True),
+        Field("url", text(format="uri"), _("The address."), URL.example, source="url"),
+        Field(
+            "events",
+            array(EVENT_TYPES),
+            _("What it is told of."),
+            EVENTS.example,
+            source="kinds",
+        ),
+        Field(
+            "description",
+            nullable(text()),
+            _("Your note."),
+            None,
+            source=lambda endpoint: endpoint.description or None,
+        ),
+        Field("enabled", boolean(), _("Whether it is on."), True, source="is_enabled"),
         Field(
             "disabled_reason",
             nullable(choice(list(Endpoint.Reason.values), "DisabledReason")),
             _("Why it is off: by hand, the receiver answered 410, or took nothing for a day."),
             None,
+            source=lambda endpoint: endpoint.disabled_reason or None,
         ),
-        Field("test", boolean(), _("Whether it is a test key's."), False),
-        Field("created_at", time(), _("When it was added."), "2026-11-20T10:00:00Z"),
+        Field(
+            "test",
+            boolean(),
+            _("Whether it is a test key's."),
+            False,
+            source=lambda endpoint: endpoint.mode == "test",
+        ),
+        Field(
+            "created_at",
+            time(),
+            _("When it was added."),
+            "2026-11-20T10:00:00Z",
+            source="created_at",
+        ),
         _moment("last_success_at", _("When it last accepted one.")),
         _moment("failing_since", _("Since when it accepts none.")),
-        _moment(
+        Field(
             "old_secret_until",
+            nullable(time()),
             _("Until when the last secret signs as well."),
+            None,
+            source=lambda endpoint: endpoint.previous_until if endpoint.is_rotating else None,
         ),
     ),
 )
@@ -101,7 +129,8 @@ LIST = Call(
     _("Webhook endpoints"),
     _("The company's endpoints in the key's mode, all on one page."),
     Scope.WEBHOOKS,
-    message=WORDS["list"],
+    message=_("Webhook endpoints"),
+    query=(),
     answer=(
         Field(
             "data", array(), pgettext_lazy("webhook endpoints", "Newest first."), fields=ENDPOINT
@@ -117,7 +146,7 @@ CREATE = Call(
     _("Add an endpoint"),
     _("Adds an address that events are sent to, and gives its signing secret."),
     Scope.WEBHOOKS,
-    message=WORDS["created"],
+    message=_("The endpoint was added. Keep the secret: it is shown once"),
     body=(URL, EVENTS, DESCRIPTION),
     answer=ENDPOINT_WITH_SECRET,
     refusals=(Error.INVALID_INPUT,),
@@ -129,10 +158,11 @@ GET = Call(
     _("One endpoint"),
     _("An endpoint, and how it is doing."),
     Scope.WEBHOOKS,
-    message=WORDS["one"],
+    message=_("Webhook endpoint"),
     answer=ENDPOINT,
     refusals=(Error.NOT_FOUND,),
 )
+NEW_URL = replace(URL, schema=nullable(URL.schema), required=False)
 CHANGE = Call(
     "PATCH",
     "/webhooks/{id}",
@@ -140,8 +170,8 @@ CHANGE = Call(
     _("Change an endpoint"),
     _("Changes what is given; the rest stays as it was."),
     Scope.WEBHOOKS,
-    message=WORDS["changed"],
-    body=(replace(URL, schema=nullable(URL.schema), required=False), EVENTS, DESCRIPTION, ENABLED),
+    message=_("The changes were saved"),
+    body=(NEW_URL, EVENTS, DESCRIPTION, ENABLED),
     answer=ENDPOINT,
     refusals=(Error.INVALID_INPUT, Error.NOT_FOUND),
 )
@@ -152,7 +182,7 @@ DELETE = Call(
     _("Delete an endpoint"),
     _("It gets no more events."),
     Scope.WEBHOOKS,
-    message=WORDS["deleted"],
+    message=_("The endpoint was deleted"),
     answer=(ENDPOINT_ID,),
     refusals=(Error.NOT_FOUND,),
 )
@@ -163,9 +193,21 @@ ROTATE = Call(
     _("Rotate the secret"),
     _("Gives a new secret; the last one signs beside it for another day."),
     Scope.WEBHOOKS,
-    message=WORDS["rotated"],
+    message=_("The new secret is ready; the old one signs for a day more"),
     answer=ENDPOINT_WITH_SECRET,
     refusals=(Error.NOT_FOUND,),
+)
+EXAMPLE_TYPE = Field(
+    "type",
+    nullable(EVENT_TYPES),
+    _("Which event; by default the first one the endpoint asked for."),
+    required=False,
+)
+EXAMPLE_EVENT = Field(
+    "event",
+    nullable(EVENT_TYPES),
+    _("The same as `type`."),
+    required=False,
 )
 TEST = Call(
     "POST",
@@ -174,21 +216,8 @@ TEST = Call(
     pgettext_lazy("API call", "Send an example"),
     _("Sends an example of an event, signed like a real one, with `example: true`."),
     Scope.WEBHOOKS,
-    message=WORDS["example"],
-    body=(
-        Field(
-            "type",
-            nullable(EVENT_TYPES),
-            _("Which event; by default the first one the endpoint asked for."),
-            required=False,
-        ),
-        Field(
-            "event",
-            nullable(EVENT_TYPES),
-            _("The same as `type`."),
-            required=False,
-        ),
-    ),
+    message=_("An example is on its way"),
+    body=(EXAMPLE_TYPE, EXAMPLE_EVENT),
     answer=(
         Field(
             "id",

@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from accounts.api.request_fields import Fields
+from accounts.api.request_fields import RequestFields
 from accounts.keys import api_keys
 from accounts.keys.api_keys import LinkRules, Principal
 from accounts.models import Company
 from config.errors import DomainError, Error
 from links.addresses import blocked_sites
+from links.api.parsing import link_change, link_for_code, new_link
 from links.models import BlockedHost, Link
-from links.web.request_fields import link_change, link_for_code, new_link
 from tests.api.books import books
 from tests.api.clients import Api
 from tests.factories import ApiKeyFactory, CompanyFactory
@@ -57,7 +57,7 @@ LIFETIMES = [
 def test_lifetime_of_a_link(
     status: str, default: int | None, asked: int | None, given: int | None
 ) -> None:
-    link = new_link(Fields({"url": URL, "expires_in": asked}), principal(status, default))
+    link = new_link(RequestFields({"url": URL, "expires_in": asked}), principal(status, default))
 
     assert link is not None
     assert link.lifetime == given
@@ -67,7 +67,7 @@ def test_lifetime_of_a_link(
 def test_lifetime_of_a_code_s_link(
     status: str, default: int | None, asked: int | None, given: int | None
 ) -> None:
-    fields = Fields({"link": URL, "link_expires_in": asked})
+    fields = RequestFields({"link": URL, "link_expires_in": asked})
 
     link = link_for_code(fields, principal(status, default))
 
@@ -77,10 +77,10 @@ def test_lifetime_of_a_code_s_link(
 
 def test_alias_of_a_company_waiting_for_approval_is_refused() -> None:
     fields = {"url": URL, "alias": "sale-2026"}
-    approved = new_link(Fields(fields), principal())
+    approved = new_link(RequestFields(fields), principal())
 
     with pytest.raises(DomainError) as caught:
-        new_link(Fields(fields), principal("pending"))
+        new_link(RequestFields(fields), principal("pending"))
 
     assert approved is not None
     assert approved.alias == "sale-2026"
@@ -91,12 +91,12 @@ def test_link_of_a_company_waiting_for_approval_leads_nowhere_once_expired() -> 
     waiting = principal("pending")
     set_up = replace(waiting, link_rules=LinkRules(expired_url=f"{URL}late"))
 
-    link = new_link(Fields({"url": URL}), set_up)
-    of_code = link_for_code(Fields({"link": URL}), set_up)
+    link = new_link(RequestFields({"url": URL}), set_up)
+    of_code = link_for_code(RequestFields({"link": URL}), set_up)
     with pytest.raises(DomainError) as caught:
-        new_link(Fields({"url": URL, "expired_url": f"{URL}late"}), waiting)
+        new_link(RequestFields({"url": URL, "expired_url": f"{URL}late"}), waiting)
     with pytest.raises(DomainError):
-        link_change(Fields({"expired_url": f"{URL}late"}), waiting)
+        link_change(RequestFields({"expired_url": f"{URL}late"}), waiting)
 
     assert link is not None
     assert of_code is not None
@@ -106,14 +106,14 @@ def test_link_of_a_company_waiting_for_approval_leads_nowhere_once_expired() -> 
 
 def test_blocked_default_expired_url_is_left_out() -> None:
     set_up = replace(principal(), link_rules=LinkRules(expired_url="https://fraud.example/x"))
-    before = new_link(Fields({"url": URL}), set_up)
+    before = new_link(RequestFields({"url": URL}), set_up)
     BlockedHost.objects.create(host="fraud.example")
     blocked_sites.invalidate_cache()
 
-    link = new_link(Fields({"url": URL}), set_up)
-    of_code = link_for_code(Fields({"link": URL}), set_up)
+    link = new_link(RequestFields({"url": URL}), set_up)
+    of_code = link_for_code(RequestFields({"link": URL}), set_up)
     with pytest.raises(DomainError) as caught:
-        new_link(Fields({"url": URL, "expired_url": "https://fraud.example/x"}), set_up)
+        new_link(RequestFields({"url": URL, "expired_url": "https://fraud.example/x"}), set_up)
 
     expired_urls = [one.expired_url for one in (before, link, of_code) if one]
     assert expired_urls == ["https://fraud.example/x", "", ""]
@@ -121,7 +121,7 @@ def test_blocked_default_expired_url_is_left_out() -> None:
 
 
 def test_invalid_field_is_reported_before_the_alias_is_refused() -> None:
-    fields = Fields({"url": 1, "alias": "sale-2026"})
+    fields = RequestFields({"url": 1, "alias": "sale-2026"})
 
     assert new_link(fields, principal("pending")) is None
     assert list(fields.errors) == ["url"]

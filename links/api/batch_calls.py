@@ -3,10 +3,15 @@
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
+from accounts.api.calls import Call
+from accounts.api.fields import Field, Shape, array, boolean, identifier, nullable, text
 from accounts.models import Scope
-from api_docs.calls.common_fields import EXPIRES_AT, EXPIRES_IN
-from api_docs.calls.link_fields import (
+from config.errors import Error
+from links.api.fields import (
+    ADDRESS,
     BATCH_ID,
+    EXPIRES_AT,
+    EXPIRES_IN,
     LINK_ID,
     NEW_LINK,
     REUSED,
@@ -14,10 +19,7 @@ from api_docs.calls.link_fields import (
     SLUG,
     TARGET,
 )
-from api_docs.calls.shapes import Call, Field, Shape, array, boolean, identifier, nullable, text
-from config.errors import Error
 from links.make import bulk
-from links.web.link_api import WORDS
 
 _MADE = {
     "success": True,
@@ -42,10 +44,7 @@ RESULT = Shape(
     "LinkResult",
     (
         Field("success", boolean(), _("Whether this one was made."), True),
-        *(
-            one.optional()
-            for one in (LINK_ID, SHORTENED_URL, SLUG, TARGET, EXPIRES_AT, EXPIRES_IN, REUSED)
-        ),
+        *(one.optional() for one in (*ADDRESS, EXPIRES_IN, REUSED)),
         Field(
             "code",
             text(),
@@ -61,6 +60,14 @@ RESULT = Shape(
         ),
     ),
 )
+LINKS = Field(
+    "links",
+    array() | {"minItems": 1, "maxItems": bulk.MAX_LINKS},
+    format_lazy(_("What to shorten: 1 to {max}."), max=bulk.MAX_LINKS),
+    [{"url": TARGET.example}, {"url": TARGET.example, "alias": "sale"}],
+    fields=NEW_LINK,
+    error=format_lazy(_("A list of 1 to {max} objects with a url"), max=bulk.MAX_LINKS),
+)
 BULK = Call(
     "POST",
     "/links/bulk",
@@ -73,15 +80,7 @@ BULK = Call(
     Scope.LINKS,
     page="links",
     message=_("Links made: 1 of 2"),
-    body=(
-        Field(
-            "links",
-            array() | {"minItems": 1, "maxItems": bulk.MAX_LINKS},
-            format_lazy(_("What to shorten: 1 to {max}."), max=bulk.MAX_LINKS),
-            [{"url": TARGET.example}, {"url": TARGET.example, "alias": "sale"}],
-            fields=NEW_LINK,
-        ),
-    ),
+    body=(LINKS,),
     answer=(
         Field(
             "batch",
@@ -112,7 +111,7 @@ STOP = Call(
     ),
     Scope.LINKS,
     page="links",
-    message=WORDS["stopped"],
+    message=_("The links are stopped: none of them opens"),
     answer=(BATCH,),
     refusals=(Error.NOT_FOUND,),
 )
@@ -124,7 +123,7 @@ RELEASE = Call(
     _("The links of the batch open again, but for those disabled one by one or expired."),
     Scope.LINKS,
     page="links",
-    message=WORDS["released"],
+    message=_("The links open again"),
     answer=(BATCH,),
     refusals=(Error.NOT_FOUND,),
 )

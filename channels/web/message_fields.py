@@ -1,43 +1,28 @@
-"""GET /messages, /messages/{id}, /test/messages and /channels, written down."""
+"""The fields of messages, channels and test messages in responses."""
 
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from accounts.models import Scope
-from api_docs.calls import message_samples
-from api_docs.calls.common_fields import (
-    CHANNEL_NAMES,
-    CURSOR,
-    HAS_MORE,
-    LIMIT,
-    MESSAGE_ID,
-    MESSAGE_STATUSES,
-    NEXT_CURSOR,
-    REQUEST_ID,
-    STATUS,
-    TEST,
-    USED_CHANNEL,
-)
-from api_docs.calls.shapes import (
-    Call,
+from accounts.api.common_fields import REQUEST_ID, TEST
+from accounts.api.fields import (
     Field,
-    Fields,
     Shape,
     array,
+    body_of,
     boolean,
     choice,
     integer,
     nullable,
     text,
     time,
-    time_or_day,
 )
+from channels import extensions
 from channels.lifecycle.steps import FallbackReason
-from channels.models import Attempt, Message
+from channels.models import Attempt, Message, Receipt
 from channels.providers.base import Content
 from channels.providers.inbound import ReceiptState
-from channels.web.api import WORDS
-from config.errors import Error
+from channels.web.fields import CHANNEL_NAMES, MESSAGE_ID, STATUS, USED_CHANNEL
+from config.channels import BY_NAME
 from config.texts import StrOrPromise
 
 RECEIPT_STATUSES = [one.value for one in ReceiptState if one is not ReceiptState.UNREACHABLE]
@@ -47,24 +32,37 @@ KIND = Field(
     choice(list(Message.Kind.values), "MessageKind"),
     _("What was sent: a code or a link."),
     "code",
+    source="kind",
 )
 NUMBER = Field(
     "phone",
     text(pattern=r"^\+[0-9]+\*?$"),
     _("The recipient's number, E.164. Of an old message its beginning and `*` alone."),
     "+79990000000",
+    source="phone",
 )
 LINK = Field(
     "short_url",
     nullable(text(format="uri")),
     _("The short link, if the message had one."),
     None,
+    source=lambda message: message.params.get("short_url"),
 )
-CREATED = Field("created_at", time(), _("When it was accepted."), "2026-11-20T10:15:12Z")
+CREATED = Field(
+    "created_at",
+    time(),
+    _("When it was accepted."),
+    "2026-11-20T10:15:12Z",
+    source="created_at",
+)
 
 
 def _moment(name: str, words: StrOrPromise, example: str | None) -> Field:
-    return Field(name, nullable(time()), words, example)
+    return Field(name, nullable(time()), words, example, source=name)
+
+
+def _segments(message: Message) -> int | None:
+    return message.segments if BY_NAME[message.channel].has_segments else None
 
 
 MESSAGE = Shape(
@@ -80,18 +78,21 @@ MESSAGE = Shape(
             nullable(text()),
             _("The error code, if it was not delivered."),
             None,
+            source=lambda message: message.error or None,
         ),
         Field(
             "cost",
             integer(0),
             _("The price of the delivery in tokens."),
             1,
+            source="price",
         ),
         Field(
             "segments",
             nullable(integer(1)),
             _("SMS segments; `null` on other channels."),
             None,
+            source=_segments,
         ),
         LINK,
         TEST,
@@ -104,6 +105,11 @@ MESSAGE = Shape(
     ),
 )
 
+
+def _receipt_status(receipt: Receipt) -> str:
+    return "failed" if receipt.state == "unreachable" else receipt.state
+
+
 RECEIPT = Shape(
     "Receipt",
     (
@@ -112,18 +118,21 @@ RECEIPT = Shape(
             choice(RECEIPT_STATUSES, "ReceiptStatus"),
             _("What the provider reported, in our words."),
             "delivered",
+            source=_receipt_status,
         ),
         Field(
             "provider_status",
             text(),
             _("The provider's own word."),
             "delivered",
+            source="word",
         ),
         Field(
             "error_code",
             nullable(text()),
             _("The provider's error code."),
             None,
+            source=lambda receipt: receipt.error_code or None,
         ),
         _moment("at", _("When it was so."), "2026-11-20T10:15:14Z"),
         Field(
@@ -131,6 +140,7 @@ RECEIPT = Shape(
             time(),
             _("When we were told."),
             "2026-11-20T10:15:14Z",
+            source="received_at",
         ),
     ),
 )
@@ -144,12 +154,14 @@ ATTEMPT = Shape(
             text(),
             _("The provider it went through."),
             "whatsapp_cloud",
+            source="provider",
         ),
         Field(
             "status",
             choice(list(Attempt.State.values), "AttemptStatus"),
             _("What became of the attempt."),
             "delivered",
+            source="state",
         ),
         Field(
             "error_code",
@@ -159,8 +171,15 @@ ATTEMPT = Shape(
                 "was tried."
             ),
             None,
+            source=lambda attempt: attempt.error_code or None,
         ),
-        Field("started_at", time(), _("When it began."), "2026-11-20T10:15:12Z"),
+        Field(
+            "started_at",
+            time(),
+            _("When it began."),
+            "2026-11-20T10:15:12Z",
+            source="started_at",
+        ),
         _moment("accepted_at", _("When it was taken."), "2026-11-20T10:15:13Z"),
         _moment(
             "finished_at", pgettext_lazy("attempt", "When it was over."), "2026-11-20T10:15:14Z"
@@ -170,6 +189,7 @@ ATTEMPT = Shape(
             array(),
             _("The provider's receipts, in order."),
             fields=RECEIPT,
+            source=lambda attempt: [body_of(one, RECEIPT) for one in attempt.receipts.all()],
         ),
     ),
 )
@@ -187,9 +207,16 @@ TURN = Shape(
                 "`click`. `owed`: the last one delivered, but the channel had the message already."
             ),
             "refused",
+            source="reason",
         ),
-        Field("channel", CHANNEL_NAMES, _("The channel in question."), "sms"),
-        Field("at", time(), _("When."), "2026-11-20T10:15:13Z"),
+        Field(
+            "channel",
+            CHANNEL_NAMES,
+            _("The channel in question."),
+            "sms",
+            source="channel",
+        ),
+        Field("at", time(), _("When."), "2026-11-20T10:15:13Z", source="at"),
     ),
 )
 
@@ -201,17 +228,21 @@ MESSAGE_DETAILS = Shape(
             array(),
             _("The attempts to deliver it, in order."),
             fields=ATTEMPT,
+            source=lambda message: [body_of(one, ATTEMPT) for one in message.attempts.all()],
         ),
-        _moment(
+        Field(
             "opened_at",
+            nullable(time()),
             _("When the person first opened the link in it; previews and scanners do not count."),
             None,
+            source=extensions.opened_at,
         ),
         Field(
             "fallback",
             array(),
             _("What was decided of further channels; empty where there was nothing to decide."),
             fields=TURN,
+            source=lambda message: [body_of(one, TURN) for one in message.fallback_events.all()],
         ),
     ),
     base=MESSAGE,
@@ -229,7 +260,7 @@ TEST_MESSAGE = Shape(
             "text",
             nullable(text()),
             _("The text of the message."),
-            message_samples.STANDARD,
+            _("Your code is 482915. Do not share it. Shop"),
         ),
         Field("code", nullable(text()), _("The code itself."), "482915"),
         LINK,
@@ -257,103 +288,3 @@ CHANNEL = Shape(
         ),
     ),
 )
-
-FILTERS = (
-    Field(
-        "phone",
-        text(),
-        _("The number, in any spelling."),
-        required=False,
-    ),
-    Field("channel", CHANNEL_NAMES, _("The channel."), required=False),
-    Field(
-        "status",
-        MESSAGE_STATUSES,
-        _("The status."),
-        required=False,
-    ),
-    Field("kind", KIND.schema, _("A code or a link."), required=False),
-    Field(
-        "from",
-        time_or_day(),
-        _("From when, ISO 8601, inclusive."),
-        required=False,
-    ),
-    Field(
-        "to",
-        time_or_day(),
-        _("Until when, ISO 8601, exclusive."),
-        required=False,
-    ),
-    LIMIT,
-    CURSOR,
-)
-LISTED = (Error.INVALID_INPUT, Error.INVALID_PHONE)
-
-
-def _rows(fields: Fields) -> Field:
-    return Field("data", array(), _("The rows, newest first."), fields=fields)
-
-
-LIST_MESSAGES = Call(
-    "GET",
-    "/messages",
-    "listMessages",
-    _("Message history"),
-    _("The company's messages in the key's mode: a live key sees live ones, a test key its own."),
-    Scope.MESSAGES,
-    message=WORDS["messages"],
-    query=FILTERS,
-    answer=(_rows(MESSAGE), HAS_MORE, NEXT_CURSOR),
-    refusals=LISTED,
-)
-
-GET_MESSAGE = Call(
-    "GET",
-    "/messages/{id}",
-    "getMessage",
-    _("One message"),
-    _("A message and all that happened to it: attempts and the providers' receipts."),
-    Scope.MESSAGES,
-    message=WORDS["message"],
-    answer=MESSAGE_DETAILS,
-    refusals=(Error.NOT_FOUND,),
-)
-
-TEST_MESSAGES = Call(
-    "GET",
-    "/test/messages",
-    "listTestMessages",
-    _("What the phone would have shown"),
-    _("The texts of test keys' messages, codes included. For test keys only."),
-    Scope.MESSAGES,
-    page="test-mode",
-    message=WORDS["test"],
-    query=FILTERS,
-    answer=(
-        _rows(TEST_MESSAGE),
-        HAS_MORE,
-        NEXT_CURSOR,
-    ),
-    refusals=LISTED,
-)
-
-LIST_CHANNELS = Call(
-    "GET",
-    "/channels",
-    "listChannels",
-    _("Channels"),
-    _("The price of each channel, what it can carry and whether it is available now."),
-    None,
-    message=WORDS["channels"],
-    answer=(
-        Field(
-            "data",
-            array(),
-            _("Every channel."),
-            fields=CHANNEL,
-        ),
-    ),
-)
-
-CALLS = (LIST_MESSAGES, GET_MESSAGE, TEST_MESSAGES, LIST_CHANNELS)

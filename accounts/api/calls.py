@@ -1,0 +1,72 @@
+"""Declares an API call: route, scope, fields, errors and texts. Its view takes all of it from here,
+and so do the documentation pages and OpenAPI.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from accounts.api.fields import Field, Fields, example_of
+from accounts.models import Scope
+from config.errors import Error
+from config.texts import StrOrPromise
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    method: str
+    path: str  # follows /api/v1
+    name: str  # OpenAPI's operationId, and the anchor on the page of all calls
+    title: StrOrPromise
+    purpose: StrOrPromise
+    scope: Scope | None  # None: any key
+    answer: Fields  # beside `success` and `message`
+    message: StrOrPromise  # of a success
+    body: Fields = ()
+    one_of: tuple[str, ...] = ()  # of these fields of the body exactly one must be given
+    # None: query parameters are ignored. Otherwise others than these are refused.
+    query: tuple[Field, ...] | None = None
+    refusals: tuple[Error, ...] = ()  # beside those that every call may answer
+    page: str = "calls"  # the documentation page that describes it at length
+
+    @property
+    def has_body(self) -> bool:
+        return self.method in WITH_BODY
+
+    @property
+    def errors(self) -> list[Error]:
+        """All that it may answer, in the order of the table of errors."""
+        mine = {*ALWAYS, *self.refusals}
+        if self.has_body:
+            mine |= {Error.INVALID_INPUT, Error.UNSUPPORTED_MEDIA_TYPE}
+        if self.method == "POST":
+            mine |= {Error.IDEMPOTENCY_MISMATCH, Error.REQUEST_IN_PROGRESS}
+        if "{" in self.path:
+            mine.add(Error.NOT_FOUND)
+        return [error for error in Error if error in mine]
+
+    @property
+    def own_errors(self) -> list[Error]:
+        """Those that are worth a line on the call's own page."""
+        return [error for error in Error if error in self.refusals]
+
+    @property
+    def title_name(self) -> str:
+        """The operation's id as the beginning of a component's name."""
+        return self.name[0].upper() + self.name[1:]
+
+    def request_example(self) -> dict[str, Any]:
+        return {field.name: field.example for field in self.body if field.example is not None}
+
+    def answer_example(self) -> dict[str, Any]:
+        body = {"success": True, "message": str(self.message)}
+        return body | example_of(self.answer)
+
+
+ALWAYS = (
+    Error.INVALID_API_KEY,
+    Error.FORBIDDEN,
+    Error.RATE_LIMITED,
+    Error.INTERNAL_ERROR,
+    Error.UNAVAILABLE,
+)
+WITH_BODY = frozenset({"POST", "PUT", "PATCH"})

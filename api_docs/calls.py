@@ -1,0 +1,21 @@
+"""Every call of the public API, in the order of the documentation. Views declare them."""
+
+from accounts.api.calls import Call
+from accounts.webhooks import calls as webhooks
+from billing.web import calls as money
+from channels.web import calls as messages
+from links.api import batch_calls, link_calls
+from links.api import calls as links
+from otp.web import calls as codes
+
+CALLS: tuple[Call, ...] = (
+    *codes.CALLS,
+    *links.CALLS,
+    *batch_calls.CALLS,
+    *link_calls.CALLS,
+    *messages.CALLS,
+    *money.CALLS,
+    *webhooks.CALLS,
+)
+BY_ROUTE = {(call.method, call.path): call for call in CALLS}
+BY_NAME = {call.name: call for call in CALLS}
