@@ -28,7 +28,7 @@ from links.follow.redirect import RedirectMiddleware  # noqa: E402
 
 cap_publishing()
 api_keys.start_refresh_thread()
-availability.start_refreshing()
+availability.keep_fresh()
 short_hosts.keep_fresh()
 heartbeats.start_heartbeat("web", outcome_signals.facts)
 application = TransportSecurity(RedirectMiddleware(django_application), refuse)

@@ -2,30 +2,27 @@
 
 import hashlib
 import secrets
-import threading
 import time
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from ipaddress import ip_address, ip_network
-from threading import Lock
 from typing import Any, NamedTuple
 
 import orjson
-import structlog
 from django.db import connection
 
 from accounts.keys.company_texts import NO_TEXTS, CompanyTexts, column_sql, texts_of
 from accounts.models import Company
+from config.background import PeriodicThread
 from config.named_rows import fetch_all
-
-log = structlog.get_logger(__name__)
+from config.process_cache import KeyedCache
 
 ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 RANDOM_LENGTH = 32  # 190 bits
 CHECKSUM_LENGTH = 6
 CACHE_SECONDS = 2.0  # so a revoke holds within two seconds in every process
-REFRESH_EVERY = 0.8
+REFRESH_INTERVAL = 0.8
 CACHE_SIZE = 10_000
 
 
@@ -158,9 +155,8 @@ WHERE k.digest = ANY(%(digests)s::bytea[]) AND k.revoked_at IS NULL
   AND (k.expires_at IS NULL OR k.expires_at > now())
 """
 
-_cache: dict[bytes, tuple[float, Principal | None]] = {}
+_cache = KeyedCache[bytes, Principal | None](CACHE_SECONDS, CACHE_SIZE)  # by digest
 _used: set[bytes] = set()  # since the last refresh
-_lock = Lock()
 
 
 def find(key: str) -> Principal | None:
@@ -168,10 +164,10 @@ def find(key: str) -> Principal | None:
     if not is_well_formed(key):
         return None
     key_digest = digest(key)
-    fresh_until, principal = _cache.get(key_digest, (0.0, None))
-    if fresh_until > time.monotonic():
+    entry = _cache.entries.get(key_digest)
+    if entry is not None and entry[0] > time.monotonic():
         _used.add(key_digest)
-        return principal
+        return entry[1]
     return _read([key_digest])[key_digest]
 
 
@@ -179,29 +175,19 @@ def refresh() -> None:
     """Reload in one query the keys used since the last refresh."""
     global _used
     used, _used = _used, set()
-    known = [one for one in used if _cache.get(one, (0.0, None))[1] is not None]
+    known = [one for one in used if _cache.entries.get(one, (0.0, None))[1] is not None]
     if known:
         _read(known)
 
 
 def start_refresh_thread() -> None:
     """For web processes: refreshing keys before they expire saves most requests a query."""
-    threading.Thread(target=_refresh_forever, name="keys", daemon=True).start()
-
-
-def _refresh_forever() -> None:
-    while True:
-        time.sleep(REFRESH_EVERY)
-        try:
-            refresh()
-        except Exception as error:  # the thread must go on; requests read keys themselves meanwhile
-            log.warning("keys_not_refreshed", error=type(error).__name__)
-        connection.close()
+    PeriodicThread("keys", refresh, REFRESH_INTERVAL).start()
 
 
 def evict(key_digest: bytes) -> None:
     """Evict a key from this process's cache; others drop it within CACHE_SECONDS."""
-    _cache.pop(bytes(key_digest), None)
+    _cache.discard(bytes(key_digest))
 
 
 def clear_cache() -> None:
@@ -210,16 +196,13 @@ def clear_cache() -> None:
 
 
 def _read(digests: list[bytes]) -> dict[bytes, Principal | None]:
-    fresh_until = time.monotonic() + CACHE_SECONDS
+    read_at = time.monotonic()  # before the read, or a revoked key might live longer
     with connection.cursor() as cursor:
         cursor.execute(_READ.format(texts=column_sql()), {"digests": digests})
         rows: list[dict[str, Any]] = fetch_all(cursor, dict)
     principals = {bytes(row["digest"]): _principal(row) for row in rows}
     found = {one: principals.get(one) for one in digests}
-    with _lock:
-        if len(_cache) + len(found) > CACHE_SIZE:
-            _cache.clear()
-        _cache.update((one, (fresh_until, principal)) for one, principal in found.items())
+    _cache.store(found, read_at)
     return found
 
 

@@ -4,18 +4,15 @@ A thread refreshes it outside requests; until the first read every configured ac
 available. It only spares queries: the claim decides from the rows which account carries a message.
 """
 
-import threading
-import time
 from dataclasses import dataclass
 
-import structlog
-from django.db import connection
+from django.db.backends.utils import CursorWrapper
 
 from channels.providers.base import Content
 from channels.vendor_accounts import registry
 from config.channels import Channel
+from config.process_cache import SnapshotCache
 
-log = structlog.get_logger(__name__)
 REFRESH_INTERVAL = 0.8
 HEARTBEAT_TIMEOUT = 20.0  # seconds: four heartbeats
 SHORT_PAUSE = 10.0  # seconds: a message waits out a shorter pause; a longer one is unavailability
@@ -39,7 +36,6 @@ class AccountSnapshot:
     prefixes: tuple[tuple[str, tuple[str, ...]], ...] = ()  # only of accounts that have some
     is_any_limited: bool = False  # by a rate, or by a breaker that may be half-open
     unbound: frozenset[str] = frozenset()  # hosted accounts whose process has no bind
-    read_at: float = -REFRESH_INTERVAL  # monotonic clock
 
     def takes(self, provider: str, phone: str) -> bool:
         if provider in self.unavailable:
@@ -48,17 +44,30 @@ class AccountSnapshot:
         return not (phone and prefixes) or phone.startswith(prefixes)
 
 
-class _Cache:
-    snapshot = AccountSnapshot()
+def _read(cursor: CursorWrapper) -> AccountSnapshot:
+    cursor.execute(_READ_ACCOUNTS, [SHORT_PAUSE])
+    rows = cursor.fetchall()
+    hosted = registry.hosted_providers().keys()
+    bound = set[str]()
+    if hosted:
+        cursor.execute(_READ_BOUND, [list(hosted), HEARTBEAT_TIMEOUT])
+        bound = {name for (name,) in cursor.fetchall()}
+    return AccountSnapshot(
+        frozenset(name for name, takes, _, _ in rows if not takes),
+        tuple((name, tuple(prefixes)) for name, _, prefixes, _ in rows if prefixes),
+        any(is_limited for *_, is_limited in rows),
+        frozenset(hosted - bound),
+    )
 
 
-_cache = _Cache()
+_accounts = SnapshotCache("availability", _read, AccountSnapshot(), interval=REFRESH_INTERVAL)
+refresh, keep_fresh, reset = _accounts.read, _accounts.keep_fresh, _accounts.reset
 
 
 def has_account(channel: Channel, content: Content, mode: str, phone: str = "") -> bool:
     """Whether an account would carry this content, to this phone if given."""
     routes = registry.routes_by_key().get((mode, channel.name, content.value), [])
-    return any(_cache.snapshot.takes(route.provider, phone) for route in routes)
+    return any(_accounts.value.takes(route.provider, phone) for route in routes)
 
 
 def has_alternative(provider: str, content: Content, mode: str, phone: str) -> bool:
@@ -68,56 +77,18 @@ def has_alternative(provider: str, content: Content, mode: str, phone: str) -> b
     return any(
         route.provider != provider
         and not route.needs_contact
-        and _cache.snapshot.takes(route.provider, phone)
+        and _accounts.value.takes(route.provider, phone)
         for route in routes
     )
 
 
 def unbound_accounts() -> frozenset[str]:
     """Hosted accounts without a bind, which would keep a message waiting."""
-    return _cache.snapshot.unbound
+    return _accounts.value.unbound
 
 
 def is_any_limited() -> bool:
     """Whether a claim must count; refreshes the snapshot when it is stale."""
-    if time.monotonic() - _cache.snapshot.read_at >= REFRESH_INTERVAL:
+    if _accounts.is_stale:
         refresh()
-    return _cache.snapshot.is_any_limited
-
-
-def refresh() -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(_READ_ACCOUNTS, [SHORT_PAUSE])
-        rows = cursor.fetchall()
-        hosted = registry.hosted_providers().keys()
-        bound = set[str]()
-        if hosted:
-            cursor.execute(_READ_BOUND, [list(hosted), HEARTBEAT_TIMEOUT])
-            bound = {name for (name,) in cursor.fetchall()}
-    _cache.snapshot = AccountSnapshot(
-        frozenset(name for name, takes, _, _ in rows if not takes),
-        tuple((name, tuple(prefixes)) for name, _, prefixes, _ in rows if prefixes),
-        any(is_limited for *_, is_limited in rows),
-        frozenset(hosted - bound),
-        time.monotonic(),
-    )
-
-
-def start_refreshing() -> None:
-    """Starts the refresh thread of a web process."""
-    threading.Thread(target=_refresh_forever, name="availability", daemon=True).start()
-
-
-def _refresh_forever() -> None:
-    while True:
-        try:
-            refresh()
-        except Exception as error:  # the thread's edge; the last snapshot still holds
-            log.warning("availability_not_refreshed", error=type(error).__name__)
-        connection.close()
-        time.sleep(REFRESH_INTERVAL)
-
-
-def reset() -> None:
-    """Forgets the snapshot, for tests."""
-    _cache.snapshot = AccountSnapshot()
+    return _accounts.value.is_any_limited

@@ -3,7 +3,7 @@
 from django.conf import settings
 from django.db.backends.utils import CursorWrapper
 
-from config.process_cache import ProcessCache
+from config.process_cache import SnapshotCache
 
 _NONE: frozenset[str] = frozenset()
 
@@ -13,7 +13,7 @@ def _read(cursor: CursorWrapper) -> frozenset[str]:
     return frozenset(host for (host,) in cursor)
 
 
-_blocked = ProcessCache("blocked_hosts", _read, _NONE)
+_blocked = SnapshotCache("blocked_hosts", _read, _NONE)
 invalidate_cache = _blocked.invalidate
 
 

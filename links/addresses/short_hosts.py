@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.db.backends.utils import CursorWrapper
 
-from config.process_cache import ProcessCache
+from config.process_cache import SnapshotCache
 
 
 class Host(NamedTuple):
@@ -23,7 +23,7 @@ def _read(cursor: CursorWrapper) -> Mapping[str, Host]:
 
 
 _NONE: Mapping[str, Host] = {}
-_hosts = ProcessCache("hosts", _read, _NONE)
+_hosts = SnapshotCache("hosts", _read, _NONE)
 invalidate_cache, keep_fresh = _hosts.invalidate, _hosts.keep_fresh
 
 

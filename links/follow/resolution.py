@@ -59,7 +59,7 @@ class Resolver:
     def _current(self, resolution: Resolution) -> Resolution:
         if not isinstance(resolution, LinkTarget):
             return resolution
-        stopped = self._stops.stopped
+        stopped = self._stops.value
         if stopped and (resolution.company_id in stopped or resolution.batch in stopped):
             return resolution.gone()
         if resolution.expires_at and resolution.expires_at <= time.time():
@@ -113,7 +113,6 @@ def _key(slug: str, host_id: int | None) -> SlugKey:
 
 
 _stops = StopCache()
-os.register_at_fork(after_in_child=_stops.reset)
 _resolver = Resolver()
 os.register_at_fork(after_in_child=_resolver.reset)
 resolve, cache_new = _resolver.resolve, _resolver.cache_new

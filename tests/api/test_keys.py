@@ -129,8 +129,8 @@ def test_a_refresh_notices_a_revoke_and_leaves_junk_and_idle_keys_alone(
 
 
 def _age_cache(seconds: float) -> None:
-    for digest, (fresh_until, principal) in list(api_keys._cache.items()):
-        api_keys._cache[digest] = (fresh_until - seconds, principal)
+    for digest, (fresh_until, principal) in list(api_keys._cache.entries.items()):
+        api_keys._cache.entries[digest] = (fresh_until - seconds, principal)
 
 
 def test_malformed_key_is_refused_without_a_query(

@@ -30,12 +30,12 @@ class Failing(StopCache):
     is_away = False
     readings = failures = 0
 
-    def _read(self) -> None:
+    def _read_value(self) -> None:
         self.readings += 1
         if self.is_away:
             self.failures += 1
             raise DatabaseError
-        super()._read()
+        super()._read_value()
 
 
 def test_unpublished_stop_and_release_take_effect(link: Link) -> None:

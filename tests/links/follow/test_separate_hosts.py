@@ -112,7 +112,7 @@ def test_company_host_that_is_not_known_yet_opens_nothing_of_ours(
 ) -> None:
     settings.ALLOWED_HOSTS = ["testserver"]
     unknown: dict[str, short_hosts.Host] = {}
-    short_hosts._hosts._value, short_hosts._hosts._expires_at = unknown, float("inf")
+    short_hosts._hosts.value, short_hosts._hosts._stale_at = unknown, float("inf")
 
     assert call("/Sale", host="go.acme.example")[0] == 299
 

@@ -13,7 +13,7 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries, Settings
 
 from config.redis_client import redis_client
-from links.follow import change_feed, resolution, slug_cache
+from links.follow import change_feed, resolution
 from links.follow.cached_row import CachedRow, redis_key
 from links.follow.link_store import LinkStore
 from links.follow.resolution import GONE, NOT_FOUND, ExpiredTarget, LinkTarget, Resolution, Resolver
@@ -155,7 +155,7 @@ def test_cached_links_are_served_without_the_database(
     request: pytest.FixtureRequest,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(slug_cache, "TTL", 60.0)
+    monkeypatch.setattr(resolution._resolver._cache, "ttl", 60.0)
     held, in_redis, unknown = LinkFactory.create_batch(3)
     ask(f"/{in_redis.slug}")
     resolution._resolver._cache.clear()

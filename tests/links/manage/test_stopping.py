@@ -182,7 +182,7 @@ def test_known_stops_stay_without_the_database(
     request.getfixturevalue("no_database")
     stops.refresh()
 
-    assert stops.stopped == {company.pk}
+    assert stops.value == {company.pk}
 
 
 def copied() -> set[str]:
@@ -204,7 +204,7 @@ def test_process_that_starts_without_the_database_reads_the_copy(
     stops = StopCache()
     stops.ensure_loaded()
 
-    assert stops.stopped == stopped
+    assert stops.value == stopped
 
 
 def test_unknown_stops_raise(link: Link, request: pytest.FixtureRequest) -> None:
