@@ -23,6 +23,7 @@ from accounts.people import companies as company_service
 from accounts.people.countries import CountryField
 from accounts.security import reauthentication
 from links.manage import stopping
+from operator_admin.company_form import CompanyForm, with_patience
 from operator_admin.metrics import figures
 
 Status = Company.Status
@@ -90,6 +91,7 @@ class CompanyAdmin(AuditedAdmin, ModelAdmin):
     inlines = (MemberInline,)
     actions = ("approve", "suspend", "stop_links", "release_links")
     change_form_template = "operator_admin/company.html"
+    form = CompanyForm
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[KeysetChangeList]:
         return CompanyList
@@ -103,6 +105,9 @@ class CompanyAdmin(AuditedAdmin, ModelAdmin):
         if db_field.name == "country":
             return CountryField(label=db_field.verbose_name, initial=db_field.default)
         return super().formfield_for_dbfield(db_field, request, **kwargs)
+
+    def get_fields(self, request: HttpRequest, obj: Company | None = None) -> Any:
+        return with_patience([*super().get_fields(request, obj)])
 
     def has_delete_permission(self, request: HttpRequest, obj: Company | None = None) -> bool:
         return False  # its books and messages must stay

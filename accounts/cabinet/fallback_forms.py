@@ -1,11 +1,10 @@
 """The fallback part of a company's settings: chain of channels, patience, maximum cost."""
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 from django import forms
 from django.conf import settings
-from django.core.validators import MaxValueValidator, MinValueValidator
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
@@ -13,13 +12,9 @@ from accounts.models import Company
 from config.channels import CHANNELS, choices
 
 PATIENCE = {f"patience_{channel.name}": channel for channel in CHANNELS}
-FIELDS = ("falls_back", *PATIENCE, "fallback_max_cost")
+FIELDS = ("falls_back", "fallback_max_cost")
 LABELS = {
     "falls_back": _("Fall back to the next channel when the first does not deliver"),
-    **{
-        name: format_lazy(_("Seconds for {channel}"), channel=channel.title)
-        for name, channel in PATIENCE.items()
-    },
     "fallback_max_cost": _("Tokens at most"),
 }
 HELP = {
@@ -42,14 +37,26 @@ def chain_fields(chain: list[str]) -> dict[str, forms.ChoiceField]:
     }
 
 
-def limit_patience(fields: Mapping[str, forms.Field]) -> None:
+def patience_fields(patience: Mapping[str, int]) -> dict[str, forms.IntegerField]:
     least, most = settings.PATIENCE_RANGE
     words = _("From %(least)d to %(most)d. Empty: %(code)d for a code, %(link)d for a link.")
-    for name, channel in PATIENCE.items():
-        field = cast(forms.IntegerField, fields[name])
-        field.validators += [MinValueValidator(least), MaxValueValidator(most)]
-        field.widget.attrs |= {"min": least, "max": most}
-        field.help_text = words % {"least": least, "most": most, **channel.patience._asdict()}
+    return {
+        name: forms.IntegerField(
+            label=format_lazy(_("Seconds for {channel}"), channel=channel.title),
+            help_text=words % {"least": least, "most": most, **channel.patience._asdict()},
+            required=False,
+            min_value=least,
+            max_value=most,
+            initial=patience.get(channel.name),
+        )
+        for name, channel in PATIENCE.items()
+    }
+
+
+def clean_patience(cleaned: dict[str, Any]) -> None:
+    """Combine the channels' fields into the model field `patience`."""
+    seconds = {channel.name: cleaned.pop(name, None) for name, channel in PATIENCE.items()}
+    cleaned["patience"] = {name: chosen for name, chosen in seconds.items() if chosen is not None}
 
 
 def clean_chain(form: "forms.ModelForm[Company]", cleaned: dict[str, Any]) -> None:

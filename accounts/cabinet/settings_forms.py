@@ -113,7 +113,7 @@ class SettingsForm(CompanyModelForm):
         for name, (least, most, own) in bounds().items():
             self._limit(name, least, most, own)
         self.fields.update(fallback_forms.chain_fields(self.instance.fallback_chain))
-        fallback_forms.limit_patience(self.fields)
+        self.fields.update(fallback_forms.patience_fields(self.instance.patience))
         # In page order: the first invalid field gets the focus.
         self.order_fields(
             (*WORDING, *SENDING, "falls_back", *fallback_forms.CHAIN_FIELDS, *PATIENCE)
@@ -142,6 +142,7 @@ class SettingsForm(CompanyModelForm):
         """A longer window needs at least the limit of a shorter one, else that has no effect."""
         cleaned = super().clean() or self.cleaned_data
         fallback_forms.clean_chain(self, cleaned)
+        fallback_forms.clean_patience(cleaned)
         standard = bounds()
         for names in (CODES, LINKS):
             if self.errors.keys() & set(names):

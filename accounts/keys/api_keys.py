@@ -44,7 +44,7 @@ class Fallback(NamedTuple):
     """The channels a company tries in turn where a request names none."""
 
     chain: tuple[str, ...]
-    patience: Mapping[str, int] = {}  # seconds by channel; the service's default where missing
+    patience: Mapping[str, int] = {}  # seconds by channel; its own patience where missing
     max_cost: int | None = None  # in tokens, of a message
 
 
@@ -146,7 +146,7 @@ SELECT k.digest, {texts} AS texts,
        CASE WHEN c.all_countries THEN '{{}}' WHEN c.allowed_countries = '{{}}' THEN ARRAY[c.country]
             ELSE c.allowed_countries END AS allowed_countries, c.default_link_lifetime, c.api_rate,
        CASE WHEN c.falls_back THEN c.fallback_chain END AS fallback_chain,
-       c.patience_whatsapp, c.patience_telegram, c.patience_sms, c.fallback_max_cost,
+       c.patience, c.fallback_max_cost,
        c.budgets, c.link_host, c.link_targets, c.link_utm, c.link_expired_url,
        c.cool_down, c.codes_per_10_min, c.codes_per_hour, c.codes_per_day,
        c.links_per_10_min, c.links_per_day
@@ -240,6 +240,5 @@ def _principal(row: Mapping[str, Any]) -> Principal:
 def _fallback(row: Mapping[str, Any]) -> Fallback | None:
     if not row["fallback_chain"]:
         return None
-    patience = {name: row[f"patience_{name}"] for name in ("whatsapp", "telegram", "sms")}
-    chosen = {name: seconds for name, seconds in patience.items() if seconds is not None}
-    return Fallback(tuple(row["fallback_chain"]), chosen, row["fallback_max_cost"])
+    patience = orjson.loads(row["patience"])
+    return Fallback(tuple(row["fallback_chain"]), patience, row["fallback_max_cost"])

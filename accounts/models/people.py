@@ -152,9 +152,8 @@ class Company(models.Model):
         blank=True,
         db_default=[],
     )
-    patience_whatsapp = _limit(_("seconds for a proof by WhatsApp"))
-    patience_telegram = _limit(_("seconds for a proof by Telegram"))
-    patience_sms = _limit(_("seconds for a proof by SMS"))
+    # Channel → seconds for a proof; its own patience where missing.
+    patience = models.JSONField(default=dict, db_default={}, editable=False)
     fallback_max_cost = _limit(_("tokens that a fallback may cost"))
     # one of its own; empty: the service's
     link_host = models.CharField(

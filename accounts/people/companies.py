@@ -86,12 +86,22 @@ def change_settings(
     changed = [name for name, value in changes.items() if getattr(stored, name) != value]
     if not changed:
         return []
+    subject = [part for name in changed for part in _changed_parts(stored, name, changes[name])]
     for name in changed:
         setattr(stored, name, changes[name])
     stored.save(update_fields=changed)
-    record("settings.changed", ", ".join(changed), company=company, user=user, ip=ip)
+    record("settings.changed", ", ".join(subject), company=company, user=user, ip=ip)
     _evict_after_commit(company.api_keys.active())
     return changed
+
+
+def _changed_parts(stored: Company, name: str, value: object) -> list[str]:
+    """The field's name for the audit log; of a mapping, the keys that change: `patience_sms`."""
+    if not isinstance(value, Mapping):
+        return [name]
+    before = getattr(stored, name)
+    keys = dict.fromkeys([*before, *value])
+    return [f"{name}_{key}" for key in keys if before.get(key) != value.get(key)]
 
 
 @transaction.atomic

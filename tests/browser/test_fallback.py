@@ -27,7 +27,7 @@ def test_chain_is_set_and_a_mistake_is_explained(page: Page, live_server: LiveSe
 
     company.refresh_from_db()
     assert (company.falls_back, company.fallback_chain) == (True, ["whatsapp", "sms"])
-    assert (company.patience_whatsapp, company.fallback_max_cost) == (20, 16)
+    assert (company.patience, company.fallback_max_cost) == ({"whatsapp": 20}, 16)
     expect(page.get_by_label("Затем")).to_have_value("sms")
 
 

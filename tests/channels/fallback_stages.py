@@ -18,7 +18,7 @@ from tests.otp.aging import age_rows
 URL = "https://example.com/"
 
 
-def enable_fallback(company: Company, *chain: str, **fields: int | str) -> None:
+def enable_fallback(company: Company, *chain: str, **fields: object) -> None:
     Company.objects.filter(pk=company.pk).update(
         falls_back=True, fallback_chain=list(chain), **fields
     )

@@ -163,3 +163,16 @@ def test_unreadable_numbers_of_companies_name_none(
     client: Client, operator: User, ids: str
 ) -> None:
     assert client.get(status_url("suspended") + ids).status_code < 500
+
+
+def test_operator_sets_the_patience_of_a_channel(client: Client, operator: User) -> None:
+    company = CompanyFactory.create(patience={"whatsapp": 45})
+    page = reverse("admin:accounts_company_change", args=[company.pk])
+    form = client.get(page).context["adminform"].form
+    inline = {"members-TOTAL_FORMS": "0", "members-INITIAL_FORMS": "0"}
+    given = {name: "" if value is None else value for name, value in form.initial.items()}
+
+    client.post(page, given | inline | {"patience_sms": "600"})
+
+    company.refresh_from_db()
+    assert company.patience == {"whatsapp": 45, "sms": 600}

@@ -43,6 +43,9 @@ def is_untranslated(text: object) -> bool:
 
 def of_fields(model: Any, options: Any, names: Any) -> Iterator[object]:
     for name in names:
+        if name in options.form.declared_fields:
+            yield options.form.declared_fields[name].label
+            continue
         yield label_for_field(name, model, options)
         try:
             field = model._meta.get_field(name)

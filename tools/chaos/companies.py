@@ -7,6 +7,7 @@ from django.db.backends.postgresql.base import DatabaseWrapper
 
 from billing.budgets import budgets
 from billing.wallet import ledger
+from config.channels import BY_NAME
 from tests.factories import ApiKeyFactory, CompanyFactory
 from tools.chaos.client import Account
 from tools.chaos.plan import CHAINS, Speed
@@ -22,9 +23,7 @@ def create_companies(tokens: Sequence[int], speed: Speed) -> list[Account]:
             all_countries=True,
             falls_back=bool(chain),
             fallback_chain=chain,
-            patience_whatsapp=speed.patience,
-            patience_telegram=speed.patience,
-            patience_sms=speed.patience,
+            patience=dict.fromkeys(BY_NAME, speed.patience),
         )
         key = ApiKeyFactory.create(company=company)
         ledger.grant(company=key.company, amount=amount, reason="chaos")

@@ -86,7 +86,7 @@ def test_company_without_a_chain_stores_no_fallback(client_of: ClientOf) -> None
 
 
 def test_patience_depends_on_kind_and_company(api: Api) -> None:
-    enable_fallback(api.company, "whatsapp", "sms", patience_whatsapp=45)
+    enable_fallback(api.company, "whatsapp", "sms", patience={"whatsapp": 45})
     code = send(api)
     enable_fallback(api.company, "telegram", "sms", default_channel="telegram")
     api.post("/links/send", {"phone": PHONE, "url": URL})
@@ -124,7 +124,7 @@ def test_expired_patience_falls_back_to_sms(api: Api) -> None:
 
 
 def test_each_step_has_its_own_patience(api: Api) -> None:
-    enable_fallback(api.company, "whatsapp", "telegram", "sms", patience_telegram=20)
+    enable_fallback(api.company, "whatsapp", "telegram", "sms", patience={"telegram": 20})
     message = past_patience(api).message
     sweeps.fall_back()
     message.refresh_from_db()
