@@ -117,12 +117,6 @@ FAULTS: dict[str, Case] = {
         BOT_IS_PROVED_AT_ONCE,
     ),
 }
-OTHERS = {
-    "telegram_gateway": ("TELEGRAM_GATEWAY", "token"),
-    "telegram_bot": ("TELEGRAM_BOT", "token"),
-    "twilio": ("TWILIO", "auth_token"),
-    "smsc": ("SMSC", "password"),
-}
 RECEIPTS = {"duplicate receipts": 4, "5xx, no receipt": 0, "no receipt": 0}  # else 2 of a copy
 
 
@@ -211,9 +205,11 @@ def _past() -> Any:
 def begin(api: Api, simulator: Simulator, accounts: Settings, provider: str, fault: str) -> Life:
     """The message is accepted, and what will go wrong with it is set."""
     path, channel, _ = SENDS[provider]
-    for other, (setting, secret) in OTHERS.items():  # or a second try would go by one of them
-        if other != provider and SENDS[other][1] == channel:
-            setattr(accounts, setting, getattr(accounts, setting) | {secret: ""})
+    for other, (_, its_channel, _) in SENDS.items():  # or a second try would go by one of them
+        vendor = registry.VENDORS[other]
+        if other != provider and its_channel == channel:
+            options = getattr(accounts, vendor.setting) | {vendor.required_option: ""}
+            setattr(accounts, vendor.setting, options)
     lead_to(accounts, "http://127.0.0.1:1" if fault == "no connection" else simulator.url)
     phone = f"7926{list(FAULTS).index(fault):03}{list(SENDS).index(provider):04}"
     for one in FAULTS[fault][0]:

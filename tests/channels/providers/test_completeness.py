@@ -12,10 +12,9 @@ from channels.providers.twilio.messaging import Twilio
 from channels.vendor_accounts import error_texts, registry
 from operator_admin.vendors import setup_guide
 from tests.channels.deliver.test_fault_matrix import SENDS
-from tests.channels.inbound.test_malformed_webhooks import CALLS
 from tests.channels.providers.finding import http_providers, name_of, provider_classes
 from tests.channels.providers.test_checks import QUESTIONS
-from tests.channels.providers.vendors import PAYLOADS, VENDORS, Vendor
+from tests.channels.providers.vendors import PAYLOADS, VENDORS
 from tests.tools.simulator import sends
 from tools.simulator.faults import PROVIDERS
 from tools.simulator.pages.page_texts import LANGUAGES
@@ -54,10 +53,6 @@ def test_has_a_simulator(name: str) -> None:
 def test_is_asked_whether_it_works_and_tried_with_every_fault(name: str) -> None:
     assert name in QUESTIONS
     assert name in SENDS
-
-
-def test_that_calls_us_is_tried_with_hostile_calls(signing: Vendor) -> None:
-    assert signing.account().name in CALLS
 
 
 def test_has_dated_payloads_with_their_source(name: str) -> None:
