@@ -51,6 +51,24 @@ class LinkQuerySet(models.QuerySet["Link"]):
         return self.annotate(is_stopped=stopped())  # type: ignore[no-redef]  # a default of it is on the model
 
 
+# What an INSERT of a link names itself, with SQL types; the other columns have defaults. The
+# statements of `links.sql` are made from this, each with parameters named `link_url` and so on.
+INSERTED_COLUMNS = {
+    "id": "uuid",
+    "batch_id": "uuid",
+    "slug": "text",
+    "key": "text",
+    "host_id": "bigint",
+    "is_alias": "bool",
+    "url": "text",
+    "utm": "text",
+    "expired_url": "text",
+    "is_once": "bool",
+    "dies_with_code": "bool",
+    "reuse_key": "uuid",
+}
+
+
 class Link(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     company = models.ForeignKey(

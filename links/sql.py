@@ -7,29 +7,14 @@ from typing import Any
 from accounts.api import idempotency
 from billing.wallet import ledger
 from channels import sql as channels_sql
+from links.models import INSERTED_COLUMNS
 
-# What a new link has of its own; every INSERT below writes these columns. The parameter of each is
-# named after it: `link_url`.
-COLUMNS = {
-    "id": "uuid",
-    "batch_id": "uuid",
-    "slug": "text",
-    "key": "text",
-    "host_id": "bigint",
-    "is_alias": "bool",
-    "url": "text",
-    "utm": "text",
-    "expired_url": "text",
-    "is_once": "bool",
-    "dies_with_code": "bool",
-    "reuse_key": "uuid",
-}
-_NAMES = ", ".join(COLUMNS)
+_NAMES = ", ".join(INSERTED_COLUMNS)
 
 
 def params(row: Mapping[str, Any], lifetime: int | None) -> dict[str, Any]:
     """Of the statements that make one link, from its columns; `lifetime` in seconds or None."""
-    own = {f"link_{name}": row[name] for name in COLUMNS}
+    own = {f"link_{name}": row[name] for name in INSERTED_COLUMNS}
     return own | {"company_id": row["company_id"], "mode": row["mode"], "link_lifetime": lifetime}
 
 
@@ -37,7 +22,9 @@ def params_of_many(
     rows: Sequence[Mapping[str, Any]], lifetimes: Sequence[int | None]
 ) -> dict[str, Any]:
     """Of the statements that make several links of one owner."""
-    arrays: dict[str, Any] = {f"link_{name}": [row[name] for row in rows] for name in COLUMNS}
+    arrays: dict[str, Any] = {
+        f"link_{name}": [row[name] for row in rows] for name in INSERTED_COLUMNS
+    }
     own = {"company_id": rows[0]["company_id"], "mode": rows[0]["mode"]}
     return arrays | own | {"link_lifetime": lifetimes}
 
@@ -45,7 +32,7 @@ def params_of_many(
 _INSERT = f"""
 INSERT INTO links_link (company_id, mode, message_id, expires_at, {_NAMES})
 SELECT company_id, %(mode)s::text, {{message}}, {{expires_at}},
-       {", ".join(f"%(link_{name})s::{kind}" for name, kind in COLUMNS.items())}
+       {", ".join(f"%(link_{name})s::{kind}" for name, kind in INSERTED_COLUMNS.items())}
 FROM {{source}}"""  # noqa: S608
 _EXPIRES_AT = "now() + make_interval(secs => %(link_lifetime)s::float)"
 
@@ -83,8 +70,8 @@ WITH payer AS (SELECT %(company_id)s::bigint AS company_id)
 INSERT_FROM_ARRAYS = f"""
 INSERT INTO links_link (company_id, mode, expires_at, {_NAMES})
 SELECT %(company_id)s, %(mode)s::text, now() + make_interval(secs => n.lifetime),
-       {", ".join(f"n.{name}" for name in COLUMNS)}
-FROM unnest({", ".join(f"%(link_{name})s::{kind}[]" for name, kind in COLUMNS.items())},
+       {", ".join(f"n.{name}" for name in INSERTED_COLUMNS)}
+FROM unnest({", ".join(f"%(link_{name})s::{kind}[]" for name, kind in INSERTED_COLUMNS.items())},
             %(link_lifetime)s::float[])
   WITH ORDINALITY AS n({_NAMES}, lifetime, position)"""  # noqa: S608
 

@@ -10,12 +10,12 @@ from billing.budgets import budgets
 from billing.wallet import ledger
 from config.ids import uuid7
 from links import sql as links_sql
-from links.models import Link
+from links.models import INSERTED_COLUMNS, Link
 from otp import sql
 
 SEND = sql.send(is_test=False, has_link=False, has_key=False)
 _MAC = bytes(32)
-_LINK = {name: getattr(Link(), name) for name in links_sql.COLUMNS}
+_LINK = {name: getattr(Link(), name) for name in INSERTED_COLUMNS}
 
 
 def params(company_id: int, key_id: int, phone: str) -> dict[str, Any]:
