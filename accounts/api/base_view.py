@@ -38,11 +38,7 @@ class ApiResponse(HttpResponse):
     """JSON from a mapping, or from stored text that is replayed as it is."""
 
     def __init__(self, body: Mapping[str, Any] | str, status: int = 200) -> None:
-        text = (
-            body
-            if isinstance(body, str)
-            else orjson.dumps(body, default=_text, option=orjson.OPT_UTC_Z)
-        )
+        text = body if isinstance(body, str) else orjson.dumps(body, _text, orjson.OPT_UTC_Z)
         super().__init__(text, status=status, content_type="application/json")
         self["Content-Length"] = str(len(self.content))  # without it the server sends chunks
 
@@ -89,6 +85,7 @@ class ApiView(APIView):
     rate: Usage | None = None
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Renders every text, also what an Idempotency-Key stores, in the request's language."""
         language = language_of(request.META.get("HTTP_ACCEPT_LANGUAGE", ""))
         with translation.override(language):
             return super().dispatch(request, *args, **kwargs)  # type: ignore[return-value]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from django.utils.translation.template import templatize
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 CATALOGUE = ROOT / "locale/ru/LC_MESSAGES/django.po"
 APPS = ["config", "accounts", "billing", "channels", "links", "otp", "operator_admin", "api_docs"]
 # The position of the msgid among the arguments.
