@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 from django.conf import settings as django_settings
-from django.test import TransactionTestCase, override_settings
+from django.test import Client, TransactionTestCase, override_settings
 from django.utils import translation
 
 import accounts.api.atomic_limits
 from accounts.api.rate_limit import key_rate_limiter
 from accounts.keys import api_keys
-from accounts.models import Company, Mode
+from accounts.models import Company, Member, Mode
 from billing.wallet import ledger
 from channels import wakeups
 from channels.deliver.dispatcher import Dispatcher
@@ -25,7 +25,8 @@ from links.addresses import blocked_sites, short_hosts
 from links.follow import change_feed, not_found_limit, resolution
 from tests.api.clients import Api, ClientOf
 from tests.database_cleanup import empty_database
-from tests.factories import ApiKeyFactory, CompanyFactory
+from tests.factories import ApiKeyFactory, CompanyFactory, MemberFactory
+from tests.reauthentication import mark_reauthenticated
 
 TOKENS = 1000
 PATIENCE = 5.0  # seconds: a busy machine must not look like one without Redis
@@ -150,6 +151,15 @@ def company(db: None) -> Company:
     company = CompanyFactory.create(name="Ромашка")
     ledger.grant(company=company, amount=TOKENS, reason="test")
     return company
+
+
+@pytest.fixture
+def owner(company: Company, client: Client) -> Member:
+    """The signed-in owner of the company, who has just re-authenticated."""
+    member = MemberFactory.create(company=company)
+    client.force_login(member.user)
+    mark_reauthenticated(client, member.user)
+    return member
 
 
 @pytest.fixture

@@ -1,20 +1,10 @@
 import pytest
-from django.test import Client
 
-from accounts.models import Company, Member
-from tests.factories import CompanyFactory, MemberFactory
-from tests.reauthentication import mark_reauthenticated
+from accounts.models import Company
+from tests.factories import CompanyFactory
 
 
 @pytest.fixture
 def company(db: None) -> Company:
+    """Without tokens."""
     return CompanyFactory.create(name="Demo")
-
-
-@pytest.fixture
-def owner(company: Company, client: Client) -> Member:
-    """The signed-in owner of the company, who has just proved who they are."""
-    member = MemberFactory.create(company=company)
-    client.force_login(member.user)
-    mark_reauthenticated(client, member.user)
-    return member

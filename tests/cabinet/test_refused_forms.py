@@ -7,7 +7,7 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import Member
-from tests.cabinet.test_settings import FORM
+from tests.accounts.cabinet.test_settings_forms import FORM
 from tests.factories import PackageFactory, TariffFactory
 
 REFUSED: list[tuple[str, dict[str, Any], str]] = [

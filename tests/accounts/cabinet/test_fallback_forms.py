@@ -7,7 +7,7 @@ from django.urls import reverse
 from accounts.keys import api_keys
 from accounts.keys.api_keys import Fallback
 from accounts.models import Member
-from tests.cabinet.test_settings import FORM
+from tests.accounts.cabinet.test_settings_forms import FORM
 from tests.factories import ApiKeyFactory
 
 ON = FORM | {"falls_back": "on", "chain_1": "whatsapp", "chain_2": "sms", "chain_3": ""}

@@ -5,14 +5,21 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from accounts.models import Member
+from accounts.models import Company, Member
 from otp.models import Verification
 from tests.factories import (
     ApiKeyFactory,
+    CompanyFactory,
     MessageFactory,
     VerificationFactory,
     WalletFactory,
 )
+
+
+@pytest.fixture
+def company(db: None) -> Company:
+    """Without tokens."""
+    return CompanyFactory.create()
 
 
 def steps(client: Client) -> dict[str, bool]:

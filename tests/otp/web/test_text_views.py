@@ -200,5 +200,5 @@ def test_settings_show_the_text_that_is_sent(client: Client, owner: Member) -> N
     page = body_of(client, "settings")
     typed = body_of(client, "settings-preview", {"brand": "Лавка", "code_length": "4"})
 
-    assert "Своё: 123456, Demo" in page
+    assert "Своё: 123456, Ромашка" in page
     assert "Своё: 1234, Лавка" in typed
