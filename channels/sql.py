@@ -82,10 +82,11 @@ intent AS (
   SELECT gen_random_uuid(), id, tries, hold, price, channel, provider, 'submitting',
          now() + make_interval(secs => %(lease)s)
   FROM claimed RETURNING id, message_id)
-SELECT intent.id, c.tries, c.kind, c.content, c.phone, c.subject_id, c.params, c.locale, c.mode,
-  c.provider, EXTRACT(epoch FROM c.useful_until - now())::int,
-  CASE WHEN k.blocked_at IS NULL THEN k.chat_id ELSE 0 END, c.id,
-  c.allowance IS NOT NULL, c.trips, c.has_other_account, c.has_contact_account
+SELECT intent.id AS attempt_id, c.id AS message_id, c.tries AS n, c.kind, c.content, c.phone,
+  c.subject_id, c.params, c.locale, c.mode, c.provider,
+  EXTRACT(epoch FROM c.useful_until - now())::int AS ttl,
+  CASE WHEN k.blocked_at IS NULL THEN k.chat_id ELSE 0 END AS chat_id,
+  c.allowance IS NOT NULL AS is_counted, c.trips, c.has_other_account, c.has_contact_account
 FROM claimed c JOIN intent ON intent.message_id = c.id
 LEFT JOIN channels_contact k
   ON c.needs_contact AND k.phone = c.phone
@@ -167,9 +168,12 @@ ORDER BY id FOR UPDATE SKIP LOCKED
 # Messages with all their attempts. Read after the lock, so as the last commit left them.
 LOAD_MESSAGES = f"""
 SELECT m.id, m.company_id, m.mode, m.kind, m.channel, m.chain, m.phone, m.state, m.error, m.tries,
-  m.hold, m.price, EXTRACT(epoch FROM m.useful_until - now())::float, m.subject_id,
-  {events.has_endpoint_sql("m")}, EXTRACT(epoch FROM m.due_at - now())::float, m.is_owed,
-  a.id, a.n, a.hold, a.state, a.provider, a.provider_id, a.polls, a.channel, a.price, a.error_class
+  m.hold, m.price, EXTRACT(epoch FROM m.useful_until - now())::float AS time_left, m.subject_id,
+  {events.has_endpoint_sql("m")} AS has_subscribers,
+  EXTRACT(epoch FROM m.due_at - now())::float AS due_in, m.is_owed,
+  a.id AS attempt_id, a.n AS attempt_n, a.hold AS attempt_hold, a.state AS attempt_state,
+  a.provider AS attempt_provider, a.provider_id AS attempt_provider_id, a.polls AS attempt_polls,
+  a.channel AS attempt_channel, a.price AS attempt_price, a.error_class AS attempt_error_class
 FROM channels_message m LEFT JOIN channels_attempt a ON a.message_id = m.id
 WHERE m.id = ANY(%s) ORDER BY m.id, a.n
 """  # noqa: S608
@@ -281,8 +285,9 @@ SELECT r.id, r.state, r.provider, r.provider_id, r.error_code, r.error_detail, r
     (SELECT a.id FROM channels_attempt a WHERE a.id = r.ref AND a.provider = r.provider),
     (SELECT a.id FROM channels_attempt a
      WHERE a.provider = r.provider AND a.provider_id = r.provider_id AND {plain}),
-    spelled.attempt_id, part.attempt_id),
-  r.received_at < now() - make_interval(secs => %(patience)s), COALESCE(spelled.part, part.id)
+    spelled.attempt_id, part.attempt_id) AS attempt_id,
+  r.received_at < now() - make_interval(secs => %(patience)s) AS is_timed_out,
+  COALESCE(spelled.part, part.id) AS part_id
 FROM channels_receipt r
 LEFT JOIN channels_part part
   ON part.provider = r.provider AND part.provider_id = r.provider_id AND {plain}

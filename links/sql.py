@@ -86,7 +86,7 @@ WITH allowed AS (SELECT WHERE {not_blocked}),
 payer AS ({payer}),
 link AS ({link}),
 message AS ({message}){more}
-SELECT EXISTS (SELECT 1 FROM payer), NOT ({not_blocked})
+SELECT EXISTS (SELECT 1 FROM payer) AS is_paid, NOT ({not_blocked}) AS is_blocked
 """
 
 _MESSAGE = channels_sql.INSERT_MESSAGE.format(

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db import connection, transaction
@@ -11,6 +11,7 @@ from accounts.keys.api_keys import Principal
 from channels import wakeups
 from channels.routing import test_numbers
 from config.errors import DomainError, Error
+from config.named_rows import fetch_one
 from otp import codes, guess_cap, sql
 
 
@@ -18,6 +19,14 @@ from otp import codes, guess_cap, sql
 class Verified:
     id: UUID
     verified_at: datetime
+
+
+class _Judged(NamedTuple):
+    """The row of `sql.CHECK_CODE`."""
+
+    judged_id: UUID
+    right_at: datetime | None
+    attempts_left: int
 
 
 def check_code(*, principal: Principal, phone: str, purpose: str, code: str) -> Verified:
@@ -39,12 +48,12 @@ def check_code(*, principal: Principal, phone: str, purpose: str, code: str) -> 
     }
     with connection.cursor() as cursor:
         cursor.execute(sql.CHECK_CODE, params)
-        row = cursor.fetchone()
-        if row is None:
+        judged = fetch_one(cursor, _Judged)
+        if judged is None:
             cursor.execute(sql.REFUSAL_STATE, params)
-            raise guess_cap.check_refusal(principal, phone, cursor.fetchone())
-    verification_id, verified_at, attempts_left = row
-    if verified_at is None:
-        raise DomainError(Error.CODE_INVALID, attempts_left=attempts_left)
+            state = fetch_one(cursor, guess_cap.RefusalState)
+            raise guess_cap.check_refusal(principal, phone, state)
+    if judged.right_at is None:
+        raise DomainError(Error.CODE_INVALID, attempts_left=judged.attempts_left)
     transaction.on_commit(wakeups.wake_workers)
-    return Verified(verification_id, verified_at)
+    return Verified(judged.judged_id, judged.right_at)

@@ -8,6 +8,7 @@ from django.db import connection
 
 from channels.extensions import CodeCount
 from config.ids import first_id_at
+from config.named_rows import fetch_all
 from otp import sql
 
 CLOCK_SKEW = timedelta(minutes=10)  # allowed between our clock and the database's
@@ -29,7 +30,4 @@ def count_codes(
     scope = sql.ALL_COMPANIES if company_id is None else sql.ONE_COMPANY
     with connection.cursor() as cursor:
         cursor.execute(sql.COUNT_CODES.format(scope=scope), params)
-        return [
-            CodeCount(company_id=company, mode=mode, codes=codes, verified=verified)
-            for company, mode, codes, verified in cursor.fetchall()
-        ]
+        return fetch_all(cursor, CodeCount)

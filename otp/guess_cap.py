@@ -1,7 +1,7 @@
 """The cap on wrong codes per phone, and the refusals of a check or a send that it causes."""
 
 from math import ceil
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.db import connection
@@ -25,12 +25,18 @@ def cap_params() -> dict[str, int]:
     return {"failed_hour": hourly, "failed_day": daily}
 
 
-def check_refusal(
-    principal: Principal, phone: str, state: tuple[bool, bool, bool] | None
-) -> DomainError:
+class RefusalState(NamedTuple):
+    """The row of `sql.REFUSAL_STATE`: of the newest code of the phone."""
+
+    is_used: bool = False
+    is_expired: bool = False
+    is_exhausted: bool = False
+
+
+def check_refusal(principal: Principal, phone: str, state: RefusalState | None) -> DomainError:
     """Decided without comparing the code, so the answer is no oracle."""
-    is_used, is_expired, is_exhausted = state or (False, False, False)
-    if is_exhausted and not is_used and not is_expired:
+    state = state or RefusalState()
+    if state.is_exhausted and not state.is_used and not state.is_expired:
         return _attempts_exhausted(principal, phone)
     limit, seconds = settings.REFUSED_VERIFY_LIMIT
     phone_key = counters.hashed(phone)
@@ -43,9 +49,9 @@ def check_refusal(
         place = None  # no code is live here, so an uncounted refusal leaks nothing
     if place is not None and place.verdict > 0:
         return DomainError(Error.TOO_MANY_ATTEMPTS, retry_after=place.wait)
-    if is_used:
+    if state.is_used:
         return DomainError(Error.CODE_USED)
-    return DomainError(Error.CODE_EXPIRED if is_expired else Error.CODE_NOT_FOUND)
+    return DomainError(Error.CODE_EXPIRED if state.is_expired else Error.CODE_NOT_FOUND)
 
 
 def send_refusal(principal: Principal, phone: str) -> DomainError:

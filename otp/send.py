@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.utils import timezone
@@ -67,6 +67,16 @@ def _whole_seconds(left: float) -> int:
     return min(max(0, ceil(left)), settings.CODE_LIFETIME)
 
 
+class _Accepted(NamedTuple):
+    """The row of `sql.send`; the last two are of the code, None without one."""
+
+    is_paid: bool
+    is_blocked: bool
+    is_capped: bool
+    expires_in: float
+    attempts_left: int
+
+
 class _CodeAcceptance(sending.Acceptance[CodeSendRequest]):
     """Retried when a parallel send inserts the verification or takes the slug first."""
 
@@ -94,18 +104,17 @@ class _CodeAcceptance(sending.Acceptance[CodeSendRequest]):
             link_dies=self.link is not None and self.link.dies_with_code,
             has_key=self.sender.idempotency_key is not None,
         )
-        self._read(sending.first_row(statement, self._params()))
+        self._read(sending.first_row(statement, self._params(), _Accepted))
 
-    def _read(self, row: tuple[Any, ...]) -> None:
-        is_paid, is_blocked, is_capped, expires_in, attempts_left = row
-        if not is_paid:
-            raise self._refusal(is_blocked=is_blocked, is_capped=is_capped)
-        self.expires_in, self.attempts_left = expires_in, attempts_left
+    def _read(self, row: _Accepted) -> None:
+        if not row.is_paid:
+            raise self._refusal(row)
+        self.expires_in, self.attempts_left = row.expires_in, row.attempts_left
 
-    def _refusal(self, *, is_blocked: bool, is_capped: bool) -> Exception:
-        if is_blocked:
+    def _refusal(self, row: _Accepted) -> Exception:
+        if row.is_blocked:
             return DomainError(Error.RECIPIENT_UNREACHABLE)
-        if is_capped:
+        if row.is_capped:
             return guess_cap.send_refusal(self.sender.principal, self.request.phone)
         return sending.payment_refusal(self.sender.principal, self.channel, self.request.phone)
 

@@ -49,9 +49,9 @@ made AS (
   RETURNING id, expires_at, attempts, max_attempts, key_id, length),
 code AS (SELECT * FROM current UNION ALL SELECT * FROM made),
 message AS ({message}){more}
-SELECT EXISTS (SELECT 1 FROM payer), NOT ({not_blocked}), guesses = 0,
-       EXTRACT(epoch FROM code.expires_at - now())::float,
-       LEAST(code.max_attempts - code.attempts, guesses)
+SELECT EXISTS (SELECT 1 FROM payer) AS is_paid, NOT ({not_blocked}) AS is_blocked,
+       guesses = 0 AS is_capped, EXTRACT(epoch FROM code.expires_at - now())::float AS expires_in,
+       LEAST(code.max_attempts - code.attempts, guesses) AS attempts_left
 FROM cap LEFT JOIN code ON true
 """
 
@@ -94,8 +94,8 @@ WHERE judged_id IS NOT NULL
 
 # Why no code was checked; read only after CHECK_CODE returned no row.
 REFUSAL_STATE = """
-SELECT verified_at IS NOT NULL, expires_at <= now(),
-       attempts >= max_attempts OR guesses = 0
+SELECT verified_at IS NOT NULL AS is_used, expires_at <= now() AS is_expired,
+       attempts >= max_attempts OR guesses = 0 AS is_exhausted
 FROM otp_verification, otp_guess_cap(%(company_id)s, %(mode)s::text, %(phone)s::text,
                                      %(failed_hour)s::int, %(failed_day)s::int)
 WHERE company_id = %(company_id)s AND mode = %(mode)s::text AND phone = %(phone)s::text
@@ -175,8 +175,8 @@ WHERE id IN (SELECT id FROM otp_verification
 # Codes sent in messages of a period, and how many were entered right. Code ids begin with their
 # creation time, so the range skips the codes of other periods.
 COUNT_CODES = """
-SELECT m.company_id, m.mode, count(DISTINCT v.id),
-       count(DISTINCT v.id) FILTER (WHERE v.verified_at IS NOT NULL)
+SELECT m.company_id, m.mode, count(DISTINCT v.id) AS codes,
+       count(DISTINCT v.id) FILTER (WHERE v.verified_at IS NOT NULL) AS verified
 FROM channels_message m JOIN otp_verification v ON v.id = m.subject_id
 WHERE m.kind = 'code' AND m.created_at >= %(start)s AND m.created_at < %(end)s AND {scope}
   AND v.id >= %(first_id)s AND v.id < %(last_id)s

@@ -5,8 +5,9 @@ accomplice's numbers must not raise the budget that should stop it.
 """
 
 from collections import defaultdict
-from datetime import date, timedelta
-from typing import Any
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.db import connection, transaction
@@ -17,11 +18,13 @@ from billing.models import SpentDay
 from channels.history.day_counts import start_of
 from channels.phone_numbers import country_of
 from config.ids import first_id_at
+from config.named_rows import fetch_all
 
 # Groups phones by their first seven characters, enough to tell apart countries that share a
 # calling code. Code ids begin with their creation time, so the range skips all other codes.
 _SPENT = """
-SELECT m.company_id, date_trunc('hour', m.created_at), min(m.phone), sum(m.price)
+SELECT m.company_id, date_trunc('hour', m.created_at) AS hour, min(m.phone) AS phone,
+  sum(m.price) AS tokens
 FROM channels_message m LEFT JOIN otp_verification v
   ON v.id = m.subject_id AND v.id >= %(first_id)s AND v.id < %(last_id)s
 WHERE m.created_at >= %(start)s AND m.created_at < %(end)s AND m.phone NOT LIKE '%%*'
@@ -32,6 +35,15 @@ GROUP BY m.company_id, date_trunc('hour', m.created_at), left(m.phone, 7)
 CLOCK_SKEW = timedelta(
     hours=1
 )  # allowed between our clock and the database's, plus a code's lifetime
+
+
+class _Spent(NamedTuple):
+    """A row of `_SPENT`."""
+
+    company_id: int
+    hour: datetime
+    phone: str
+    tokens: Decimal
 
 
 def refresh() -> int:
@@ -58,8 +70,9 @@ def _count_day(day: date) -> None:
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL statement_timeout = '10min'")
         cursor.execute(_SPENT, params)
-        for company_id, hour, phone, tokens in cursor.fetchall():
-            hours[company_id, country_of(phone) or budgets.UNKNOWN][hour] += int(tokens)
+        for spent in fetch_all(cursor, _Spent):
+            country = country_of(spent.phone) or budgets.UNKNOWN
+            hours[spent.company_id, country][spent.hour] += int(spent.tokens)
     SpentDay.objects.bulk_create(
         [
             SpentDay(

@@ -16,6 +16,7 @@ import orjson
 import psycopg
 from django.conf import settings
 from django.db import IntegrityError, connection
+from django.db.models import F
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
@@ -37,6 +38,7 @@ from channels.waiting import outcome_signals
 from config.channels import BY_NAME, Channel
 from config.errors import AfterEffectError, DomainError, Error
 from config.ids import public_id, uuid7
+from config.named_rows import Row, fetch_all
 
 MAX_TRIES = 5  # of the statement, when it conflicts with slugs or verifications of others
 CALL_GRACE = 2.0  # seconds past SEND_WAIT after which an unanswered call must have died
@@ -266,12 +268,16 @@ def send(acceptance: Acceptance[Any]) -> SendOutcome:
         accept=acceptance.accept,
         waits=not test_numbers.is_scripted(principal, limited.phone, test_numbers.QUEUED),
     )
-    state, channel, error, cost = first_outcome(acceptance.message_id, signal)
-    channel = channel or acceptance.channel.name
-    raise_if_failed(acceptance.message_id, state, channel, error)
-    cost = acceptance.price if cost is None else cost
+    outcome = first_outcome(acceptance.message_id, signal)
+    channel = outcome.channel or acceptance.channel.name
+    raise_if_failed(acceptance.message_id, outcome.state, channel, outcome.error)
     return SendOutcome(
-        acceptance.message_id, acceptance.request.phone, channel, state, cost, principal.is_test
+        acceptance.message_id,
+        acceptance.request.phone,
+        channel,
+        outcome.state,
+        acceptance.price if outcome.cost is None else outcome.cost,
+        principal.is_test,
     )
 
 
@@ -299,7 +305,7 @@ def accept_and_wait(
         return waiter.wait(settings.SEND_WAIT)
 
 
-def first_row(statement: str, params: Mapping[str, Any]) -> tuple[Any, ...]:
+def first_row(statement: str, params: Mapping[str, Any], kind: Callable[..., Row]) -> Row:
     """The first row of a statement that returns at least one; JSON goes in as dicts and lists."""
     values = {
         name: orjson.dumps(value).decode() if name in {"params", "chain"} else value
@@ -307,7 +313,7 @@ def first_row(statement: str, params: Mapping[str, Any]) -> tuple[Any, ...]:
     }
     with connection.cursor() as cursor:
         cursor.execute(statement, values)
-        return tuple(cursor.fetchone())
+        return fetch_all(cursor, kind)[0]
 
 
 def violated_constraint(error: IntegrityError) -> str:
@@ -319,17 +325,15 @@ def violated_constraint(error: IntegrityError) -> str:
 
 def first_outcome(
     message_id: UUID, signal: outcome_signals.Signal | None
-) -> tuple[str, str, str, int | None]:
-    """(state, channel, error, cost); read from the database without a signal: it may be lost."""
+) -> outcome_signals.Signal:
+    """Read from the database without a signal: it may be lost."""
     if signal is not None:
-        return signal.state, signal.channel, signal.error, signal.cost
+        return signal
     rows = Message.objects.filter(pk=message_id)
-    return rows.values_list("state", "channel", "error", "price").first() or (
-        "queued",
-        "",
-        "",
-        None,
-    )
+    found = rows.values("state", "channel", "error", cost=F("price")).first()
+    if found is None:
+        return outcome_signals.Signal(message_id, "queued", "", "")
+    return outcome_signals.Signal(message_id, **found)
 
 
 def raise_if_failed(message_id: UUID, state: str, channel: str, error: str) -> None:

@@ -1,6 +1,6 @@
 """Claims due messages, each with the provider account that will carry it."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import asdict, dataclass
 from typing import Any
 from uuid import UUID
@@ -12,13 +12,14 @@ from django.db import connection
 from channels import sql
 from channels.providers.hosted_provider import HostedProvider
 from channels.vendor_accounts import availability, registry
+from config.named_rows import fetch_all
 
 MIN_USEFUL_SECONDS = 30  # that a message must have left to be attempted
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimedMessage:
-    """One attempt to hand to a provider: a row of `sql.CLAIM`, in its column order."""
+    """One attempt to hand to a provider: a row of `sql.CLAIM`."""
 
     attempt_id: UUID
     n: int
@@ -67,12 +68,9 @@ def claim(
     }
     with connection.cursor() as cursor:
         cursor.execute(statement, params)
-        return [_from_row(row) for row in cursor.fetchall()]
+        return fetch_all(cursor, _claimed)
 
 
-def _from_row(row: Sequence[Any]) -> ClaimedMessage:
+def _claimed(*, params: str, **columns: Any) -> ClaimedMessage:
     """Parses `params` here, since Django leaves jsonb as text on raw cursors."""
-    attempt_id, n, kind, content, phone, subject_id, params, *rest = row
-    return ClaimedMessage(
-        attempt_id, n, kind, content, phone, subject_id, orjson.loads(params), *rest
-    )
+    return ClaimedMessage(params=orjson.loads(params), **columns)

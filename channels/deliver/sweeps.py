@@ -7,7 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import NamedTuple
 from uuid import UUID
 
 import structlog
@@ -21,6 +21,7 @@ from channels.outcomes import receipts, transitions
 from channels.providers.base import SendError
 from channels.vendor_accounts import registry, vendor_alerts
 from config.background import PeriodicThread
+from config.named_rows import Row, fetch_all
 
 log = structlog.get_logger(__name__)
 BATCH = 200
@@ -29,7 +30,7 @@ POLL_BATCH, POLL_THREADS = 40, 8  # done within POLL_LEASE even if vendors hang
 POLL_LEASE = 60.0  # seconds
 
 EXPIRED_LEASES = """
-SELECT a.id, a.provider, m.id, m.phone
+SELECT a.id AS attempt_id, a.provider, m.id AS message_id, m.phone
 FROM channels_attempt a JOIN channels_message m ON m.id = a.message_id
 WHERE a.state = 'submitting' AND a.lease_until < now()
 ORDER BY a.lease_until LIMIT %s
@@ -42,7 +43,8 @@ WITH due AS (
     AND provider = ANY(%s)
   ORDER BY poll_at LIMIT %s FOR UPDATE SKIP LOCKED)
 UPDATE channels_attempt a SET poll_at = now() + make_interval(secs => %s)
-FROM due WHERE a.id = due.id RETURNING a.id, a.provider, a.provider_id, a.state
+FROM due WHERE a.id = due.id
+RETURNING a.id AS attempt_id, a.provider, a.provider_id, a.state
 """
 
 PATIENCE_EXPIRED = """
@@ -71,6 +73,24 @@ ORDER BY m.deadline LIMIT %s
 """
 
 
+class _ExpiredLease(NamedTuple):
+    """A row of `EXPIRED_LEASES`."""
+
+    attempt_id: UUID
+    provider: str
+    message_id: UUID
+    phone: str
+
+
+class _DuePoll(NamedTuple):
+    """A row of `DUE_POLLS`."""
+
+    attempt_id: UUID
+    provider: str
+    provider_id: str
+    state: str
+
+
 def _run_each(*steps: Callable[[], object]) -> None:
     for step in steps:
         try:
@@ -89,9 +109,12 @@ def expire_leases() -> int:
     """Marks attempts of dead workers ambiguous; only a vendor that can be polled may know more."""
     events = [
         with_provider_id(
-            Event(attempt_id, EventKind.AMBIGUOUS, code="lease"), provider, message_id, phone
+            Event(lease.attempt_id, EventKind.AMBIGUOUS, code="lease"),
+            lease.provider,
+            lease.message_id,
+            lease.phone,
         )
-        for attempt_id, provider, message_id, phone in _rows(EXPIRED_LEASES, [BATCH])
+        for lease in _read(EXPIRED_LEASES, [BATCH], _ExpiredLease)
     ]
     if events:
         _apply_ambiguous(events)
@@ -118,29 +141,29 @@ def poll() -> int:
     """Polls vendors about accepted or ambiguous attempts without a receipt."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(DUE_POLLS, [registry.pollable(), POLL_BATCH, POLL_LEASE])
-        rows = cursor.fetchall()
-    if not rows:
+        due = fetch_all(cursor, _DuePoll)
+    if not due:
         return 0
     with ThreadPoolExecutor(POLL_THREADS, thread_name_prefix="poll") as pool:
-        events = list(pool.map(lambda row: _poll_attempt(*row), rows))
+        events = list(pool.map(_poll_attempt, due))
     transitions.commit_events(events)
     vendor_alerts.record_queued()
     return len(events)
 
 
-def _poll_attempt(attempt_id: UUID, provider_name: str, provider_id: str, state: str) -> Event:
-    provider = registry.provider(provider_name)
+def _poll_attempt(due: _DuePoll) -> Event:
+    provider = registry.provider(due.provider)
     try:
-        receipt = provider.poll(provider_id)
+        receipt = provider.poll(due.provider_id)
     except SendError:
         receipt = None
     if receipt is None:
-        return Event(attempt_id, EventKind.NO_NEWS)
+        return Event(due.attempt_id, EventKind.NO_NEWS)
     if alert := provider.alert_of(receipt):
-        vendor_alerts.enqueue(provider_name, alert)
-    event = receipts.event_of(attempt_id, receipt, pollable=True)
-    is_known = event.kind is EventKind.ACCEPTED and state == "sent"
-    return Event(attempt_id, EventKind.NO_NEWS) if is_known else event
+        vendor_alerts.enqueue(due.provider, alert)
+    event = receipts.event_of(due.attempt_id, receipt, pollable=True)
+    is_known = event.kind is EventKind.ACCEPTED and due.state == "sent"
+    return Event(due.attempt_id, EventKind.NO_NEWS) if is_known else event
 
 
 def give_up() -> int:
@@ -156,13 +179,15 @@ def give_up() -> int:
 
 
 def _ids(statement: str, params: list[int]) -> list[UUID]:
-    return [row[0] for row in _rows(statement, params)]
-
-
-def _rows(statement: str, params: list[int]) -> list[tuple[Any, ...]]:
     with connection.cursor() as cursor:
         cursor.execute(statement, params)
-        return list(cursor.fetchall())
+        return [found for (found,) in cursor.fetchall()]
+
+
+def _read(statement: str, params: list[int], kind: Callable[..., Row]) -> list[Row]:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, params)
+        return fetch_all(cursor, kind)
 
 
 def sweep_thread() -> PeriodicThread:

@@ -8,7 +8,7 @@ from the messages themselves.
 
 from collections.abc import Iterable
 from datetime import date, datetime, time, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.db import connection, transaction
@@ -18,6 +18,7 @@ from django.utils import timezone
 from billing.wallet import ledger
 from channels import extensions
 from channels.models import CountedDay, DayCount, DayTotal
+from config.named_rows import fetch_all
 
 LOCK = 0x6B76_6461  # an advisory lock: one counter at a time
 MAX_AGE = 60  # days: no page reads older ones
@@ -49,6 +50,14 @@ DELETE FROM channels_staleday WHERE id IN (
   SELECT id FROM channels_staleday ORDER BY id LIMIT %s)
 RETURNING company_id, mode, day
 """
+
+
+class _StaleDay(NamedTuple):
+    """A row of `TAKE_STALE`."""
+
+    company_id: int
+    mode: str
+    day: date
 
 
 def count_days() -> int:
@@ -98,11 +107,11 @@ def _due_day() -> date | None:
 def _count_stale(cursor: CursorWrapper) -> int:
     """Takes the marks before it reads the messages, so that no later change is missed."""
     cursor.execute(TAKE_STALE, [BATCH_SIZE])
-    marks = cursor.fetchall()
+    marks = fetch_all(cursor, _StaleDay)
     last = last_counted()
-    for company_id, mode, day in sorted(set(marks)):
-        if last and last - timedelta(days=MAX_AGE) <= day <= last:
-            _count(cursor, day, company_id, mode)
+    for stale in sorted(set(marks)):
+        if last and last - timedelta(days=MAX_AGE) <= stale.day <= last:
+            _count(cursor, stale.day, stale.company_id, stale.mode)
     return len(marks)
 
 

@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from itertools import accumulate
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.db import connection
@@ -17,6 +17,7 @@ from channels import extensions
 from channels.history.day_counts import PACE, last_counted, start_of
 from channels.models import DayTotal
 from config.channels import BY_NAME, CHANNELS
+from config.named_rows import fetch_all
 from config.texts import StrOrPromise
 
 DAYS = 14
@@ -32,11 +33,21 @@ WITH counted AS (
   FROM channels_message
   WHERE company_id = %(company_id)s AND mode = %(mode)s AND created_at >= %(live_from)s
   GROUP BY 1, 2, 3, 4)
-SELECT day, channel, state, pace, sum(messages)::bigint FROM (
+SELECT day, channel, state, pace, sum(messages)::bigint AS messages FROM (
   SELECT *, day >= %(middle)s AS is_now FROM counted) AS every
 GROUP BY GROUPING SETS ((day, channel, state), (is_now, channel, pace))
 HAVING day IS NOT NULL OR (is_now AND pace > 0)
 """  # noqa: S608 - constants of this project
+
+
+class _Counted(NamedTuple):
+    """A row of `_READ`: of a day if it has one, otherwise of a duration."""
+
+    day: date | None
+    channel: str
+    state: str
+    pace: int
+    messages: int
 
 
 @dataclass(slots=True)
@@ -132,21 +143,19 @@ def _read_messages(result: Figures, company: Company, mode: str, **days: date) -
     }
     with connection.cursor() as cursor:
         cursor.execute(_READ, params)
-        rows = cursor.fetchall()
-    paces: list[tuple[str, int, int]] = []
-    for day, channel, state, pace, messages in rows:
-        if day is None:
-            paces.append((channel, pace, messages))
+        rows = fetch_all(cursor, _Counted)
+    for row in rows:
+        if row.day is None:
             continue
-        period = result.now if day >= days["middle"] else result.before
-        period.states[state] += messages
-        if day in result.days:
-            result.days[day][channel] += messages
+        period = result.now if row.day >= days["middle"] else result.before
+        period.states[row.state] += row.messages
+        if row.day in result.days:
+            result.days[row.day][row.channel] += row.messages
     for channel in ("", *BY_NAME):
         counts = Counter[int]()
-        for row_channel, pace, messages in paces:
-            if channel in ("", row_channel):
-                counts[pace] += messages
+        for row in rows:
+            if row.day is None and channel in ("", row.channel):
+                counts[row.pace] += row.messages
         if counts:
             result.medians[channel] = _median(counts)
 

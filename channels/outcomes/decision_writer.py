@@ -4,7 +4,7 @@ When a message switches channels, the wallet decides before the message is writt
 still the last one that others wait for.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
@@ -21,12 +21,13 @@ from channels.lifecycle import fallback_chain
 from channels.lifecycle.states import AttemptState, Decision, MessageState, Snapshot
 from channels.lifecycle.steps import FallbackReason, FallbackRequest, Step
 from config.ids import uuid7
+from config.named_rows import fetch_all
 
 _REJECTION_REASONS = {
     ledger.HoldMoveResult.TOO_FEW_TOKENS: FallbackReason.TOKENS,
     ledger.HoldMoveResult.OVER_BUDGET: FallbackReason.BUDGET,
 }
-_MESSAGE_COLUMNS = 17  # of a message in `sql.LOAD_MESSAGES`; those of an attempt follow
+_ATTEMPT = "attempt_"  # begins the names of an attempt's columns in `sql.LOAD_MESSAGES`
 
 
 def load_messages(cursor: CursorWrapper, ids: Sequence[UUID]) -> list[Snapshot]:
@@ -34,18 +35,21 @@ def load_messages(cursor: CursorWrapper, ids: Sequence[UUID]) -> list[Snapshot]:
     if not ids:
         return []
     cursor.execute(sql.LOAD_MESSAGES, [list(ids)])
-    return [_snapshot(list(rows)) for _, rows in groupby(cursor.fetchall(), key=itemgetter(0))]
+    rows: list[dict[str, Any]] = fetch_all(cursor, dict)
+    return [_snapshot(list(own)) for _, own in groupby(rows, key=itemgetter("id"))]
 
 
-def _snapshot(rows: Sequence[tuple[Any, ...]]) -> Snapshot:
+def _snapshot(rows: Sequence[Mapping[str, Any]]) -> Snapshot:
     """Parses the chain here, since Django leaves jsonb as text on raw cursors."""
-    message_id, company_id, mode, kind, channel, chain, *rest = rows[0][:_MESSAGE_COLUMNS]
-    steps = tuple(Step(**step) for step in orjson.loads(chain))
-    attempts = [row[_MESSAGE_COLUMNS:] for row in rows if row[_MESSAGE_COLUMNS] is not None]
-    return Snapshot(
-        MessageState(message_id, company_id, mode, kind, channel, steps, *rest),
-        tuple(AttemptState(*attempt) for attempt in attempts),
-    )
+    columns = {name: rows[0][name] for name in MessageState._fields}
+    columns["chain"] = tuple(Step(**step) for step in orjson.loads(columns["chain"]))
+    attempts = tuple(_attempt(row) for row in rows if row["attempt_id"] is not None)
+    return Snapshot(MessageState(**columns), attempts)
+
+
+def _attempt(row: Mapping[str, Any]) -> AttemptState:
+    own = {name.removeprefix(_ATTEMPT): row[name] for name in row if name.startswith(_ATTEMPT)}
+    return AttemptState(**own)
 
 
 def write_decisions(cursor: CursorWrapper, decisions: Sequence[Decision]) -> list[Decision]:

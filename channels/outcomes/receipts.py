@@ -23,6 +23,7 @@ from channels.phone_numbers import e164_or_none
 from channels.providers.inbound import InboundEvents, Receipt, ReceiptState
 from channels.recipients import vendor_user_ids
 from channels.vendor_accounts import registry
+from config.named_rows import fetch_all
 
 log = structlog.get_logger(__name__)
 
@@ -135,7 +136,7 @@ def apply_stored() -> bool:
 def _apply_batch(limit: int, only: int | None = None) -> int:
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(sql.DUE_RECEIPTS, {"limit": limit, "patience": MATCH_TIMEOUT, "only": only})
-        due = [_DueReceipt(*row) for row in cursor.fetchall()]
+        due = fetch_all(cursor, DueReceipt)
         matched = {row.id: row.attempt_id for row in due if row.attempt_id is not None}
         part_events = [
             (_event(row, row.attempt_id), row.part_id) for row in due if row.attempt_id is not None
@@ -163,7 +164,7 @@ def _apply_one_by_one() -> None:
                 cursor.execute(sql.MARK_RECEIPTS_UNMATCHED, [[receipt_id]])
 
 
-class _DueReceipt(NamedTuple):
+class DueReceipt(NamedTuple):
     """A row of `sql.DUE_RECEIPTS`."""
 
     id: int
@@ -178,7 +179,7 @@ class _DueReceipt(NamedTuple):
     part_id: int | None
 
 
-def _park(cursor: CursorWrapper, unmatched: Sequence[_DueReceipt]) -> None:
+def _park(cursor: CursorWrapper, unmatched: Sequence[DueReceipt]) -> None:
     timed_out = [row.id for row in unmatched if row.is_timed_out]
     parked = [row.id for row in unmatched if not row.is_timed_out]
     if timed_out:
@@ -188,7 +189,7 @@ def _park(cursor: CursorWrapper, unmatched: Sequence[_DueReceipt]) -> None:
         cursor.execute(sql.PARK_RECEIPTS, [PARK_SECONDS, parked])
 
 
-def _event(row: _DueReceipt, attempt_id: UUID) -> Event:
+def _event(row: DueReceipt, attempt_id: UUID) -> Event:
     return event_of(
         attempt_id,
         Receipt(

@@ -32,7 +32,7 @@ def commit_events(events: Sequence[Event]) -> list[Decision]:
 def apply_in_transaction(cursor: CursorWrapper, events: Sequence[Event]) -> list[Decision]:
     """The same in the caller's transaction; the caller calls `announce` after its commit."""
     cursor.execute(sql.LOCK_BY_ATTEMPTS, [[event.attempt_id for event in events]])
-    snapshots = load_messages(cursor, [row[0] for row in cursor.fetchall()])
+    snapshots = load_messages(cursor, [message_id for (message_id,) in cursor.fetchall()])
     return write_decisions(cursor, decide_each(snapshots, events))
 
 
@@ -60,7 +60,7 @@ def fall_back(message_ids: Sequence[UUID]) -> list[Decision]:
     """Switches messages to their next channel if their patience is still over under the lock."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(sql.LOCK_PATIENCE_EXPIRED, [list(message_ids)])
-        snapshots = load_messages(cursor, [row[0] for row in cursor.fetchall()])
+        snapshots = load_messages(cursor, [message_id for (message_id,) in cursor.fetchall()])
         decisions = write_decisions(
             cursor, [fallback_chain.expire_patience(snapshot) for snapshot in snapshots]
         )

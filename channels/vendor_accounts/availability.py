@@ -5,12 +5,14 @@ available. It only spares queries: the claim decides from the rows which account
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from django.db.backends.utils import CursorWrapper
 
 from channels.providers.base import Content
 from channels.vendor_accounts import registry
 from config.channels import Channel
+from config.named_rows import fetch_all
 from config.process_cache import SnapshotCache
 
 REFRESH_INTERVAL = 0.8
@@ -18,16 +20,24 @@ HEARTBEAT_TIMEOUT = 20.0  # seconds: four heartbeats
 SHORT_PAUSE = 10.0  # seconds: a message waits out a shorter pause; a longer one is unavailability
 
 _READ_ACCOUNTS = """
-SELECT name, is_enabled AND COALESCE(open_until, now()) <= now() + make_interval(secs => %s),
-  prefixes, open_until IS NOT NULL OR max_per_second IS NOT NULL
+SELECT name, prefixes, open_until IS NOT NULL OR max_per_second IS NOT NULL AS is_limited,
+  is_enabled AND COALESCE(open_until, now()) <= now() + make_interval(secs => %s) AS is_available
 FROM channels_provideraccount
 """
-
 
 _READ_BOUND = """
 SELECT DISTINCT kind FROM channels_heartbeat
 WHERE kind = ANY(%s) AND (facts->>'bound')::int > 0 AND at > now() - make_interval(secs => %s)
 """
+
+
+class _Account(NamedTuple):
+    """A row of `_READ_ACCOUNTS`."""
+
+    name: str
+    prefixes: list[str]
+    is_limited: bool
+    is_available: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,16 +56,16 @@ class AccountSnapshot:
 
 def _read(cursor: CursorWrapper) -> AccountSnapshot:
     cursor.execute(_READ_ACCOUNTS, [SHORT_PAUSE])
-    rows = cursor.fetchall()
+    accounts = fetch_all(cursor, _Account)
     hosted = registry.hosted_providers().keys()
     bound = set[str]()
     if hosted:
         cursor.execute(_READ_BOUND, [list(hosted), HEARTBEAT_TIMEOUT])
         bound = {name for (name,) in cursor.fetchall()}
     return AccountSnapshot(
-        frozenset(name for name, takes, _, _ in rows if not takes),
-        tuple((name, tuple(prefixes)) for name, _, prefixes, _ in rows if prefixes),
-        any(is_limited for *_, is_limited in rows),
+        frozenset(account.name for account in accounts if not account.is_available),
+        tuple((account.name, tuple(account.prefixes)) for account in accounts if account.prefixes),
+        any(account.is_limited for account in accounts),
         frozenset(hosted - bound),
     )
 

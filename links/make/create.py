@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.db import IntegrityError, connection, transaction
@@ -58,7 +58,9 @@ def _insert(owner: Owner, wanted: NewLink) -> Link:
     with transaction.atomic() if needs_block else nullcontext():
         if row["is_alias"]:
             retire_aliases(owner, [row["key"]])
-        (expires_at,) = sending.first_row(sql.SHORTEN, sql.params(row, wanted.lifetime))
+        with connection.cursor() as cursor:
+            cursor.execute(sql.SHORTEN, sql.params(row, wanted.lifetime))
+            (expires_at,) = cursor.fetchone()
     return Link(**row, expires_at=expires_at)
 
 
@@ -89,6 +91,13 @@ def send_link(*, sender: Sender, order: LinkSendRequest) -> SentLink:
     acceptance = _Acceptance(sender, order)
     outcome = sending.send(acceptance)
     return SentLink(outcome, acceptance.short_url, acceptance.segments)
+
+
+class _Accepted(NamedTuple):
+    """The row of `sql.send`."""
+
+    is_paid: bool
+    is_blocked: bool
 
 
 class _Acceptance(sending.Acceptance[LinkSendRequest]):
@@ -129,10 +138,10 @@ class _Acceptance(sending.Acceptance[LinkSendRequest]):
         has_key = self.sender.idempotency_key is not None
         statement = sql.send(is_test=principal.is_test, has_key=has_key)
         if not link["is_alias"]:
-            return self._read(sending.first_row(statement, params))
+            return self._read(sending.first_row(statement, params, _Accepted))
         with transaction.atomic():  # a refusal brings the retired alias back
             retire_aliases(principal, [link["key"]])
-            self._read(sending.first_row(statement, params))
+            self._read(sending.first_row(statement, params, _Accepted))
         # Somebody may have requested the alias before, and got a 404.
         resolution.invalidate_after_commit(Link(**link))
         return None
@@ -140,11 +149,10 @@ class _Acceptance(sending.Acceptance[LinkSendRequest]):
     def _text(self, url: str) -> str:
         return with_link(self.request.text or TEXTS[self.request.locale], url)
 
-    def _read(self, row: tuple[Any, ...]) -> None:
-        is_paid, is_blocked = row
-        if is_paid:
+    def _read(self, row: _Accepted) -> None:
+        if row.is_paid:
             return
-        if is_blocked:
+        if row.is_blocked:
             raise DomainError(Error.RECIPIENT_UNREACHABLE)
         raise sending.payment_refusal(self.sender.principal, self.channel, self.request.phone)
 

@@ -86,10 +86,11 @@ intent AS (
     make_interval(secs => %(lease)s)
   FROM claimed
   RETURNING id, message_id)
-SELECT intent.id, c.tries, c.kind, c.content, c.phone, c.subject_id, c.params, c.locale, c.mode,
-  c.provider, EXTRACT(epoch
-  FROM c.useful_until - now())::int, CASE WHEN k.blocked_at IS NULL THEN k.chat_id ELSE 0 END, c.id,
-    c.allowance IS NOT NULL, c.trips, c.has_other_account, c.has_contact_account
+SELECT intent.id AS attempt_id, c.id AS message_id, c.tries AS n, c.kind, c.content, c.phone,
+  c.subject_id, c.params, c.locale, c.mode, c.provider, EXTRACT(epoch
+  FROM c.useful_until - now())::int AS ttl, CASE WHEN k.blocked_at IS NULL THEN k.chat_id ELSE 0 END
+    AS chat_id, c.allowance IS NOT NULL AS is_counted, c.trips, c.has_other_account,
+    c.has_contact_account
 FROM claimed c
 JOIN intent ON intent.message_id = c.id
 LEFT

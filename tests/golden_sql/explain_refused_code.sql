@@ -1,4 +1,5 @@
-SELECT verified_at IS NOT NULL, expires_at <= now(), attempts >= max_attempts OR guesses = 0
+SELECT verified_at IS NOT NULL AS is_used, expires_at <= now() AS is_expired, attempts >=
+  max_attempts OR guesses = 0 AS is_exhausted
 FROM otp_verification, otp_guess_cap(%(company_id)s, %(mode)s::text, %(phone)s::text,
   %(failed_hour)s::int, %(failed_day)s::int)
 WHERE company_id = %(company_id)s AND mode = %(mode)s::text AND phone = %(phone)s::text AND purpose

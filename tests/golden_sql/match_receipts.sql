@@ -5,8 +5,9 @@ SELECT r.id, r.state, r.provider, r.provider_id, r.error_code, r.error_detail, r
     SELECT a.id
     FROM channels_attempt a
     WHERE a.provider = r.provider AND a.provider_id = r.provider_id AND r.phone = '' AND
-      r.alternatives = '{}'), spelled.attempt_id, part.attempt_id), r.received_at < now() -
-      make_interval(secs => %(patience)s), COALESCE(spelled.part, part.id)
+      r.alternatives = '{}'), spelled.attempt_id, part.attempt_id) AS attempt_id, r.received_at <
+      now() - make_interval(secs => %(patience)s) AS is_timed_out, COALESCE(spelled.part, part.id)
+      AS part_id
 FROM channels_receipt r
 LEFT
 JOIN channels_part part ON part.provider = r.provider AND part.provider_id = r.provider_id AND

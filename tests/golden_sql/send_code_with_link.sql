@@ -99,11 +99,12 @@ idempotency_key AS (
   FROM payer)
 SELECT EXISTS (
   SELECT 1
-  FROM payer), NOT ( NOT EXISTS (
+  FROM payer) AS is_paid, NOT ( NOT EXISTS (
     SELECT 1
     FROM channels_blockedphone
-    WHERE phone = %(phone)s::text)), guesses = 0, EXTRACT(epoch
-  FROM code.expires_at - now())::float, LEAST(code.max_attempts - code.attempts, guesses)
+    WHERE phone = %(phone)s::text)) AS is_blocked, guesses = 0 AS is_capped, EXTRACT(epoch
+  FROM code.expires_at - now())::float AS expires_in, LEAST(code.max_attempts - code.attempts,
+    guesses) AS attempts_left
 FROM cap
 LEFT
 JOIN code ON true

@@ -45,7 +45,7 @@ hold AS (
   FROM payer)
 SELECT EXISTS (
   SELECT 1
-  FROM payer), NOT ( NOT EXISTS (
+  FROM payer) AS is_paid, NOT ( NOT EXISTS (
     SELECT 1
     FROM channels_blockedphone
-    WHERE phone = %(phone)s::text))
+    WHERE phone = %(phone)s::text)) AS is_blocked

@@ -28,6 +28,7 @@ from channels.deliver import claims, dispatcher  # noqa: E402
 from channels.lifecycle.state_machine import Event, EventKind  # noqa: E402
 from channels.lifecycle.states import Decision  # noqa: E402
 from channels.outcomes import receipts, transitions  # noqa: E402
+from config.named_rows import fetch_all  # noqa: E402
 from tools.bench.floors import statement_params  # noqa: E402
 from tools.bench.report.figures import percentile  # noqa: E402
 
@@ -86,16 +87,13 @@ class Path:
         with transaction.atomic(), connection.cursor() as cursor:
             due = {"limit": receipts.BATCH_SIZE, "patience": receipts.MATCH_TIMEOUT, "only": None}
             cursor.execute(sql.DUE_RECEIPTS, due)
-            rows = cursor.fetchall()
-            if rows:
-                events = [
-                    Event(row[7], WORDS[row[1]], row[3], proof=DeliveryProof.RECEIPT, at=row[6])
-                    for row in rows
-                ]
+            rows = fetch_all(cursor, receipts.DueReceipt)
+            matched = {row.id: (row.attempt_id, row) for row in rows if row.attempt_id is not None}
+            if matched:
+                events = [_event(*one) for one in matched.values()]
                 decisions = transitions.apply_in_transaction(cursor, events)
-                cursor.execute(
-                    sql.MARK_RECEIPTS_APPLIED, [[row[0] for row in rows], [row[7] for row in rows]]
-                )
+                attempts = [event.attempt_id for event in events]
+                cursor.execute(sql.MARK_RECEIPTS_APPLIED, [list(matched), attempts])
                 self._note(decisions)
         return len(rows)
 
@@ -110,6 +108,11 @@ class Path:
                 self.taken.append(now - self.accepted.get(decision.message.id, now))
 
 
+def _event(attempt_id: UUID, row: receipts.DueReceipt) -> Event:
+    proof = DeliveryProof.RECEIPT
+    return Event(attempt_id, WORDS[row.state], row.provider_id, proof=proof, at=row.at)
+
+
 def _store(attempt: UUID, word: str) -> None:
     at = datetime.now(UTC)
     digest = hashlib.sha256(f"{attempt} {word}".encode()).digest()
@@ -117,6 +120,9 @@ def _store(attempt: UUID, word: str) -> None:
         "whatsapp_cloud",
         digest,
         f"wamid.{attempt.hex}",
+        [],
+        "",
+        False,
         attempt,
         word,
         word,
