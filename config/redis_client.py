@@ -1,6 +1,7 @@
 """One Redis client per process and purpose: short timeouts, no retries."""
 
 import threading
+import time
 from functools import cache
 from typing import Any
 
@@ -30,6 +31,25 @@ def redis_client() -> redis.Redis:
 def blocking_redis_client() -> redis.Redis:
     """For background threads that block on a list or a subscription."""
     return _client(5.0, 0.3)
+
+
+class BackOff:
+    """Leaves Redis alone for a while after a failure, for each request would wait for a timeout."""
+
+    SECONDS = 1.0
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        self._until = 0.0
+
+    @property
+    def is_active(self) -> bool:
+        return time.monotonic() < self._until
+
+    def start(self) -> None:
+        self._until = time.monotonic() + self.SECONDS
 
 
 class _ThreadState(threading.local):

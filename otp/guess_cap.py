@@ -43,12 +43,9 @@ def check_refusal(principal: Principal, phone: str, state: RefusalState | None) 
     window = counters.Window(
         f"refused:{principal.company_id}:{principal.mode}:{phone_key}", limit, seconds
     )
-    try:
-        place = counters.count(window)
-    except counters.LimiterDownError:
-        place = None  # no code is live here, so an uncounted refusal leaks nothing
-    if place is not None and place.verdict > 0:
-        return DomainError(Error.TOO_MANY_ATTEMPTS, retry_after=place.wait)
+    # No code is live here, so a refusal that Redis does not count leaks nothing.
+    if wait := counters.seconds_over(window):
+        return DomainError(Error.TOO_MANY_ATTEMPTS, retry_after=wait)
     if state.is_used:
         return DomainError(Error.CODE_USED)
     return DomainError(Error.CODE_EXPIRED if state.is_expired else Error.CODE_NOT_FOUND)

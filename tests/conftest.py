@@ -99,13 +99,13 @@ def _reset_process_state() -> None:
     blocked_sites.invalidate_cache()
     not_found_limit.reset()
     resolution._resolver._cache.clear()
-    resolution._resolver._store._redis_retry_at = 0.0
+    resolution._resolver._store._back_off.reset()
     reset_redis_state()
 
 
 def reset_redis_state() -> None:
     redis_client.cache_clear()
-    accounts.api.atomic_limits._down_until = 0.0
+    accounts.api.atomic_limits._back_off.reset()
     key_rate_limiter.reset()
 
 

@@ -5,8 +5,6 @@ a keyed hash of the phone, never the phone.
 """
 
 import hashlib
-import threading
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -16,7 +14,7 @@ import structlog
 from django.conf import settings
 from redis.exceptions import NoScriptError
 
-from config.redis_client import call
+from config.redis_client import BackOff, call
 
 log = structlog.get_logger(__name__)
 
@@ -117,7 +115,6 @@ return {wait}
 """
 
 COOLING_DOWN, DUPLICATE, POOL_EMPTY, GRANTED = -1, -2, -3, 0
-BACK_OFF = 1.0  # seconds without a Redis call after a Redis error
 
 
 class LimiterDownError(Exception):
@@ -189,19 +186,16 @@ def _evaluate(source: str, *words: str | int) -> list[int]:
     return result
 
 
-_down_until = 0.0
-_lock = threading.Lock()
+_back_off = BackOff()
 
 
 def _run(source: str, keys: Sequence[str], args: Sequence[str | int]) -> list[int]:
-    global _down_until  # noqa: PLW0603 - one circuit per process
-    if time.monotonic() < _down_until:
+    if _back_off.is_active:
         raise LimiterDownError
     try:
         return _evaluate(source, len(keys), *keys, *args)
     except redis.RedisError as error:
-        with _lock:
-            _down_until = time.monotonic() + BACK_OFF
+        _back_off.start()
         log.warning("send_limiter_unavailable", error=type(error).__name__)
         raise LimiterDownError from error
 
@@ -269,6 +263,13 @@ def _pool_bounds(pool: Pool | None) -> list[int]:
     return [*bounds, pool.firsts]
 
 
-def count(window: Window) -> LimitVerdict:
-    """Count once in this window; the verdict is GRANTED or 1."""
-    return acquire([window])
+def seconds_over(window: Window) -> int:
+    """Count once in this window; 0, or the seconds to wait if it is full.
+
+    Nothing is counted without Redis, so something else must stand behind the limit.
+    """
+    try:
+        limit = acquire([window])
+    except LimiterDownError:
+        return 0
+    return 0 if limit.verdict == GRANTED else limit.wait

@@ -17,11 +17,11 @@ from django.http import HttpRequest
 from django_ratelimit.core import get_usage
 
 from accounts.keys.api_keys import Principal
+from config.redis_client import BackOff
 
 log = structlog.get_logger(__name__)
 
 LEASES_PER_LIMIT = 100  # in a limit
-BACK_OFF = 1.0  # seconds without rate limiting after a Redis error
 MAX_KEYS = 10_000  # keys
 
 
@@ -54,7 +54,7 @@ class KeyRateLimiter:
     def reset(self) -> None:
         self._windows: dict[int, _Window] = {}
         self._lock = threading.Lock()
-        self._off_until = 0.0
+        self._back_off = BackOff()
 
     def count(self, request: HttpRequest, principal: Principal) -> Usage | None:
         """Count this request; None while Redis is unavailable."""
@@ -98,7 +98,7 @@ class KeyRateLimiter:
             return Usage(window.limit, -1, max(1, window.last - now))
 
     def _ask(self, request: HttpRequest, key_id: int, rate: str) -> dict[str, Any] | None:
-        if time.monotonic() < self._off_until:
+        if self._back_off.is_active:
             return None
         try:
             usage: dict[str, Any] | None = get_usage(  # type: ignore[no-untyped-call]
@@ -109,7 +109,7 @@ class KeyRateLimiter:
                 increment=True,
             )
         except redis.RedisError as error:
-            self._off_until = time.monotonic() + BACK_OFF
+            self._back_off.start()
             log.warning("rate_limiter_unavailable", error=type(error).__name__)
             return None
         return usage

@@ -8,7 +8,7 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
 from accounts.api import atomic_limits
-from accounts.api.atomic_limits import LimiterDownError, Window
+from accounts.api.atomic_limits import Window
 from accounts.client_ip import client_network
 from links.models import Report
 
@@ -34,17 +34,16 @@ class ReportForm(forms.Form):
 
 
 def seconds_to_wait(ip: str) -> int:
-    """Seconds until this visitor may report again; 0 counts the report."""
+    """Seconds until this visitor may report again; 0 counts the report.
+
+    MAX_PENDING_PER_LINK limits them without Redis, too.
+    """
     visitor = client_network(ip)
     if not visitor:
         return 0
-    try:
-        place = atomic_limits.count(
-            Window(f"report:{atomic_limits.hashed(visitor)}", *REPORT_LIMIT)
-        )
-    except LimiterDownError:
-        return 0  # MAX_PENDING_PER_LINK still limits them
-    return 0 if place.verdict == atomic_limits.GRANTED else place.wait
+    return atomic_limits.seconds_over(
+        Window(f"report:{atomic_limits.hashed(visitor)}", *REPORT_LIMIT)
+    )
 
 
 def count_pending() -> int:

@@ -4,7 +4,6 @@ Reads of PostgreSQL have a bulkhead: they take a few connections of the process'
 """
 
 import threading
-import time
 from collections.abc import Collection, Mapping
 
 from django.db import connection
@@ -12,12 +11,12 @@ from redis.exceptions import RedisError
 
 from config.named_rows import fetch_all
 from config.pooled_connection import pooled_connection
+from config.redis_client import BackOff
 from links.addresses import short_hosts
 from links.follow import cached_row, change_feed, redis_cache
 from links.follow.cached_row import CachedRow, SelectedLink
 from links.models import Link
 
-REDIS_BACKOFF = 1.0  # seconds
 SQL_READERS = 4  # of the process's pool of connections; the rest are for writers
 SQL_READER_TIMEOUT = 1.0  # seconds
 
@@ -28,7 +27,7 @@ class LinkStore:
 
     def reset(self) -> None:
         """A forked child inherits locks in any state."""
-        self._redis_retry_at = 0.0
+        self._back_off = BackOff()
         self._sql_readers = threading.BoundedSemaphore(SQL_READERS)
 
     def read(self, slug: str, host_id: int | None) -> CachedRow | None:
@@ -43,12 +42,12 @@ class LinkStore:
         return rows[exact] or (alias if alias and alias.is_alias else None)
 
     def _read_redis(self, keys: list[str]) -> dict[str, CachedRow | None]:
-        if time.monotonic() < self._redis_retry_at:
+        if self._back_off.is_active:
             return {}
         try:
             return redis_cache.read(keys)
         except (RedisError, OSError):
-            self._back_off()
+            self._back_off.start()
             return {}
 
     def _read_sql(self, keys: list[str]) -> dict[str, CachedRow | None]:
@@ -64,12 +63,12 @@ class LinkStore:
         return {key: rows.get(key) for key in keys}
 
     def _write_redis(self, rows: Mapping[str, CachedRow | None]) -> None:
-        if time.monotonic() < self._redis_retry_at:
+        if self._back_off.is_active:
             return
         try:
             redis_cache.store(rows)
         except (RedisError, OSError):
-            self._back_off()
+            self._back_off.start()
 
     def store_new(self, links: Collection[Link]) -> None:
         """Never raises."""
@@ -77,14 +76,11 @@ class LinkStore:
             if redis_cache.store_new(links):  # other processes may still hold the 404
                 change_feed.publish_link_change()
         except (RedisError, OSError):
-            self._back_off()
+            self._back_off.start()
 
     def invalidate(self, links: Collection[Link]) -> None:
         """Never raises."""
         try:
             redis_cache.invalidate(links)
         except (RedisError, OSError):
-            self._back_off()
-
-    def _back_off(self) -> None:
-        self._redis_retry_at = time.monotonic() + REDIS_BACKOFF
+            self._back_off.start()

@@ -18,10 +18,9 @@ from redis.exceptions import RedisError
 
 from accounts.api.atomic_limits import hashed
 from accounts.client_ip import client_ip, client_network
-from config.redis_client import redis_client
+from config.redis_client import BackOff, redis_client
 
 FLUSH_INTERVAL = 1.0  # seconds
-REDIS_BACKOFF = 1.0
 MAX_VISITORS = 50_000  # counted in a process at once
 
 
@@ -43,7 +42,7 @@ class MissCounter:
         self._lock = threading.Lock()
         self._flushing = threading.Lock()
         self._is_started = False
-        self._off_until = 0.0
+        self._back_off = BackOff()
 
     def count_miss(self, environ: Mapping[str, Any]) -> int:
         """Counts a miss; returns the seconds to wait when the visitor is over the limit, else 0."""
@@ -73,7 +72,7 @@ class MissCounter:
         return count
 
     def _is_over(self, key: str, limit: int) -> bool:
-        if time.monotonic() < self._off_until or not self.flush([key]):
+        if self._back_off.is_active or not self.flush([key]):
             return False
         count = self._counts.get(key)
         return count is not None and count.total > limit
@@ -86,7 +85,7 @@ class MissCounter:
                 counts = self._counts.items()
                 self._counts = {key: count for key, count in counts if count.until > now}
                 unsent = [key for key, count in self._counts.items() if count.unsent]
-            if unsent and now >= self._off_until:
+            if unsent and not self._back_off.is_active:
                 self.flush(unsent)
 
     def flush(self, keys: list[str]) -> bool:
@@ -100,7 +99,7 @@ class MissCounter:
             try:
                 sums = self._add(sent)
             except (RedisError, OSError):
-                self._off_until = time.monotonic() + REDIS_BACKOFF
+                self._back_off.start()
                 self._restore(known, sent)
                 return False
             limit, now = settings.LINK_MISS_LIMIT[0], time.monotonic()

@@ -140,7 +140,7 @@ def test_nothing_is_limited_without_redis(ask: Ask, settings: Settings) -> None:
 def test_limit_resumes_when_redis_returns(settings: Settings) -> None:
     with without_redis(settings):
         miss(call, 8)
-    not_found_limit._misses._off_until = 0.0
+    not_found_limit._misses._back_off.reset()
 
     assert miss(call, 1) == [429]
 
