@@ -17,7 +17,7 @@ class Call:
     path: str  # follows /api/v1
     name: str  # OpenAPI's operationId, and the anchor on the page of all calls
     title: StrOrPromise
-    purpose: StrOrPromise
+    description: StrOrPromise
     scope: Scope | None  # None: any key
     answer: Fields  # beside `success` and `message`
     message: StrOrPromise  # of a success

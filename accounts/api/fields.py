@@ -21,7 +21,7 @@ class Field:
 
     name: str
     schema: Schema
-    words: StrOrPromise  # the description
+    description: StrOrPromise
     example: Any = None  # may hold lazy texts
     required: bool = True  # in a request: must be given; in a response: is always present
     fields: "Fields" = ()  # of an object, or of the objects of an array

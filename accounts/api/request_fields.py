@@ -35,8 +35,8 @@ class RequestFields:
         self.payload = payload
         self.errors: dict[str, list[StrOrPromise]] = {}
 
-    def add_error(self, field: Field, words: StrOrPromise) -> None:
-        self.errors.setdefault(field.name, []).append(words)
+    def add_error(self, field: Field, message: StrOrPromise) -> None:
+        self.errors.setdefault(field.name, []).append(message)
 
     def check(self) -> None:
         if self.errors:

@@ -32,7 +32,7 @@ class Components:
         if field.fields:
             inner = self.object_of(field.fields)
             schema = schema | {"items": inner} if is_array(schema) else inner
-        return schema | {"description": str(field.words)}
+        return schema | {"description": str(field.description)}
 
     def value_of(self, schema: Schema) -> Schema:
         if "items" in schema:

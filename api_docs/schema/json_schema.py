@@ -5,7 +5,7 @@ from accounts.api.fields import Field, Fields, Schema
 
 def schema_of(field: Field) -> Schema:
     """The field's schema with its description, whole: nested objects stand in it."""
-    schema = published(field.schema) | {"description": str(field.words)}
+    schema = published(field.schema) | {"description": str(field.description)}
     if not field.fields:
         return schema
     inner = object_of(field.fields)

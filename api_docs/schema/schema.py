@@ -101,7 +101,7 @@ def operation(call: Call) -> dict[str, Any]:
     made = {
         "operationId": call.name,
         "summary": str(call.title),
-        "description": str(call.purpose),
+        "description": str(call.description),
         "tags": [tag(call.scope)],
         "security": [{"apiKey": []}],
         "externalDocs": {"url": f"{settings.PUBLIC_URL}/docs/{call.page}"},
@@ -134,7 +134,7 @@ def parameters(call: Call) -> list[Schema]:
 
 def _in_query(field: Field) -> Schema:
     schema = Components().value_of(field.schema)
-    words = str(field.words)
+    words = str(field.description)
     return {"name": field.name, "in": "query", "description": words, "schema": schema}
 
 

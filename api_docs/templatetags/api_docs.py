@@ -23,15 +23,9 @@ register = template.Library()
 
 
 @register.filter
-def said(words: StrOrPromise) -> SafeString:
-    """A text in the page's language, its code marked."""
-    return coded(str(words))
-
-
-@register.filter
-def coded(text: str) -> SafeString:
-    """What stands between backticks is code."""
-    parts = text.split("`")
+def inline_code(text: StrOrPromise) -> SafeString:
+    """Marks what stands between backticks as code."""
+    parts = str(text).split("`")
     return format_html_join(
         "",
         "{}{}{}",
@@ -106,7 +100,7 @@ def _rows(field: Field, above: str) -> list[dict[str, Any]]:
         "name": name,
         "kind": kind(field.schema, is_nested=bool(field.fields)),
         "required": field.required,
-        "words": said(field.words),
+        "words": inline_code(field.description),
     }
     mark = "[]." if field.schema.get("type") == "array" else "."
     below = [row for inner in field.fields for row in _rows(inner, name + mark)]

@@ -298,13 +298,15 @@ LINK = Shape(
 NEW_URL = replace(URL, schema=nullable(URL.schema), required=False)
 NEW_LIFETIME = replace(
     LINK_LIFETIME,
-    words=_("After how many seconds from now it stops working; one that has expired works again."),
+    description=_(
+        "After how many seconds from now it stops working; one that has expired works again."
+    ),
 )
 NEW_TAGS = replace(
     TAGS,
-    words=_("`true`: add the company's tags as they are now; `false`: add none."),
+    description=_("`true`: add the company's tags as they are now; `false`: add none."),
 )
 NEW_EXPIRED_URL = replace(
     EXPIRED_URL,
-    words=_("Where to lead once it has expired; an empty string: nowhere."),
+    description=_("Where to lead once it has expired; an empty string: nowhere."),
 )
