@@ -4,7 +4,11 @@ Who owns a table can drop its triggers. A role that does not, and has no right t
 its rows, cannot rewrite the audit or the books even with the application's own password.
 """
 
+from typing import NamedTuple
+
 from django.db import connection, transaction
+
+from config.named_rows import fetch_all
 
 APPEND_ONLY = ("accounts_auditevent", "billing_transfer")
 READ_ONLY = ("django_migrations",)
@@ -12,13 +16,21 @@ OWNED = "links_click"  # the worker makes and drops its months, which takes its 
 
 _PARTITIONS = "SELECT relid::regclass::text FROM pg_partition_tree(%s)"
 _POWERS = """
-SELECT r.rolsuper,
-       pg_has_role(c.relowner, 'MEMBER'),
+SELECT r.rolsuper AS is_superuser,
+       pg_has_role(c.relowner, 'MEMBER') AS is_owner,
        has_table_privilege(c.oid, 'UPDATE') OR has_table_privilege(c.oid, 'DELETE')
-         OR has_table_privilege(c.oid, 'TRUNCATE')
+         OR has_table_privilege(c.oid, 'TRUNCATE') AS may_change
 FROM pg_class c, pg_roles r
 WHERE c.oid = %s::regclass AND r.rolname = current_user
 """
+
+
+class _Rights(NamedTuple):
+    """The row of `_POWERS`."""
+
+    is_superuser: bool
+    is_owner: bool
+    may_change: bool
 
 
 class UnknownRoleError(Exception):
@@ -59,11 +71,11 @@ def powers() -> list[str]:
     with connection.cursor() as cursor:
         for table in APPEND_ONLY:
             cursor.execute(_POWERS, [table])
-            is_superuser, is_owner, may_change = cursor.fetchone()
-            if is_superuser:
+            (rights,) = fetch_all(cursor, _Rights)
+            if rights.is_superuser:
                 return ["it is a superuser"]
-            if is_owner:
+            if rights.is_owner:
                 found.append(f"it owns {table}")
-            elif may_change:
+            elif rights.may_change:
                 found.append(f"it may change {table}")
     return found

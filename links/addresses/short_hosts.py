@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.db.backends.utils import CursorWrapper
 
+from config.named_rows import fetch_all
 from config.process_cache import SnapshotCache
 
 
@@ -19,7 +20,7 @@ class Host(NamedTuple):
 
 def _read(cursor: CursorWrapper) -> Mapping[str, Host]:
     cursor.execute("SELECT id, host, company_id FROM links_shorthost ORDER BY id")
-    return {host: Host(host_id, host, company) for host_id, host, company in cursor}
+    return {host.host: host for host in fetch_all(cursor, Host)}
 
 
 _NONE: Mapping[str, Host] = {}

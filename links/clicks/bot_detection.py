@@ -23,6 +23,7 @@ from uuid import UUID
 
 from django.db import connection
 
+from config.named_rows import fetch_all
 from links.clicks.header_cache import cached
 
 
@@ -98,12 +99,22 @@ SCANNER_WINDOW = 2.0  # seconds after a hand-over
 # An attempt whose answer is awaited, or never came, counts from its start. One that only ran out of
 # patience may have arrived; one that a vendor rejected or gave up has not.
 _HAND_OVERS = """
-SELECT l.id, (extract(epoch FROM a.started_at) * 1000)::bigint,
-  (extract(epoch FROM COALESCE(a.accepted_at, a.started_at)) * 1000)::bigint,
+SELECT l.id AS link_id, (extract(epoch FROM a.started_at) * 1000)::bigint AS started,
+  (extract(epoch FROM COALESCE(a.accepted_at, a.started_at)) * 1000)::bigint AS handed_over,
   a.state NOT IN ('failed', 'expired') OR (a.state = 'expired' AND a.error_class = 'patience')
+    AS may_have_arrived
 FROM links_link l JOIN channels_attempt a ON a.message_id = l.message_id
 WHERE l.id = ANY(%s)
 """
+
+
+class _HandOver(NamedTuple):
+    """A row of `_HAND_OVERS`, in Unix ms."""
+
+    link_id: UUID
+    started: int
+    handed_over: int
+    may_have_arrived: bool
 
 
 class HandOverWindow(NamedTuple):
@@ -119,9 +130,9 @@ def hand_over_windows(link_ids: Iterable[UUID]) -> dict[UUID, list[HandOverWindo
     windows: dict[UUID, list[HandOverWindow]] = defaultdict(list)
     with connection.cursor() as cursor:
         cursor.execute(_HAND_OVERS, [list(link_ids)])
-        for link_id, start, handed_over, may_have_arrived in cursor.fetchall():
-            end = handed_over + int(SCANNER_WINDOW * 1000)
-            windows[link_id].append(HandOverWindow(start, end, may_have_arrived))
+        for row in fetch_all(cursor, _HandOver):
+            end = row.handed_over + int(SCANNER_WINDOW * 1000)
+            windows[row.link_id].append(HandOverWindow(row.started, end, row.may_have_arrived))
     return windows
 
 

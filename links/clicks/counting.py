@@ -7,7 +7,7 @@ finds its id.
 
 import time
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import structlog
@@ -31,7 +31,17 @@ TRIM_AFTER = 60.0  # seconds that entries read by every group stay
 # An older click, by a wrong clock or after an outage of Redis, counts as now.
 MAX_CLICK_AGE = timedelta(days=2)
 
-ClickRow = tuple[UUID, datetime, str, str, str, str]  # link, at, kind, referrer, device, country
+
+class ClickRow(NamedTuple):
+    """A row of `links_click`."""
+
+    link_id: UUID
+    at: datetime
+    kind: str
+    referrer: str
+    device: str
+    country: str
+
 
 INSERT_BATCHES = """
 INSERT INTO links_clickbatch (id, counted_at)
@@ -41,8 +51,8 @@ SELECT unnest(%s::uuid[]), now() ON CONFLICT DO NOTHING RETURNING id
 # Links are locked in one order, and each is written once for all of its clicks.
 COUNT = """
 WITH received AS (
-  SELECT * FROM unnest(%(links)s::uuid[], %(times)s::timestamptz[], %(kinds)s::text[],
-                       %(referrers)s::text[], %(devices)s::text[], %(countries)s::text[])
+  SELECT * FROM unnest(%(link_id)s::uuid[], %(at)s::timestamptz[], %(kind)s::text[],
+                       %(referrer)s::text[], %(device)s::text[], %(country)s::text[])
     AS n(link_id, at, kind, referrer, device, country)),
 locked AS (
   SELECT id FROM links_link WHERE id IN (SELECT link_id FROM received)
@@ -85,7 +95,7 @@ def count_clicks() -> int:
 
 def count(batches: list[Batch]) -> None:
     rows_of = {UUID(hex=batch.id): list(map(_row, batch.clicks)) for batch in batches}
-    partitions.ensure(*{partitions.month_of(row[1]) for rows in rows_of.values() for row in rows})
+    partitions.ensure(*{partitions.month_of(row.at) for rows in rows_of.values() for row in rows})
     with transaction.atomic(), connection.cursor() as cursor:
         # One counter at a time: two would block each other on the same links.
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [COUNT_LOCK])
@@ -97,10 +107,8 @@ def count(batches: list[Batch]) -> None:
 
 
 def _params(rows: list[ClickRow]) -> dict[str, Any]:
-    names = ("links", "times", "kinds", "referrers", "devices", "countries")
-    columns = zip(*rows, strict=True)
-    params: dict[str, Any] = dict(zip(names, map(list, columns), strict=True))
-    return params | {"zone": settings.TIME_ZONE}
+    arrays = {name: [getattr(row, name) for row in rows] for name in ClickRow._fields}
+    return {**arrays, "zone": settings.TIME_ZONE}
 
 
 def _row(click: Click) -> ClickRow:
@@ -108,7 +116,7 @@ def _row(click: Click) -> ClickRow:
     at = datetime.fromtimestamp(click.millis / 1000, UTC)
     if not now - MAX_CLICK_AGE < at < now + timedelta(hours=1):
         at = now
-    return click.link_id, at, click.kind, click.referrer, click.device, click.country
+    return ClickRow(click.link_id, at, click.kind, click.referrer, click.device, click.country)
 
 
 def _trim() -> None:

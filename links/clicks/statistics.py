@@ -4,32 +4,34 @@ Days come from counts that are kept for ever; the rest comes from the clicks the
 kept RAW_RETENTION days.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from typing import Any
+from typing import NamedTuple
 
 from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
+from config.named_rows import fetch_all
 from links.models import ClickDay, Link
 
 BREAKDOWN_SIZE = 10  # of a breakdown
 MAX_DAYS, MAX_HOURS = 366, 24 * 31  # the longest series
 
 _HOURS = """
-SELECT date_trunc('hour', at) AS hour, count(*) FILTER (WHERE kind = 'person'),
-  count(*) FILTER (WHERE kind IN ('preview', 'prefetch', 'probe')),
-  count(*) FILTER (WHERE kind = 'scanner')
+SELECT date_trunc('hour', at) AS at, count(*) FILTER (WHERE kind = 'person') AS clicks,
+  count(*) FILTER (WHERE kind IN ('preview', 'prefetch', 'probe')) AS previews,
+  count(*) FILTER (WHERE kind = 'scanner') AS scanners
 FROM links_click WHERE link_id = %s AND at >= %s AND at < %s GROUP BY 1
 """
 
-# One pass for the three; `GROUPING` says which of them a row belongs to.
+# One pass for the three; `GROUPING` is 0 for the one that a row belongs to.
 _VISITORS = """
-SELECT GROUPING(referrer), GROUPING(device), COALESCE(referrer, device, country), count(*)
+SELECT CASE WHEN GROUPING(referrer) = 0 THEN 'referrers'
+            WHEN GROUPING(device) = 0 THEN 'devices' ELSE 'countries' END AS breakdown,
+  COALESCE(referrer, device, country) AS name, count(*) AS clicks
 FROM links_click WHERE link_id = %s AND kind = 'person' AND at >= %s AND at < %s
-GROUP BY GROUPING SETS ((referrer), (device), (country)) ORDER BY 4 DESC, 3
+GROUP BY GROUPING SETS ((referrer), (device), (country)) ORDER BY clicks DESC, name
 """
 
 
@@ -52,6 +54,14 @@ class Visitors:
     countries: list[tuple[str, int]]
 
 
+class _Visitors(NamedTuple):
+    """A row of `_VISITORS`."""
+
+    breakdown: str
+    name: str
+    clicks: int
+
+
 def by_day(link: Link, first: date, last: date) -> list[Point]:
     """A point for every day of the cabinet's calendar, empty ones too."""
     rows = ClickDay.objects.filter(link=link, day__gte=first, day__lte=last)
@@ -69,25 +79,20 @@ def by_hour(link: Link, start: datetime, end: datetime) -> list[Point]:
     """A point for every hour of UTC that begins before the end; `start` is a whole one."""
     with connection.cursor() as cursor:
         cursor.execute(_HOURS, [link.pk, start, end])
-        found: dict[datetime, Sequence[int]] = {at: counts for at, *counts in cursor.fetchall()}
+        found = {point.at: point for point in fetch_all(cursor, Point)}
     hours = range(int((end - start) / timedelta(hours=1)) + 1)
     moments = [start + timedelta(hours=n) for n in hours]
-    return [Point(at, *found.get(at, ())) for at in moments if at < end]
+    return [found.get(at) or Point(at) for at in moments if at < end]
 
 
 def visitors(link: Link, start: datetime, end: datetime) -> Visitors:
     with connection.cursor() as cursor:
         cursor.execute(_VISITORS, [link.pk, start, end])
-        rows: list[tuple[Any, ...]] = cursor.fetchall()
-    # A column that a row is not grouped by is 1.
-    sets = {"referrers": (0, 1), "devices": (1, 0), "countries": (1, 1)}
-    found = {
-        name: [(value, count) for *grouped, value, count in rows if tuple(grouped) == of][
-            :BREAKDOWN_SIZE
-        ]
-        for name, of in sets.items()
-    }
-    return Visitors(**found)
+        rows = fetch_all(cursor, _Visitors)
+    found: dict[str, list[tuple[str, int]]] = {"referrers": [], "devices": [], "countries": []}
+    for row in rows:
+        found[row.breakdown].append((row.name, row.clicks))
+    return Visitors(**{name: pairs[:BREAKDOWN_SIZE] for name, pairs in found.items()})
 
 
 def oldest_click() -> datetime:

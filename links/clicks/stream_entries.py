@@ -57,14 +57,15 @@ def _parse(entry: Entry) -> Batch | None:
     entry_id, fields = entry
     try:
         rows = orjson.loads(fields[b"batch"]) if fields else []
-        clicks = [
-            Click(UUID(hex=row[0]), VisitorKind(row[1]).value, _checked_millis(row[2]), *row[3:6])
-            for row in rows
-        ]
+        clicks = [_click(*row[:6]) for row in rows]
         return Batch(UUID(hex=fields[b"id"].decode()).hex, clicks) if fields else None
     except (ValueError, LookupError, TypeError, AttributeError):
         log.exception("click_entry_malformed", entry=entry_id.decode())
         return None
+
+
+def _click(link_id: str, kind: str, millis: int, *details: str) -> Click:
+    return Click(UUID(hex=link_id), VisitorKind(kind).value, _checked_millis(millis), *details)
 
 
 def _checked_millis(millis: int) -> int:

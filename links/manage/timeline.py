@@ -2,19 +2,29 @@
 
 from collections.abc import Iterator
 from datetime import datetime
+from typing import NamedTuple
 
 from django.db import connection
 from django.utils.translation import gettext as _
 
 from channels.extensions import TimelineEntry
 from channels.models import Message
+from config.named_rows import fetch_all
 from links.models import Link
 
 # Available for as long as clicks are kept.
 _BOT_VISITS = """
-SELECT kind = 'scanner', min(at), count(*) FROM links_click
+SELECT kind = 'scanner' AS is_scanner, min(at) AS at, count(*) AS visits FROM links_click
 WHERE link_id = %s AND kind <> 'person' GROUP BY 1
 """
+
+
+class _BotVisits(NamedTuple):
+    """A row of `_BOT_VISITS`."""
+
+    is_scanner: bool
+    at: datetime
+    visits: int
 
 
 def entries(message: Message) -> Iterator[TimelineEntry]:
@@ -40,9 +50,8 @@ def opened_at(message: Message) -> datetime | None:
 def _bot_visits(link: Link) -> Iterator[TimelineEntry]:
     with connection.cursor() as cursor:
         cursor.execute(_BOT_VISITS, [link.pk])
-        rows = cursor.fetchall()
-    for is_scanner, at, count in rows:
-        title = _("A scanner looked at the link") if is_scanner else _("The link was previewed")
-        yield TimelineEntry(
-            at, title, detail=_("times: %(n)d; not counted as clicks") % {"n": count}
-        )
+        rows = fetch_all(cursor, _BotVisits)
+    for row in rows:
+        title = _("A scanner looked at the link") if row.is_scanner else _("The link was previewed")
+        detail = _("times: %(n)d; not counted as clicks") % {"n": row.visits}
+        yield TimelineEntry(row.at, title, detail=detail)

@@ -1,9 +1,9 @@
 """Figures for the operator's pages, read from the database now."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 from django.db import connection
@@ -15,6 +15,7 @@ from channels.models import ProviderAlert
 from channels.vendor_accounts import error_texts, registry
 from config.channels import BY_NAME
 from config.ids import first_id_at
+from config.named_rows import Row, fetch_all
 from links.follow import abuse_reports
 from operator_admin.metrics import sql
 
@@ -129,22 +130,26 @@ def _payments_to_review() -> int:
 
 
 def sends(since: datetime) -> list[ChannelDay]:
-    rows = _rows(sql.SENDS, {"since": first_id_at(since)})
-    return [ChannelDay(*row) for row in rows]
+    return _rows(ChannelDay, sql.SENDS, {"since": first_id_at(since)})
 
 
 def queue() -> Queue:
-    (row,) = _rows(sql.QUEUE)
-    return Queue(*row)
+    (found,) = _rows(Queue, sql.QUEUE)
+    return found
 
 
 def heartbeats() -> list[Heartbeat]:
-    rows = _rows(sql.HEARTBEATS)
-    return [Heartbeat(kind, name, age, orjson.loads(facts)) for kind, name, age, facts in rows]
+    return _rows(_heartbeat, sql.HEARTBEATS)
+
+
+def _heartbeat(*, facts: str, **columns: Any) -> Heartbeat:
+    """Parses `facts` here, since Django leaves jsonb as text on raw cursors."""
+    return Heartbeat(facts=orjson.loads(facts), **columns)
 
 
 @dataclass(frozen=True, slots=True)
 class CompanyDay:
+    id: int
     available: int | None
     held: int | None
     last_send: datetime | None
@@ -163,14 +168,15 @@ class CompanyDay:
 
 
 def companies(ids: Sequence[int]) -> dict[int, CompanyDay]:
-    rows = _rows(sql.COMPANIES, {"ids": list(ids), "most": MAX_COUNTED})
-    return {company_id: CompanyDay(*rest) for company_id, *rest in rows}
+    days = _rows(CompanyDay, sql.COMPANIES, {"ids": list(ids), "most": MAX_COUNTED})
+    return {day.id: day for day in days}
 
 
 @dataclass(frozen=True, slots=True)
 class AccountState:
     """An account's settings by the operator, and its breaker."""
 
+    name: str
     id: int
     is_enabled: bool
     position: int
@@ -185,7 +191,31 @@ class AccountState:
 
 
 def account_states() -> dict[str, AccountState]:
-    return {name: AccountState(*rest) for name, *rest in _rows(sql.ACCOUNTS)}
+    return {state.name: state for state in _rows(AccountState, sql.ACCOUNTS)}
+
+
+class RecentCalls(NamedTuple):
+    account: str
+    calls: int
+    failures: int
+
+
+class LastCalls(NamedTuple):
+    account: str
+    last_success: datetime | None
+    last_hour: int
+
+
+class OpenAttempts(NamedTuple):
+    account: str
+    attempts: int
+
+
+class ErrorCount(NamedTuple):
+    account: str
+    error_class: str
+    error_code: str  # the vendor's
+    times: int
 
 
 @dataclass(slots=True)
@@ -202,9 +232,7 @@ class Account:
     last_success: datetime | None = None
     last_hour: int = 0
     open_attempts: int = 0
-    errors: list[tuple[str, str, int]] = field(
-        default_factory=list
-    )  # error class, vendor's code, count
+    errors: list[ErrorCount] = field(default_factory=list)
     alerts: list[ProviderAlert] = field(default_factory=list)
     process: Heartbeat | None = None  # of a hosted account, if it is alive
 
@@ -218,7 +246,7 @@ class Account:
 
     @property
     def failures(self) -> int:
-        return sum(count for *_, count in self.errors)
+        return sum(error.times for error in self.errors)
 
     @property
     def failure_share(self) -> float | None:
@@ -231,9 +259,9 @@ def accounts() -> list[Account]:
         name: Account(name, str(error_texts.provider_title(name)), live.get(name), states.get(name))
         for name in dict.fromkeys([*live, *error_texts.PROVIDERS])
     }
-    for name, calls, failures in _rows(sql.RECENT):
-        if name in accounts_by_name:
-            accounts_by_name[name].recent, accounts_by_name[name].recent_failures = calls, failures
+    for recent in _rows(RecentCalls, sql.RECENT):
+        if account := accounts_by_name.get(recent.account):
+            account.recent, account.recent_failures = recent.calls, recent.failures
     for route in registry.routes():
         if route.mode == "live":
             accounts_by_name[route.provider].routes.append(route)
@@ -248,17 +276,15 @@ def accounts() -> list[Account]:
 
 
 def _add_attempt_counts(accounts_by_name: dict[str, Account], live: Iterable[str]) -> None:
-    for name, last_success, last_hour in _rows(sql.PROVIDERS, {"names": list(live)}):
-        accounts_by_name[name].last_success, accounts_by_name[name].last_hour = (
-            last_success,
-            last_hour,
-        )
-    for name, count in _rows(sql.OPEN_ATTEMPTS):
-        if name in accounts_by_name:
-            accounts_by_name[name].open_attempts = count
-    for name, kind, code, count in _rows(sql.ERRORS):
-        if name in accounts_by_name:
-            accounts_by_name[name].errors.append((kind, code, count))
+    for last in _rows(LastCalls, sql.PROVIDERS, {"names": list(live)}):
+        account = accounts_by_name[last.account]
+        account.last_success, account.last_hour = last.last_success, last.last_hour
+    for open_attempts in _rows(OpenAttempts, sql.OPEN_ATTEMPTS):
+        if open_attempts.account in accounts_by_name:
+            accounts_by_name[open_attempts.account].open_attempts = open_attempts.attempts
+    for error in _rows(ErrorCount, sql.ERRORS):
+        if error.account in accounts_by_name:
+            accounts_by_name[error.account].errors.append(error)
 
 
 def _sort_key(account: Account) -> tuple[bool, int]:
@@ -266,7 +292,9 @@ def _sort_key(account: Account) -> tuple[bool, int]:
     return account.provider is None, position
 
 
-def _rows(statement: str, params: dict[str, Any] | None = None) -> list[tuple[Any, ...]]:
+def _rows(
+    kind: Callable[..., Row], statement: str, params: dict[str, Any] | None = None
+) -> list[Row]:
     with connection.cursor() as cursor:
         cursor.execute(statement, params)
-        return list(cursor.fetchall())
+        return fetch_all(cursor, kind)

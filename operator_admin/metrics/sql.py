@@ -2,11 +2,11 @@
 
 # By channel since a time: a range of the primary key, which is ordered by time.
 SENDS = """
-SELECT channel, count(*),
-  count(*) FILTER (WHERE state = 'delivered'),
-  count(*) FILTER (WHERE state IN ('delivered', 'failed', 'expired')),
+SELECT channel, count(*) AS sends,
+  count(*) FILTER (WHERE state = 'delivered') AS delivered,
+  count(*) FILTER (WHERE state IN ('delivered', 'failed', 'expired')) AS final,
   percentile_cont(0.5) WITHIN GROUP (ORDER BY EXTRACT(epoch FROM finished_at - created_at))
-    FILTER (WHERE state = 'delivered')
+    FILTER (WHERE state = 'delivered') AS median
 FROM channels_message WHERE id >= %(since)s AND mode = 'live' GROUP BY channel ORDER BY channel
 """
 
@@ -36,13 +36,14 @@ SELECT
 """
 
 HEARTBEATS = """
-SELECT kind, process, EXTRACT(epoch FROM clock_timestamp() - at)::float, facts
+SELECT kind, process, EXTRACT(epoch FROM clock_timestamp() - at)::float AS age, facts
 FROM channels_heartbeat ORDER BY kind, at DESC
 """
 
 # For the companies of one page: each reads no more than its newest 10,000 messages of a day.
 COMPANIES = """
-SELECT c.id, w.available, w.held, last.created_at, day.sends, day.delivered, day.final, people.n
+SELECT c.id, w.available, w.held, last.created_at AS last_send,
+  day.sends, day.delivered, day.final, people.members
 FROM unnest(%(ids)s::bigint[]) AS c(id)
 LEFT JOIN billing_wallet w ON w.company_id = c.id
 LEFT JOIN LATERAL (
@@ -55,25 +56,26 @@ LEFT JOIN LATERAL (
         WHERE m.company_id = c.id AND m.mode = 'live' AND created_at > now() - interval '24 hours'
         ORDER BY created_at DESC, id DESC LIMIT %(most)s) recent) day ON true
 LEFT JOIN LATERAL (
-  SELECT count(*) AS n FROM accounts_member p WHERE p.company_id = c.id) people ON true
+  SELECT count(*) AS members FROM accounts_member p WHERE p.company_id = c.id) people ON true
 """
 
 # The last hour and the last day of attempts, by the index on when they began.
 PROVIDERS = """
-SELECT p.name,
+SELECT p.name AS account,
   (SELECT max(last.at) FROM (
      SELECT accepted_at AS at FROM channels_attempt a
      WHERE a.provider = p.name AND a.accepted_at IS NOT NULL
        AND a.started_at > now() - interval '24 hours'
-     ORDER BY a.started_at DESC LIMIT 1) last),
+     ORDER BY a.started_at DESC LIMIT 1) last) AS last_success,
   (SELECT count(*) FROM channels_attempt a
-   WHERE a.provider = p.name AND a.started_at > now() - interval '1 hour')
+   WHERE a.provider = p.name AND a.started_at > now() - interval '1 hour') AS last_hour
 FROM unnest(%(names)s::text[]) AS p(name)
 """
 
 # Calls of the last five minutes, and how many failed.
 RECENT = """
-SELECT provider, count(*), count(*) FILTER (WHERE error_class <> '') FROM channels_attempt
+SELECT provider AS account, count(*) AS calls, count(*) FILTER (WHERE error_class <> '') AS failures
+FROM channels_attempt
 WHERE started_at > now() - interval '5 minutes' GROUP BY provider
 """
 
@@ -81,20 +83,20 @@ WHERE started_at > now() - interval '5 minutes' GROUP BY provider
 ACCOUNTS = """
 SELECT name, id, is_enabled, position, weight, prefixes, max_per_second, reason, opened_at, trips,
   CASE WHEN open_until IS NULL THEN 'closed' WHEN open_until <= now() THEN 'half-open'
-       ELSE 'open' END,
-  GREATEST(0, EXTRACT(epoch FROM open_until - now()))::float
+       ELSE 'open' END AS breaker,
+  GREATEST(0, EXTRACT(epoch FROM open_until - now()))::float AS opens_in
 FROM channels_provideraccount
 """
 
 OPEN_ATTEMPTS = """
-SELECT a.provider, count(*) FROM channels_message m
+SELECT a.provider AS account, count(*) AS attempts FROM channels_message m
 JOIN channels_attempt a ON a.message_id = m.id AND a.n = m.tries
 WHERE m.state IN ('queued', 'sent') AND a.state IN ('submitting', 'ambiguous', 'sent')
 GROUP BY a.provider
 """
 
 ERRORS = """
-SELECT provider, error_class, error_code, count(*) FROM channels_attempt
+SELECT provider AS account, error_class, error_code, count(*) AS times FROM channels_attempt
 WHERE started_at > now() - interval '1 hour' AND error_class <> ''
 GROUP BY 1, 2, 3 ORDER BY 4 DESC, 1, 2, 3 LIMIT 100
 """

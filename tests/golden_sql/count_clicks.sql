@@ -1,7 +1,7 @@
 WITH received AS (
   SELECT *
-  FROM unnest(%(links)s::uuid[], %(times)s::timestamptz[], %(kinds)s::text[], %(referrers)s::text[],
-    %(devices)s::text[], %(countries)s::text[]) AS n(link_id, at, kind, referrer, device, country)),
+  FROM unnest(%(link_id)s::uuid[], %(at)s::timestamptz[], %(kind)s::text[], %(referrer)s::text[],
+    %(device)s::text[], %(country)s::text[]) AS n(link_id, at, kind, referrer, device, country)),
 locked AS (
   SELECT id
   FROM links_link
