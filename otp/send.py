@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import ceil
 from typing import Any, NamedTuple
 
@@ -9,12 +10,13 @@ from django.conf import settings
 from django.utils import timezone
 
 from accounts.keys.api_keys import Principal
-from channels.accept import acceptance as sending
-from channels.accept.acceptance import Sender, SendOutcome
-from channels.lifecycle.steps import Step
+from channels.accept import acceptance
+from channels.accept.acceptance import NewMessage, Sender
 from channels.models import Message
 from channels.providers.base import Content
 from channels.routing import sms_segments, test_numbers
+from channels.routing.channel_plan import plan_channels
+from channels.waiting.first_outcome import SendOutcome
 from config.channels import BY_NAME, CHANNELS, Channel
 from config.errors import DomainError, Error
 from config.ids import uuid7
@@ -23,6 +25,9 @@ from links.make.new_link import NewLink, short_url
 from otp import codes, guess_cap, sql
 from otp.models import Verification
 from otp.texts import rendering
+
+# A parallel send inserted the verification, or took the slug, first.
+RETRIED_ON = {"verification_one_live", "link_key_once"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,23 +55,6 @@ class SentCode:
     short_url: str | None
 
 
-def send_code(*, sender: Sender, order: CodeSendRequest) -> SentCode:
-    """Sends a code, or resends the live one; raises a DomainError before anything is spent."""
-    acceptance = _CodeAcceptance(sender, order)
-    outcome = sending.send(acceptance)
-    return SentCode(
-        outcome=outcome,
-        expires_in=_whole_seconds(acceptance.expires_in),
-        attempts_left=acceptance.attempts_left,
-        short_url=acceptance.short_url,
-    )
-
-
-def _whole_seconds(left: float) -> int:
-    """A parallel send may see a code made after its own clock reading, hence the clamp."""
-    return min(max(0, ceil(left)), settings.CODE_LIFETIME)
-
-
 class _Accepted(NamedTuple):
     """The row of `sql.send`; the last two are of the code, None without one."""
 
@@ -77,84 +65,88 @@ class _Accepted(NamedTuple):
     attempts_left: int
 
 
-class _CodeAcceptance(sending.Acceptance[CodeSendRequest]):
-    """Retried when a parallel send inserts the verification or takes the slug first."""
+def send_code(*, sender: Sender, order: CodeSendRequest) -> SentCode:
+    """Sends a code, or resends the live one; raises a DomainError before anything is spent."""
+    plan = plan_channels(sender.principal, order, kind="code")
+    link = order.link.for_channels(plan.channel_names) if order.link else None
+    if plan.has_segments:
+        # Only an operator's long short host makes a code with a link too long for SMS.
+        too_long = DomainError(Error.LINK_NOT_SUPPORTED)
+        segments = _count_segments(sender.principal, order, link)
+        plan = plan.with_segments(segments, too_long=too_long)
+    message = NewMessage("code", sender, order, plan)
+    (code, url), outcome = acceptance.accept(
+        message, partial(_write, message, order, link), retried_on=RETRIED_ON
+    )
+    return SentCode(
+        outcome=outcome,
+        expires_in=_whole_seconds(code.expires_in),
+        attempts_left=code.attempts_left,
+        short_url=url,
+    )
 
-    kind = "code"
-    short_url: str | None = None
-    link: NewLink | None = None
-    expires_in = 0.0
-    attempts_left = 0
 
-    def _fallback_steps(self) -> list[Step]:
-        steps = super()._fallback_steps()
-        if self.request.link:
-            self.link = self.request.link.for_channels(
-                {self.channel.name, *(step.channel for step in steps)}
-            )
-        return steps
+def _whole_seconds(left: float) -> int:
+    """A parallel send may see a code made after its own clock reading, hence the clamp."""
+    return min(max(0, ceil(left)), settings.CODE_LIFETIME)
 
-    def is_retryable(self, constraint: str) -> bool:
-        return constraint in {"verification_one_live", "link_key_once"}
 
-    def execute(self) -> None:
-        statement = sql.send(
-            is_test=self.sender.principal.is_test,
-            has_link=self.link is not None,
-            link_dies=self.link is not None and self.link.dies_with_code,
-            has_key=self.sender.idempotency_key is not None,
-        )
-        self._read(sending.first_row(statement, self._params(), _Accepted))
+def _count_segments(principal: Principal, order: CodeSendRequest, link: NewLink | None) -> int:
+    """Counts the text with a code and a slug of the length that will be generated."""
+    template = rendering.template(
+        principal.texts,
+        channel=BY_NAME["sms"],
+        locale=order.locale,
+        purpose=order.purpose,
+        has_link=link is not None,
+    )
+    text = rendering.fill(
+        template,
+        code="0" * principal.code_length,
+        brand=principal.brand,
+        minutes=None,
+        link=link.sample_url if link else None,
+    )
+    return sms_segments.count(text).segments
 
-    def _read(self, row: _Accepted) -> None:
-        if not row.is_paid:
-            raise self._refusal(row)
-        self.expires_in, self.attempts_left = row.expires_in, row.attempts_left
 
-    def _refusal(self, row: _Accepted) -> Exception:
-        if row.is_blocked:
-            return DomainError(Error.RECIPIENT_UNREACHABLE)
-        if row.is_capped:
-            return guess_cap.send_refusal(self.sender.principal, self.request.phone)
-        return sending.payment_refusal(self.sender.principal, self.channel, self.request.phone)
+def _write(
+    message: NewMessage, order: CodeSendRequest, link: NewLink | None
+) -> tuple[_Accepted, str | None]:
+    """Returns the row, and the short URL if there is a link."""
+    statement = sql.send(
+        is_test=message.sender.principal.is_test,
+        has_link=link is not None,
+        link_dies=link is not None and link.dies_with_code,
+        has_key=message.sender.idempotency_key is not None,
+    )
+    params = _params(message, order, link)
+    row = acceptance.first_row(statement, params, _Accepted)
+    if not row.is_paid:
+        raise _refusal(message, row)
+    return row, params["params"].get("short_url")
 
-    def _params(self) -> dict[str, Any]:
-        order, principal = self.request, self.sender.principal
-        params = self.params() | _verification_params(principal, order)
-        link: dict[str, str] = {}
-        if self.link:
-            made = self.link.row(principal)
-            params |= links_sql.params(made, self.link.lifetime)
-            self.short_url = short_url(made["slug"], self.link.host)
-            link = {"short_url": self.short_url, "link": made["id"].hex}
-        # A message with a fallback chain keeps its text for every channel.
-        channels = CHANNELS if self.chain else (self.channel,)
-        params["params"] = _renderer_params(principal, order, channels, link)
-        return params
 
-    def count_segments(self) -> int:
-        """Counts the text with a code and a slug of the length that will be generated."""
-        principal, order = self.sender.principal, self.request
-        link = self.link
-        template = rendering.template(
-            principal.texts,
-            channel=BY_NAME["sms"],
-            locale=order.locale,
-            purpose=order.purpose,
-            has_link=link is not None,
-        )
-        text = rendering.fill(
-            template,
-            code="0" * principal.code_length,
-            brand=principal.brand,
-            minutes=None,
-            link=link.sample_url if link else None,
-        )
-        return sms_segments.count(text).segments
+def _refusal(message: NewMessage, row: _Accepted) -> Exception:
+    if row.is_blocked:
+        return DomainError(Error.RECIPIENT_UNREACHABLE)
+    if row.is_capped:
+        return guess_cap.send_refusal(message.sender.principal, message.request.phone)
+    return acceptance.payment_refusal(message)
 
-    def too_long(self) -> DomainError:
-        """Only an operator's long short host makes a code with a link too long for SMS."""
-        return DomainError(Error.LINK_NOT_SUPPORTED)
+
+def _params(message: NewMessage, order: CodeSendRequest, link: NewLink | None) -> dict[str, Any]:
+    principal = message.sender.principal
+    params = message.params() | _verification_params(principal, order)
+    link_params: dict[str, str] = {}
+    if link:
+        made = link.row(principal)
+        params |= links_sql.params(made, link.lifetime)
+        link_params = {"short_url": short_url(made["slug"], link.host), "link": made["id"].hex}
+    # A message with a fallback chain keeps its text for every channel.
+    channels = CHANNELS if message.plan.chain else (message.plan.channel,)
+    params["params"] = _renderer_params(principal, order, channels, link_params)
+    return params
 
 
 def _verification_params(principal: Principal, order: CodeSendRequest) -> dict[str, Any]:

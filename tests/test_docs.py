@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
+from itertools import groupby
 from pathlib import Path
 
 import pytest
@@ -48,3 +49,23 @@ def test_page_names_only_code_that_exists(page: Path) -> None:
 def test_names_are_looked_for() -> None:
     assert exists("otp.check.check_code")
     assert not exists("otp.check.no_such_function")
+
+
+def package_of(name: str) -> str:
+    """The innermost folder of the module that a dotted name is in."""
+    parts = name.split(".")
+    depth = next(n for n in range(len(parts), 0, -1) if ROOT.joinpath(*parts[:n]).is_dir())
+    return ".".join(parts[:depth])
+
+
+def walks() -> list[str]:
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    return page.split("## Five walks")[1].split("\n## ")[0].split("\n### ")[1:]
+
+
+@pytest.mark.parametrize("walk", walks(), ids=lambda walk: walk.split("`")[1])
+def test_walk_returns_to_no_package(walk: str) -> None:
+    visits = [package for package, _ in groupby(map(package_of, _NAME.findall(walk)))]
+
+    assert visits == list(dict.fromkeys(visits))
+    assert len(visits) > 1

@@ -9,10 +9,10 @@ from rest_framework.request import Request
 
 from accounts.api.idempotent_view import IdempotentView
 from channels import phone_numbers
-from channels.accept import acceptance
-from channels.accept.acceptance import Sender, SendOutcome
+from channels.accept.acceptance import Sender
 from channels.history.status_texts import status_text
 from channels.models import Message
+from channels.waiting.first_outcome import SendOutcome, is_call_over, raise_if_failed
 from config.ids import public_id
 
 
@@ -45,9 +45,9 @@ class SendView(IdempotentView):
     def rebuild(self, message_id: UUID) -> dict[str, Any] | None:
         """The answer of a send whose process died before answering; None while it may still run."""
         message = Message.objects.get(pk=message_id)
-        if not acceptance.is_call_over(message):
+        if not is_call_over(message):
             return None
-        acceptance.raise_if_failed(message.pk, message.state, message.channel, message.error)
+        raise_if_failed(message.pk, message.state, message.channel, message.error)
         return self.repeat(message)
 
     def answer(self, outcome: SendOutcome, **more: Any) -> dict[str, Any]:

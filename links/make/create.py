@@ -13,12 +13,13 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.api import test_quotas
 from accounts.models import Mode
-from channels.accept import acceptance as sending
-from channels.accept.acceptance import Sender, SendOutcome
-from channels.lifecycle.steps import Step
+from channels.accept import acceptance
+from channels.accept.acceptance import NewMessage, Sender
 from channels.models import Message
 from channels.providers.base import Content
 from channels.routing import sms_segments
+from channels.routing.channel_plan import plan_channels
+from channels.waiting.first_outcome import SendOutcome
 from config.errors import DomainError, Error, invalid_input
 from links import sql
 from links.follow import resolution
@@ -40,7 +41,7 @@ def shorten(*, owner: Owner, link: NewLink) -> Link:
         try:
             made = _insert(owner, link)
         except IntegrityError as error:
-            if sending.violated_constraint(error) != "link_key_once" or not left:
+            if acceptance.violated_constraint(error) != "link_key_once" or not left:
                 raise
             if link.alias:
                 raise DomainError(Error.ALIAS_TAKEN) from None
@@ -86,13 +87,6 @@ class SentLink:
     segments: int
 
 
-def send_link(*, sender: Sender, order: LinkSendRequest) -> SentLink:
-    """Shortens and sends in one commit; refuses before anything is charged."""
-    acceptance = _Acceptance(sender, order)
-    outcome = sending.send(acceptance)
-    return SentLink(outcome, acceptance.short_url, acceptance.segments)
-
-
 class _Accepted(NamedTuple):
     """The row of `sql.send`."""
 
@@ -100,71 +94,73 @@ class _Accepted(NamedTuple):
     is_blocked: bool
 
 
-class _Acceptance(sending.Acceptance[LinkSendRequest]):
-    """Tries again when a generated slug is taken; an alias that is taken is refused."""
+def send_link(*, sender: Sender, order: LinkSendRequest) -> SentLink:
+    """Shortens and sends in one commit; refuses before anything is charged."""
+    plan = plan_channels(sender.principal, order, kind="link")
+    link = order.link.for_channels(plan.channel_names)
+    if plan.has_segments:
+        segments = sms_segments.count(_text(order, link.sample_url)).segments
+        plan = plan.with_segments(segments, too_long=_too_long(segments))
+    message = NewMessage("link", sender, order, plan)
+    # A slug that is taken is generated anew; an alias that is taken is refused.
+    retried_on = () if link.alias else ("link_key_once",)
+    url, outcome = acceptance.accept(
+        message, partial(_write, message, order, link), retried_on=retried_on
+    )
+    return SentLink(outcome, url, plan.segments)
 
-    kind = "link"
-    short_url = ""
 
-    def _fallback_steps(self) -> list[Step]:
-        steps = super()._fallback_steps()
-        self.link = self.request.link.for_channels(
-            {self.channel.name, *(one.channel for one in steps)}
+def _too_long(segments: int) -> DomainError:
+    return invalid_input(
+        text=format_lazy(
+            _("The message takes {segments} SMS; at most {max} are allowed"),
+            segments=segments,
+            max=settings.MAX_SMS_SEGMENTS,
         )
-        return steps
+    )
 
-    def count_segments(self) -> int:
-        return sms_segments.count(self._text(self.link.sample_url)).segments
 
-    def too_long(self) -> DomainError:
-        most = settings.MAX_SMS_SEGMENTS
-        return invalid_input(
-            text=format_lazy(
-                _("The message takes {segments} SMS; at most {max} are allowed"),
-                segments=self.segments,
-                max=most,
-            )
-        )
+def _write(message: NewMessage, order: LinkSendRequest, link: NewLink) -> str:
+    """Returns the short URL."""
+    principal = message.sender.principal
+    row = link.row(principal)
+    url = short_url(row["slug"], link.host)
+    params = message.params() | sql.params(row, link.lifetime)
+    params["params"] = {"text": _text(order, url), "short_url": url, "brand": principal.brand}
+    has_key = message.sender.idempotency_key is not None
+    statement = sql.send(is_test=principal.is_test, has_key=has_key)
+    if row["is_alias"]:
+        _write_with_alias(message, row, statement, params)
+    else:
+        _raise_if_refused(message, acceptance.first_row(statement, params, _Accepted))
+    return url
 
-    def is_retryable(self, constraint: str) -> bool:
-        if constraint == "link_key_once" and self.request.link.alias:
-            raise DomainError(Error.ALIAS_TAKEN) from None
-        return constraint == "link_key_once"
 
-    def execute(self) -> None:
-        principal = self.sender.principal
-        link = self.link.row(principal)
-        params = self._params(link)
-        has_key = self.sender.idempotency_key is not None
-        statement = sql.send(is_test=principal.is_test, has_key=has_key)
-        if not link["is_alias"]:
-            return self._read(sending.first_row(statement, params, _Accepted))
+def _write_with_alias(
+    message: NewMessage, row: Mapping[str, Any], statement: str, params: Mapping[str, Any]
+) -> None:
+    try:
         with transaction.atomic():  # a refusal brings the retired alias back
-            retire_aliases(principal, [link["key"]])
-            self._read(sending.first_row(statement, params, _Accepted))
-        # Somebody may have requested the alias before, and got a 404.
-        resolution.invalidate_after_commit(Link(**link))
-        return None
+            retire_aliases(message.sender.principal, [row["key"]])
+            _raise_if_refused(message, acceptance.first_row(statement, params, _Accepted))
+    except IntegrityError as error:
+        if acceptance.violated_constraint(error) != "link_key_once":
+            raise
+        raise DomainError(Error.ALIAS_TAKEN) from None
+    # Somebody may have requested the alias before, and got a 404.
+    resolution.invalidate_after_commit(Link(**row))
 
-    def _text(self, url: str) -> str:
-        return with_link(self.request.text or TEXTS[self.request.locale], url)
 
-    def _read(self, row: _Accepted) -> None:
-        if row.is_paid:
-            return
-        if row.is_blocked:
-            raise DomainError(Error.RECIPIENT_UNREACHABLE)
-        raise sending.payment_refusal(self.sender.principal, self.channel, self.request.phone)
+def _text(order: LinkSendRequest, url: str) -> str:
+    return with_link(order.text or TEXTS[order.locale], url)
 
-    def _params(self, link: Mapping[str, Any]) -> dict[str, Any]:
-        params = self.params() | sql.params(link, self.link.lifetime)
-        self.short_url = short_url(link["slug"], self.link.host)
-        params["params"] = {
-            "text": self._text(self.short_url),
-            "short_url": self.short_url,
-            "brand": self.sender.principal.brand,
-        }
-        return params
+
+def _raise_if_refused(message: NewMessage, row: _Accepted) -> None:
+    if row.is_paid:
+        return
+    if row.is_blocked:
+        raise DomainError(Error.RECIPIENT_UNREACHABLE)
+    raise acceptance.payment_refusal(message)
 
 
 def sent_link(message: Message) -> SentLink:

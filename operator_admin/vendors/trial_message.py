@@ -13,10 +13,11 @@ from accounts.audit import events
 from accounts.keys.api_keys import Principal
 from accounts.models import Company, User
 from billing.wallet import ledger
-from channels.accept.acceptance import Sender, price
+from channels.accept.acceptance import Sender
 from channels.models import ProviderAccount
 from channels.phone_numbers import normalise
 from channels.providers.base import Content
+from channels.routing.channel_plan import price
 from channels.vendor_accounts import registry
 from config.channels import BY_NAME, Channel
 from config.ids import request_id

@@ -13,10 +13,10 @@ from django.shortcuts import render
 from accounts.keys.company_texts import CompanyTexts
 from accounts.models import Company
 from accounts.people.roles import CabinetRequest, can_read_settings, member_required
-from channels.accept.acceptance import price
 from channels.providers.base import Content
 from channels.providers.telegram.gateway import TelegramGateway
 from channels.routing import sms_segments
+from channels.routing.channel_plan import price
 from channels.vendor_accounts import registry
 from config.channels import BY_NAME, Channel
 from links.addresses import short_hosts

@@ -1,0 +1,122 @@
+"""The channels of a message, the first and its fallback chain, at today's prices."""
+
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from django.conf import settings
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
+
+from accounts.keys.api_keys import Principal
+from channels.lifecycle.steps import Step
+from channels.phone_numbers import country_of
+from channels.providers.base import Content
+from channels.routing import channel_choice, test_numbers
+from config.channels import BY_NAME, Channel
+from config.errors import DomainError, Error
+
+
+class SendRequest(Protocol):
+    """A validated request to send."""
+
+    @property
+    def phone(self) -> str: ...
+    @property
+    def locale(self) -> str: ...
+    @property
+    def channel(self) -> str | None:
+        """The channel that the request names, if any."""
+
+    @property
+    def content(self) -> Content: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelPlan:
+    """The channel of a message, and the channels to fall back to at today's prices."""
+
+    channel: Channel
+    price: int
+    chain: tuple[Step, ...]
+    own_patience: float  # seconds the first channel has to prove delivery, if others follow
+    segments: int = 1  # of an SMS
+
+    @property
+    def channel_names(self) -> set[str]:
+        return {self.channel.name, *(step.channel for step in self.chain)}
+
+    @property
+    def patience(self) -> float | None:
+        return self.own_patience if self.chain else None
+
+    @property
+    def has_segments(self) -> bool:
+        return any(BY_NAME[name].has_segments for name in self.channel_names)
+
+    def with_segments(self, segments: int, *, too_long: DomainError) -> "ChannelPlan":
+        """Drops the SMS step if the text is too long for it; raises if SMS is the first channel."""
+        if segments <= settings.MAX_SMS_SEGMENTS:
+            return replace(self, segments=segments)
+        if self.channel.has_segments:
+            raise too_long
+        steps = [step for step in self.chain if not BY_NAME[step.channel].has_segments]
+        return replace(self, chain=tuple(steps))
+
+
+def plan_channels(principal: Principal, request: SendRequest, *, kind: str) -> ChannelPlan:
+    """Raises every refusal that needs no counter."""
+    test_numbers.refuse_scripted(principal, request.phone)
+    check_country(principal, request.phone)
+    channel = channel_choice.choose_channel(
+        named=request.channel,
+        default=principal.default_channel,
+        content=request.content,
+        mode=principal.mode,
+        phone=request.phone,
+        fallback=principal.fallback,
+    )
+    return ChannelPlan(
+        channel=channel,
+        price=price(channel, principal.mode),
+        chain=_fallback_steps(principal, request, channel, kind),
+        own_patience=channel_choice.patience(principal.fallback, channel, kind),
+    )
+
+
+def _fallback_steps(
+    principal: Principal, request: SendRequest, first: Channel, kind: str
+) -> tuple[Step, ...]:
+    fallback = test_numbers.fallback(principal, request.phone, named=request.channel, channel=first)
+    if fallback is None:
+        return ()
+    channels = channel_choice.fallback_channels(first, fallback, request.content, principal.mode)
+    return tuple(
+        Step(
+            channel.name,
+            price(channel, principal.mode),
+            channel_choice.patience(fallback, channel, kind),
+        )
+        for channel in channels
+    )
+
+
+def price(channel: Channel, mode: str) -> int:
+    return 0 if mode == "test" else int(settings.PRICES[channel.name])
+
+
+def check_country(principal: Principal, phone: str) -> None:
+    """Enforces the company's allowed countries; test keys spend no money, so they are exempt."""
+    allowed, country = principal.allowed_countries, country_of(phone)
+    if allowed and country not in allowed and not principal.is_test:
+        name = country or phone[:4]
+        raise DomainError(
+            Error.COUNTRY_NOT_ALLOWED,
+            message=format_lazy(
+                _(
+                    "Sending to this country ({name}) is not switched on: add it in the cabinet, "
+                    "Settings → Allowed countries"
+                ),
+                name=name,
+            ),
+            country=country,
+        )
