@@ -6,6 +6,7 @@ Lock order everywhere: verification → message → attempt → inserts → wall
 import re
 
 from accounts.outbox import events
+from config.channels import CHANNELS
 
 COMMENT = re.compile(r"--.*")
 
@@ -263,13 +264,15 @@ INSERT INTO channels_fallbackevent (message_id, reason, channel)
 SELECT * FROM unnest(%s::uuid[], %s::text[], %s::text[])
 """
 
+_SEGMENTED = ", ".join(f"'{channel.name}'" for channel in CHANNELS if channel.has_segments)
+
 # The webhook event of a message's new state: the fields of GET /messages, without the code.
 _MESSAGE_EVENTS = f"""
 SELECT n.event_id AS id, m.company_id, m.mode, 'message.' || m.state AS kind,
   'msg_' || replace(m.id::text, '-', '') AS key, jsonb_build_object(
     'id', 'msg_' || replace(m.id::text, '-', ''), 'kind', m.kind, 'phone', m.phone,
     'channel', m.channel, 'status', m.state, 'error', NULLIF(m.error, ''), 'cost', m.price,
-    'segments', CASE WHEN m.channel = 'sms' THEN m.segments END,
+    'segments', CASE WHEN m.channel IN ({_SEGMENTED}) THEN m.segments END,
     'short_url', m.params->'short_url', 'test', m.mode = 'test', 'request_id', m.request_id,
     'created_at', {events.iso_sql("m.created_at")}, 'sent_at', {events.iso_sql("m.sent_at")},
     'delivered_at', {events.iso_sql("m.delivered_at")},

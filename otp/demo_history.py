@@ -19,7 +19,9 @@ from channels.history.day_counts import start_of
 
 KEY_ID = "past"  # not in OTP_KEYS: these codes cannot be derived
 
-# Of every hundred, 60 go by WhatsApp, 25 by Telegram, 15 by SMS; 93 arrive, 4 fail, 3 expire.
+# Of every hundred, 60 go by the first channel, 25 by the second, 15 by the third; 93 arrive,
+# 4 fail, 3 expire.
+SHARES = [60, 85]
 _GENERATE = """
 CREATE TEMPORARY TABLE demo_message AS
 SELECT n, at, (lpad(to_hex((EXTRACT(epoch FROM at) * 1000)::bigint), 12, '0') || '7'
@@ -28,8 +30,7 @@ SELECT n, at, (lpad(to_hex((EXTRACT(epoch FROM at) * 1000)::bigint), 12, '0') ||
     || substr(h, 18, 3) || '8' || substr(h, 5, 15))::uuid AS code_id,
   gen_random_uuid() AS attempt_id,
   '+7999000' || lpad((x %% 10000)::text, 4, '0') AS phone,
-  CASE WHEN x %% 100 < 60 THEN 'whatsapp' WHEN x %% 100 < 85 THEN 'telegram' ELSE 'sms' END
-    AS channel,
+  (%(channels)s::text[])[1 + width_bucket(x %% 100, %(shares)s::bigint[])] AS channel,
   CASE WHEN x / 100 %% 100 < 93 THEN 'delivered' WHEN x / 100 %% 100 < 97 THEN 'failed'
        ELSE 'expired' END AS state,
   make_interval(secs => 0.6 + (x / 10000 %% 1000) / 250.0
@@ -60,7 +61,8 @@ SELECT id, %(company_id)s, %(api_key_id)s, %(mode)s::text, 'code', 'code', chann
   code_id, jsonb_build_object('key', %(key)s::text, 'length', 6), 'ru',
   'req_' || left(replace(id::text, '-', ''), 12) || right(id::text, 10), state,
   CASE state WHEN 'failed' THEN 'recipient_unreachable' ELSE '' END, 1, 1,
-  CASE WHEN %(mode)s::text = 'test' THEN 0 WHEN channel = 'sms' THEN %(sms)s ELSE %(chat)s END,
+  CASE WHEN %(mode)s::text = 'test' THEN 0
+    ELSE (%(prices)s::int[])[array_position(%(channels)s::text[], channel)] END,
   1, 0, at, NULL, at + interval '300 seconds', at + interval '600 seconds',
   CASE WHEN state <> 'failed' THEN at + taken / 2 END,
   CASE WHEN state = 'delivered' THEN at + taken END,
@@ -120,8 +122,9 @@ def seed(
         "api_key_id": company.api_keys.filter(mode=mode).values_list("pk", flat=True).first(),
         "mode": mode,
         "key": KEY_ID,
-        "sms": settings.PRICES["sms"],
-        "chat": settings.PRICES["whatsapp"],
+        "channels": list(settings.PRICES),
+        "prices": list(settings.PRICES.values()),
+        "shares": SHARES,
     }
     first = 0
     with connection.cursor() as cursor:

@@ -2,7 +2,7 @@ WITH happened AS (
   SELECT n.event_id AS id, m.company_id, m.mode, 'message.' || m.state AS kind, 'msg_' ||
     replace(m.id::text, '-', '') AS key, jsonb_build_object( 'id', 'msg_' || replace(m.id::text,
     '-', ''), 'kind', m.kind, 'phone', m.phone, 'channel', m.channel, 'status', m.state, 'error',
-    NULLIF(m.error, ''), 'cost', m.price, 'segments', CASE WHEN m.channel = 'sms' THEN m.segments
+    NULLIF(m.error, ''), 'cost', m.price, 'segments', CASE WHEN m.channel IN ('sms') THEN m.segments
     END, 'short_url', m.params->'short_url', 'test', m.mode = 'test', 'request_id', m.request_id,
     'created_at', to_char(m.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
     'sent_at', to_char(m.sent_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),

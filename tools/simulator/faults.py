@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, field
 from itertools import count
 from typing import Any
 
+from tools.simulator.channels import CHANNELS
 from tools.simulator.messages.message import DUPLICATE, SILENT
 from tools.simulator.messages.message_content import digits
 
@@ -35,7 +36,6 @@ REPORTED = {
 KINDS = (*REFUSALS, *SILENCES, LOST, SERVER_ERROR, *RECEIPTS, *VISITS)
 # What befalls only a message that was taken, whatever was answered.
 AFTERWARDS = (*RECEIPTS, *VISITS)
-CHANNELS = ("whatsapp", "telegram", "sms")
 PROVIDERS = ("whatsapp_cloud", "telegram_gateway", "telegram_bot", "smpp", "twilio", "smsc")
 HANG_MS, LATE_MS = 60_000, 5_000
 

@@ -4,7 +4,7 @@ interface Sent {
   success: true;
   message: string;
   id: string;
-  channel: "whatsapp" | "telegram" | "sms";
+  channel: string;
   expires_in: number;
 }
 

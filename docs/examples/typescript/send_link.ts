@@ -3,7 +3,7 @@
 interface Sent {
   success: true;
   short_url: string;
-  channel: "whatsapp" | "telegram" | "sms";
+  channel: string;
   status: "queued" | "sent" | "delivered";
 }
 

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 import aiohttp
 from yarl import URL
 
+from tools.simulator.channels import CHANNELS
 from tools.simulator.faults import PREVIEW, SCAN
 from tools.simulator.messages.message import Message
 from tools.simulator.settings import Settings
@@ -21,13 +22,6 @@ from tools.simulator.vendor import LOOPBACK, Tell
 from tools.simulator.wire_log import WireLog
 
 TIMEOUT = aiohttp.ClientTimeout(total=10)
-PREVIEWERS = {
-    "whatsapp": "WhatsApp/2.23.20.0 A",
-    "telegram": "TelegramBot (like TwitterBot)",
-    # An iPhone's: made by the phone itself, in the names of others.
-    "sms": "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_11_1) AppleWebKit/601.2.4 (KHTML, like Gecko)"
-    " Version/9.0.1 Safari/601.2.4 facebookexternalhit/1.1 Facebot Twitterbot/1.0",
-}
 # One that does not say what it is; its haste does.
 SCANNER = (
     "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko)"
@@ -41,9 +35,9 @@ class LinkPreviews:
         self._wire = wire
 
     def of(self, message: Message) -> Iterator[Tell]:
-        agents = {PREVIEW: PREVIEWERS[message.channel], SCAN: SCANNER}
+        agents = {PREVIEW: CHANNELS[message.channel].previewer, SCAN: SCANNER}
         for kind, agent in agents.items():
-            if message.suffers(kind):
+            if agent and message.suffers(kind):
                 for link in filter(self._is_own, message.links):
                     yield partial(self._open, message, link, agent)
 

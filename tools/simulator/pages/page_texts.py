@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from tools.simulator.channels import CHANNELS
 from tools.simulator.faults import Fault
 
 RU = {
@@ -215,10 +216,9 @@ def choose(query: str, accepted: str) -> str:
 
 
 def fault_words(fault: Fault, words: Mapping[str, str]) -> str:
-    channel = {"whatsapp": "WhatsApp", "telegram": "Telegram", "sms": "SMS"}
     told = [
         words[f"kind_{fault.kind or 'latency'}"],
-        channel[fault.channel] if fault.channel else "",
+        CHANNELS[fault.channel].title if fault.channel else "",
         words[f"provider_{fault.provider}"] if fault.provider else "",
         f"+{fault.phone}" if fault.phone else "",
         words["ms"].format(fault.latency_ms) if fault.latency_ms is not None else "",

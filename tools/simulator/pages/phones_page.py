@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 from aiohttp import web
 
 from tools.simulator.carrier import Carrier
+from tools.simulator.channels import CHANNELS
 from tools.simulator.faults import KINDS, Fault
 from tools.simulator.messages.message import Message, iso
 from tools.simulator.messages.message_content import CLOSING, LINK, digits
@@ -78,6 +79,10 @@ class PhonesView:
             "faults_title": words["faults"],
             "faults": self._faults(),
             "kinds": "".join(self._kind(kind) for kind in ("", *KINDS)),
+            "channels": "".join(
+                f'<option value="{name}">{channel.title}</option>'
+                for name, channel in CHANNELS.items()
+            ),
         }
         return PAGE.substitute(words | parts)
 

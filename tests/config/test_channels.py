@@ -1,0 +1,142 @@
+"""A channel is one declaration: complete, listed nowhere else, and enough for a fourth."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from django.utils import translation
+
+from channels.models import Message
+from channels.providers.base import Content
+from channels.vendor_accounts.registry import VENDORS
+from config.channels import BY_NAME, CHANNELS, Channel, join_titles
+
+ROOT = Path(__file__).resolve().parents[2]
+PRODUCT = (
+    *("accounts", "api_docs", "billing", "channels", "config", "links", "operator_admin", "otp"),
+    *("static", "templates", "tools/simulator"),
+)
+NEARBY = 12  # lines: names this close to one another are a list
+MAY_LIST = {
+    "config/channels.py": "the declaration",
+    "tools/simulator/channels.py": "the simulator's own: it shares no code with the product",
+    "tools/simulator/pages/page_texts.py": "the names of vendors' accounts",
+    "config/local/demo_environment.py": "the accounts of vendors that the simulator plays",
+    "links/addresses/reserved_names.py": "words that nobody may take as a short name",
+    "templates/cabinet/text_list.html": "sentences about who words a code",
+}
+NOT_COPIED = shutil.ignore_patterns(
+    ".git", ".venv", "var", "staticfiles", "node_modules", "__pycache__", ".hypothesis", ".*_cache"
+)
+PAGER = """    Channel(
+        "pager",
+        "Pager",
+        code_sent="The code was sent by pager",
+        link_sent="The link was sent by pager",
+        price=7,
+        colour="violet",
+        summary="codes to a pager",
+        contents=frozenset({"code"}),
+        patience=Patience(code=45),
+    ),
+)
+BY_NAME = """
+
+
+def sources() -> Iterator[Path]:
+    for folder in PRODUCT:
+        for path in sorted((ROOT / folder).rglob("*")):
+            is_ours = not {"vendor", "migrations"} & set(path.parts)
+            if path.suffix in {".py", ".html", ".txt", ".css", ".js"} and is_ours:
+                yield path
+
+
+def lists_channels(text: str) -> bool:
+    lines = text.splitlines()
+    blocks = ("\n".join(lines[n : n + NEARBY]) for n in range(len(lines)))
+    return any(sum(mentions(block, name) for name in BY_NAME) >= 3 for block in blocks)
+
+
+def mentions(text: str, name: str) -> bool:
+    return re.search(rf"(?<![a-z]){name}(?![a-z])", text, re.IGNORECASE) is not None
+
+
+def test_nothing_but_the_declaration_lists_the_channels() -> None:
+    listing = {
+        str(path.relative_to(ROOT))
+        for path in sources()
+        if lists_channels(path.read_text(encoding="utf-8"))
+    }
+
+    assert listing == set(MAY_LIST)
+
+
+@pytest.mark.parametrize("text", ['("whatsapp", "telegram", "sms")', "a_whatsapp\ntelegram\nSMS"])
+def test_scan_finds_a_list(text: str) -> None:
+    assert lists_channels(text)
+    assert not lists_channels(text.replace("telegram", "telegrams"))
+
+
+@pytest.mark.parametrize("channel", CHANNELS, ids=list(BY_NAME))
+def test_declaration_fits_what_reads_it(channel: Channel) -> None:
+    style = (ROOT / "static" / "figures.css").read_text(encoding="utf-8")
+
+    assert len(channel.name) <= (Message._meta.get_field("channel").max_length or 0)
+    assert channel.contents <= set(Content)
+    assert f".chart-{channel.colour} " in style
+    assert channel.name in {vendor.provider_class.channel for vendor in VENDORS.values()}
+
+
+@pytest.mark.parametrize("language", ["en", "ru"])
+@pytest.mark.parametrize("channel", CHANNELS, ids=list(BY_NAME))
+def test_documentation_says_what_each_channel_shows(channel: Channel, language: str) -> None:
+    texts = ROOT / "templates" / "docs" / language / "channels"
+
+    about = [kind for kind in ("code", "link") if kind in channel.contents]
+    assert [kind for kind in about if not (texts / f"{channel.name}_{kind}.html").is_file()] == []
+
+
+def test_titles_in_a_sentence() -> None:
+    with translation.override("ru"):
+        assert join_titles() == "WhatsApp, Telegram и SMS"
+    with translation.override("en"):
+        assert join_titles(CHANNELS[:2]) == "WhatsApp and Telegram"
+
+
+@pytest.mark.slow
+def test_fourth_channel_needs_its_declaration_and_its_texts(tmp_path: Path) -> None:
+    """In a copy of the checkout, `fourth_channel` looks for it in forms, pages, schema, prices."""
+    copy = tmp_path / "checkout"
+    shutil.copytree(ROOT, copy, ignore=NOT_COPIED)
+    declaration = copy / "config" / "channels.py"
+    text = declaration.read_text(encoding="utf-8")
+    assert text.count(")\nBY_NAME = ") == 1
+    declaration.write_text(text.replace(")\nBY_NAME = ", PAGER), encoding="utf-8")
+    for language in ("en", "ru"):
+        words = copy / "templates" / "docs" / language / "channels" / "pager_code.html"
+        words.write_text("Your text.", encoding="utf-8")
+
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "tests/config/fourth_channel.py",
+        ],
+        cwd=copy,
+        env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stdout[-3000:]
