@@ -17,7 +17,7 @@ log = structlog.get_logger(__name__)
 @shared_task(name="channels.write_heartbeat")
 def write_heartbeat() -> None:
     """Proves the beat, the broker and a worker alive."""
-    HeartbeatWriter("beat", shared=True).beat()
+    HeartbeatWriter("beat", shared=True).write({})
 
 
 @shared_task(name="channels.count_days")

@@ -2,17 +2,14 @@
 
 import os
 import socket
-import threading
 import time
 from collections.abc import Callable, Mapping
-from functools import partial
 
 import orjson
-import structlog
-from django.db import Error as DatabaseError
 from django.db import connection
 
-log = structlog.get_logger(__name__)
+from config.background import PeriodicThread
+
 INTERVAL = 5.0  # seconds
 Facts = Mapping[str, int]
 
@@ -37,10 +34,11 @@ class HeartbeatWriter:
         if time.monotonic() - self._beaten_at < INTERVAL:
             return
         self._beaten_at = time.monotonic()
+        self.write(facts or {})
+
+    def write(self, facts: Facts) -> None:
         with connection.cursor() as cursor:
-            cursor.execute(
-                _UPSERT, [self._process(), self.kind, orjson.dumps(facts or {}).decode()]
-            )
+            cursor.execute(_UPSERT, [self._process(), self.kind, orjson.dumps(facts).decode()])
 
     def _process(self) -> str:
         name = self.kind if self._shared else f"{self.kind} {socket.gethostname()} {os.getpid()}"
@@ -48,17 +46,6 @@ class HeartbeatWriter:
 
 
 def start_heartbeat(kind: str, facts: Callable[[], Facts]) -> None:
-    """Writes heartbeats from a daemon thread for the life of the process."""
-    beat = partial(_beat_forever, HeartbeatWriter(kind), facts)
-    threading.Thread(target=beat, name=f"{kind}-heartbeat", daemon=True).start()
-
-
-def _beat_forever(heartbeat: HeartbeatWriter, facts: Callable[[], Facts]) -> None:
-    while True:
-        try:
-            heartbeat.beat(facts())
-        except DatabaseError as error:
-            log.info("heartbeat_missed", error=type(error).__name__)
-        finally:
-            connection.close()
-        time.sleep(INTERVAL)
+    """Writes heartbeats from a thread for the life of the process."""
+    writer = HeartbeatWriter(kind)
+    PeriodicThread(f"{kind}-heartbeat", lambda: writer.write(facts()), INTERVAL).start()
