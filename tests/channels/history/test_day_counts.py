@@ -211,5 +211,7 @@ def test_two_counters_at_once_count_once(company: Company) -> None:
     at_once([count_days, count_days])
 
     assert sum(row[-1] for row in counted()) == 2
-    assert CountedDay.objects.count() == day_counts.MAX_AGE
+    # Just after midnight yesterday may still change, and is not counted yet.
+    is_settled = timezone.now() - day_counts.MIDNIGHT_GRACE >= start_of(timezone.localdate())
+    assert CountedDay.objects.count() == day_counts.MAX_AGE - (not is_settled)
     assert DayTotal.objects.count() == 0
