@@ -9,7 +9,7 @@ import pytest
 from accounts.models import Mode
 from tests.factories import ApiKeyFactory
 from tests.stack.stack import Stack
-from tools.examples.__main__ import judge
+from tools.examples.__main__ import check_language
 from tools.examples.checks import ExampleRun, FailedError, handle_errors
 from tools.examples.languages import LANGUAGES
 from tools.examples.service import Service
@@ -44,7 +44,7 @@ def test_examples_do_what_they_show(
     wrong = ExampleRun(BY_NAME["python"], spoiled(tmp_path), service)
 
     doomed = threads.submit(handle_errors, wrong)
-    outcomes = list(threads.map(lambda one: judge(one, service, install=False), chosen))
+    outcomes = list(threads.map(lambda one: check_language(one, service, install=False), chosen))
 
     assert {one.language: one.failures for one in outcomes if not one.is_good} == {}
     assert outcomes[0].passed == list(STEMS)

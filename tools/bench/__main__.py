@@ -48,17 +48,20 @@ def main(arguments: Sequence[str]) -> int:
     started = time.monotonic()
     try:
         with tempfile.TemporaryDirectory(prefix="kvitok-bench-") as place:
-            told, rows = _measure(options, Path(place))
+            result, rows = _measure(options, Path(place))
     except (CannotMeasureError, StartError, OSError, psycopg.Error) as error:
         say(f"bench: cannot measure: {error}")
         return 2
     except KeyboardInterrupt:
         return 130
-    told |= {"took": round(time.monotonic() - started, 1), "rows": [row.told() for row in rows]}
+    result |= {
+        "took": round(time.monotonic() - started, 1),
+        "rows": [row.as_dict() for row in rows],
+    }
     say("\n" + table.table(rows) + "\n\n" + table.summary(rows))
-    for program, lines in told["complaints"].items():
+    for program, lines in result["complaints"].items():
         say(f"{program} logged {len(lines)} errors, the first: {lines[0]}")
-    _keep(told, options.json)
+    _save(result, options.json)
     return 0 if {row.name for row in rows} == set(options.only) else 2
 
 
@@ -109,21 +112,21 @@ def _session(options: argparse.Namespace, stack: Stack) -> tuple[dict[str, Any],
     generate = generator(stack.place, own=options.own_client)
     if isinstance(generate, PythonLoop):
         say(HINT)
-    told = machine.describe(stack.postgres.directory) | {
+    result = machine.describe(stack.postgres.directory) | {
         "at": datetime.now(UTC).isoformat(timespec="seconds"),
         "client": generate.name,
         "settings": {"seconds": options.seconds, "rounds": options.rounds},
     }
-    say(machine.words(told))
+    say(machine.words(result))
     rows = session.measure(options, stack, generate, say)
-    return told | {"complaints": stack.complaints(), "loop_ms_after": machine.loop()}, rows
+    return result | {"complaints": stack.complaints(), "loop_ms_after": machine.loop()}, rows
 
 
-def _keep(told: dict[str, Any], path: Path | None) -> None:
-    stamp = told["at"].replace(":", "").partition("+")[0]
+def _save(result: dict[str, Any], path: Path | None) -> None:
+    stamp = result["at"].replace(":", "").partition("+")[0]
     path = path or RESULTS / f"{stamp}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+    path.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
     say(f"Everything: {path}")
 
 

@@ -33,7 +33,7 @@ ROWS = (*CALLS, *FLOWS)
 
 
 def measure_all(bench: Bench, names: Sequence[str]) -> Iterator[Row]:
-    """Those that cannot be measured are told, and the others go on."""
+    """Reports the rows that cannot be measured, and goes on with the others."""
     for name in names:
         started = time.monotonic()
         try:

@@ -9,11 +9,11 @@ from typing import Any
 
 from django.db import connection
 
-from tools.chaos import log_errors, verdicts
-from tools.chaos.fault_injector import FaultInjector
+from tools.chaos.checks import log_errors, verdicts
+from tools.chaos.checks.verdicts import Finding
+from tools.chaos.faults.fault_injector import FaultInjector
 from tools.chaos.plan import Options, Plan
 from tools.chaos.stack import Stack
-from tools.chaos.verdicts import Finding
 
 SHOWN = 10  # subjects of a broken promise
 Counts = Mapping[str, int]
@@ -51,7 +51,7 @@ FACTS = {
             SELECT at FROM client_call WHERE status = 200
             UNION ALL SELECT at FROM client_entry WHERE status IN (200, 422)) AS answers) AS gaps
         WHERE gap IS NOT NULL""",
-    "longest time that a repeat was told to wait, seconds": """
+    "longest Retry-After of a repeat, seconds": """
         SELECT 'request_in_progress', ceil(max(lasted))::int FROM (
           SELECT max(at) - min(at) AS lasted FROM client_call WHERE status = 409 GROUP BY key
         ) AS waits HAVING max(lasted) IS NOT NULL""",
@@ -68,7 +68,7 @@ class Report:
     findings: list[Finding]
     facts: dict[str, dict[str, int]]
     uncharged: dict[str, int]  # why → how many
-    missed: list[str]  # the stories of those that could have been proved
+    missed: list[str]  # timelines of those that could have been proved
     proxy: dict[str, Any]
     logged: dict[str, int]
     exits: dict[str, int]
@@ -115,7 +115,7 @@ class Report:
             findings,
             facts,
             dict(Counter(free.values())),
-            verdicts.provable_stories(free),
+            verdicts.provable_timelines(free),
             proxy,
             logged=dict(explained + others),
             exits=exits,
@@ -128,8 +128,8 @@ class Report:
 
     def save(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        told = asdict(self) | {"is_clean": self.is_clean}
-        path.write_text(json.dumps(told, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        fields = asdict(self) | {"is_clean": self.is_clean}
+        path.write_text(json.dumps(fields, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
     def lines(self) -> Iterator[str]:
         yield from self._facts()
@@ -156,7 +156,7 @@ class Report:
         yield f"Redis emptied: {self.flushes}"
         yield f"errors logged: {_listed(self.logged)}"
         yield f"free deliveries: {_listed(self.uncharged)}"
-        yield from (f"  {story}" for story in self.missed)
+        yield from (f"  {timeline}" for timeline in self.missed)
         yield f"exit codes: {_listed(self.exits)}"
 
 
@@ -176,7 +176,7 @@ def check_kills(plan: Plan, injector: FaultInjector) -> Finding:
 
 
 def check_servers(proxy: Mapping[str, Any]) -> Finding:
-    """Answers that crossed the proxy, whoever they were for."""
+    """Responses that crossed the proxy, to clients and to vendors."""
     wrong = [
         f"{many} × {status} {line}"
         for line, counts in proxy.items()

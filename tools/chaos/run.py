@@ -15,12 +15,12 @@ from django.core.management import call_command
 from config.env import ROOT
 from config.local.embedded import Servers, temporary
 from config.local.processes import kill_survivors
-from tools.chaos import external_records, verdicts
-from tools.chaos.client import Account
-from tools.chaos.load import Load
+from tools.chaos.checks import external_records, verdicts
 from tools.chaos.plan import Options, Plan, make, speed_of
 from tools.chaos.report import Report
 from tools.chaos.stack import MARK, Stack
+from tools.chaos.traffic.client import Account
+from tools.chaos.traffic.load import Load
 
 Say = Callable[[str], None]
 
@@ -74,7 +74,7 @@ def _run(options: Options, servers: Servers, place: Path, say: Say) -> Report:
         exits = stack.stop()
     finally:
         stack.kill()
-    say("Everything is stopped; judging …")
+    say("Everything is stopped; checking …")
     external_records.load_records(stack.simulator_log, load.journal.path)
     findings = list(verdicts.check_invariants())
     return Report.of(
@@ -86,7 +86,7 @@ def _prepare(options: Options, plan: Plan) -> list[Account]:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     django.setup()
     logging.getLogger("urllib3").setLevel(logging.ERROR)  # answers cut short are our own doing
-    from tools.chaos import companies  # noqa: PLC0415 - models need Django set up
+    from tools.chaos.traffic import companies  # noqa: PLC0415 - models need Django set up
 
     call_command("migrate", verbosity=0, interactive=False)
     accounts = companies.create_companies(plan.tokens, speed_of(options))

@@ -17,8 +17,8 @@ from config.local.embedded import Servers
 from config.local.processes import StartError
 from config.local.store_servers import Postgres, Redis
 from tests.stack.programs import Program, children
+from tools.chaos.faults.proxy import HOST, Fault, Route
 from tools.chaos.plan import Options, Speed, speed_of
-from tools.chaos.proxy import HOST, Fault, Route
 
 MARK = "KVITOK_CHAOS"  # in the environment of every process: marks its owner
 _PORTS = range(20_000, 32_000)  # below those that outgoing connections are given
@@ -78,7 +78,9 @@ class Stack:
         self.simulator_log = place / "simulator.sqlite3"
         self.counts = place / "proxy-counts.json"
         self.environ = _environment(servers, self.ports, place, self.speed)
-        self.proxy = self._program("proxy", ["-m", "tools.chaos.proxy", self._lines(options)])
+        self.proxy = self._program(
+            "proxy", ["-m", "tools.chaos.faults.proxy", self._lines(options)]
+        )
         self.simulator = self._program("simulator", ["-m", "tools.simulator"])
         self.web = self._program("web", _web(self.ports.web))
         self.web.die = signal.SIGTERM  # killed outright, granian would leave its workers behind

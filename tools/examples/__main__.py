@@ -28,19 +28,19 @@ def main(arguments: Sequence[str]) -> int:
     try:
         with running() as service, ThreadPoolExecutor(options.jobs) as pool:
             outcomes = list(
-                pool.map(lambda one: judge(one, service, install=options.install), chosen)
+                pool.map(lambda one: check_language(one, service, install=options.install), chosen)
             )
     except (StartError, requests.RequestException) as error:
         say(f"examples: {error}")
         return 2
     say("\n" + "\n".join([report.table(outcomes), "", *report.reasons(outcomes)]))
     if options.json:
-        told = json.dumps([one.told() for one in outcomes], indent=1, ensure_ascii=False)
-        options.json.write_text(told + "\n", encoding="utf-8")
+        text = json.dumps([one.as_dict() for one in outcomes], indent=1, ensure_ascii=False)
+        options.json.write_text(text + "\n", encoding="utf-8")
     return 0 if all(one.is_good for one in outcomes) else 1
 
 
-def judge(language: Language, service: Service, *, install: bool) -> LanguageResult:
+def check_language(language: Language, service: Service, *, install: bool) -> LanguageResult:
     outcome = LanguageResult(language.name)
     try:
         toolchain = prepare(language, install=install)

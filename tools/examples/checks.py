@@ -24,9 +24,9 @@ class FailedError(Exception):
     """An example did not do what it shows."""
 
 
-def expect(truth: object, said: str) -> None:
+def expect(truth: object, message: str) -> None:
     if not truth:
-        raise FailedError(said)
+        raise FailedError(message)
 
 
 @dataclass(frozen=True)
@@ -38,10 +38,14 @@ class ExampleRun:
     service: Service
 
     def run(self, stem: str, environ: Mapping[str, str], stdin: bytes = b"") -> tuple[int, str]:
-        told = {"KVITOK_URL": self.service.url, "KVITOK_KEY": self.service.key, "LANG": "C.UTF-8"}
+        variables = {
+            "KVITOK_URL": self.service.url,
+            "KVITOK_KEY": self.service.key,
+            "LANG": "C.UTF-8",
+        }
         return toolchains.run(
             self.command(stem),
-            env={**os.environ, **told, **environ},
+            env={**os.environ, **variables, **environ},
             stdin=stdin,
             seconds=_SECONDS,
         )
@@ -51,10 +55,10 @@ class ExampleRun:
 
     def says(self, pattern: str, stem: str, *, code: int = 0, **environ: str) -> re.Match[str]:
         """Run an example; it must end with this exit code, and a line like this pattern."""
-        ended, said = self.run(stem, environ)
-        found = re.search(f"^{pattern}$", said, re.MULTILINE)
+        ended, output = self.run(stem, environ)
+        found = re.search(f"^{pattern}$", output, re.MULTILINE)
         if ended != code or found is None:
-            raise FailedError(f"exit code {ended}, {said[-500:]!r} instead of {pattern!r}")
+            raise FailedError(f"exit code {ended}, {output[-500:]!r} instead of {pattern!r}")
         return found
 
 
@@ -133,11 +137,11 @@ def _one_message_through_a_bad_network(trial: ExampleRun) -> None:
     number = phone()
 
     with bad_network(trial.service.url) as network:
-        code, said = trial.run("handle_errors", {"PHONE": number, "KVITOK_URL": network.url})
+        code, output = trial.run("handle_errors", {"PHONE": number, "KVITOK_URL": network.url})
 
-    pauses = re.findall(r"^trying again in (\d+) s$", said, re.MULTILINE)
-    expect((code, pauses) == (0, ["1", "2", "3"]), f"exit code {code}, {said[-500:]!r}")
-    expect(said.endswith("sent by whatsapp"), f"{said[-200:]!r}")
+    pauses = re.findall(r"^trying again in (\d+) s$", output, re.MULTILINE)
+    expect((code, pauses) == (0, ["1", "2", "3"]), f"exit code {code}, {output[-500:]!r}")
+    expect(output.endswith("sent by whatsapp"), f"{output[-200:]!r}")
     expect(network.hung_up, "it waits for an answer without end")
     expect(len(network.keys) == 4 and len(set(network.keys)) == 1, f"keys {network.keys}")
     expect(network.keys[0] and network.replayed, "the last answer was not the first one's")
@@ -145,7 +149,7 @@ def _one_message_through_a_bad_network(trial: ExampleRun) -> None:
 
 
 def _survives_a_proxy(trial: ExampleRun, stem: str, **environ: str) -> None:
-    """A page of a proxy instead of an answer is told as that; who does not retry asks once."""
+    """A proxy's error page is reported as such; an example without retries calls once."""
     with bad_network(trial.service.url, is_down=True) as network:
         asked = {"KVITOK_URL": network.url, "PHONE": phone(), "LINK": LINK, **environ}
         trial.says(".*no answer.*", stem, code=1, **asked)
@@ -170,17 +174,17 @@ def verify_webhook(trial: ExampleRun) -> None:
             log=log,
         ) as url:
             answers = {one.name: webhook_cases.post(url, one) for one in sent}
-        said = log.read_text(encoding="utf-8", errors="replace")
+        output = log.read_text(encoding="utf-8", errors="replace")
     wrong = [one.name for one in sent if answers[one.name] != (204 if one.is_genuine else 400)]
-    expect(not wrong, f"misjudged: {', '.join(wrong)}; {said[-300:]!r}")
+    expect(not wrong, f"misjudged: {', '.join(wrong)}; {output[-300:]!r}")
     genuine = sum(one.is_genuine for one in sent)
-    expect(said.count("message.delivered") == genuine, f"it acted on others: {said[-300:]!r}")
+    expect(output.count("message.delivered") == genuine, f"it acted on others: {output[-300:]!r}")
 
 
 def _judged(trial: ExampleRun, secret: str, one: webhook_cases.WebhookCase) -> bool:
-    told = {name.upper().replace("-", "_"): value for name, value in one.headers.items()}
-    code, said = trial.run("verify_webhook", {"KVITOK_SECRET": secret, **told}, one.body)
-    return (code == 0 and "message.delivered" in said) is one.is_genuine
+    headers = {name.upper().replace("-", "_"): value for name, value in one.headers.items()}
+    code, output = trial.run("verify_webhook", {"KVITOK_SECRET": secret, **headers}, one.body)
+    return (code == 0 and "message.delivered" in output) is one.is_genuine
 
 
 CHECKS: dict[str, Callable[[ExampleRun], None]] = {

@@ -56,16 +56,16 @@ def _assembled(place: Workspace) -> Toolchain:
     for file in sorted(place.source.glob("*.cs")):
         build([dotnet / "dotnet", compiler, out / f"{file.stem}.dll", file])
         _configure(out / f"{file.stem}.runtimeconfig.json", _WEB)
-    said = f".NET {_VERSION}, C# 10"
-    return Toolchain(said, lambda file: [dotnet / "dotnet", out / f"{Path(file).stem}.dll"])
+    description = f".NET {_VERSION}, C# 10"
+    return Toolchain(description, lambda file: [dotnet / "dotnet", out / f"{Path(file).stem}.dll"])
 
 
 def _host(modules: Path, dotnet: Path) -> None:
     """The usual folders of an installed .NET, of the files of a self-contained program."""
     program = modules / "@azure/mcp-linux-x64/dist"
-    told = json.loads((program / "azmcp.deps.json").read_text(encoding="utf-8"))
+    dependencies = json.loads((program / "azmcp.deps.json").read_text(encoding="utf-8"))
     for name in (_CORE, _WEB):
-        parts = told["targets"][_TARGET][f"runtimepack.{name}.Runtime.linux-x64/{_VERSION}"]
+        parts = dependencies["targets"][_TARGET][f"runtimepack.{name}.Runtime.linux-x64/{_VERSION}"]
         folder = dotnet / "shared" / name / _VERSION
         folder.mkdir(parents=True)
         for file in [*parts.get("runtime", ()), *parts.get("native", ())]:
@@ -114,5 +114,5 @@ def _configure(path: Path, framework: str) -> None:
     _write(path, {"runtimeOptions": {"tfm": "net9.0", "framework": wanted}})
 
 
-def _write(path: Path, told: Mapping[str, Any]) -> None:
-    path.write_text(json.dumps(told), encoding="utf-8")
+def _write(path: Path, content: Mapping[str, Any]) -> None:
+    path.write_text(json.dumps(content), encoding="utf-8")

@@ -14,7 +14,7 @@ class LanguageResult:
     language: str
     version: str = ""
     missing: str = ""  # what kept all of them from running
-    broken: str = ""  # what the compiler said
+    broken: str = ""  # the compiler's output
     failures: dict[str, str] = field(default_factory=dict)
     passed: list[str] = field(default_factory=list)
 
@@ -28,7 +28,7 @@ class LanguageResult:
             return "yes"
         return "NO" if self.broken or stem in self.failures else "–"
 
-    def told(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, Any]:
         return {
             "language": self.language,
             "toolchain": self.version,

@@ -1,4 +1,4 @@
-"""Tools of npm that judge the OpenAPI schema and make a TypeScript client of it, and what the
+"""npm tools that lint the OpenAPI schema and generate a TypeScript client from it, and what the
 JavaScript examples import.
 
 `python -m tools.examples.schema_tools` installs them into var/; tests that need them are skipped

@@ -24,7 +24,7 @@ class MissingError(Exception):
 
 
 class BuildError(Exception):
-    """What the compiler said."""
+    """The compiler's output."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def run(
     stdin: bytes = b"",
     seconds: float = 60,
 ) -> tuple[int, str]:
-    """(its exit code, all it said)"""
+    """Returns the exit code and the whole output."""
     done = subprocess.run(  # noqa: S603 - the examples, and the tools they are built with
         command,
         cwd=cwd,
@@ -69,10 +69,10 @@ def run(
 
 
 def build(command: Sequence[str | Path], *, cwd: Path | None = None) -> str:
-    code, said = run(command, cwd=cwd, seconds=_BUILD_SECONDS)
+    code, output = run(command, cwd=cwd, seconds=_BUILD_SECONDS)
     if code != 0:
-        raise BuildError(said[-2000:])
-    return said
+        raise BuildError(output[-2000:])
+    return output
 
 
 def tool(name: str) -> str:
@@ -84,8 +84,8 @@ def tool(name: str) -> str:
 
 def version(*command: str) -> tuple[str, tuple[int, ...]]:
     """(the version a tool tells, the same as numbers)"""
-    _code, said = run(command)
-    found = re.search(r"\d+(\.\d+)+", said)
+    _code, output = run(command)
+    found = re.search(r"\d+(\.\d+)+", output)
     text = found[0] if found else "?"
     return text, tuple(map(int, re.findall(r"\d+", text)))
 
@@ -93,13 +93,13 @@ def version(*command: str) -> tuple[str, tuple[int, ...]]:
 def curl(place: Workspace) -> Toolchain:
     for name in ("bash", "curl", "jq", "openssl"):
         tool(name)
-    said = f"curl {version('curl', '--version')[0]}, bash {version('bash', '--version')[0]}"
-    return Toolchain(said, lambda file: ["bash", place.source / file])
+    description = f"curl {version('curl', '--version')[0]}, bash {version('bash', '--version')[0]}"
+    return Toolchain(description, lambda file: ["bash", place.source / file])
 
 
 def python(place: Workspace) -> Toolchain:
-    said = f"Python {platform.python_version()}"
-    return Toolchain(said, lambda file: [sys.executable, place.source / file])
+    description = f"Python {platform.python_version()}"
+    return Toolchain(description, lambda file: [sys.executable, place.source / file])
 
 
 def javascript(place: Workspace) -> Toolchain:
@@ -123,8 +123,8 @@ def typescript(place: Workspace) -> Toolchain:
     build([tsc, "--project", sources])
     text, numbers = version(node, "--version")
     runner = [node] if numbers >= (22, 18) else [tsx]
-    said = f"TypeScript {version(str(tsc), '--version')[0]}, Node.js {text}"
-    return Toolchain(said, lambda file: [*runner, sources / file])
+    description = f"TypeScript {version(str(tsc), '--version')[0]}, Node.js {text}"
+    return Toolchain(description, lambda file: [*runner, sources / file])
 
 
 def go(place: Workspace) -> Toolchain:
@@ -132,8 +132,8 @@ def go(place: Workspace) -> Toolchain:
     for file in sorted(place.source.glob("*.go")):
         build([compiler, "vet", file])
         build([compiler, "build", "-o", place.build / file.stem, file])
-    said = f"Go {version(compiler, 'version')[0]}"
-    return Toolchain(said, lambda file: [place.build / Path(file).stem])
+    description = f"Go {version(compiler, 'version')[0]}"
+    return Toolchain(description, lambda file: [place.build / Path(file).stem])
 
 
 def java(place: Workspace) -> Toolchain:
@@ -152,8 +152,8 @@ def php(place: Workspace) -> Toolchain:
     runner = tool("php")
     if "curl" not in run([runner, "-m"])[1].splitlines():
         raise MissingError("PHP without its curl extension")
-    said = f"PHP {version(runner, '--version')[0]}"
-    return Toolchain(said, lambda file: [runner, place.source / file])
+    description = f"PHP {version(runner, '--version')[0]}"
+    return Toolchain(description, lambda file: [runner, place.source / file])
 
 
 def rust(place: Workspace) -> Toolchain:
@@ -164,8 +164,8 @@ def rust(place: Workspace) -> Toolchain:
         (place.build / ".cargo").mkdir(exist_ok=True)
         (place.build / ".cargo/config.toml").write_text(_DEBIAN, encoding="utf-8")
     build([cargo, "build", "--quiet"], cwd=sources)
-    said = f"Rust {version('rustc', '--version')[0]}"
-    return Toolchain(said, lambda file: [place.build / "target/debug" / Path(file).stem])
+    description = f"Rust {version('rustc', '--version')[0]}"
+    return Toolchain(description, lambda file: [place.build / "target/debug" / Path(file).stem])
 
 
 _DEBIAN = f"""[source.crates-io]

@@ -84,13 +84,13 @@ def cases(secret: str) -> list[WebhookCase]:
 def receiver(
     command: Sequence[str | Path], *, address: bool, env: Mapping[str, str], log: Path
 ) -> Iterator[str]:
-    """The address at which an example receives; with `address` it is told as PHP's server is."""
+    """The address at which an example receives; with `address` it is passed as to PHP's server."""
     (port,) = free_ports(1)
     runner, *words = command
-    told = [runner, "-S", f"127.0.0.1:{port}", *words] if address else command
+    arguments = [runner, "-S", f"127.0.0.1:{port}", *words] if address else command
     with log.open("wb") as output:
         process = subprocess.Popen(  # noqa: S603 - an example
-            told,
+            arguments,
             env={**os.environ, **env, "PORT": str(port)},
             stdout=output,
             stderr=subprocess.STDOUT,

@@ -15,7 +15,7 @@ from tools.simulator.pages.local_only import LocalOnly
 from tools.simulator.request_bodies import MalformedError, json_object
 from tools.simulator.telegram.bot import TelegramBot
 from tools.simulator.vendor import json_answer
-from tools.simulator.whatsapp.cloud_api import TITLES, account_word
+from tools.simulator.whatsapp.cloud_api import TITLES, account_event
 
 LONGEST_REPLY = 70
 CONTACT_ACTIONS = ("share", "unshare", "block", "unblock", "start", "stop")
@@ -94,7 +94,7 @@ class Api:
     async def alert(self, request: web.Request) -> web.Response:
         """WhatsApp says something of the account: an error's code, or a template's end."""
         body = await _body(request)
-        make = account_word(self._carrier.settings, body)
+        make = account_event(self._carrier.settings, body)
         if make is None:
             return _errors(
                 {"code": f"must be one of {', '.join(map(str, TITLES))}, or template, or field"}

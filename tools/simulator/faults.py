@@ -100,10 +100,10 @@ class FaultPlan:
 
     def events(self) -> list[str]:
         """The receipts to come, in order, as `Message.pending` holds them."""
-        told = next(
+        sequence = next(
             (REPORTED[kind] for kind in REPORTED if kind in self.afterwards), ["sent", "delivered"]
         )
-        words = list(told)
+        words = list(sequence)
         if "batched_receipts" in self.afterwards:
             words = words[-1:]  # one call, in which the vendor may speak of what came before
         if "reorder_receipts" in self.afterwards:
@@ -143,7 +143,7 @@ class Faults:
     def take(self, place: Place) -> FaultPlan:
         """Spend one time of every fault that shapes this send."""
         plan = FaultPlan()
-        # Receipts are bent only on what was taken, so what decides the answer is judged first.
+        # Receipt faults apply only to accepted sends, so faults of the response come first.
         for fault in sorted(self, key=lambda fault: fault.kind in AFTERWARDS):
             if fault.matches(place) and plan.has_room(fault):
                 plan.add(fault)

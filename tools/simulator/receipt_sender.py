@@ -118,12 +118,12 @@ class ReceiptSender:
         for gap in GAPS:
             # Made anew each time: a signature may hold the time of its own making.
             post = make()
-            if post is None or await self._told(post, provider, phone):
+            if post is None or await self._deliver(post, provider, phone):
                 return True
             await asyncio.sleep(gap)
         return False
 
-    async def _told(self, post: Post | Tell, provider: str, phone: str) -> bool:
+    async def _deliver(self, post: Post | Tell, provider: str, phone: str) -> bool:
         if not isinstance(post, Post):
             return await post()
         return await self._is_taken(post, self._wire.receipt(provider, phone, post))

@@ -110,7 +110,7 @@ class Smsc(HttpVendor):
     def receipt(self, message: Message, event: str, moment: float) -> Post:
         phone, number, word = message.phone, str(message.extra["id"]), str(WORDS[event])
         secret = self._settings.smsc_callback_secret
-        told = {
+        fields = {
             "id": number,
             "phone": phone,
             "status": word,
@@ -122,7 +122,7 @@ class Smsc(HttpVendor):
         }
         url = f"{self._settings.public_url}/hooks/smsc?md5&charset=utf-8"
         headers = {"Content-Type": "application/x-www-form-urlencoded"}
-        return Post(url, urlencode(told).encode(), headers)
+        return Post(url, urlencode(fields).encode(), headers)
 
     async def _given(self, request: web.Request) -> Mapping[str, str]:
         """The parameters, from the query or the body, of somebody who may ask."""

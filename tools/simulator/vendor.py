@@ -38,12 +38,12 @@ class Vendor(ABC):
     can_reply: ClassVar[bool] = False  # whether people write back to the number
 
     def events(self, plan: FaultPlan) -> list[str]:
-        """Where nobody can tell that a message was read, it was only delivered."""
-        told = plan.events()
-        return told if self.can_read else [word.replace("read", "delivered") for word in told]
+        """The plan's events; `read` is `delivered` where the vendor has no read receipts."""
+        planned = plan.events()
+        return planned if self.can_read else [word.replace("read", "delivered") for word in planned]
 
     def receipt(self, message: Message, event: str, moment: float) -> Post | Tell | None:
-        """The call that reports an event, or None where nobody asked to be told."""
+        """The call that reports an event, or None without a subscription."""
         return None
 
     def reply(self, message: Message, text: str) -> Post | Tell | None:

@@ -30,7 +30,7 @@ def dead(_place: Workspace) -> Toolchain:
 
 
 def outcome_of(language: Language) -> LanguageResult:
-    return command.judge(language, NOWHERE, install=False)
+    return command.check_language(language, NOWHERE, install=False)
 
 
 def test_unavailable_language_is_reported_and_not_a_failure() -> None:

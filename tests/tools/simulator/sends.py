@@ -161,7 +161,7 @@ class Vendor:
     read: Callable[[Hook], Told] = read_whatsapp
     undelivered: str = "failed"
 
-    def told(self, receiver: Receiver, phone: str, many: int, within: float = 5) -> list[Told]:
+    def receipts(self, receiver: Receiver, phone: str, many: int, within: float = 5) -> list[Told]:
         """The receipts that came for a phone, once there are so many."""
 
         def fits(hook: Hook) -> bool:
@@ -170,7 +170,7 @@ class Vendor:
         return [self.read(hook) for hook in receiver.wait(fits, many, within)]
 
     def words(self, receiver: Receiver, phone: str, many: int) -> list[str]:
-        return [told.word for told in self.told(receiver, phone, many)]
+        return [receipt.word for receipt in self.receipts(receiver, phone, many)]
 
 
 WHATSAPP = Vendor("whatsapp_cloud", "whatsapp", send_whatsapp, "/hooks/whatsapp")

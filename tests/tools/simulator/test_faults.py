@@ -156,7 +156,7 @@ def test_lost_receipts_leave_the_message_delivered(
     vendor.send(simulator, phone)
 
     # The second message's receipts are the only ones that come.
-    told = vendor.told(receiver, phone, 2)
+    told = vendor.receipts(receiver, phone, 2)
     assert [one.word for one in told] == ["sent", "delivered"]
 
 
@@ -168,7 +168,7 @@ def test_duplicate_receipts_are_events_of_their_own(
 
     vendor.send(simulator, phone)
 
-    told = vendor.told(receiver, phone, 4)
+    told = vendor.receipts(receiver, phone, 4)
     assert [one.word for one in told] == ["sent", "sent", "delivered", "delivered"]
     assert len({one.hook.body for one in told}) == 4
 
@@ -195,7 +195,7 @@ def test_late_receipts_wait(
     sent_at = time.time()
 
     assert simulator.state(phone) == "sent"
-    assert vendor.told(receiver, phone, 2)[0].hook.at - sent_at > 0.25
+    assert vendor.receipts(receiver, phone, 2)[0].hook.at - sent_at > 0.25
     assert simulator.state(phone) == "delivered"
 
 

@@ -39,7 +39,7 @@ def test_gives_an_id_of_its_own_where_none_was_chosen(simulator: Simulator, phon
 def test_reports_are_signed(simulator: Simulator, receiver: Receiver, phone: str) -> None:
     send_smsc(simulator, phone, id="1001")
 
-    told = SMSC.told(receiver, phone, 2)
+    told = SMSC.receipts(receiver, phone, 2)
 
     assert [one.word for one in told] == ["sent", "delivered"]
     for form in (one.hook.form for one in told):

@@ -67,7 +67,7 @@ def test_held_message_may_be_dropped(simulator: Simulator, receiver: Receiver, p
 
     send_whatsapp(simulator, phone)
 
-    (_sent, failed) = WHATSAPP.told(receiver, phone, 2)
+    (_sent, failed) = WHATSAPP.receipts(receiver, phone, 2)
     (status,) = change(failed.hook)["value"]["statuses"]
     assert [error["code"] for error in status["errors"]] == [132015]
 

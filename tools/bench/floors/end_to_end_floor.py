@@ -1,7 +1,7 @@
 """The floor of the whole path: the product's own statements, grouped as its worker groups them,
 in one process through one pool. No HTTP, no provider, no Redis.
 
-Speaks JSON lines: told `accounts`, then `phones` again and again, it says what it took.
+Speaks JSON lines: reads `accounts`, then `phones` repeatedly, and answers with the time each took.
 """
 
 import hashlib
@@ -145,8 +145,8 @@ def main() -> int:
     return 0
 
 
-def _say(told: dict[str, Any]) -> None:
-    sys.stdout.buffer.write(orjson.dumps(told) + b"\n")
+def _say(message: dict[str, Any]) -> None:
+    sys.stdout.buffer.write(orjson.dumps(message) + b"\n")
     sys.stdout.buffer.flush()
 
 

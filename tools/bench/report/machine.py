@@ -32,13 +32,13 @@ def describe(data: Path) -> dict[str, Any]:
     }
 
 
-def words(told: dict[str, Any]) -> str:
-    machine, versions = told["machine"], told["versions"]
+def words(facts: dict[str, Any]) -> str:
+    machine, versions = facts["machine"], facts["versions"]
     return (
         f"{machine['cores']} cores ({machine['processor']}),"
         f" a loop of Python {machine['loop_ms']} ms,"
         f" fdatasync {machine['fdatasync_us']} µs, load {machine['load_before']:.2f} before;"
-        f" Python {versions['python']}, commit {versions['commit']}; client: {told['client']}"
+        f" Python {versions['python']}, commit {versions['commit']}; client: {facts['client']}"
     )
 
 

@@ -107,7 +107,7 @@ class Row:
     def label(self) -> str:
         return f"{self.name} c={self.connections}" if self.connections else self.name
 
-    def told(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, Any]:
         """For the file: everything, with the figures the table shows."""
         ratio = self.ratio()
         summary = {

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from tools.bench.report.results import NOISY, Row
 
-# Groups of processes in the order they are told, and how they are called.
+# Groups of processes in the order of the report, and their names.
 GROUPS = {
     "web": "web",
     "floor": "web",
@@ -85,8 +85,8 @@ def _mark(*, is_enough: bool, is_aim: bool) -> str:
 def cpu(groups: Mapping[str, float]) -> str:
     """What each group of processes spent on one request; those that stood by are left out."""
     least = sum(groups.values()) / 100
-    told = {name: groups[name] for name in GROUPS if groups.get(name, 0.0) > least}
-    return " · ".join(f"{GROUPS[name]} {each:,.0f}" for name, each in told.items())
+    shown = {name: groups[name] for name in GROUPS if groups.get(name, 0.0) > least}
+    return " · ".join(f"{GROUPS[name]} {each:,.0f}" for name, each in shown.items())
 
 
 LEGEND = """\

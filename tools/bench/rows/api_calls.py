@@ -20,7 +20,7 @@ SLUGS = 16
 
 
 class Verify(Call):
-    """One guess at each code, right and wrong in turn; a wrong one is judged and refused."""
+    """One guess at each code, right and wrong in turn; a wrong one is checked and refused."""
 
     name, title = "verify", "POST /otp/verify"
     least, aim = 0.55, 0.8
@@ -35,11 +35,11 @@ class Verify(Call):
         return RequestSource(heads, lines, mark={"phones": phones})
 
     def wrong(self, feed: RequestSource, load: Load) -> int:
-        right, judged = counted(self, _JUDGED, _ends(feed))
-        return beyond(load.accepted, right) + beyond(load.refused, judged - right)
+        right, checked = counted(self, _CHECKED, _ends(feed))
+        return beyond(load.accepted, right) + beyond(load.refused, checked - right)
 
 
-_JUDGED = """
+_CHECKED = """
 SELECT count(verified_at), COALESCE(sum(attempts), 0) FROM otp_verification
 WHERE phone BETWEEN %s AND %s
 """

@@ -119,10 +119,10 @@ class Floor:
             "floor", number, requests=many, p50=done["p50"], p99=done["p99"], errors=errors
         )
 
-    def _ask(self, told: dict[str, Any]) -> dict[str, Any]:
+    def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
         assert self._process.stdin is not None  # noqa: S101 - both were opened as pipes
         assert self._process.stdout is not None  # noqa: S101
-        self._process.stdin.write(orjson.dumps(told) + b"\n")
+        self._process.stdin.write(orjson.dumps(request) + b"\n")
         self._process.stdin.flush()
         line = self._process.stdout.readline()
         if not line:

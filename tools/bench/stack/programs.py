@@ -72,8 +72,8 @@ class Program:
         deadline = time.monotonic() + PATIENCE
         while not self._is_ready():
             if self.process.poll() is not None or time.monotonic() > deadline:
-                said = " ".join(last_lines(self.log, 3))
-                raise CannotMeasureError(f"{self.log.stem} does not start: {said}")
+                tail = " ".join(last_lines(self.log, 3))
+                raise CannotMeasureError(f"{self.log.stem} does not start: {tail}")
             time.sleep(0.05)
 
     def stop(self) -> None:

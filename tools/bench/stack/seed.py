@@ -81,7 +81,7 @@ class Phones:
 
 @dataclass(frozen=True, slots=True)
 class Guess:
-    """A code to be judged: `mac` is what the judging statement compares it by."""
+    """A code to be checked: the statement that checks codes compares `mac`."""
 
     account: int  # its place in the list of accounts
     phone: str

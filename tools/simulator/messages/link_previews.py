@@ -1,4 +1,4 @@
-"""Machines that open the links of a message: messengers to show what is behind, scanners to judge.
+"""Bots that open the links of a message: messengers for previews, scanners for threats.
 
 Nobody does unless a fault says so, as with the messages that the service sends: WhatsApp previews
 free text whose sender asks for it and no button of a template; the bot says `is_disabled`; and a
@@ -22,7 +22,7 @@ from tools.simulator.vendor import LOOPBACK, Tell
 from tools.simulator.wire_log import WireLog
 
 TIMEOUT = aiohttp.ClientTimeout(total=10)
-# One that does not say what it is; its haste does.
+# A scanner with a browser's headers; only its speed gives it away.
 SCANNER = (
     "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko)"
     " Chrome/142.0.0.0 Safari/537.36"

@@ -72,7 +72,7 @@ class MessageLog:
         self._db.executescript(PRAGMAS + SCHEMA)
         newest = self._db.execute("SELECT coalesce(max(id), 0) FROM messages").fetchone()
         self._last_id: int = newest[0]
-        # A message that is being worked on is one object, whoever asks for it.
+        # A message in progress is one object for all callers.
         self._live: WeakValueDictionary[int, Message] = WeakValueDictionary()
         self._changed: dict[int, Message] = {}
         self.phones = Phones(self._phones())
@@ -110,7 +110,7 @@ class MessageLog:
         self.phones.count(message.phone, message.at)
 
     def save(self, message: Message) -> None:
-        """Keep what changed, within `SAVE_EVERY`; a change lost to a kill is only told again."""
+        """Keep what changed, within `SAVE_EVERY`; a kill repeats at most those reports."""
         if not self._changed:
             asyncio.get_running_loop().call_later(SAVE_EVERY, self.flush)
         self._changed[message.id] = message

@@ -127,8 +127,10 @@ class ControlView:
     def _mistakes(self, mistakes: Mapping[str, str]) -> str:
         if not mistakes:
             return ""
-        told = "; ".join(f"{name}: {why}" for name, why in mistakes.items())
-        return f'<p class="notice" role="alert">{self._words["refused"]}. {html.escape(told)}</p>'
+        problems = "; ".join(f"{name}: {why}" for name, why in mistakes.items())
+        return (
+            f'<p class="notice" role="alert">{self._words["refused"]}. {html.escape(problems)}</p>'
+        )
 
     def _faults(self) -> str:
         rows = "".join(self._fault(fault) for fault in self._carrier.faults)
@@ -137,8 +139,8 @@ class ControlView:
         return f"<ul>{rows}</ul>{self._button('clear', 'clear')}"
 
     def _fault(self, fault: Fault) -> str:
-        told = fault_words(fault, self._words)
-        return f"<li><span>{told}</span>{self._button(f'{fault.id}/remove', 'remove')}</li>"
+        description = fault_words(fault, self._words)
+        return f"<li><span>{description}</span>{self._button(f'{fault.id}/remove', 'remove')}</li>"
 
     def _button(self, action: str, word: str) -> str:
         return (

@@ -216,7 +216,7 @@ def choose(query: str, accepted: str) -> str:
 
 
 def fault_words(fault: Fault, words: Mapping[str, str]) -> str:
-    told = [
+    facts = [
         words[f"kind_{fault.kind or 'latency'}"],
         CHANNELS[fault.channel].title if fault.channel else "",
         words[f"provider_{fault.provider}"] if fault.provider else "",
@@ -224,4 +224,4 @@ def fault_words(fault: Fault, words: Mapping[str, str]) -> str:
         words["ms"].format(fault.latency_ms) if fault.latency_ms is not None else "",
         words["times_left"].format(fault.times) if fault.times else "",
     ]
-    return " · ".join(part for part in told if part)
+    return " · ".join(part for part in facts if part)

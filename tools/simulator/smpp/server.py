@@ -79,7 +79,7 @@ class Smpp(Vendor):
         return OK if bind.password == password else INVALID_PASSWORD
 
     async def take(self, session: Session, submit: Submit) -> tuple[int, str] | None:
-        """As with other vendors, faults decide; but each part of a long message is judged alone."""
+        """Faults decide, as with other vendors, but for each part of a long message separately."""
         try:
             _check(submit)
             piece = smpp_text.read(submit)
@@ -160,7 +160,7 @@ class Smpp(Vendor):
         return session is not None and await session.deliver(body)
 
     async def _tell(self, message: Message, event: str, moment: float) -> bool:
-        """A receipt for each part, to whoever is bound; with nobody there, later."""
+        """A receipt for each part, to any bound client, or later if there is none."""
         session = next((one for one in self._sessions if one.can_receive), None)
         if session is None:
             return False

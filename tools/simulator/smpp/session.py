@@ -39,7 +39,7 @@ class Session:
         self._centre, self._reader, self._writer = centre, reader, writer
         self._bound_as: int | None = None
         self._numbers = count(1)
-        self._told: dict[int, asyncio.Future[int]] = {}
+        self._pending_responses: dict[int, asyncio.Future[int]] = {}
         self._under_way: set[asyncio.Task[None]] = set()
 
     @property
@@ -58,8 +58,8 @@ class Session:
     def close(self, *, abort: bool = False) -> None:
         for task in self._under_way:
             task.cancel()
-        for told in self._told.values():
-            told.cancel()
+        for response in self._pending_responses.values():
+            response.cancel()
         if abort:
             peer: socket.socket = self._writer.get_extra_info("socket")
             peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, ABORT_ON_CLOSE)
@@ -69,16 +69,16 @@ class Session:
     async def deliver(self, body: bytes) -> bool:
         """Whether the client says that it has it."""
         sequence = next(self._numbers)
-        told: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-        self._told[sequence] = told
+        response: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        self._pending_responses[sequence] = response
         self._writer.write(pdu.write(pdu.DELIVER_SM, OK, sequence, body))
         try:
             async with asyncio.timeout(PATIENCE):
-                return await told == OK
+                return await response == OK
         except (TimeoutError, asyncio.CancelledError):
             return False
         finally:
-            del self._told[sequence]
+            del self._pending_responses[sequence]
 
     async def _next(self) -> None:
         octets = await self._reader.readexactly(pdu.HEADER.size)
@@ -95,9 +95,9 @@ class Session:
 
     def _handle(self, head: Head, body: bytes) -> None:
         if head.is_response:
-            told = self._told.get(head.sequence)
-            if told is not None and not told.done():
-                told.set_result(head.status)
+            response = self._pending_responses.get(head.sequence)
+            if response is not None and not response.done():
+                response.set_result(head.status)
         elif head.command in BINDS:
             self._enter(head, Bind.read(body))
         elif head.command == pdu.ENQUIRE_LINK:

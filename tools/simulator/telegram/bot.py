@@ -105,7 +105,7 @@ class TelegramBot(HttpVendor):
         return []
 
     def change_contact(self, digits: str, action: str) -> Phone:
-        """What a person does to the bot; what Telegram would tell the bot, it is told."""
+        """A person's action; the bot gets the update that Telegram would send."""
         phone = self._carrier.log.phones.touch(digits)
         updates: list[Callable[[int, Phone], Json]] = []
         if (action == "block") != phone.blocked and action in BLOCKING:

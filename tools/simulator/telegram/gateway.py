@@ -167,7 +167,7 @@ class TelegramGateway(HttpVendor):
         status = _status(message)
         code = given.get("code")
         if code is not None:
-            verdict = self._judge(message, str(code))
+            verdict = self._check(message, str(code))
             status["verification_status"] = {
                 "status": verdict,
                 "updated_at": int(time.time()),
@@ -175,7 +175,7 @@ class TelegramGateway(HttpVendor):
             }
         return _result(status)
 
-    def _judge(self, message: Message, code: str) -> str:
+    def _check(self, message: Message, code: str) -> str:
         ttl = message.extra["ttl"]
         if ttl and time.time() > message.at + ttl:
             return "expired"

@@ -96,15 +96,15 @@ class Twilio(HttpVendor):
 
     async def account(self, request: web.Request) -> web.Response:
         lacks = self._carrier.lacks
-        return self._told(request, lambda sid: twilio_account.account(sid, lacks))
+        return self._read_account(request, lambda sid: twilio_account.account(sid, lacks))
 
     async def balance(self, request: web.Request) -> web.Response:
         lacks = self._carrier.lacks
-        return self._told(request, lambda sid: twilio_account.balance(sid, lacks))
+        return self._read_account(request, lambda sid: twilio_account.balance(sid, lacks))
 
     async def numbers(self, request: web.Request) -> web.Response:
         wanted, lacks = request.query.get("PhoneNumber", ""), self._carrier.lacks
-        return self._told(
+        return self._read_account(
             request, lambda _sid: twilio_account.numbers(self._settings, lacks, wanted)
         )
 
@@ -114,13 +114,15 @@ class Twilio(HttpVendor):
             request.match_info["sid"],
             self._carrier.lacks,
         )
-        return self._told(request, lambda _sid: twilio_account.senders(kind, service, lacks))
+        return self._read_account(
+            request, lambda _sid: twilio_account.senders(kind, service, lacks)
+        )
 
     async def permissions(self, request: web.Request) -> web.Response:
         wanted, lacks = request.query.get("CountryCode", ""), self._carrier.lacks
-        return self._told(request, lambda _sid: twilio_account.permissions(wanted, lacks))
+        return self._read_account(request, lambda _sid: twilio_account.permissions(wanted, lacks))
 
-    def _told(self, request: web.Request, tell: Callable[[str], Json]) -> web.Response:
+    def _read_account(self, request: web.Request, tell: Callable[[str], Json]) -> web.Response:
         """A read of the account, for who may read it."""
         try:
             self._check_account(request)
@@ -158,7 +160,7 @@ class Twilio(HttpVendor):
         """To the address of the receipts, which an operator gives for incoming messages too."""
         url = message.extra["callback"].partition("?")[0]
         sid = "SM" + secrets.token_hex(16)
-        said = {
+        fields = {
             "ApiVersion": API,
             "AccountSid": self._settings.twilio_account_sid,
             "MessageSid": sid,
@@ -170,7 +172,7 @@ class Twilio(HttpVendor):
             "NumMedia": "0",
             "NumSegments": str(count_segments(text)),
         }
-        return self._call(url, said) if url else None
+        return self._call(url, fields) if url else None
 
     def _call(self, url: str, form: dict[str, str]) -> Post:
         headers = {
@@ -276,7 +278,7 @@ class Twilio(HttpVendor):
 
     def _callback_form(self, message: Message, event: str, moment: float) -> dict[str, str]:
         word = WORDS[event]
-        told = {
+        fields = {
             "ApiVersion": API,
             "MessageSid": message.provider_id,
             "MessageStatus": word,
@@ -287,17 +289,17 @@ class Twilio(HttpVendor):
             "AccountSid": self._settings.twilio_account_sid,
         }
         if event == "failed":
-            told["ErrorCode"] = str(UNREACHABLE_HANDSET)
+            fields["ErrorCode"] = str(UNREACHABLE_HANDSET)
         if event != "sent":
-            told["RawDlrDoneDate"] = datetime.fromtimestamp(moment, UTC).strftime("%y%m%d%H%M")
-        return _turned(told, int(moment))
+            fields["RawDlrDoneDate"] = datetime.fromtimestamp(moment, UTC).strftime("%y%m%d%H%M")
+        return _rotated(fields, int(moment))
 
 
-def _turned(told: dict[str, str], by: int) -> dict[str, str]:
+def _rotated(fields: dict[str, str], by: int) -> dict[str, str]:
     """The order of parameters is nobody's promise: so another moment makes other bytes."""
-    names = list(told)
+    names = list(fields)
     start = by % len(names)
-    return {name: told[name] for name in names[start:] + names[:start]}
+    return {name: fields[name] for name in names[start:] + names[:start]}
 
 
 def _check_body(text: str) -> None:

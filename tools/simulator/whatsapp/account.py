@@ -66,11 +66,11 @@ def templates(known: dict[str, Template], lacks: Set[str], part: str) -> Json:
 
 
 def subscriptions(settings: Settings, lacks: Set[str]) -> Json:
-    told = ("messages",) if "webhook_fields" in lacks else WEBHOOK_FIELDS
+    subscribed = ("messages",) if "webhook_fields" in lacks else WEBHOOK_FIELDS
     subscription = {
         "object": "whatsapp_business_account",
         "callback_url": f"{settings.public_url}/hooks/whatsapp",
         "active": True,
-        "fields": [{"name": name, "version": "v25.0"} for name in told],
+        "fields": [{"name": name, "version": "v25.0"} for name in subscribed],
     }
     return {"data": [] if "webhook" in lacks else [subscription]}

@@ -115,7 +115,7 @@ class WhatsApp(HttpVendor):
         return _graph_error(404, 2500, text)
 
     def accepted(self, message: Message) -> web.Response:
-        # No `user_id`: it is told only of what was sent to one.
+        # No `user_id`: Meta sends it only for messages sent to one.
         contact = {"input": message.extra["input"], "wa_id": message.phone}
         return json_answer(
             {
@@ -130,15 +130,15 @@ class WhatsApp(HttpVendor):
 
     def receipt(self, message: Message, event: str, moment: float) -> Post:
         # In a batch the newest comes first and twice: neither order nor number is promised.
-        told = [event, "sent", event] if message.suffers("batched_receipts") else [event]
-        statuses = [_status(message, word, moment) for word in told]
+        events = [event, "sent", event] if message.suffers("batched_receipts") else [event]
+        statuses = [_status(message, word, moment) for word in events]
         value: Json = {"statuses": statuses}
         if event != "failed":
             value["contacts"] = [_contact(message.phone)]
         return _call(self._settings, "messages", _messaging(self._settings) | value)
 
     def reply(self, message: Message, text: str) -> Post:
-        said = {
+        reply = {
             "from": message.phone,
             "from_user_id": _user_id(message.phone),
             "id": f"wamid.{secrets.token_hex(16)}",
@@ -146,7 +146,7 @@ class WhatsApp(HttpVendor):
             "type": "text",
             "text": {"body": text},
         }
-        value = {"contacts": [_contact(message.phone)], "messages": [said]}
+        value = {"contacts": [_contact(message.phone)], "messages": [reply]}
         return _call(self._settings, "messages", _messaging(self._settings) | value)
 
     def _account_refusal(self, request: web.Request) -> web.Response | None:
@@ -203,16 +203,16 @@ def _user_id(phone: str) -> str:
     return f"RU.{int(phone) * 7919 % 10**20:020}"
 
 
-def account_word(settings: Settings, told: dict[str, Any]) -> MakePost | None:
+def account_event(settings: Settings, request: dict[str, Any]) -> MakePost | None:
     """A call that speaks of the account: `code` of an error, a `template` that is lost, or any
     `field` of the webhook with its `value`.
     """
-    code, name, field = told.get("code"), told.get("template"), told.get("field")
+    code, name, field = request.get("code"), request.get("template"), request.get("field")
     if field in account.WEBHOOK_FIELDS and field != "messages":
-        return lambda: _call(settings, str(field), mapping(told.get("value")))
+        return lambda: _call(settings, str(field), mapping(request.get("value")))
     if isinstance(name, str) and name:
         lost = {
-            "event": str(told.get("event", "PAUSED")),
+            "event": str(request.get("event", "PAUSED")),
             "message_template_id": 1,
             "message_template_name": name,
             "message_template_language": settings.whatsapp_languages["ru"],

@@ -53,7 +53,7 @@ def test_receipts_pending_at_a_kill_are_sent_at_start(
     restart(own_simulator)
 
     for vendor in WITH_RECEIPTS:
-        told = vendor.told(own_receiver, phone, 2)
+        told = vendor.receipts(own_receiver, phone, 2)
         assert [one.word for one in told] == ["sent", "delivered"]
         assert told[0].hook.at - sent_at >= 0.7
 
@@ -67,9 +67,9 @@ def test_sent_receipts_are_not_sent_again(
 
     own_simulator.start()
     TWILIO.send(own_simulator, phone)
-    TWILIO.told(own_receiver, phone, 2)
+    TWILIO.receipts(own_receiver, phone, 2)
 
-    assert len(WHATSAPP.told(own_receiver, phone, 2)) == 2
+    assert len(WHATSAPP.receipts(own_receiver, phone, 2)) == 2
 
 
 @pytest.mark.parametrize("vendor", WITH_RECEIPTS, ids=lambda vendor: vendor.name)

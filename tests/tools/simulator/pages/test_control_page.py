@@ -87,7 +87,7 @@ def test_call_and_its_receipts_are_seen_newest_first(
     simulator: Simulator, receiver: Receiver, phone: str, vendor: Vendor
 ) -> None:
     vendor.send(simulator, phone)
-    vendor.told(receiver, phone, 2)
+    vendor.receipts(receiver, phone, 2)
     eventually(lambda: all(one["outcome"] for one in exchanges(simulator, phone)))
 
     *receipts, call = exchanges(simulator, phone)
@@ -181,7 +181,7 @@ def test_exchanges_are_narrowed_by_provider(simulator: Simulator, phone: str) ->
 
 def test_the_record_is_bounded(simulator: Simulator, receiver: Receiver, phone: str) -> None:
     send_whatsapp(simulator, phone)
-    WHATSAPP.told(receiver, phone, 2)
+    WHATSAPP.receipts(receiver, phone, 2)
     for _ in range(300):
         requests.post(f"{simulator.url}/smsc/sys/balance.php", timeout=5)
 

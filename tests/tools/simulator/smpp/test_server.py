@@ -66,7 +66,7 @@ async def submit(
     return await smsc.submit_sm(phone, text, **(usual | changed))  # type: ignore[arg-type]
 
 
-async def told(smsc: smpp34.Smsc, phone: str) -> smpp34.DeliverSmEvent:
+async def receipts(smsc: smpp34.Smsc, phone: str) -> smpp34.DeliverSmEvent:
     """The next receipt for this phone: those for others may still be under way."""
     while True:
         event = await asyncio.wait_for(smsc.next(), 5)
@@ -77,7 +77,7 @@ async def told(smsc: smpp34.Smsc, phone: str) -> smpp34.DeliverSmEvent:
 
 
 async def receipt(smsc: smpp34.Smsc, phone: str) -> dict[str, str]:
-    event = await told(smsc, phone)
+    event = await receipts(smsc, phone)
     return dict(re.findall(r"(\w+):(\S+)", event.short_message.decode()))
 
 
@@ -101,7 +101,7 @@ def test_receipt_has_its_id_and_state_in_optional_parameters_too(
 ) -> None:
     async def work(smsc: smpp34.Smsc) -> None:
         taken = await submit(smsc, phone)
-        event = await told(smsc, phone)
+        event = await receipts(smsc, phone)
         tlvs = {one.tag: one.value for one in event.tlvs}
         assert taken.message_id is not None
         assert tlvs[RECEIPTED_MESSAGE_ID].rstrip(b"\0") == taken.message_id.encode()
@@ -297,7 +297,7 @@ def test_lost_receipt_never_comes(centre: Simulator, phone: str) -> None:
     async def work(smsc: smpp34.Smsc) -> None:
         await submit(smsc, phone)
         with pytest.raises(TimeoutError):
-            await asyncio.wait_for(told(smsc, phone), 0.5)
+            await asyncio.wait_for(receipts(smsc, phone), 0.5)
 
     bound(centre, work)
 

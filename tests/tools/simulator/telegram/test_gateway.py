@@ -33,7 +33,7 @@ def test_reports_are_signed_and_carry_the_payload(
 ) -> None:
     send_gateway(simulator, phone)
 
-    told = GATEWAY_VENDOR.told(receiver, phone, 2)
+    told = GATEWAY_VENDOR.receipts(receiver, phone, 2)
 
     assert [one.word for one in told] == ["sent", "delivered"]
     for one in told:
@@ -136,7 +136,7 @@ def test_status_is_polled_and_codes_are_judged(
     simulator: Simulator, receiver: Receiver, phone: str
 ) -> None:
     number = send_gateway(simulator, phone).json()["result"]["request_id"]
-    GATEWAY_VENDOR.told(receiver, phone, 2)
+    GATEWAY_VENDOR.receipts(receiver, phone, 2)
 
     plain = call(simulator, "checkVerificationStatus", request_id=number)["result"]
     verdicts = [
@@ -197,7 +197,7 @@ def test_revoking_what_is_delivered_changes_nothing(
     simulator: Simulator, receiver: Receiver, phone: str
 ) -> None:
     number = send_gateway(simulator, phone).json()["result"]["request_id"]
-    GATEWAY_VENDOR.told(receiver, phone, 2)
+    GATEWAY_VENDOR.receipts(receiver, phone, 2)
 
     call(simulator, "revokeVerificationMessage", request_id=number)
 
@@ -206,7 +206,7 @@ def test_revoking_what_is_delivered_changes_nothing(
 
 def test_reading_sends_a_report(simulator: Simulator, receiver: Receiver, phone: str) -> None:
     send_gateway(simulator, phone)
-    GATEWAY_VENDOR.told(receiver, phone, 2)
+    GATEWAY_VENDOR.receipts(receiver, phone, 2)
     number = simulator.messages(phone)[0]["id"]
 
     assert post(f"{simulator.url}/messages/{number}/read").status_code == 200

@@ -51,7 +51,7 @@ def test_vendors_own_client_sends_polls_and_finds(
         status_callback=f"{receiver.url}/hooks/twilio",
         validity_period=300,
     )
-    TWILIO.told(receiver, phone, 2)
+    TWILIO.receipts(receiver, phone, 2)
 
     polled = twilio.messages(str(sent.sid)).fetch()
     found = twilio.messages.list(to=f"+{phone}", limit=5)

@@ -57,7 +57,7 @@ def test_receipts_are_signed_and_echo_our_reference(
 ) -> None:
     wamid = send_whatsapp(simulator, phone).json()["messages"][0]["id"]
 
-    told = WHATSAPP.told(receiver, phone, 2)
+    told = WHATSAPP.receipts(receiver, phone, 2)
 
     assert [one.word for one in told] == ["sent", "delivered"]
     for one in told:
@@ -89,7 +89,7 @@ def test_foreign_client_sends_code_and_link_and_reads_receipts(
     )
 
     link, code = simulator.messages(phone)
-    update: Any = WHATSAPP.told(receiver, phone, 4)[0].hook.json
+    update: Any = WHATSAPP.receipts(receiver, phone, 4)[0].hook.json
     read = MessageStatus.from_update(meta_client, update)
     assert (code["code"], code["text"]) == ("4821", "4821 is your verification code.")
     assert link["text"] == (
@@ -219,7 +219,7 @@ def test_unknown_object_or_path_is_refused(
 
 def test_reading_sends_a_read_receipt(simulator: Simulator, receiver: Receiver, phone: str) -> None:
     send_whatsapp(simulator, phone)
-    WHATSAPP.told(receiver, phone, 2)
+    WHATSAPP.receipts(receiver, phone, 2)
     number = simulator.messages(phone)[0]["id"]
 
     answer = post(f"{simulator.url}/messages/{number}/read")

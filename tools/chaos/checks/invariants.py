@@ -136,8 +136,8 @@ CHECKS = (
           WHERE m.id = t.message_id AND t.proof = 'code_entered' AND v.verified_at IS NOT NULL)""",
     ),
     Check(
-        "I5 said",
-        "`delivered` is said of what a phone got, and of all that a vendor reported as such",
+        "I5 delivered",
+        "a message is `delivered` if a phone got it or a vendor reported it, and only then",
         """
         SELECT 'message ' || m.id FROM channels_message m
         WHERE m.state = 'delivered'
@@ -236,7 +236,7 @@ CHECKS = (
     ),
     Check(
         "codes once",
-        "a code is consumed once, and who was told so was told the truth",
+        "a code is consumed once, and every response about it is true",
         """
         SELECT 'verification ' || verification_id FROM client_entry WHERE status = 200
         GROUP BY verification_id HAVING count(DISTINCT try) > 1
@@ -297,8 +297,8 @@ ORDER BY 1
 """
 PROVABLE = "could have been proved"
 
-# All that is known of one message, for whoever wants to know why it was free.
-STORY = """
+# The timeline of one message, to see why it was not charged.
+TIMELINE = """
 SELECT concat_ws(' ', m.channel, m.kind, m.state, m.error, 'made', m.created_at::time(2),
   'deadline', m.deadline::time(2), 'finished', m.finished_at::time(2),
   (SELECT string_agg(concat_ws(' ', '| attempt', a.n, a.state, a.error_class, a.error_code,

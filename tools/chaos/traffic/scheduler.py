@@ -60,7 +60,7 @@ class Scheduler:
     def _do(self, work: Callable[[], Any]) -> None:
         try:
             work()
-        except Exception as error:  # the edge of the thread: told at the end of the run
+        except Exception as error:  # the edge of the thread: reported at the end of the run
             self.errors.append(error)
         finally:
             with self._changed:

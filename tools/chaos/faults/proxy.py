@@ -1,7 +1,7 @@
 """An HTTP proxy that injects network faults.
 
-`python -m tools.chaos.proxy CONFIG` runs the routes of a JSON file and writes its counters to
-another file. The fault of each request is drawn from the seed.
+`python -m tools.chaos.faults.proxy CONFIG` runs the routes of a JSON file and writes its counters
+to another file. The fault of each request is drawn from the seed.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from tools.chaos.framing import read_message, status
+from tools.chaos.faults.framing import read_message, status
 
 HOST = "127.0.0.1"
 BACKLOG = 1024

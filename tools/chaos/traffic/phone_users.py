@@ -12,8 +12,8 @@ from pathlib import Path
 
 import requests
 
-from tools.chaos.client import Backend
 from tools.chaos.plan import PlannedRequest, UserBehaviour
+from tools.chaos.traffic.client import Backend
 
 POLL_INTERVAL = 0.02  # seconds
 ARRIVED = "SELECT id, phone, code, extra FROM messages WHERE id > ? ORDER BY id"

@@ -13,10 +13,10 @@ from channels.models import Attempt, Message, Receipt
 from config.ids import uuid7
 from otp.models import Verification
 from tests.factories import AttemptFactory, MessageFactory, ReceiptFactory
-from tests.tools.chaos.scenarios import ORDER, World
-from tools.chaos import verdicts
-from tools.chaos.invariants import CHECKS
-from tools.chaos.verdicts import violations
+from tests.tools.chaos.checks.scenarios import ORDER, World
+from tools.chaos.checks import verdicts
+from tools.chaos.checks.invariants import CHECKS
+from tools.chaos.checks.verdicts import violations
 
 pytestmark = pytest.mark.django_db
 Break = Callable[[World], None]
@@ -159,12 +159,12 @@ def a_charge_by_a_proof_that_does_not_exist(world: World) -> None:
     world.transfer(world.another(), "capture", proof="click")
 
 
-@breaks("I5 said")
+@breaks("I5 delivered")
 def delivered_said_of_what_no_phone_got(world: World) -> None:
     world.phone = []
 
 
-@breaks("I5 said")
+@breaks("I5 delivered")
 def failed_said_of_what_was_reported_delivered(world: World) -> None:
     Message.objects.update(state="failed")
 

@@ -6,7 +6,7 @@ from django.db import connection
 from channels.models import Attempt, Message
 from otp import codes
 from tests.factories import AttemptFactory
-from tests.tools.chaos.scenarios import PHONE, World
+from tests.tools.chaos.checks.scenarios import PHONE, World
 
 pytestmark = pytest.mark.django_db
 

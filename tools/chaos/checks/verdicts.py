@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from django.db import connection
 
 from channels import reconciliation
-from tools.chaos.invariants import CHECKS, PROVABLE, STORY, UNCHARGED, Check
+from tools.chaos.checks.invariants import CHECKS, PROVABLE, TIMELINE, UNCHARGED, Check
 
 UNCHARGED_SHARE = 0.001  # of messages whose delivery could have been proved
 
@@ -48,21 +48,21 @@ def uncharged() -> dict[str, str]:
         return dict(cursor.fetchall())
 
 
-def provable_stories(found: dict[str, str]) -> list[str]:
+def provable_timelines(found: dict[str, str]) -> list[str]:
     """Timelines of uncharged deliveries that could have been proved."""
-    return [f"{message} {_story(message)}" for message, why in found.items() if why == PROVABLE]
+    return [f"{message} {_timeline(message)}" for message, why in found.items() if why == PROVABLE]
 
 
-def _story(message: str) -> str:
+def _timeline(message: str) -> str:
     with connection.cursor() as cursor:
-        cursor.execute(STORY, [message])
-        (story,) = cursor.fetchone()
-        return str(story)
+        cursor.execute(TIMELINE, [message])
+        (timeline,) = cursor.fetchone()
+        return str(timeline)
 
 
 def check_uncharged(found: dict[str, str]) -> Finding:
     promise = f"of deliveries that can be proved at most {UNCHARGED_SHARE:.1%} are free"
-    free = provable_stories(found)
+    free = provable_timelines(found)
     with connection.cursor() as cursor:
         cursor.execute("SELECT count(*) FROM channels_message")
         (messages,) = cursor.fetchone()

@@ -36,28 +36,28 @@ def _errors_in(log: Path) -> Iterator[tuple[str, str, bool]]:
     raw: list[str] = []
     for line in log.read_text(encoding="utf-8", errors="replace").splitlines():
         try:
-            said = json.loads(line)
+            entry = json.loads(line)
         except ValueError:
-            said = None
-        if isinstance(said, dict):
+            entry = None
+        if isinstance(entry, dict):
             yield from _traceback(raw)
             raw = []
-            if said.get("level") in _LEVELS:
-                yield _structured(said)
+            if entry.get("level") in _LEVELS:
+                yield _structured(entry)
         else:
             raw.append(line)
     yield from _traceback(raw)
 
 
-def _structured(said: dict[str, object]) -> tuple[str, str, bool]:
-    event, told = str(said.get("event")), str(said.get("exception", ""))
-    name = str(said.get("error", ""))
-    is_explained = bool(_EXPECTED_AFTER_KILL.search(told or event))
+def _structured(entry: dict[str, object]) -> tuple[str, str, bool]:
+    event, exception = str(entry.get("event")), str(entry.get("exception", ""))
+    name = str(entry.get("error", ""))
+    is_explained = bool(_EXPECTED_AFTER_KILL.search(exception or event))
     if event == "database_unavailable":  # answered with 503; the words are not logged
         is_explained = name in _STORE_UNAVAILABLE
-    if said.get("logger") == "django.request":  # Django's own line on such an answer
+    if entry.get("logger") == "django.request":  # Django's own line on such an answer
         is_explained = event.startswith("Service Unavailable:")
-    return _short(event), _cause(told) or name or "no exception", is_explained
+    return _short(event), _cause(exception) or name or "no exception", is_explained
 
 
 def _traceback(lines: list[str]) -> Iterator[tuple[str, str, bool]]:
@@ -72,8 +72,8 @@ def _short(event: str) -> str:
     return re.sub(r"\[.*?\]|\d+|/\S+|: Error.*", "", event.partition("\n")[0])[:60].strip()
 
 
-def _cause(told: str) -> str:
-    raised = [found for line in told.splitlines() if (found := _RAISED.match(line))]
+def _cause(exception: str) -> str:
+    raised = [found for line in exception.splitlines() if (found := _RAISED.match(line))]
     if not raised:
         return ""
     name, words = raised[-1][1].rpartition(".")[2], re.sub(r"\d+|/\S+|0x\w+", "", raised[-1][2])

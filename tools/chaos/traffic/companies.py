@@ -9,8 +9,8 @@ from billing.budgets import budgets
 from billing.wallet import ledger
 from config.channels import BY_NAME
 from tests.factories import ApiKeyFactory, CompanyFactory
-from tools.chaos.client import Account
 from tools.chaos.plan import CHAINS, Speed
+from tools.chaos.traffic.client import Account
 
 
 def create_companies(tokens: Sequence[int], speed: Speed) -> list[Account]:

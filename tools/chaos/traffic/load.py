@@ -7,15 +7,15 @@ from functools import partial
 
 import redis
 
-from tools.chaos.client import Account, Backend, Client
 from tools.chaos.database import OPEN, DatabaseProbe
-from tools.chaos.drain import Drain
-from tools.chaos.fault_injector import FaultInjector
-from tools.chaos.journal import Journal
-from tools.chaos.phone_users import PhoneUsers
+from tools.chaos.faults.fault_injector import FaultInjector
 from tools.chaos.plan import Options, Plan
-from tools.chaos.scheduler import Scheduler
 from tools.chaos.stack import Stack
+from tools.chaos.traffic.client import Account, Backend, Client
+from tools.chaos.traffic.drain import Drain
+from tools.chaos.traffic.journal import Journal
+from tools.chaos.traffic.phone_users import PhoneUsers
+from tools.chaos.traffic.scheduler import Scheduler
 
 THREADS = 96
 PROGRESS = 5.0  # seconds between two lines

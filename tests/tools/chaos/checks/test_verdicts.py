@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from tests.factories import AttemptFactory, ReceiptFactory
-from tests.tools.chaos.scenarios import World
-from tools.chaos import verdicts
-from tools.chaos.fault_injector import FaultInjector
-from tools.chaos.invariants import PROVABLE
-from tools.chaos.log_errors import logged_errors
+from tests.tools.chaos.checks.scenarios import World
+from tools.chaos.checks import verdicts
+from tools.chaos.checks.invariants import PROVABLE
+from tools.chaos.checks.log_errors import logged_errors
+from tools.chaos.faults.fault_injector import FaultInjector
 from tools.chaos.plan import Options, Plan, Target, make
 from tools.chaos.report import check_deadlocks, check_kills, check_logs, check_servers
 

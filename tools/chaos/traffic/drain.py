@@ -6,7 +6,7 @@ from contextlib import closing
 
 from tools.chaos import database
 from tools.chaos.database import DatabaseProbe
-from tools.chaos.fault_injector import FaultInjector
+from tools.chaos.faults.fault_injector import FaultInjector
 from tools.chaos.stack import Stack
 
 POLL_INTERVAL = 0.2

@@ -11,9 +11,9 @@ from typing import Any
 
 import requests
 
-from tools.chaos.journal import Journal
 from tools.chaos.plan import PlannedRequest
-from tools.chaos.scheduler import Scheduler
+from tools.chaos.traffic.journal import Journal
+from tools.chaos.traffic.scheduler import Scheduler
 
 CONFLICT, UNAVAILABLE = 409, 503
 LINK = "https://example.com/orders/{}"
@@ -60,13 +60,15 @@ class Client:
             answer = self._session().post(
                 f"{self._api}/api/v1{path}", json=body, headers=headers, timeout=self._timeout
             )
-            told = answer.json()
+            answered = answer.json()
         except (requests.RequestException, ValueError) as error:
             name = type(error).__name__
             return Reply(0, name, {}, "", replayed=False, seconds=time.monotonic() - begun)
         replayed = answer.headers.get("Idempotent-Replayed") == "true"
         seconds = time.monotonic() - begun
-        return Reply(answer.status_code, told.get("code", ""), told, answer.text, replayed, seconds)
+        return Reply(
+            answer.status_code, answered.get("code", ""), answered, answer.text, replayed, seconds
+        )
 
     def _session(self) -> requests.Session:
         if not hasattr(self._local, "session"):

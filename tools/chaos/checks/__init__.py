@@ -1,0 +1,1 @@
+"""The checks after a run: invariants, errors in the logs, and the phones' own records."""

@@ -1,0 +1,1 @@
+"""The faults: kills and restarts of programs, and a proxy that breaks connections."""
