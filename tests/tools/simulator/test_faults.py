@@ -288,8 +288,8 @@ def test_channel_narrows_a_fault(simulator: Simulator, phone: str) -> None:
     for vendor in ALL:
         vendor.send(simulator, phone)
 
-    reached = [one["provider"] for one in simulator.messages(phone)]
-    assert reached == ["smsc", "twilio", "whatsapp_cloud"]
+    reached = {one["provider"] for one in simulator.messages(phone)}
+    assert reached == {vendor.name for vendor in ALL if vendor.channel != "telegram"}
 
 
 def test_provider_narrows_a_fault(simulator: Simulator, phone: str) -> None:
@@ -299,8 +299,8 @@ def test_provider_narrows_a_fault(simulator: Simulator, phone: str) -> None:
     for vendor in ALL:
         vendor.send(simulator, phone)
 
-    reached = [one["provider"] for one in simulator.messages(phone)]
-    assert reached == ["smsc", "telegram_gateway", "whatsapp_cloud"]
+    reached = {one["provider"] for one in simulator.messages(phone)}
+    assert reached == {vendor.name for vendor in ALL} - {"twilio", "telegram_bot"}
 
 
 def test_fault_is_told_back_listed_and_deleted(simulator: Simulator, phone: str) -> None:
