@@ -5,3 +5,10 @@ from django.utils.translation import gettext_lazy as _
 class BillingConfig(AppConfig):
     name = "billing"
     verbose_name = _("Money")
+
+    def ready(self) -> None:
+        """Declares the events of webhooks."""
+        from accounts.webhooks import event_declarations  # noqa: PLC0415 - models come first
+        from billing.web import webhook_events  # noqa: PLC0415
+
+        event_declarations.declare(webhook_events.BALANCE_EVENT, webhook_events.TOP_UP_EVENT)

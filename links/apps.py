@@ -7,8 +7,12 @@ class LinksConfig(AppConfig):
     verbose_name = _("Short links")
 
     def ready(self) -> None:
-        """Registers how messages with links are rendered, and when they were opened."""
-        from channels import extensions  # noqa: PLC0415 - models are not loaded before this
+        """Registers how messages with links are rendered, and when they were opened; declares the
+        event of webhooks.
+        """
+        from accounts.webhooks import event_declarations  # noqa: PLC0415 - models come first
+        from channels import extensions  # noqa: PLC0415
+        from links.api import webhook_events  # noqa: PLC0415
         from links.clicks import counting, partitions  # noqa: PLC0415
         from links.make import message_text  # noqa: PLC0415
         from links.manage import timeline  # noqa: PLC0415
@@ -18,3 +22,4 @@ class LinksConfig(AppConfig):
         extensions.register_opened_at(timeline.opened_at)
         extensions.register_purger(partitions.rotate)
         extensions.register_purger(counting.delete_old_batches)
+        event_declarations.declare(webhook_events.CLICK_EVENT)

@@ -8,9 +8,10 @@ class OtpConfig(AppConfig):
 
     def ready(self) -> None:
         """Registers how `channels` renders, explains, settles, counts and anonymises codes, and
-        how `accounts` loads a company's own texts.
+        how `accounts` loads a company's own texts; declares the event of webhooks.
         """
         from accounts.keys import company_texts  # noqa: PLC0415 - models are not loaded before this
+        from accounts.webhooks import event_declarations  # noqa: PLC0415
         from channels import extensions  # noqa: PLC0415
         from otp import (  # noqa: PLC0415
             code_counts,
@@ -20,6 +21,7 @@ class OtpConfig(AppConfig):
             timeline,
         )
         from otp.texts import own_texts, rendering  # noqa: PLC0415
+        from otp.web import webhook_events  # noqa: PLC0415
 
         company_texts.register_column(company_texts.TextsColumn(sql.OWN_TEXTS, own_texts.parse))
         extensions.register_renderer("code", rendering.render)
@@ -27,3 +29,4 @@ class OtpConfig(AppConfig):
         extensions.register_settler(settlement.settle_verified)
         extensions.register_code_counter(code_counts.count_codes)
         extensions.register_purger(retention.purge_phones)
+        event_declarations.declare(webhook_events.VERIFICATION_EVENT)

@@ -1,6 +1,6 @@
 """Lists, replays and cancels deliveries; sends example events."""
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from django.db import connection, transaction
@@ -21,6 +21,7 @@ from accounts.models import (
 )
 from accounts.outbox import events
 from accounts.webhooks import sql
+from accounts.webhooks.event_declarations import declaration_of
 from config.errors import DomainError, Error
 from config.ids import public_id, uuid7
 
@@ -31,7 +32,6 @@ EXAMPLE, EXAMPLES_A_MINUTE = "example:", 20
 TOO_MANY_EXAMPLES = format_lazy(
     _("Up to {max} examples a minute to one endpoint; try a little later"), max=EXAMPLES_A_MINUTE
 )
-EXAMPLE_PHONE = "+79990000000"
 
 
 def cancel_undeliverable() -> int:
@@ -106,79 +106,9 @@ def send_example(*, endpoint: Endpoint, kind: str) -> Delivery:
 def example(kind: str, *, is_test: bool) -> dict[str, Any]:
     """Sample data of an event; only samples have the field `example`."""
     now = timezone.now().replace(microsecond=0)
-    subject = f"{uuid7().hex}"
-    if kind.startswith("message."):
-        data = _message(kind.removeprefix("message."), subject, now)
-    else:
-        data = _EXAMPLE_DATA[EventKind(kind)](subject, now)
+    event_kind = EventKind(kind)
+    data = declaration_of(event_kind).example(event_kind, uuid7().hex, now)
     return {**data, "test": is_test, "example": True}
-
-
-def _message(status: str, subject: str, now: datetime) -> dict[str, Any]:
-    is_over, is_sent = status != "sent", status in {"sent", "delivered"}
-    return {
-        "id": f"msg_{subject}",
-        "kind": "code",
-        "phone": EXAMPLE_PHONE,
-        "channel": "whatsapp",
-        "status": status,
-        "error": "recipient_unreachable" if status == "failed" else None,
-        "cost": 1,
-        "segments": None,
-        "short_url": None,
-        "request_id": "req_6f1d2c3b4a59687766aa00",
-        "created_at": _iso(now - timedelta(seconds=3)),
-        "sent_at": _iso(now - timedelta(seconds=2)) if is_sent else None,
-        "delivered_at": _iso(now) if status == "delivered" else None,
-        "finished_at": _iso(now) if is_over else None,
-    }
-
-
-def _verified(subject: str, now: datetime) -> dict[str, Any]:
-    return {
-        "id": f"otp_{subject}",
-        "phone": EXAMPLE_PHONE,
-        "purpose": "verification",
-        "verified_at": _iso(now),
-    }
-
-
-def _clicked(subject: str, now: datetime) -> dict[str, Any]:
-    return {
-        "id": f"lnk_{subject}",
-        "short_url": "https://example.com/bcdfghjk",
-        "url": "https://example.com/orders/77",
-        "new_clicks": 1,
-        "clicks": 42,
-        "clicked_at": _iso(now),
-    }
-
-
-def _balance(_subject: str, _now: datetime) -> dict[str, Any]:
-    return {"available": 96, "threshold": 100}
-
-
-def _top_up(subject: str, now: datetime) -> dict[str, Any]:
-    return {
-        "id": f"top_{subject}",
-        "status": "paid",
-        "tokens": 1000,
-        "amount": "1000.00",
-        "currency": "RUB",
-        "paid_at": _iso(now),
-    }
-
-
-def _iso(at: datetime) -> str:
-    return at.strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-_EXAMPLE_DATA = {
-    EventKind.OTP_VERIFIED: _verified,
-    EventKind.LINK_CLICKED: _clicked,
-    EventKind.BALANCE_LOW: _balance,
-    EventKind.TOP_UP_PAID: _top_up,
-}
 
 
 def with_last_attempt(endpoint: Endpoint, *, only_failed: bool) -> QuerySet[Delivery]:

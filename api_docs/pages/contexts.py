@@ -7,6 +7,7 @@ from django.http import HttpRequest
 
 from accounts.models import ApiKey, EventKind, Member, Mode
 from accounts.people.roles import can_manage_keys, can_read_keys, current_member
+from accounts.webhooks.event_declarations import declaration_of
 from api_docs.calls import CALLS
 from api_docs.pages import changelog as changes
 from api_docs.pages import message_samples, page_list, samples
@@ -103,8 +104,8 @@ def scripted(request: HttpRequest) -> dict[str, Any]:
 def webhooks(request: HttpRequest) -> dict[str, Any]:
     return {
         "kinds": [
-            (kind, words, webhook_examples.data_of(kind))
-            for kind, words in webhook_examples.WORDS.items()
+            (kind, declaration_of(kind).kinds[kind], webhook_examples.data_of(kind))
+            for kind in EventKind
         ],
         "example": webhook_examples.whole(EventKind.MESSAGE_DELIVERED),
         "signed": webhook_examples.signed(),

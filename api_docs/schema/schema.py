@@ -19,12 +19,13 @@ from accounts.api.calls import Call
 from accounts.api.common_fields import REQUEST_ID
 from accounts.api.fields import Field, Schema, example_of
 from accounts.models import Scope
+from accounts.webhooks.event_declarations import declarations
 from api_docs.calls import BY_ROUTE, CALLS
 from api_docs.schema import headers, webhooks
 from api_docs.schema.components import Components, reference
 from api_docs.schema.error_advice import ADVICE
 from api_docs.schema.json_schema import object_of
-from api_docs.schema.webhook_payloads import PAYLOADS
+from api_docs.schema.webhook_payloads import payload_shape
 from config.channels import join_titles
 from config.errors import Error
 from config.texts import StrOrPromise
@@ -343,8 +344,8 @@ def schemas() -> dict[str, Schema]:
         if call.has_body:
             found.request(call)
         found.answer(call)
-    for payload in PAYLOADS:
-        found.object_of(payload.shape)
+    for declaration in declarations():
+        found.object_of(payload_shape(declaration))
     return found.schemas
 
 

@@ -5,28 +5,10 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 
-from django.utils.translation import gettext_lazy as _
-
 from accounts.models import EventKind
 from accounts.webhooks import deliveries, http_call, signing
 from config.ids import parse_id
-from config.texts import StrOrPromise
 
-WORDS: dict[EventKind, StrOrPromise] = {
-    EventKind.MESSAGE_SENT: _("The channel took the message; there is no receipt yet."),
-    EventKind.MESSAGE_DELIVERED: _("The delivery is proved, the tokens are charged."),
-    EventKind.MESSAGE_FAILED: _("The channel refused, the tokens are returned. `error` says why."),
-    EventKind.MESSAGE_EXPIRED: _("No proof came in time, the tokens are returned."),
-    EventKind.OTP_VERIFIED: _("A right code was entered. The code itself is not in the event."),
-    EventKind.LINK_CLICKED: _(
-        "A person opened the link. Previews and scanners are left out, and so is whoever came "
-        "before the message could be read. Of a link that opens once: its button was pressed. "
-        "`new_clicks` are the clicks of this event, `clicks` all of the link's so far; "
-        "while counting is behind, that number may be behind as well."
-    ),
-    EventKind.BALANCE_LOW: _("The balance fell below the threshold of the settings."),
-    EventKind.TOP_UP_PAID: _("A top-up was paid, the tokens are there."),
-}
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"  # noqa: S105 - published, to try one's code on
 EVENT_ID = "evt_0192f0c1a6dd7b5c8d6e7f8091021324"
 SIGNED_AT = datetime(2026, 11, 20, 10, 15, 14, tzinfo=UTC)

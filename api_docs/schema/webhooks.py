@@ -6,9 +6,10 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.api.fields import Schema, text
 from accounts.models import EventKind
+from accounts.webhooks.event_declarations import declaration_of
 from api_docs.schema import webhook_examples
 from api_docs.schema.components import Components
-from api_docs.schema.webhook_payloads import BY_KIND
+from api_docs.schema.webhook_payloads import payload_shape
 from config.texts import StrOrPromise
 
 HEADERS: tuple[tuple[str, StrOrPromise, Schema], ...] = (
@@ -37,12 +38,13 @@ def posts(tag: str) -> dict[str, Any]:
 
 
 def _post(kind: EventKind, tag: str) -> dict[str, Any]:
-    schema = Components().object_of(BY_KIND[kind].shape)
+    declaration = declaration_of(kind)
+    schema = Components().object_of(payload_shape(declaration))
     example = webhook_examples.whole(kind)
     return {
         "operationId": _name(kind),
         "summary": kind.value,
-        "description": str(webhook_examples.WORDS[kind]),
+        "description": str(declaration.kinds[kind]),
         "tags": [tag],
         "security": [],
         "parameters": [

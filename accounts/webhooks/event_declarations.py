@@ -1,0 +1,57 @@
+"""What a company's webhooks carry: each package declares the events that it writes, at start."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.utils.translation import gettext_lazy as _
+
+from accounts.api.common_fields import TEST
+from accounts.api.fields import Field, Shape, boolean
+from accounts.models import EventKind
+from config.texts import StrOrPromise
+
+EXAMPLE_PHONE = "+79990000000"
+IS_EXAMPLE = Field(
+    "example",
+    boolean(),
+    _("`true` in an example that was asked for; real events have no such field."),
+    required=False,
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EventDeclaration:
+    """Events with the same fields. The package's SQL writes them; a test compares the names."""
+
+    name: str  # of the component in the schema
+    kinds: Mapping[EventKind, StrOrPromise]  # with what happened
+    fields: tuple[Field, ...]
+    # The values of an example: of a kind, with this id in hexadecimal, at this time.
+    example: Callable[[EventKind, str, datetime], dict[str, Any]]
+
+    @property
+    def data(self) -> Shape:
+        return Shape(f"{self.name}Data", (*self.fields, TEST, IS_EXAMPLE))
+
+
+_declarations: dict[EventKind, EventDeclaration] = {}
+
+
+def declare(*declarations: EventDeclaration) -> None:
+    for declaration in declarations:
+        _declarations.update(dict.fromkeys(declaration.kinds, declaration))
+
+
+def declaration_of(kind: EventKind) -> EventDeclaration:
+    return _declarations[kind]
+
+
+def declarations() -> list[EventDeclaration]:
+    """In the order of their kinds."""
+    return list(dict.fromkeys(_declarations[kind] for kind in EventKind))
+
+
+def iso(at: datetime) -> str:
+    return at.strftime("%Y-%m-%dT%H:%M:%SZ")
