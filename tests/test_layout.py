@@ -156,9 +156,9 @@ def lint(checkout: Path) -> tuple[int, str]:
 
 
 def test_layers_are_kept(copy: Path) -> None:
-    code, said = lint(copy)
+    code, output = lint(copy)
 
-    assert (code, "0 broken" in said) == (0, True), said
+    assert (code, "0 broken" in output) == (0, True), output
 
 
 def test_each_contract_fails_when_it_is_broken(copy: Path) -> None:
@@ -167,10 +167,10 @@ def test_each_contract_fails_when_it_is_broken(copy: Path) -> None:
         file = copy / name
         good = file.read_text(encoding="utf-8")
         file.write_text(f"{good}\n{statement}\n", encoding="utf-8")
-        code, said = lint(copy)
+        code, output = lint(copy)
         file.write_text(good, encoding="utf-8")
-        if code == 0 or f"{contract} BROKEN" not in said:
-            missed.append((name, statement, said))
+        if code == 0 or f"{contract} BROKEN" not in output:
+            missed.append((name, statement, output))
 
     assert missed == []
 

@@ -18,7 +18,7 @@ class Reading(HTMLParser):
 
     def __init__(self, html: str) -> None:
         super().__init__()
-        self.said: list[str] = []
+        self.text: list[str] = []
         self.links: list[str] = []
         self.anchors: list[str] = []
         self._open: list[tuple[str, bool]] = []  # tag, whether what is in it is not prose
@@ -40,11 +40,11 @@ class Reading(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         if data.strip() and not any(unspoken for _tag, unspoken in self._open):
-            self.said.append(data.strip())
+            self.text.append(data.strip())
 
     @property
     def prose(self) -> str:
-        return " ".join(self.said)
+        return " ".join(self.text)
 
 
 def read(client: Client, url: str, language: str) -> Reading:

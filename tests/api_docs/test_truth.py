@@ -256,10 +256,10 @@ def test_events_have_the_data_that_are_written_down(dispatcher: Dispatcher, test
     perform(test_api, BY_NAME["verifyCode"])
     wait_until(Event.objects.filter(kind=EventKind.OTP_VERIFIED).exists)  # the worker settles it
 
-    told = {EventKind(event.kind): set(event.data) for event in Event.objects.all()}
+    sent_fields = {EventKind(event.kind): set(event.data) for event in Event.objects.all()}
 
-    assert EventKind.MESSAGE_DELIVERED in told
-    assert told == {kind: set(webhook_examples.data_of(kind)) for kind in told}
+    assert EventKind.MESSAGE_DELIVERED in sent_fields
+    assert sent_fields == {kind: set(webhook_examples.data_of(kind)) for kind in sent_fields}
 
 
 def test_published_signature_is_right() -> None:

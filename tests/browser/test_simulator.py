@@ -59,8 +59,8 @@ def update_of(receiver: Receiver, phone: str, kind: str) -> dict[str, Any]:
     """What Telegram told the bot of this person, as soon as it has."""
 
     def fits(hook: Hook) -> bool:
-        told = hook.json.get(kind) if hook.path == BOT_HOOK else None
-        return told is not None and told["from"]["id"] == int(phone)
+        update_json = hook.json.get(kind) if hook.path == BOT_HOOK else None
+        return update_json is not None and update_json["from"]["id"] == int(phone)
 
     update: dict[str, Any] = receiver.wait(fits)[-1].json[kind]
     return update
@@ -90,9 +90,12 @@ def test_contact_is_shared(
     card(page, phone).get_by_role("button", name="Передать контакт").click()
 
     expect(card(page, phone)).to_contain_text("контакт передан")
-    told = update_of(receiver, phone, "message")
-    assert (told["contact"]["phone_number"], told["contact"]["user_id"]) == (phone, int(phone))
-    assert told["chat"] == {"id": int(phone), "first_name": "Абонент", "type": "private"}
+    update_json = update_of(receiver, phone, "message")
+    assert (update_json["contact"]["phone_number"], update_json["contact"]["user_id"]) == (
+        phone,
+        int(phone),
+    )
+    assert update_json["chat"] == {"id": int(phone), "first_name": "Абонент", "type": "private"}
     assert send_bot(simulator, phone).status_code == 200
 
 

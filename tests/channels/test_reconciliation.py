@@ -288,10 +288,10 @@ def test_full_check_has_no_statement_timeout(busy_api: Api) -> None:
         assert found(recent=True) == set()
 
     lifted = "SET LOCAL statement_timeout = 0"
-    assert (lifted in said(full), lifted in said(recent)) == (True, False)
+    assert (lifted in statements(full), lifted in statements(recent)) == (True, False)
 
 
-def said(queries: CaptureQueriesContext) -> list[str]:
+def statements(queries: CaptureQueriesContext) -> list[str]:
     return [query["sql"] for query in queries.captured_queries]
 
 

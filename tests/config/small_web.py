@@ -30,9 +30,9 @@ def application(environ: WSGIEnvironment, start_response: StartResponse) -> Iter
     except OSError:
         start_response("401 Unauthorized", [])
         return [b""]
-    said = {name: value for name, value in environ.items() if isinstance(value, str)}
+    variables = {name: value for name, value in environ.items() if isinstance(value, str)}
     start_response("200 OK", [("Content-Type", "application/json")])
-    return [orjson.dumps(said | {"body": body.decode()})]
+    return [orjson.dumps(variables | {"body": body.decode()})]
 
 
 def _long() -> Iterator[bytes]:

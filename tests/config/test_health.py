@@ -27,10 +27,10 @@ def without_stores() -> list[tuple[int, dict[str, Any], str]]:
     """A process whose PostgreSQL and Redis are not there."""
     env = GOOD | {"DJANGO_SETTINGS_MODULE": "config.settings", "LOG_LEVEL": "CRITICAL"}
     env |= {"DATABASE_URL": "postgresql://kvitok:pa55word@127.0.0.1:1/none"}
-    told = subprocess.check_output(
+    output = subprocess.check_output(
         [sys.executable, "-W", "ignore", "-c", ASK], cwd=ROOT, env=env, text=True
     )
-    lines = [line.partition(" ") for line in told.splitlines()]
+    lines = [line.partition(" ") for line in output.splitlines()]
     return [(int(status), json.loads(body), body) for status, _, body in lines]
 
 

@@ -8,7 +8,7 @@ from config.server.middleware import RequestLog
 
 
 @pytest.mark.parametrize(
-    ("path", "told"),
+    ("path", "logged"),
     [
         ("/cabinet/messages?phone=%2B79261234567", "GET /cabinet/messages"),
         (
@@ -19,8 +19,8 @@ from config.server.middleware import RequestLog
         ("/nowhere/at/all", "GET (no such page)"),
     ],
 )
-def test_page_is_named_and_not_its_address(path: str, told: str) -> None:
-    assert RequestLog.format_request(RequestFactory().get(path)) == told
+def test_page_is_named_and_not_its_address(path: str, logged: str) -> None:
+    assert RequestLog.format_request(RequestFactory().get(path)) == logged
 
 
 def test_routes_of_the_test_are_real() -> None:

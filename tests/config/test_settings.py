@@ -121,10 +121,10 @@ def test_least_prices_and_lease_start() -> None:
 
 def options(**changes: str) -> dict[str, Any]:
     code = "import json; from config import settings; print(json.dumps(settings.DATABASES))"
-    told = subprocess.check_output(
+    output = subprocess.check_output(
         [sys.executable, "-c", code], cwd=ROOT, env=GOOD | changes, text=True
     )
-    found: dict[str, Any] = json.loads(told)["default"]["OPTIONS"]
+    found: dict[str, Any] = json.loads(output)["default"]["OPTIONS"]
     return found
 
 

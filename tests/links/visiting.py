@@ -32,8 +32,8 @@ def pricing(_request: object) -> HttpResponse:
 
 urlpatterns = [path("pricing", pricing), path("<str:slug>", follow)]
 
-Told = tuple[int, dict[str, str], bytes]
-Ask = Callable[..., Told]
+Answer = tuple[int, dict[str, str], bytes]
+Ask = Callable[..., Answer]
 
 
 FORM = "application/x-www-form-urlencoded"
@@ -47,7 +47,7 @@ def call(
     host: str = "testserver",
     form: dict[str, str] | None = None,
     **headers: str,
-) -> Told:
+) -> Answer:
     body = urlencode(form or {}).encode()
     environ: dict[str, Any] = {
         "REQUEST_METHOD": method,
@@ -62,13 +62,13 @@ def call(
         **headers,
     }
     setup_testing_defaults(environ)
-    told: list[tuple[int, dict[str, str]]] = []
+    started: list[tuple[int, dict[str, str]]] = []
 
     def start_response(status: str, pairs: list[tuple[str, str]], _error: object = None) -> Any:
-        told.append((int(status[:3]), dict(pairs)))
+        started.append((int(status[:3]), dict(pairs)))
 
     page = b"".join(RedirectMiddleware(passed_on)(environ, start_response))
-    ((status, answered),) = told
+    ((status, answered),) = started
     return status, answered, page
 
 
@@ -85,7 +85,7 @@ def view(
     host: str = "testserver",
     form: dict[str, str] | None = None,
     **headers: str,
-) -> Told:
+) -> Answer:
     known: dict[str, Any] = {"HTTP_USER_AGENT": BROWSER, "HTTP_HOST": host, **headers}
     response = Client().generic(
         method, text, urlencode(form or {}), FORM, QUERY_STRING=query, **known

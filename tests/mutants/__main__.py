@@ -38,7 +38,7 @@ class Run:
     mutant: Mutant
     verdicts: dict[str, Verdict]
     seconds: float
-    said: str  # by pytest, or why it was not even started
+    output: str  # by pytest, or why it was not even started
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +89,11 @@ def run(copies: Copies, mutant: Mutant, checks: Sequence[str]) -> Run:
     started = time.monotonic()
     try:
         with copies.mutated(mutant) as copy:
-            endings, said = _pytest(copy, checks)
+            endings, output = _pytest(copy, checks)
     except PatchError as error:
-        endings, said = [], str(error)
+        endings, output = [], str(error)
     judged = {check: verdicts.judge(check, endings) for check in checks}
-    return Run(mutant, judged, time.monotonic() - started, said)
+    return Run(mutant, judged, time.monotonic() - started, output)
 
 
 def _pytest(copy: Copy, checks: Sequence[str]) -> tuple[list[tuple[str, str]], str]:
@@ -146,11 +146,11 @@ def _report(done: Run, width: int) -> Run:
 def _sum_up(sound: Run, runs: Sequence[Run]) -> int:
     failing = [check for check, verdict in sound.verdicts.items() if verdict != Verdict.SURVIVED]
     if failing:
-        return _fail(f"{sound.said}\nwith every guard in place: {', '.join(failing)}")
+        return _fail(f"{sound.output}\nwith every guard in place: {', '.join(failing)}")
     broken = [one for one in runs if Verdict.BROKEN in one.verdicts.values()]
     survivors = [one for one in runs if Verdict.SURVIVED in one.verdicts.values()]
     for one in broken:
-        _say(f"\n{one.mutant.name}: a check did not fail by an assertion of its own\n{one.said}")
+        _say(f"\n{one.mutant.name}: a check did not fail by an assertion of its own\n{one.output}")
     for one in survivors:
         _say(f"\n{one.mutant.name}: not every check noticed that this is gone: {one.mutant.guard}")
     _say(f"\n{len(runs)} mutants, {len(survivors)} survived, {len(broken)} broken")

@@ -82,8 +82,8 @@ class _ProxyHandler(_QuietHandler):
 
     def do_GET(self) -> None:
         before = self.headers.get("X-Forwarded-For")
-        told = ", ".join(filter(None, [before, self.client_address[0]]))
-        headers = dict(self.headers) | {"X-Forwarded-For": told}
+        forwarded_for = ", ".join(filter(None, [before, self.client_address[0]]))
+        headers = dict(self.headers) | {"X-Forwarded-For": forwarded_for}
         answer = requests.get(self.upstream + self.path, headers=headers, timeout=5)
         self.answer(answer.status_code, answer.content)
 

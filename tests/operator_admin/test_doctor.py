@@ -55,7 +55,7 @@ def crosses(found: dict[str, dict[str, Any]]) -> set[str]:
 
 
 def test_without_services_every_check_fails_with_a_cure() -> None:
-    code, found, said = run(
+    code, found, output = run(
         EMAIL_BACKEND="django.core.mail.backends.smtp.EmailBackend", EMAIL_PORT="1"
     )
 
@@ -67,8 +67,8 @@ def test_without_services_every_check_fails_with_a_cure() -> None:
         "mail", "public URL", "proxies", "short host", "providers",
     }  # fmt: skip
     assert all(found[name]["cure"] for name in crosses(found))
-    assert SECRET not in said
-    assert GOOD["SECRET_KEY"] not in said
+    assert SECRET not in output
+    assert GOOD["SECRET_KEY"] not in output
 
 
 def test_production_is_checked_more_strictly(tmp_path: Path) -> None:

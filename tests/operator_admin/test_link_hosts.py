@@ -113,9 +113,9 @@ def test_links_that_lead_there_are_disabled_after_a_question(client: Client) -> 
     question = client.post(reverse(f"{SITES}_changelist"), asked)
     assert "1 ссылка" in question.content.decode()
     assert not Link.objects.exclude(disabled_at=None).exists()
-    told = client.post(reverse(f"{SITES}_changelist"), asked | {"confirmed": "1"}, follow=True)
+    confirmed = client.post(reverse(f"{SITES}_changelist"), asked | {"confirmed": "1"}, follow=True)
 
-    assert "Выключена 1 ссылка" in told.content.decode()
+    assert "Выключена 1 ссылка" in confirmed.content.decode()
     assert Link.objects.exclude(disabled_at=None).get() == link
     assert link.company.audit.get().action == "links.blocked"
     for by_operator, code in ((False, "forbidden"), (True, "url_not_allowed")):

@@ -124,15 +124,15 @@ def test_beginning_of_nines_is_found(client: Client) -> None:
 
 
 def test_message_is_found_by_every_id_it_is_known_by(client: Client) -> None:
-    told = request_id()
-    attempt = AttemptFactory.create(message__request_id=told, provider_id="SM0123456789")
+    request = request_id()
+    attempt = AttemptFactory.create(message__request_id=request, provider_id="SM0123456789")
     MessageFactory.create()
     message = attempt.message
     known_by = [
         message.public_id,
         str(message.pk),
         message.subject_id.hex,
-        told,
+        request,
         "SM0123456789",
         str(attempt.pk),
     ]

@@ -24,7 +24,7 @@ class Call:
     status: int
     asked_at: float
     seconds: float
-    told: str  # the status of the message, where a message was sent
+    message_status: str  # the status of the message, where a message was sent
 
 
 class ConcurrentClients:
@@ -58,7 +58,7 @@ class ConcurrentClients:
         return Counter(one.call for one in self.answers)
 
     def has_sends_answered_since(self, moment: float) -> bool:
-        return any(one.told in {"sent", "delivered"} for one in self.answers
+        return any(one.message_status in {"sent", "delivered"} for one in self.answers
                    if one.asked_at >= moment)  # fmt: skip
 
     def _loop(self) -> None:
@@ -83,8 +83,8 @@ class ConcurrentClients:
         asked_at = time.monotonic()
         answer = ask()
         seconds = time.monotonic() - asked_at
-        told = answer.json()["status"] if call == "send" and answer.ok else ""
-        self.answers.append(Call(call, answer.status_code, asked_at, seconds, told))
+        message_status = answer.json()["status"] if call == "send" and answer.ok else ""
+        self.answers.append(Call(call, answer.status_code, asked_at, seconds, message_status))
         return answer
 
     def _read(self, phone: str) -> str:

@@ -61,7 +61,7 @@ class Program:
         self.url = url
         self.words = words
         self.die = signal.SIGKILL  # what it gets when the tests themselves are killed
-        self.said = 0  # where in the log this life began
+        self.log_start = 0  # where in the log this life began
         self.heard = 0  # how far the log was looked through for complaints
         self.process: subprocess.Popen[bytes] | None = None
 
@@ -72,7 +72,7 @@ class Program:
 
     def launch(self, *, command: Sequence[str] = (), **environ: str) -> None:
         """Start without waiting; `command` and `environ` apply to this start only."""
-        self.said = self.log.stat().st_size if self.log.exists() else 0
+        self.log_start = self.log.stat().st_size if self.log.exists() else 0
         self.process = spawn(
             [sys.executable, *(command or self.command)],
             log=self.log,
@@ -85,7 +85,7 @@ class Program:
         deadline = time.monotonic() + PATIENCE
         while not self.is_ready():
             failed = self.running.poll() is not None or time.monotonic() > deadline
-            assert not failed, last_lines(self.log, 20, since=self.said)
+            assert not failed, last_lines(self.log, 20, since=self.log_start)
             time.sleep(0.05)
 
     def start(self, **environ: str) -> None:
@@ -109,7 +109,7 @@ class Program:
             self.process = None
 
     def log_since_start(self) -> str:
-        return self.log.read_bytes()[self.said :].decode(errors="replace")
+        return self.log.read_bytes()[self.log_start :].decode(errors="replace")
 
     def new_errors(self) -> list[str]:
         """Errors logged since the last call, except Django's lines about our 502."""

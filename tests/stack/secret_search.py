@@ -80,5 +80,5 @@ class RedisMonitor:
         self._socket.close()
 
     def _listen(self) -> None:
-        while said := self._socket.recv(65536):
-            self.captured += said
+        while chunk := self._socket.recv(65536):
+            self.captured += chunk

@@ -92,13 +92,13 @@ def test_python_client_sends_and_verifies_with_typed_errors(
     program = shutil.copy(PROGRAMS / "send_and_verify.py", tmp_path)
     (tmp_path / "mypy.ini").write_text(MYPY, encoding="utf-8")
 
-    _judged, said = all_done(
+    _judged, output = all_done(
         threads,
         lambda: run(programs / "mypy", program, cwd=tmp_path),
         lambda: run(sys.executable, program, cwd=tmp_path, env=environ),
     )
 
-    assert said == expected()
+    assert output == expected()
     models = {file.stem for file in (made / "models").glob("*link*.py")}
     assert {name for name in models if name.endswith("link")} == {"link", "new_link"}
 
@@ -113,9 +113,9 @@ def test_typescript_client_sends_and_verifies_with_typed_errors(
 
     run(generator, schema, "-o", "schema.d.ts", cwd=tmp_path)
     run(compiler, *TSC, "send_and_verify.ts", cwd=tmp_path)
-    said = run("node", "send_and_verify.js", cwd=tmp_path, env=environ)
+    output = run("node", "send_and_verify.js", cwd=tmp_path, env=environ)
 
-    assert said == expected()
+    assert output == expected()
 
 
 def test_linters_find_nothing_to_say(

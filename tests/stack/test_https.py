@@ -125,15 +125,15 @@ def test_second_line_does_not_pass_an_allow_list(production: Program) -> None:
     lines = ["X-Forwarded-For: 10.0.0.1", "X-Forwarded-For: 198.51.100.9", "Connection: close"]
     lines += ["X-Forwarded-Proto: https", f"Authorization: Bearer {key}", f"Host: {HOST}"]
 
-    said = _say(production, "\r\n".join(["GET /api/v1/channels HTTP/1.1", *lines, "", ""]))
+    response = _say(production, "\r\n".join(["GET /api/v1/channels HTTP/1.1", *lines, "", ""]))
 
-    assert said.startswith(b"HTTP/1.1 403")
+    assert response.startswith(b"HTTP/1.1 403")
 
 
 def test_http2_by_prior_knowledge_is_not_answered(production: Program) -> None:
-    said = _say(production, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0")
+    response = _say(production, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0")
 
-    assert said == b"" or said.startswith(b"HTTP/1.1 400")
+    assert response == b"" or response.startswith(b"HTTP/1.1 400")
 
 
 def _say(production: Program, text: str) -> bytes:

@@ -90,12 +90,12 @@ def test_held_template_reaches_the_operator_and_costs_nothing_when_dropped(
 
 
 @pytest.mark.parametrize(
-    ("told", "code"),
+    ("fault_fields", "code"),
     [({"code": 131031}, "131031"), ({"template": "short_link"}, "template_paused")],
 )
 def test_account_alert_reaches_the_operator(
-    stack: Stack, told: dict[str, object], code: str
+    stack: Stack, fault_fields: dict[str, object], code: str
 ) -> None:
-    stack.carrier.send_account_alert(told)
+    stack.carrier.send_account_alert(fault_fields)
 
     wait_until(lambda: ProviderAlert.objects.filter(provider="whatsapp_cloud", code=code).exists())

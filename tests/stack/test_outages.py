@@ -53,13 +53,15 @@ def test_redis_killed_and_back_empty_in_the_middle_of_sends(
     with ConcurrentClients(stack, unlimited_sender) as crowd:
         wait_until(lambda: crowd.count()["verify"] >= CLIENTS)
         stack.redis.forget()
-        told = [one.result().json()["status"] for one in waiting]
+        waited_statuses = [one.result().json()["status"] for one in waiting]
         during = resource_usage.usage_range(_measured_programs(stack), 2)[1]
         asked = crowd.count()
         stack.redis.start()
         _wait_for_notifications(stack, crowd)
 
-    assert told == ["queued"] * SEND_WAITERS  # at once, or they had heard of the acceptance
+    assert (
+        waited_statuses == ["queued"] * SEND_WAITERS
+    )  # at once, or they had heard of the acceptance
     assert min(asked[call] for call in ("send", "verify", "shorten", "follow")) >= 2 * CLIENTS
     _assert_nothing_lost(stack, unlimited_sender, crowd)
     _assert_no_leak(before, during, _usage_at_full_load(stack, unlimited_sender, threads))

@@ -32,14 +32,14 @@ def judge(stack: Stack, tmp_path: Path, *options: str) -> str:
         check=False,
         timeout=100,
     )
-    said = done.stdout + done.stderr
-    assert done.returncode == 0, said[-6000:]
-    return said
+    output = done.stdout + done.stderr
+    assert done.returncode == 0, output[-6000:]
+    return output
 
 
-def cases(said: str) -> int:
-    found = re.search(r"(\d+) generated, (\d+) passed", said)
-    assert found is not None, said[-2000:]
+def cases(output: str) -> int:
+    found = re.search(r"(\d+) generated, (\d+) passed", output)
+    assert found is not None, output[-2000:]
     return int(found[2])
 
 
@@ -53,6 +53,6 @@ def test_responses_match_the_schema(
     ]
     without = ["--phases=examples,fuzzing"]  # all of it is refused alike
 
-    said = judge(stack, tmp_path, "--max-examples=3", *(with_key if has_key else without))
+    output = judge(stack, tmp_path, "--max-examples=3", *(with_key if has_key else without))
 
-    assert cases(said) > (200 if has_key else 20)
+    assert cases(output) > (200 if has_key else 20)

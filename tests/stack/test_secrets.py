@@ -66,8 +66,8 @@ def test_codes_and_keys_are_neither_stored_nor_logged(
     assert len(set(codes)) == MANY
     assert all(len(text) > 1000 for text in places.values())
     for place, text in places.items():
-        told = [code for code in codes if secret_search.secret_pattern(code).search(text)]
-        assert (place, told) == (place, [])
+        leaked = [code for code in codes if secret_search.secret_pattern(code).search(text)]
+        assert (place, leaked) == (place, [])
         assert (place, KEY.search(text)) == (place, None)
 
 

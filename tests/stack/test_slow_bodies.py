@@ -51,9 +51,9 @@ def test_five_hundred_slow_clients_delay_nobody(stack: Stack, sender: Sender) ->
 
 
 def test_slow_body_is_answered_in_the_envelope(stack: Stack, sender: Sender) -> None:
-    said = f"Authorization: Bearer {sender.key}"
+    authorization = f"Authorization: Bearer {sender.key}"
 
-    status, body = _ask(stack, request("POST", "/api/v1/otp/send", "x", said), "{")
+    status, body = _ask(stack, request("POST", "/api/v1/otp/send", "x", authorization), "{")
 
     assert status == 408
     assert b'"code":"request_timeout"' in body

@@ -54,10 +54,10 @@ def test_snippets_run_as_they_stand(
     script = "\n".join(snippets(stack, page, language))
     assert HINT in script
 
-    said = paste(script.replace(HINT, key), tmp_path)
+    output = paste(script.replace(HINT, key), tmp_path)
 
-    assert said.count('"success":true') >= 1
-    assert '"success":false' not in said
+    assert output.count('"success":true') >= 1
+    assert '"success":false' not in output
 
 
 @pytest.mark.parametrize("page", EVERY_PAGE)

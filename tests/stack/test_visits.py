@@ -49,9 +49,9 @@ def test_one_time_link_opens_by_its_form(stack: Stack) -> None:
     link = LinkFactory.create(slug="OnceStack", company=company(), url=TARGET, is_once=True)
     form = {"nonce": nonce_of(visit(stack, link.slug).content)}
 
-    told = [visit(stack, link.slug, form=form) for _ in range(2)]
+    responses = [visit(stack, link.slug, form=form) for _ in range(2)]
 
-    assert [(one.status_code, one.headers.get("Location")) for one in told] == [
+    assert [(one.status_code, one.headers.get("Location")) for one in responses] == [
         (303, TARGET),
         (410, None),
     ]
@@ -61,21 +61,23 @@ def test_one_time_link_opens_by_its_form(stack: Stack) -> None:
 def test_links_stop_and_lead_on_in_the_server(stack: Stack) -> None:
     links: list[Link] = LinkFactory.create_batch(3, company=company(), url=TARGET)
 
-    def told() -> set[int]:
+    def responses() -> set[int]:
         return {visit(stack, link.slug).status_code for link in links}
 
-    assert told() == {302}
+    assert responses() == {302}
     stopping.stop(company=links[0].company)
-    wait_until(lambda: told() == {410})
+    wait_until(lambda: responses() == {410})
     stopping.release(company=links[0].company)
-    wait_until(lambda: told() == {302})
+    wait_until(lambda: responses() == {302})
 
 
 def test_link_is_reported_to_the_server(stack: Stack) -> None:
     link = LinkFactory.create(company=company(), url=TARGET)
     nonce = nonce_of(visit(stack, f"{link.slug}%2B").content)
 
-    told = visit(stack, f"{link.slug}+", form={"nonce": nonce, "reason": "spam", "words": "Ещё"})
+    responses = visit(
+        stack, f"{link.slug}+", form={"nonce": nonce, "reason": "spam", "words": "Ещё"}
+    )
 
-    assert told.status_code == 200
+    assert responses.status_code == 200
     assert list(Report.objects.filter(link=link).values_list("words", flat=True)) == ["Ещё"]

@@ -90,12 +90,12 @@ def test_rotation_makes_the_old_key_unnecessary(user: User, settings: Settings) 
     TOTP.activate(user, secret)
     store_in_clear(UserFactory.create(), "JBSWY3DPEHPK3PXP")
     settings.MFA_KEYS = {"new": NEW, "old": OLD}
-    said = StringIO()
+    output = StringIO()
 
-    call_command("rotate_mfa_keys", stdout=said)
+    call_command("rotate_mfa_keys", stdout=output)
 
     settings.MFA_KEYS = {"new": NEW}
-    assert said.getvalue().splitlines() == [
+    assert output.getvalue().splitlines() == [
         "no key: 2",
         "key old: 1",
         "All 3 secrets are under key new now.",

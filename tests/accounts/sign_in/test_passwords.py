@@ -62,8 +62,8 @@ def test_guessable_password_is_refused_at_sign_up(client: Client, password: str)
     )
 
     assert (page.status_code, User.objects.count()) == (200, 0)
-    said = " ".join(page.context["form"].errors["password1"])
-    assert said.count("Возьмите четыре слова, никак не связанных друг с другом") == 1
+    error_text = " ".join(page.context["form"].errors["password1"])
+    assert error_text.count("Возьмите четыре слова, никак не связанных друг с другом") == 1
 
 
 @pytest.mark.parametrize(

@@ -206,9 +206,9 @@ def test_twenty_first_example_of_a_minute_is_refused_with_words(
     for _ in range(20):
         deliveries.send_example(endpoint=endpoint, kind="otp.verified")
 
-    said = press(client, "webhook-test", endpoint, kind="otp.verified")
+    outcome = press(client, "webhook-test", endpoint, kind="otp.verified")
 
-    assert "попробуйте чуть позже" in said
+    assert "попробуйте чуть позже" in outcome
     assert Delivery.objects.count() == 20
 
 
@@ -247,11 +247,11 @@ def test_all_failed_are_replayed_at_once(
     DeliveryFactory.create(endpoint=endpoint, state="delivered", due_at=None)
     elsewhere = DeliveryFactory.create(state="failed", due_at=None)
 
-    said = press(client, "webhook-replay", endpoint)
+    outcome = press(client, "webhook-replay", endpoint)
     make_round()
 
     elsewhere.refresh_from_db()
-    assert "Повторяем 3 доставки." in said
+    assert "Повторяем 3 доставки." in outcome
     assert len(receiver.calls) == 3
     assert elsewhere.state == "failed"
 

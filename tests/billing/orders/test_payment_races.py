@@ -53,9 +53,9 @@ def test_twenty_notices_at_once(payer: Company) -> None:
 @pytest.mark.django_db(transaction=True)
 def test_twenty_payments_of_one_order_at_once(payer: Company) -> None:
     order = place_order(payer)
-    told = [payment_event(order, payment_id=f"sandbox-{n}") for n in range(20)]
+    events = [payment_event(order, payment_id=f"sandbox-{n}") for n in range(20)]
 
-    at_once([partial(post_webhook, one) for one in told])
+    at_once([partial(post_webhook, one) for one in events])
 
     assert ledger.balance(payer.pk) == (1000, 0)
     assert sorted(problems()) == [""] + ["second"] * 19

@@ -204,14 +204,14 @@ SCRIPT: list[Callable[[Order], object]] = [
 
 @pytest.mark.parametrize("seed", range(12))
 def test_any_sequence_of_events_credits_once_if_paid(payer: Company, seed: int) -> None:
-    story = random.Random(seed).choices(range(len(SCRIPT)), k=8)  # noqa: S311
+    steps = random.Random(seed).choices(range(len(SCRIPT)), k=8)  # noqa: S311
     order = place_order(payer)
     Order.objects.filter(pk=order.pk).update(expires_at=timezone.now() - timedelta(hours=1))
 
-    for step in story:
+    for step in steps:
         SCRIPT[step](order)
 
-    came = bool({0, 3} & set(story))
+    came = bool({0, 3} & set(steps))
     order.refresh_from_db()
     assert (order.state == "paid") is came
     assert ledger.balance(payer.pk) == (1000 if came else 0, 0)

@@ -48,22 +48,22 @@ def test_email_says_how_many_are_left(owner: Member) -> None:
     assert "/cabinet/balance" in mail.text
 
 
-@pytest.mark.parametrize(("tokens", "told"), [(100, 0), (99, 1), (0, 1), (1000, 0)])
-def test_threshold_is_a_hundred_unless_set(owner: Member, tokens: int, told: int) -> None:
+@pytest.mark.parametrize(("tokens", "alerts"), [(100, 0), (99, 1), (0, 1), (1000, 0)])
+def test_threshold_is_a_hundred_unless_set(owner: Member, tokens: int, alerts: int) -> None:
     has(owner.company, 500)
     has(owner.company, tokens)
 
-    assert (low_balance.sweep(), emails()) == (told, told)
+    assert (low_balance.sweep(), emails()) == (alerts, alerts)
 
 
 def test_notified_once_until_the_balance_recovers(owner: Member) -> None:
-    story = [(99, 1), (50, 1), (99, 1), (100, 1), (109, 1), (99, 1), (110, 1), (99, 2), (99, 2)]
+    steps = [(99, 1), (50, 1), (99, 1), (100, 1), (109, 1), (99, 1), (110, 1), (99, 2), (99, 2)]
 
-    for tokens, told in story:
+    for tokens, alerts in steps:
         has(owner.company, tokens)
         low_balance.sweep()
 
-        assert (tokens, emails()) == (tokens, told)
+        assert (tokens, emails()) == (tokens, alerts)
 
 
 def test_zero_threshold_never_notifies(owner: Member) -> None:
@@ -126,9 +126,9 @@ def test_email_and_mark_are_one(owner: Member) -> None:
 def test_parallel_sweeps_notify_once(owner: Member) -> None:
     has(owner.company, 1)
 
-    told = at_once([low_balance.sweep] * 8)
+    alerts = at_once([low_balance.sweep] * 8)
 
-    assert (sum(told), emails()) == (1, 1)
+    assert (sum(alerts), emails()) == (1, 1)
 
 
 def test_endpoint_is_called_back(owner: Member) -> None:

@@ -44,7 +44,7 @@ def adjust(client: Client, company: Company, **fields: Any) -> Any:
     return client.post(ADDRESS, sent | fields)
 
 
-def said(response: Any) -> list[str]:
+def messages_of(response: Any) -> list[str]:
     return [str(message) for message in get_messages(response.wsgi_request)]
 
 
@@ -97,8 +97,10 @@ def test_tokens_are_given_and_taken_for_a_reason(
 
     rows = Transfer.objects.order_by("pk").values_list("kind", "amount", "reason", "created_by")
     assert given["Location"] == reverse("admin:billing_wallet_change", args=[payer.pk])
-    assert said(given) == ["Начислено 1\u00a0900 токенов: Ромашка. Доступно сейчас: 1\u00a0900."]
-    assert said(taken)[-1] == "Списано 900 токенов: Ромашка. Доступно сейчас: 1\u00a0000."
+    assert messages_of(given) == [
+        "Начислено 1\u00a0900 токенов: Ромашка. Доступно сейчас: 1\u00a0900."
+    ]
+    assert messages_of(taken)[-1] == "Списано 900 токенов: Ромашка. Доступно сейчас: 1\u00a0000."
     assert list(rows) == [
         ("grant", 1900, "подарок", operator.pk),
         ("withdraw", 900, "ошибка", operator.pk),
@@ -115,7 +117,7 @@ def test_form_pressed_twice_moves_tokens_once(
 
     answers = [adjust(client, payer, tokens=tokens, once=once) for _ in range(2)]
 
-    assert said(answers[1])[-1] == "Это уже сделано: второй раз ничего не переведено."
+    assert messages_of(answers[1])[-1] == "Это уже сделано: второй раз ничего не переведено."
     assert ledger.balance(payer.pk) == (balance, 0)
     assert payer.audit.filter(action="wallet.adjusted").count() == 1
 

@@ -42,7 +42,7 @@ def confirm(client: Client, order: Order, **changes: Any) -> Any:
     return client.post(address, facts(order, **changes))
 
 
-def said(response: Any) -> list[str]:
+def messages_of(response: Any) -> list[str]:
     return [str(message) for message in get_messages(response.wsgi_request)]
 
 
@@ -78,7 +78,7 @@ def test_transfer_is_confirmed_once(client: Client, payer: Company, operator: Us
     ]
 
     assert form.status_code == 200
-    assert [said(one)[-1:] for one in answers] == [
+    assert [messages_of(one)[-1:] for one in answers] == [
         ["Оплата подтверждена."],
         ["Эта оплата уже внесена."],
         ["Оплата внесена, разберитесь с ней (заказ уже был оплачен: ничего не зачислено)."],
@@ -128,7 +128,10 @@ def test_order_is_canceled(client: Client, payer: Company) -> None:
 
     order.refresh_from_db()
     assert (asked.status_code, order.state) == (200, "canceled")
-    assert [said(one)[-1] for one in answers] == ["Пополнение отменено.", "Оно уже завершено."]
+    assert [messages_of(one)[-1] for one in answers] == [
+        "Пополнение отменено.",
+        "Оно уже завершено.",
+    ]
 
 
 def test_buttons_are_those_of_the_state(client: Client, payer: Company) -> None:

@@ -241,19 +241,19 @@ def test_forms_refuse_limits_above_the_cap(company: Company) -> None:
 def test_wait_counts_the_pool_and_takes_nothing() -> None:
     pool, first, second = a_pool(), by("a"), by("b")
 
-    def told(windows: list[Window]) -> int:
+    def announced_wait(windows: list[Window]) -> int:
         return seconds_until_granted(windows, cool_down="cool:none", pool=pool)
 
-    assert told(first) == 0
+    assert announced_wait(first) == 0
     for _ in range(4):
         assert acquire(first, pool=pool).verdict == GRANTED
-    assert (told(first), told(second)) == (10, 0)
+    assert (announced_wait(first), announced_wait(second)) == (10, 0)
 
     pass_time(pool.shared, 4)
-    assert told(first) == 6
+    assert announced_wait(first) == 6
 
     pass_time(pool.shared, 6)
-    assert told(first) == 0
+    assert announced_wait(first) == 0
     assert acquire(first, pool=pool).verdict == GRANTED
     assert acquire(first, pool=pool).verdict == POOL_EMPTY
 
@@ -264,6 +264,6 @@ def test_retry_after_matches_the_pool() -> None:
     own = CompanyLimits(30, 30, 30, first.codes_per_day, 30, first.links_per_day)
     send = send_limits.Send(uuid4(), first.pk, "live", "code", PHONE, own)
 
-    told = send_limits.wait(send)
+    announced_wait = send_limits.wait(send)
 
-    assert told - int(str(refused(first)["retry_after"])) in {0, 1}
+    assert announced_wait - int(str(refused(first)["retry_after"])) in {0, 1}

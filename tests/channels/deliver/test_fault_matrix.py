@@ -218,8 +218,8 @@ def begin(api: Api, simulator: Simulator, accounts: Settings, provider: str, fau
     answer = api.post(path, {"phone": f"+{phone}", "channel": channel} | url)
     message = message_of(answer)
     row = row_of(provider, fault)
-    told = 0 if provider == "telegram_bot" else RECEIPTS.get(fault, 2) * row.copies
-    return Life(message, simulator, accounts, told)
+    receipt_count = 0 if provider == "telegram_bot" else RECEIPTS.get(fault, 2) * row.copies
+    return Life(message, simulator, accounts, receipt_count)
 
 
 def row_of(provider: str, fault: str) -> Row:

@@ -58,9 +58,9 @@ def hosted(account: HostedProvider, centre: Centre) -> Iterator[Dispatcher]:
     account.stop()
 
 
-def _handle(name: str, told: Any) -> None:
+def _handle(name: str, sql_info: Any) -> None:
     try:
-        event_handling.handle(name, told)
+        event_handling.handle(name, sql_info)
     finally:
         connection.close()
 

@@ -31,11 +31,11 @@ TEXTS = [
 ]  # fmt: skip
 NUMBERS = [0, -1, 2**31, 2**53, 2**63, 2**64 - 1, 99_999_999_999, 1.5, 1e300]
 VALUES: list[Any] = [*TEXTS, *NUMBERS, None, True, [], {}, [[]], [None], [{}], {"id": {}}, [["a"]]]
-CALLERS = [name for name, vendor in vendors.VENDORS.items() if vendor.told]
+CALLERS = [name for name, vendor in vendors.VENDORS.items() if vendor.webhook_body]
 
 
 @cache
-def said(vendor: str) -> list[Any]:
+def genuine_payloads(vendor: str) -> list[Any]:
     """What this vendor sends, in calls and in answers: the fields of forms, else JSON."""
     files = sorted((vendors.PAYLOADS / vendor).iterdir())
     forms = [dict(parse_qsl(one.read_text())) for one in files if one.suffix == ".form"]
@@ -71,15 +71,15 @@ def replaced(value: Any, path: Path, hostile: Any) -> Any:
     return changed
 
 
-def body_of(vendor: str, told: Any) -> bytes:
+def body_of(vendor: str, parsed: Any) -> bytes:
     if not is_form(vendor):
         try:
-            return orjson.dumps(told)
+            return orjson.dumps(parsed)
         except (TypeError, orjson.JSONEncodeError):  # a lone surrogate, which JSON can spell
             return orjson.dumps("x").replace(b"x", b"\\ud800")
-    if not isinstance(told, dict):
-        return str(told).encode(errors="replace")
-    return urlencode({name: str(one) for name, one in told.items()}, errors="replace").encode()
+    if not isinstance(parsed, dict):
+        return str(parsed).encode(errors="replace")
+    return urlencode({name: str(one) for name, one in parsed.items()}, errors="replace").encode()
 
 
 def call(vendor: str, body: bytes) -> int:
@@ -91,8 +91,8 @@ def call(vendor: str, body: bytes) -> int:
     return answer.status_code
 
 
-def assert_harmless(vendor: str, told: Any) -> None:
-    body = body_of(vendor, told)
+def assert_harmless(vendor: str, parsed: Any) -> None:
+    body = body_of(vendor, parsed)
     assert call(vendor, body) in {200, 403}, body[:500]
     while receipts.apply_stored():
         pass
@@ -114,17 +114,17 @@ def accounts(settings: Settings) -> None:
 
 @pytest.mark.parametrize("vendor", CALLERS)
 def test_genuine_call_is_believed(vendor: str) -> None:
-    assert call(vendor, vendors.VENDORS[vendor].told) == 200
+    assert call(vendor, vendors.VENDORS[vendor].webhook_body) == 200
 
 
 @pytest.mark.parametrize("vendor", CALLERS)
 def test_every_field_of_a_call_may_hold_anything(vendor: str) -> None:
     provider = registry.live_providers()[vendor]
 
-    for told in said(vendor):
-        for path in paths(told):
+    for parsed in genuine_payloads(vendor):
+        for path in paths(parsed):
             for hostile in VALUES:
-                body = body_of(vendor, replaced(told, path, hostile))
+                body = body_of(vendor, replaced(parsed, path, hostile))
                 inbound = signed(vendor, body)
                 with suppress(InvalidSignatureError):
                     provider.read(inbound)
@@ -136,11 +136,11 @@ def test_every_field_of_a_call_may_hold_anything(vendor: str) -> None:
 )
 @given(data=st.data())
 def test_call_with_anything_in_a_field_is_answered(vendor: str, data: st.DataObject) -> None:
-    told = data.draw(st.sampled_from(said(vendor)))
-    path = data.draw(st.sampled_from(list(paths(told))))
+    parsed = data.draw(st.sampled_from(genuine_payloads(vendor)))
+    path = data.draw(st.sampled_from(list(paths(parsed))))
     hostile = data.draw(st.sampled_from(VALUES))
 
-    assert_harmless(vendor, replaced(told, path, hostile))
+    assert_harmless(vendor, replaced(parsed, path, hostile))
 
 
 STOPS: list[tuple[str, str, Path]] = [
@@ -159,8 +159,8 @@ def test_stop_of_a_sender_that_is_no_phone_is_answered_and_blocks_nobody(
     vendor: str, file: str, path: Path, sender: str
 ) -> None:
     raw = vendors.payload(vendor, file)
-    told = dict(parse_qsl(raw.decode())) if is_form(vendor) else orjson.loads(raw)
+    parsed = dict(parse_qsl(raw.decode())) if is_form(vendor) else orjson.loads(raw)
 
-    assert call(vendor, body_of(vendor, replaced(told, path, sender))) == 200
+    assert call(vendor, body_of(vendor, replaced(parsed, path, sender))) == 200
     assert not BlockedPhone.objects.filter(phone__contains=sender[:16].replace("\0", "?")).exists()
     assert all(len(one.phone) <= 16 for one in BlockedPhone.objects.all())

@@ -52,7 +52,7 @@ def standing() -> list[tuple[str, int, bool]]:
 
 
 @pytest.fixture
-def said() -> Iterator[list[tuple[int, str, bool]]]:
+def replies() -> Iterator[list[tuple[int, str, bool]]]:
     """What Telegram was asked to say, at once: (chat, text, whether with the contact button)."""
     heard: list[tuple[int, str, bool]] = []
 
@@ -73,7 +73,7 @@ def bot_url() -> str:
 
 
 @pytest.mark.parametrize(
-    ("told", "may_be_written_to"),
+    ("updates", "may_be_written_to"),
     [
         (["contact_own_2026-09.json"], True),
         (["contact_own_2026-09.json", "blocked_2026-09.json"], False),
@@ -84,8 +84,8 @@ def bot_url() -> str:
         (["contact_own_2026-09.json", "stopped_2026-11.json", "contact_own_2026-09.json"], True),
     ],
 )
-def test_updates_allow_or_block_the_bot(told: list[str], may_be_written_to: bool) -> None:
-    assert {tell(update(name)) for name in told} == {200}
+def test_updates_allow_or_block_the_bot(updates: list[str], may_be_written_to: bool) -> None:
+    assert {tell(update(name)) for name in updates} == {200}
 
     assert standing() == [(SHARED, CHAT, may_be_written_to)]
 
@@ -104,7 +104,7 @@ def test_unsigned_update_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "words"),
+    ("updates", "words"),
     [
         (["started_2026-09.json"], [("Share your phone", True)]),
         (["started_by_link_2026-11.json"], [("Поделитесь номером", True)]),
@@ -118,19 +118,19 @@ def test_unsigned_update_is_refused() -> None:
     ],
 )
 def test_bot_answers(
-    said: list[tuple[int, str, bool]],
-    told: list[str],
+    replies: list[tuple[int, str, bool]],
+    updates: list[str],
     words: list[tuple[str, bool]],
     django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks,
 ) -> None:
     with django_capture_on_commit_callbacks(execute=True):
-        for name in told:
+        for name in updates:
             tell(update(name))
 
-    assert [(chat, with_button) for chat, _text, with_button in said] == [
+    assert [(chat, with_button) for chat, _text, with_button in replies] == [
         (CHAT, with_button) for _text, with_button in words
     ]
-    for (_chat, text, _button), (expected, _with_button) in zip(said, words, strict=True):
+    for (_chat, text, _button), (expected, _with_button) in zip(replies, words, strict=True):
         assert text.startswith(expected)
 
 

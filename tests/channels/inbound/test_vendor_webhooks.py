@@ -112,12 +112,12 @@ def test_webhook_of_an_unconfigured_account_is_404(settings: Settings) -> None:
 
 
 def test_only_whatsapp_answers_get(settings: Settings) -> None:
-    told = {"hub.mode": "subscribe", "hub.challenge": "42"}
+    verification = {"hub.mode": "subscribe", "hub.challenge": "42"}
     token = {"hub.verify_token": settings.WHATSAPP["verify_token"]}
 
-    assert Client().get("/hooks/whatsapp", told | token).content == b"42"
-    assert Client().get("/hooks/whatsapp", told).status_code == 403
-    assert Client().get("/hooks/twilio", told | token).status_code == 405
+    assert Client().get("/hooks/whatsapp", verification | token).content == b"42"
+    assert Client().get("/hooks/whatsapp", verification).status_code == 403
+    assert Client().get("/hooks/twilio", verification | token).status_code == 405
 
 
 @pytest.mark.django_db

@@ -47,11 +47,11 @@ def test_wrong_verify_token_is_refused(token: str) -> None:
 
 def statuses(attempt: Attempt, *, ref: bool, wamid: bool) -> bytes:
     """Read, sent and read once more, with no phone in any of them."""
-    told = orjson.loads(payload("whatsapp_cloud", "status_without_phone_2026-11.json"))
-    for status in told["entry"][0]["changes"][0]["value"]["statuses"]:
+    payload_json = orjson.loads(payload("whatsapp_cloud", "status_without_phone_2026-11.json"))
+    for status in payload_json["entry"][0]["changes"][0]["value"]["statuses"]:
         status["id"] = attempt.provider_id if wamid else "wamid.of-somebody"
         status["biz_opaque_callback_data"] = str(attempt.id) if ref else "not ours"
-    return orjson.dumps(told)
+    return orjson.dumps(payload_json)
 
 
 def apply_stored() -> None:

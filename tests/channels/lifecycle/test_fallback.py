@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from accounts.models import Event as Told
+from accounts.models import Event as CompanyEvent
 from billing.wallet import ledger
 from channels import reconciliation
 from channels.deliver import sweeps
@@ -336,8 +336,8 @@ def test_webhook_events_have_the_final_channel_and_cost(api: Api) -> None:
 
     apply_event(second, EventKind.DELIVERED)
 
-    told = Told.objects.get(kind="message.delivered").data
-    assert (told["channel"], told["cost"], told["segments"]) == ("sms", 16, 1)
+    event_data = CompanyEvent.objects.get(kind="message.delivered").data
+    assert (event_data["channel"], event_data["cost"], event_data["segments"]) == ("sms", 16, 1)
 
 
 def test_fallen_back_message_expires_at_its_deadline(api: Api) -> None:

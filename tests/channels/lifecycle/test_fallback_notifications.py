@@ -26,7 +26,7 @@ def _chain(api: Api) -> None:
     enable_fallback(api.company, "whatsapp", "sms")
 
 
-def told(message: Message) -> list[str]:
+def timeline_titles(message: Message) -> list[str]:
     return [str(step.title) for step in timeline(message)]
 
 
@@ -39,7 +39,7 @@ def test_timeline_shows_a_fallback(api: Api) -> None:
     apply_event(first, EventKind.DELIVERED)
     apply_event(second, EventKind.DELIVERED)
 
-    assert told(first.message) == [
+    assert timeline_titles(first.message) == [
         "Принято к отправке",
         "Удержан 1 токен",
         "Передано в WhatsApp",
@@ -60,7 +60,7 @@ def test_timeline_shows_why_the_chain_ended(api: Api) -> None:
 
     sweeps.fall_back()
 
-    assert told(message)[-1] == "На SMS не хватает токенов"
+    assert timeline_titles(message)[-1] == "На SMS не хватает токенов"
 
 
 def test_api_shows_attempts_and_turns(api: Api) -> None:

@@ -44,8 +44,8 @@ def test_refusal_by_whatsapp_falls_back_to_sms_in_the_request(
 
     answer = falling_api.post("/otp/send", {"phone": PHONE})
 
-    told = {name: answer.body[name] for name in ("status", "channel", "cost", "message")}
-    assert told == {
+    answered = {name: answer.body[name] for name in ("status", "channel", "cost", "message")}
+    assert answered == {
         "status": "sent",
         "channel": "sms",
         "cost": 16,

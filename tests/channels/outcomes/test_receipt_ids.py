@@ -34,7 +34,7 @@ def hear(
     needs_phone: bool = False,
 ) -> None:
     first, *others = AUTO.from_receipt(receipted)
-    said = Receipt(
+    receipt = Receipt(
         first,
         None,
         state,
@@ -43,7 +43,7 @@ def hear(
         phone=phone,
         needs_phone=needs_phone,
     )
-    receipts.store("smpp", [InboundEvents(b"", receipts=[said])])
+    receipts.store("smpp", [InboundEvents(b"", receipts=[receipt])])
     due_again()
 
 

@@ -202,7 +202,7 @@ def test_receipt_the_database_rejects_delays_no_other(api: Api) -> None:
 
 
 def store(**fields: Any) -> int:
-    said: dict[str, Any] = {
+    status_update: dict[str, Any] = {
         "provider_id": "wamid.1",
         "ref": None,
         "state": ReceiptState.DELIVERED,
@@ -210,7 +210,9 @@ def store(**fields: Any) -> int:
         "at": AT,
     }
     with connection.cursor() as cursor:
-        return receipts._store(cursor, "whatsapp_cloud", inbound.Receipt(**said | fields), b"{}")
+        return receipts._store(
+            cursor, "whatsapp_cloud", inbound.Receipt(**status_update | fields), b"{}"
+        )
 
 
 def test_repeated_receipt_is_stored_once() -> None:
@@ -236,7 +238,7 @@ def test_oversized_vendor_values_fit() -> None:
 
 
 def whatsapp_status(attempt: Attempt, status: str = "delivered", code: str = "") -> bytes:
-    told: dict[str, Any] = {
+    status_update: dict[str, Any] = {
         "id": attempt.provider_id,
         "status": status,
         "timestamp": "1769853600",
@@ -244,8 +246,11 @@ def whatsapp_status(attempt: Attempt, status: str = "delivered", code: str = "")
         "biz_opaque_callback_data": str(attempt.id),
     }
     if code:
-        told["errors"] = [{"code": int(code)}]
-    change = {"field": "messages", "value": {"messaging_product": "whatsapp", "statuses": [told]}}
+        status_update["errors"] = [{"code": int(code)}]
+    change = {
+        "field": "messages",
+        "value": {"messaging_product": "whatsapp", "statuses": [status_update]},
+    }
     entry = {"id": "1", "changes": [change]}
     return orjson.dumps({"object": "whatsapp_business_account", "entry": [entry]})
 

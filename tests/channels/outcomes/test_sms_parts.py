@@ -41,9 +41,11 @@ def note(attempt: Attempt, numbers: range, total: int) -> None:
     receipts.store(attempt.provider, [inbound.InboundEvents(b"", parts=parts)])
 
 
-def told(attempt: Attempt, provider_id: str, state: ReceiptState = ReceiptState.DELIVERED) -> None:
-    said = inbound.Receipt(provider_id, None, state, WORDS[state])
-    receipts.store(attempt.provider, [inbound.InboundEvents(b"", receipts=[said])])
+def report(
+    attempt: Attempt, provider_id: str, state: ReceiptState = ReceiptState.DELIVERED
+) -> None:
+    receipt = inbound.Receipt(provider_id, None, state, WORDS[state])
+    receipts.store(attempt.provider, [inbound.InboundEvents(b"", receipts=[receipt])])
     receipts.apply_stored()
 
 
@@ -55,10 +57,10 @@ def states(attempt: Attempt) -> tuple[str, str]:
 def test_message_is_delivered_with_its_last_part(api: Api) -> None:
     attempt = taken(api)
 
-    told(attempt, "p3")
-    told(attempt, "p1")
+    report(attempt, "p3")
+    report(attempt, "p1")
     before = states(attempt)
-    told(attempt, "p2")
+    report(attempt, "p2")
 
     assert before == ("sent", "sent")
     assert states(attempt) == ("delivered", "delivered")
@@ -69,11 +71,11 @@ def test_message_is_delivered_with_its_last_part(api: Api) -> None:
 def test_repeated_part_counts_once(api: Api) -> None:
     attempt = taken(api, 2, 2)
 
-    told(attempt, "p1")
-    said = inbound.Receipt("p1", None, ReceiptState.READ, "READ")
-    receipts.store(attempt.provider, [inbound.InboundEvents(b"", receipts=[said])])
+    report(attempt, "p1")
+    receipt = inbound.Receipt("p1", None, ReceiptState.READ, "READ")
+    receipts.store(attempt.provider, [inbound.InboundEvents(b"", receipts=[receipt])])
     receipts.apply_stored()
-    told(attempt, "p1")
+    report(attempt, "p1")
 
     assert states(attempt) == ("sent", "sent")
 
@@ -85,8 +87,8 @@ def test_repeated_part_counts_once(api: Api) -> None:
 def test_failed_part_fails_the_message(api: Api, state: ReceiptState, ended: str) -> None:
     attempt = taken(api)
 
-    told(attempt, "p1")
-    told(attempt, "p2", state)
+    report(attempt, "p1")
+    report(attempt, "p2", state)
 
     assert states(attempt) == (ended, ended)
     assert ledger.balance(api.company.pk) == (1000, 0)
@@ -94,10 +96,10 @@ def test_failed_part_fails_the_message(api: Api, state: ReceiptState, ended: str
 
 def test_late_delivery_of_all_parts_is_not_charged(api: Api) -> None:
     attempt = taken(api, 2, 2)
-    told(attempt, "p1", ReceiptState.EXPIRED)
+    report(attempt, "p1", ReceiptState.EXPIRED)
 
-    told(attempt, "p1")
-    told(attempt, "p2")
+    report(attempt, "p1")
+    report(attempt, "p2")
 
     assert states(attempt) == ("delivered", "delivered")
     assert ledger.balance(api.company.pk) == (1000, 0)
@@ -106,9 +108,9 @@ def test_late_delivery_of_all_parts_is_not_charged(api: Api) -> None:
 def test_partly_submitted_message_stays_ambiguous(api: Api) -> None:
     attempt = taken(api, total=3, known=2)
 
-    told(attempt, "p1", ReceiptState.SENT)
-    told(attempt, "p1")
-    told(attempt, "p2")
+    report(attempt, "p1", ReceiptState.SENT)
+    report(attempt, "p1")
+    report(attempt, "p2")
 
     attempt.refresh_from_db()
     assert states(attempt) == ("ambiguous", "queued")
@@ -117,19 +119,19 @@ def test_partly_submitted_message_stays_ambiguous(api: Api) -> None:
 
 def test_late_part_id_completes_the_message(api: Api) -> None:
     attempt = taken(api, total=2, known=1)
-    told(attempt, "p1")
+    report(attempt, "p1")
 
     note(attempt, range(2, 3), 2)
-    told(attempt, "p2")
+    report(attempt, "p2")
 
     assert states(attempt) == ("delivered", "delivered")
 
 
 def test_receipt_before_its_part_is_matched_later(api: Api) -> None:
     attempt = submitted(api, channel="sms")
-    told(attempt, "p1")
+    report(attempt, "p1")
     note(attempt, range(1, 3), 2)
-    told(attempt, "p2")
+    report(attempt, "p2")
     before = states(attempt)
 
     Receipt.objects.update(due_at=timezone.now() - timedelta(seconds=1))
@@ -153,8 +155,8 @@ def test_parts_are_stored_once_and_for_own_attempts_only(api: Api) -> None:
 def test_two_last_parts_at_once_deliver_the_message(api: Api, _round: int) -> None:
     attempt = taken(api, 2, 2)
     for number in (1, 2):
-        said = inbound.Receipt(f"p{number}", None, ReceiptState.DELIVERED, "DELIVRD")
-        receipts.store(attempt.provider, [inbound.InboundEvents(b"", receipts=[said])])
+        receipt = inbound.Receipt(f"p{number}", None, ReceiptState.DELIVERED, "DELIVRD")
+        receipts.store(attempt.provider, [inbound.InboundEvents(b"", receipts=[receipt])])
     ids = list(Receipt.objects.values_list("id", flat=True))
 
     at_once([lambda one=one: receipts._apply_batch(1, only=one) for one in ids])  # type: ignore[misc]

@@ -254,39 +254,39 @@ def signals() -> Iterator[Any]:
         yield subscription
 
 
-def told(signals: Any) -> list[tuple[str, str, str, str, int]]:
+def signal_fields(signals: Any) -> list[tuple[str, str, str, str, int]]:
     message = signals.get_message(timeout=0.1)
     return [tuple(signal) for signal in orjson.loads(message["data"])] if message else []
 
 
 def test_outcomes_of_a_group_are_published_once(api: Api, signals: Any) -> None:
     first, second = accepted(api), accepted(api, "+79161234568")
-    while told(signals):
+    while signal_fields(signals):
         pass
 
     transitions.commit_events(
         [Event(first.id, EventKind.DELIVERED), Event(second.id, EventKind.UNREACHABLE)]
     )
 
-    assert sorted(told(signals)) == sorted(
+    assert sorted(signal_fields(signals)) == sorted(
         [
             (first.message_id.hex, "delivered", "whatsapp", "", 1),
             (second.message_id.hex, "failed", "whatsapp", "recipient_unreachable", 1),
         ]
     )
-    assert told(signals) == []
+    assert signal_fields(signals) == []
 
 
 def test_empty_group_publishes_nothing(api: Api, signals: Any) -> None:
     attempt = accepted(api)
-    while told(signals):
+    while signal_fields(signals):
         pass
 
     transitions.commit_events(
         [Event(attempt.id, EventKind.ACCEPTED), Event(attempt.id, EventKind.NO_NEWS)]
     )
 
-    assert told(signals) == []
+    assert signal_fields(signals) == []
 
 
 @pytest.mark.django_db(transaction=True)

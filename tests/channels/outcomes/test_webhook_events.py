@@ -26,7 +26,7 @@ def _endpoint(company: Company) -> None:
     EndpointFactory.create(company=company)
 
 
-def told() -> list[str]:
+def event_kinds() -> list[str]:
     return list(Event.objects.order_by("created_at", "id").values_list("kind", flat=True))
 
 
@@ -35,7 +35,7 @@ def test_sent_and_delivered_emit_events(api: Api) -> None:
     transitions.commit_events([Happening(attempt.id, EventKind.DELIVERED)])
 
     message = Message.objects.get()
-    assert sorted(told()) == ["message.delivered", "message.sent"]
+    assert sorted(event_kinds()) == ["message.delivered", "message.sent"]
     event = Event.objects.get(kind="message.delivered")
     assert (event.company, event.mode, event.key) == (api.company, "live", message.public_id)
     assert event.data == {
@@ -86,7 +86,7 @@ def test_unclaimed_message_emits_an_event_on_expiry(api: Api) -> None:
 
     transitions.give_up([message.id])
 
-    assert told() == ["message.expired"]
+    assert event_kinds() == ["message.expired"]
 
 
 def test_repeats_and_read_receipts_emit_no_event(api: Api) -> None:
@@ -96,7 +96,7 @@ def test_repeats_and_read_receipts_emit_no_event(api: Api) -> None:
     transitions.commit_events([delivered])
     transitions.commit_events([Happening(attempt.id, EventKind.READ)])
 
-    assert len(told()) == 2
+    assert len(event_kinds()) == 2
 
 
 def test_new_endpoint_gets_no_events_of_old_states(company: Company) -> None:
@@ -107,7 +107,7 @@ def test_new_endpoint_gets_no_events_of_old_states(company: Company) -> None:
 
     message.refresh_from_db()
     assert message.read_at is not None
-    assert told() == []
+    assert event_kinds() == []
 
 
 def test_late_proof_emits_an_event_after_the_failure(api: Api) -> None:
@@ -115,7 +115,7 @@ def test_late_proof_emits_an_event_after_the_failure(api: Api) -> None:
     transitions.commit_events([Happening(attempt.id, EventKind.REFUSED)])
     transitions.commit_events([Happening(attempt.id, EventKind.DELIVERED)])
 
-    assert sorted(told()) == ["message.delivered", "message.failed"]
+    assert sorted(event_kinds()) == ["message.delivered", "message.failed"]
 
 
 def test_no_event_holds_the_code(api: Api) -> None:
@@ -134,7 +134,7 @@ def test_entered_code_emits_an_event_when_it_settles(api: Api) -> None:
     accepted(api)
     answer = api.post("/otp/verify", {"phone": PHONE, "code": code_of(PHONE), "purpose": None})
     verified = answer.body
-    assert "otp.verified" not in told()
+    assert "otp.verified" not in event_kinds()
 
     settlement.settle_verified()
     settlement.settle_verified()

@@ -12,7 +12,7 @@ from tests.stack.programs import wait_until
 
 
 def is_signing(name: str) -> bool:
-    return name in VENDORS and bool(VENDORS[name].told)
+    return name in VENDORS and bool(VENDORS[name].webhook_body)
 
 
 @pytest.fixture(params=sorted(http_providers()))

@@ -27,11 +27,11 @@ from tests.channels.providers.vendors import (
     PHONE,
     VENDORS,
     Vendor,
+    all_events,
     body_of,
     code_with_link,
     link,
     message,
-    said,
 )
 
 NO_OBJECT = [b"", b"<html>Bad gateway</html>", b"[]", b"null", b'"ok"', b"{", b"{}", b"\xff\xfe"]
@@ -205,9 +205,11 @@ def test_no_secret_in_the_error_of_a_broken_connection(
 
 
 def assert_no_secret(vendor: Vendor, error: SendError, log: str) -> None:
-    told = "".join(traceback.format_exception(error)) + repr(error.args) + repr(vars(error)) + log
+    error_text = (
+        "".join(traceback.format_exception(error)) + repr(error.args) + repr(vars(error)) + log
+    )
     for secret in (*vendor.secrets, CODE, PHONE[1:]):
-        assert secret not in told
+        assert secret not in error_text
 
 
 def test_no_secret_in_the_log_of_a_failed_poll(
@@ -230,33 +232,33 @@ def test_a_token_no_header_may_carry_is_refused_unquoted(vendor: Vendor, token: 
 
 
 def test_reads_a_genuine_call_as_often_as_it_comes(signing: Vendor) -> None:
-    provider, call = signing.account(), signing.call(signing.told)
+    provider, call = signing.account(), signing.call(signing.webhook_body)
 
     once = provider.read(call)
 
-    assert said(once)
+    assert all_events(once)
     assert once.raw == call.body
     assert provider.read(call) == once
 
 
 @pytest.mark.parametrize("spell", [str.lower, str.upper, str.title])
 def test_header_names_come_in_any_case(signing: Vendor, spell: Callable[[str], str]) -> None:
-    call = signing.call(signing.told)
+    call = signing.call(signing.webhook_body)
     spelled = replace(call, headers={spell(key): value for key, value in call.headers.items()})
 
-    assert said(signing.account().read(spelled))
+    assert all_events(signing.account().read(spelled))
 
 
 def test_one_flipped_byte_changes_nothing_unless_only_the_caller_is_vouched_for(
     signing: Vendor,
 ) -> None:
-    provider, call = signing.account(), signing.call(signing.told)
-    genuine = said(provider.read(call))
+    provider, call = signing.account(), signing.call(signing.webhook_body)
+    genuine = all_events(provider.read(call))
 
     for index, byte in enumerate(call.body):
         flipped = call.body[:index] + bytes([byte ^ 1]) + call.body[index + 1 :]
         try:
-            read = said(provider.read(replace(call, body=flipped)))
+            read = all_events(provider.read(replace(call, body=flipped)))
         except InvalidSignatureError:
             continue
         assert signing.vouches_for == "caller" or (signing.vouches_for, read) == ("fields", genuine)
@@ -264,7 +266,7 @@ def test_one_flipped_byte_changes_nothing_unless_only_the_caller_is_vouched_for(
 
 def test_an_altered_signature_is_refused(signing: Vendor) -> None:
     provider = signing.account()
-    forged = list(signing.forged(signing.call(signing.told)))
+    forged = list(signing.forged(signing.call(signing.webhook_body)))
 
     assert len(forged) >= 5
     for call in forged:
@@ -274,14 +276,14 @@ def test_an_altered_signature_is_refused(signing: Vendor) -> None:
 
 def test_a_call_without_signature_is_refused(signing: Vendor) -> None:
     with pytest.raises(InvalidSignatureError):
-        signing.account().read(signing.unsigned(signing.call(signing.told)))
+        signing.account().read(signing.unsigned(signing.call(signing.webhook_body)))
 
 
 def test_without_a_secret_nothing_is_believed(signing: Vendor) -> None:
     provider = signing.account(**{signing.secret_setting: ""})
 
     with pytest.raises(InvalidSignatureError):
-        provider.read(signing.call(signing.told, ""))
+        provider.read(signing.call(signing.webhook_body, ""))
 
 
 ANYTHING = st.recursive(
@@ -305,7 +307,7 @@ def places(tree: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 @settings(deadline=None, max_examples=40)
 @given(data=st.data())
 def test_no_signed_body_breaks_the_reader(name: str, data: st.DataObject) -> None:
-    vendor, tree = VENDORS[name], json.loads(VENDORS[name].told)
+    vendor, tree = VENDORS[name], json.loads(VENDORS[name].webhook_body)
     *path, last = data.draw(st.sampled_from(places(tree)))
     holder = tree
     for step in path:
@@ -324,7 +326,7 @@ def test_no_form_breaks_the_reader(name: str, body: bytes) -> None:
     vendor = VENDORS[name]
 
     try:
-        read = said(vendor.account().read(vendor.call(body)))
+        read = all_events(vendor.account().read(vendor.call(body)))
     except InvalidSignatureError:
         read = []
 
@@ -336,4 +338,4 @@ def test_no_form_breaks_the_reader(name: str, body: bytes) -> None:
 def test_a_signed_body_that_is_no_object_says_nothing(name: str, body: bytes) -> None:
     vendor = VENDORS[name]
 
-    assert said(vendor.account().read(vendor.call(body))) == []
+    assert all_events(vendor.account().read(vendor.call(body))) == []

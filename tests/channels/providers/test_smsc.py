@@ -275,23 +275,23 @@ def as_signed(body: bytes) -> Any:
 
 @pytest.mark.parametrize("word", ["-3", "-2", "-1", "21", "", "delivered"])
 def test_a_report_of_another_status_says_nothing(word: str) -> None:
-    told = VENDORS["smsc"].told.replace(b"status=1", f"status={word}".encode())
+    receipt_form = VENDORS["smsc"].webhook_body.replace(b"status=1", f"status={word}".encode())
 
-    assert not smsc().read(smsc_call(told)).receipts
+    assert not smsc().read(smsc_call(receipt_form)).receipts
 
 
 def test_an_incoming_text_in_another_charset_is_no_report() -> None:
-    told = b"phone=79001234567&mes=%CF%F0%E8%E2%E5%F2&to=79000000000&status=&id=&md5="
+    receipt_form = b"phone=79001234567&mes=%CF%F0%E8%E2%E5%F2&to=79000000000&status=&id=&md5="
 
-    assert not smsc().read(smsc_call(told)).receipts
+    assert not smsc().read(smsc_call(receipt_form)).receipts
 
 
 @pytest.mark.parametrize("name", [b"id", b"phone", b"status", b"md5"])
 def test_a_field_given_twice_is_refused(name: bytes) -> None:
-    told = VENDORS["smsc"].told + b"&" + name + b"=1"
+    receipt_form = VENDORS["smsc"].webhook_body + b"&" + name + b"=1"
 
     with pytest.raises(InvalidSignatureError):
-        smsc().read(smsc_call(told))
+        smsc().read(smsc_call(receipt_form))
 
 
 def test_polls_by_phone_and_number_with_no_secret_in_the_url(wire: Wire) -> None:

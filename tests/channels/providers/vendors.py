@@ -170,13 +170,13 @@ def smsc_call(body: bytes, secret: str = SMSC_SECRET) -> WebhookRequest:
     form = dict(pairs)
     signed = ":".join([*(form.get(name, "") for name in ("id", "phone", "status")), secret])
     md5 = hashlib.md5(signed.encode(), usedforsecurity=False).hexdigest()
-    told = urlencode([(name, md5 if name == "md5" else value) for name, value in pairs])
+    webhook_body = urlencode([(name, md5 if name == "md5" else value) for name, value in pairs])
     return WebhookRequest(
-        "https://kvitok.example.com/hooks/smsc?md5&charset=utf-8", {}, told.encode()
+        "https://kvitok.example.com/hooks/smsc?md5&charset=utf-8", {}, webhook_body.encode()
     )
 
 
-def said(events: InboundEvents) -> list[Any]:
+def all_events(events: InboundEvents) -> list[Any]:
     """All but the raw bytes."""
     messages = [*events.receipts, *events.recipients, *events.replies]
     return [*messages, *events.bot_updates, *events.alerts]
@@ -215,7 +215,7 @@ class Vendor:
     refused: Callable[[str], bytes]  # the vendor's own error body around some words
     call: Callable[..., WebhookRequest]
     secret_setting: str
-    told: bytes  # a genuine body; empty for a vendor that signs nothing
+    webhook_body: bytes  # a genuine body; empty for a vendor that signs nothing
     token_setting: str = "token"
     forged: Callable[[WebhookRequest], Iterator[WebhookRequest]] = _other_headers
     unsigned: Callable[[WebhookRequest], WebhookRequest] = _without_headers
@@ -233,7 +233,7 @@ VENDORS = {
         refused=lambda words: f'{{"error":{{"code":100,"message":"{words}"}}}}'.encode(),
         call=meta_call,
         secret_setting="app_secret",
-        told=payload("whatsapp_cloud", "status_delivered_2026-09.json"),
+        webhook_body=payload("whatsapp_cloud", "status_delivered_2026-09.json"),
     ),
     "telegram_gateway": Vendor(
         account=gateway,
@@ -243,7 +243,7 @@ VENDORS = {
         refused=lambda words: f'{{"ok":false,"error":"{words}"}}'.encode(),
         call=gateway_call,
         secret_setting="token",
-        told=payload("telegram_gateway", "report_delivered_2026-09.json"),
+        webhook_body=payload("telegram_gateway", "report_delivered_2026-09.json"),
     ),
     "telegram_bot": Vendor(
         account=bot,
@@ -253,7 +253,7 @@ VENDORS = {
         refused=lambda words: f'{{"ok":false,"error_code":400,"description":"{words}"}}'.encode(),
         call=bot_call,
         secret_setting="secret_token",
-        told=payload("telegram_bot", "contact_own_2026-09.json"),
+        webhook_body=payload("telegram_bot", "contact_own_2026-09.json"),
         vouches_for="caller",
     ),
     "twilio": Vendor(
@@ -267,7 +267,7 @@ VENDORS = {
         refused=lambda words: f'{{"code":21617,"message":"{words}","status":400}}'.encode(),
         call=twilio_call,
         secret_setting="auth_token",
-        told=payload("twilio", "status_delivered_2026-09.form"),
+        webhook_body=payload("twilio", "status_delivered_2026-09.form"),
         token_setting="auth_token",
     ),
     "smsc": Vendor(
@@ -278,7 +278,7 @@ VENDORS = {
         refused=lambda words: f'{{"error":"{words}","error_code":6}}'.encode(),
         call=smsc_call,
         secret_setting="callback_secret",
-        told=payload("smsc", "report_delivered_2026-09.form"),
+        webhook_body=payload("smsc", "report_delivered_2026-09.form"),
         token_setting="password",
         forged=_other_md5,
         unsigned=_without_md5,

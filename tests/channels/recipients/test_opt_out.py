@@ -100,13 +100,13 @@ def test_reply_without_a_phone_is_ignored(sender: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("file", "said"),
+    ("file", "reply_text"),
     [("message_stop_2026-11.form", " Stop "), ("message_opt_out_2026-11.form", "STOP")],
 )
-def test_replies_by_twilio(file: str, said: str) -> None:
+def test_replies_by_twilio(file: str, reply_text: str) -> None:
     call = twilio_call(payload("twilio", file))
 
-    assert twilio().read(call).replies == [Reply("+14155552345", said)]
+    assert twilio().read(call).replies == [Reply("+14155552345", reply_text)]
     assert twilio().read(call).receipts == []
 
 
@@ -142,8 +142,8 @@ def test_signed_replies_of_both_vendors_are_applied() -> None:
 def _call(path: str, call: WebhookRequest) -> int:
     is_form = path.endswith("twilio")
     kind = "application/x-www-form-urlencoded" if is_form else "application/json"
-    told = Client().post(path, call.body, content_type=kind, headers=dict(call.headers))
-    return told.status_code
+    response = Client().post(path, call.body, content_type=kind, headers=dict(call.headers))
+    return response.status_code
 
 
 USER_ID = "US.13491208655302741918"

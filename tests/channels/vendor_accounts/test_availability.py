@@ -18,7 +18,7 @@ pytestmark = pytest.mark.django_db
 PHONE = "+79161234567"
 
 
-def told(api: Api, **fields: object) -> tuple[int, str | None, str]:
+def refusal(api: Api, **fields: object) -> tuple[int, str | None, str]:
     answer = api.post("/otp/send", {"phone": PHONE} | fields)
     return (
         answer.status,
@@ -35,8 +35,8 @@ def test_named_channel_without_an_account_is_unavailable(api: Api, how: str) -> 
         create_account("whatsapp_cloud", is_enabled=False)
     availability.refresh()
 
-    assert told(api, channel="whatsapp")[:2] == (422, "channel_unavailable")
-    assert told(api) == (200, None, "telegram")
+    assert refusal(api, channel="whatsapp")[:2] == (422, "channel_unavailable")
+    assert refusal(api) == (200, None, "telegram")
     assert Message.objects.count() == 1
 
 
@@ -44,7 +44,7 @@ def test_another_account_is_enough(api: Api, settings: Settings) -> None:
     name_accounts(settings, "kz")
     open_breaker("twilio")
     availability.refresh()
-    assert told(api, channel="sms") == (200, None, "sms")
+    assert refusal(api, channel="sms") == (200, None, "sms")
 
     create_account(KZ, is_enabled=False)
     availability.refresh()
@@ -56,14 +56,14 @@ def test_pause_that_is_nearly_over_is_waited_out(api: Api, left: timedelta) -> N
     open_breaker("twilio", left=left)
     availability.refresh()
 
-    assert told(api, channel="sms") == (200, None, "sms")
+    assert refusal(api, channel="sms") == (200, None, "sms")
 
 
 def test_phone_that_no_account_takes_is_told_at_once(api: Api) -> None:
     create_account("twilio", prefixes=["+7701", "+998"])
     availability.refresh()
 
-    assert told(api, channel="sms")[:2] == (422, "channel_unavailable")
+    assert refusal(api, channel="sms")[:2] == (422, "channel_unavailable")
     assert availability.has_account(BY_NAME["sms"], Content.CODE, "live")
     assert availability.has_account(BY_NAME["sms"], Content.CODE, "live", "+998901234567")
 
@@ -72,19 +72,19 @@ def test_test_keys_know_nothing_of_it(test_api: Api) -> None:
     open_breaker("whatsapp_cloud")
     availability.refresh()
 
-    assert told(test_api, channel="whatsapp") == (200, None, "whatsapp")
+    assert refusal(test_api, channel="whatsapp") == (200, None, "whatsapp")
 
 
 def test_channels_say_whether_they_are_available(api: Api) -> None:
     open_breaker("twilio")
     availability.refresh()
 
-    told = {one["channel"]: one for one in api.get("/channels").body["data"]}
+    refusal = {one["channel"]: one for one in api.get("/channels").body["data"]}
 
-    assert {name: one["available"] for name, one in told.items()} == {
+    assert {name: one["available"] for name, one in refusal.items()} == {
         "whatsapp": True, "telegram": True, "sms": False,
     }  # fmt: skip
-    assert told["sms"]["capabilities"] == ["code", "code_with_link", "link"]
+    assert refusal["sms"]["capabilities"] == ["code", "code_with_link", "link"]
 
 
 def test_nothing_is_asked_in_a_request(api: Api) -> None:

@@ -334,8 +334,8 @@ def test_bot_is_tried_before_telegram_counts_as_unreachable(
     gateway, bot = settings.TELEGRAM_GATEWAY, settings.TELEGRAM_BOT
     away = {"ok": False, "error": "PHONE_NUMBER_NOT_AVAILABLE"}
     wire.post(f"{gateway['api_url']}/sendVerificationMessage", json=away)
-    said = {"ok": True, "result": {"message_id": 7, "chat": {"id": 7}}}
-    wire.post(f"{bot['api_url']}/bot{bot['token']}/sendMessage", json=said)
+    response = {"ok": True, "result": {"message_id": 7, "chat": {"id": 7}}}
+    wire.post(f"{bot['api_url']}/bot{bot['token']}/sendMessage", json=response)
 
     api.post("/otp/send", {"phone": PHONE, "channel": "telegram"})
 

@@ -118,16 +118,16 @@ def test_thousand_equal_alerts_are_one_statement(
 
 def test_every_whatsapp_alert_has_its_own_text() -> None:
     files = (PAYLOADS / "whatsapp_cloud").glob("*_2026-11.json")
-    said = {
+    webhook_body = {
         alert.code
         for file in files
         for alert in whatsapp().read(meta_call(file.read_bytes())).alerts
         if alert.code != "increased_capabilities_eligibility_deferred"  # Meta words it itself
     }
 
-    assert len(said) >= 15
+    assert len(webhook_body) >= 15
     assert {
-        code for code in said if ("whatsapp_cloud", code) not in error_texts.ALERTS_BY_CODE
+        code for code in webhook_body if ("whatsapp_cloud", code) not in error_texts.ALERTS_BY_CODE
     } == set()
 
 

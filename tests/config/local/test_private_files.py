@@ -87,11 +87,11 @@ def test_emails_are_written_for_the_user_alone(tmp_path: Path, settings: Setting
 def test_development_writes_emails_that_way() -> None:
     code = "from config import settings; print(settings.EMAIL_BACKEND)"
 
-    said = subprocess.check_output(
+    output = subprocess.check_output(
         [sys.executable, "-c", code], cwd=ROOT, env=GOOD | {"ENVIRONMENT": "development"}, text=True
     )
 
-    assert said.strip() == "config.local.file_email_backend.EmailBackend"
+    assert output.strip() == "config.local.file_email_backend.EmailBackend"
 
 
 def test_simulators_log_is_for_the_user_alone(tmp_path: Path) -> None:

@@ -19,13 +19,13 @@ SLEEP = "import time; time.sleep(60)"
 
 
 @pytest.fixture
-def said() -> list[str]:
+def printed() -> list[str]:
     return []
 
 
 @pytest.fixture
-def supervisor(said: list[str]) -> Iterator[Supervisor]:
-    with Supervisor(said.append, patience=5) as made:
+def supervisor(printed: list[str]) -> Iterator[Supervisor]:
+    with Supervisor(printed.append, patience=5) as made:
         yield made
 
 
@@ -72,7 +72,7 @@ def command(**environ: str) -> "subprocess.CompletedProcess[str]":
 
 
 def test_exited_child_restarts_with_backoff(
-    supervisor: Supervisor, program: Callable[..., Child], said: list[str], tmp_path: Path
+    supervisor: Supervisor, program: Callable[..., Child], printed: list[str], tmp_path: Path
 ) -> None:
     lives = tmp_path / "lives"
     code = "open('lives', 'a').write('x'); print('out of luck'); raise SystemExit(3)"
@@ -80,7 +80,7 @@ def test_exited_child_restarts_with_backoff(
     supervisor.add(program("web", code))
     supervisor.wait(lambda: lives.exists() and len(lives.read_text()) == 3)
 
-    assert said[:4] == [
+    assert printed[:4] == [
         "web ended (exit 3); starting it again in 0.2 s",
         "  out of luck",
         "web ended (exit 3); starting it again in 0.4 s",
@@ -146,7 +146,7 @@ def test_child_that_ignores_sigterm_is_killed(
 
 
 def test_warnings_are_shown_as_they_come_and_once(
-    supervisor: Supervisor, program: Callable[..., Child], said: list[str]
+    supervisor: Supervisor, program: Callable[..., Child], printed: list[str]
 ) -> None:
     code = """
         import time
@@ -157,21 +157,21 @@ def test_warnings_are_shown_as_they_come_and_once(
     """
 
     supervisor.add(program("web", code))
-    supervisor.wait(lambda: len(said) == 2)
+    supervisor.wait(lambda: len(printed) == 2)
     supervisor.supervise(0.1)
 
-    assert said == ["web: WARNING low on luck", 'web: {"level":"error","event":"no luck"}']
+    assert printed == ["web: WARNING low on luck", 'web: {"level":"error","event":"no luck"}']
 
 
 def test_a_flood_of_warnings_is_cut(
-    supervisor: Supervisor, program: Callable[..., Child], said: list[str]
+    supervisor: Supervisor, program: Callable[..., Child], printed: list[str]
 ) -> None:
     child = program("web", f"print('WARNING\\n' * 100, flush=True); {SLEEP}")
 
     supervisor.add(child)
-    supervisor.wait(lambda: bool(said))
+    supervisor.wait(lambda: bool(printed))
 
-    assert said[-1] == f"web: … and 92 more in {child.log}"
+    assert printed[-1] == f"web: … and 92 more in {child.log}"
 
 
 def test_waiting_for_a_child_that_keeps_dying_ends_with_its_last_words(

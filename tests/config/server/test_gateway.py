@@ -26,9 +26,9 @@ Ask = Callable[..., "Connection"]
 class Connection:
     """One to the small web process, of bytes."""
 
-    def __init__(self, port: int, said: str = "") -> None:
+    def __init__(self, port: int, request: str = "") -> None:
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=SECONDS)
-        self.say(said)
+        self.say(request)
 
     def say(self, text: str) -> None:
         self.socket.sendall(text.encode("latin-1"))
@@ -72,8 +72,8 @@ def ask(web: Program) -> Iterator[Ask]:
     """Open a connection and say something."""
     opened = []
 
-    def connect(said: str = "") -> Connection:
-        opened.append(Connection(int(web.command[-1]), said))
+    def connect(request: str = "") -> Connection:
+        opened.append(Connection(int(web.command[-1]), request))
         return opened[-1]
 
     yield connect
@@ -95,12 +95,12 @@ def chunks(*parts: str, sender: str = "a") -> str:
 
 
 @pytest.mark.parametrize(
-    "said",
+    "request_text",
     [body_of(5) + "hello", chunks("he", "llo", ""), chunks("hello", "")],
     ids=["length", "chunks", "one chunk"],
 )
-def test_body_reaches_the_application_with_its_length(ask: Ask, said: str) -> None:
-    seen = ask(said).json()
+def test_body_reaches_the_application_with_its_length(ask: Ask, request_text: str) -> None:
+    seen = ask(request_text).json()
 
     assert (seen["body"], seen["CONTENT_LENGTH"]) == ("hello", "5")
     assert "HTTP_TRANSFER_ENCODING" not in seen
@@ -144,15 +144,15 @@ def test_slow_body_is_refused_at_its_deadline(ask: Ask) -> None:
 def test_cut_body_closes_the_connection(ask: Ask) -> None:
     started = time.monotonic()
 
-    said = ask(body_of(1000) + "half").read()
+    response = ask(body_of(1000) + "half").read()
 
-    assert said.startswith(b"HTTP/1.1 408")
+    assert response.startswith(b"HTTP/1.1 408")
     assert time.monotonic() - started < SECONDS
 
 
-@pytest.mark.parametrize("said", [body_of(1000), chunks("x")], ids=["length", "chunks"])
-def test_slow_bodies_hold_no_thread(ask: Ask, said: str) -> None:
-    slow = [ask(said) for _ in range(THREADS * 4)]
+@pytest.mark.parametrize("request_text", [body_of(1000), chunks("x")], ids=["length", "chunks"])
+def test_slow_bodies_hold_no_thread(ask: Ask, request_text: str) -> None:
+    slow = [ask(request_text) for _ in range(THREADS * 4)]
     started = time.monotonic()
 
     answers = [ask(body_of(2, "b") + "ok").json()["body"] for _ in range(20)]
@@ -165,9 +165,9 @@ def test_slow_bodies_hold_no_thread(ask: Ask, said: str) -> None:
 def test_body_not_admitted_is_not_received(ask: Ask) -> None:
     started = time.monotonic()
 
-    said = ask(f"{POST}Content-Length: 10000000000\r\n\r\n").read()
+    response = ask(f"{POST}Content-Length: 10000000000\r\n\r\n").read()
 
-    assert said.startswith(b"HTTP/1.1 401")
+    assert response.startswith(b"HTTP/1.1 401")
     assert time.monotonic() - started < DEADLINE
 
 
@@ -182,9 +182,11 @@ def test_chunks_longer_than_allowed_are_cut_one_byte_later(ask: Ask) -> None:
     assert int(seen["CONTENT_LENGTH"]) > 1000
 
 
-@pytest.mark.parametrize("said", [body_of(9) + "half", chunks("half"), chunks("half") + "5\r\nxx"])
-def test_body_that_ends_early_does_not_reach_the_application(ask: Ask, said: str) -> None:
-    connection = ask(said)
+@pytest.mark.parametrize(
+    "request_text", [body_of(9) + "half", chunks("half"), chunks("half") + "5\r\nxx"]
+)
+def test_body_that_ends_early_does_not_reach_the_application(ask: Ask, request_text: str) -> None:
+    connection = ask(request_text)
     time.sleep(0.1)
     connection.socket.shutdown(socket.SHUT_WR)
 
@@ -270,18 +272,18 @@ def test_environment_of_the_process_is_not_in_the_environ(ask: Ask) -> None:
 
 
 def test_http2_without_tls_is_not_spoken(ask: Ask) -> None:
-    said = ask("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + "\0\0\0\4\0\0\0\0\0").read()
+    response = ask("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + "\0\0\0\4\0\0\0\0\0").read()
 
-    assert not said.startswith(b"\0")
+    assert not response.startswith(b"\0")
 
 
 # --- Answers
 
 
 def test_long_answer_arrives_whole_with_its_length(ask: Ask) -> None:
-    said = ask("GET /long HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").read()
+    response = ask("GET /long HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").read()
 
-    head, _, body = said.partition(b"\r\n\r\n")
+    head, _, body = response.partition(b"\r\n\r\n")
     assert f"content-length: {LONG}".encode() in head.lower()
     assert body == b"x" * LONG
 

@@ -21,15 +21,15 @@ def application(_environ: WSGIEnvironment, start_response: StartResponse) -> lis
 
 
 def ask(path: str = "/", **environ: str) -> tuple[str, dict[str, str], bytes]:
-    said: list[tuple[str, Headers]] = []
+    started: list[tuple[str, Headers]] = []
 
     def start_response(status: str, headers: Headers, _info: Any = None) -> Any:
-        said.append((status, headers))
+        started.append((status, headers))
 
     body = TransportSecurity(application, refuse)(
         ASKED | {"PATH_INFO": path} | environ, start_response
     )
-    [(status, headers)] = said
+    [(status, headers)] = started
     assert len(dict(headers)) == len(headers)
     return status, dict(headers), b"".join(body)
 
@@ -45,11 +45,11 @@ def production(settings: Settings) -> None:
 def test_api_over_plain_http_is_refused(production: None, path: str, method: str) -> None:
     status, headers, body = ask(path, REQUEST_METHOD=method, HTTP_ACCEPT_LANGUAGE="en")
 
-    told = orjson.loads(body)
+    answer = orjson.loads(body)
     assert status == "403 Forbidden"
-    assert (told["success"], told["code"]) == (False, "https_required")
-    assert told["message"].startswith("Requests are accepted over HTTPS only")
-    assert headers["X-Request-Id"] == told["request_id"]
+    assert (answer["success"], answer["code"]) == (False, "https_required")
+    assert answer["message"].startswith("Requests are accepted over HTTPS only")
+    assert headers["X-Request-Id"] == answer["request_id"]
     assert "Strict-Transport-Security" not in headers  # RFC 6797 §7.2
 
 

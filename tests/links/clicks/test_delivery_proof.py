@@ -201,8 +201,8 @@ def test_timeline_shows_the_click(api: Api, path: str) -> None:
     assert told_of_link(message) == [("Ссылку открыли", "")]
     opened_at = Link.objects.get(message_id=message.pk).clicked_at
     assert opened_at is not None
-    told = datetime.fromisoformat(api.get(f"/messages/{message.public_id}").body["opened_at"])
-    assert abs(told - opened_at) < timedelta(milliseconds=1)
+    shown_at = datetime.fromisoformat(api.get(f"/messages/{message.public_id}").body["opened_at"])
+    assert abs(shown_at - opened_at) < timedelta(milliseconds=1)
 
 
 @pytest.mark.parametrize("path", ["/links/send", "/otp/send"])

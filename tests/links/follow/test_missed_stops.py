@@ -57,11 +57,11 @@ def test_repeated_stop_publishes_a_missed_change(
     assert isinstance(resolution.resolve(link.slug), LinkTarget)
 
     row = Stop.objects.create(company=link.company)
-    told = [stopping.stop(company=link.company), resolution.resolve(link.slug) is GONE]
+    results = [stopping.stop(company=link.company), resolution.resolve(link.slug) is GONE]
     row.delete()
-    told += [stopping.release(company=link.company), resolution.resolve(link.slug) is GONE]
+    results += [stopping.release(company=link.company), resolution.resolve(link.slug) is GONE]
 
-    assert told == [False, True, False, False]
+    assert results == [False, True, False, False]
     assert not AuditEvent.objects.exists()
 
 

@@ -46,10 +46,10 @@ def test_existing_links_are_never_limited(ask: Ask) -> None:
     once = LinkFactory.create(is_once=True)
     miss(ask, 9)
 
-    told = [ask(f"/{text}")[0] for text in (live.slug, "live-one.", dead.slug, once.slug)]
-    told.append(ask(f"/{live.slug}+")[0])
+    statuses = [ask(f"/{text}")[0] for text in (live.slug, "live-one.", dead.slug, once.slug)]
+    statuses.append(ask(f"/{live.slug}+")[0])
 
-    assert told == [302, 302, 410, 200, 200]
+    assert statuses == [302, 302, 410, 200, 200]
 
 
 def test_repeated_miss_counts_each_time(ask: Ask) -> None:
@@ -147,13 +147,13 @@ def test_limit_resumes_when_redis_returns(settings: Settings) -> None:
 
 def test_limit_ends_with_the_window(monkeypatch: pytest.MonkeyPatch) -> None:
     counting = MissCounter()
-    told = [counting.count_miss(VISIT) for _ in range(6)]
+    statuses = [counting.count_miss(VISIT) for _ in range(6)]
     later = time.monotonic() + 601
     redis_client().flushdb()
 
     monkeypatch.setattr(time, "monotonic", lambda: later)
 
-    assert (told[:5], told[5] > 0, counting.count_miss(VISIT)) == ([0] * 5, True, 0)
+    assert (statuses[:5], statuses[5] > 0, counting.count_miss(VISIT)) == ([0] * 5, True, 0)
 
 
 def test_redis_holds_no_addresses_and_no_counts_past_the_window(ask: Ask) -> None:

@@ -46,17 +46,17 @@ def ask(path: str, method: str, accepted: str, form: bytes) -> int:
         "CONTENT_LENGTH": str(len(form)),
         "wsgi.input": BytesIO(form),
     }
-    told: list[int] = []
+    statuses: list[int] = []
 
     def start_response(status: str, headers: list[tuple[str, str]], _error: Any = None) -> Any:
         for name, value in headers:
             f"{name}: {value}".encode("latin-1")
             assert not set(value) & set("\r\n\x00")
-        told.append(int(status[:3]))
+        statuses.append(int(status[:3]))
 
     application = redirect.RedirectMiddleware(lambda _environ, _start: [])
     b"".join(application(environ, start_response))
-    return told[0]
+    return statuses[0]
 
 
 @settings(

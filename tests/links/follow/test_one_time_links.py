@@ -48,9 +48,9 @@ def test_button_opens_the_link_once(ask: Ask, link: Link) -> None:
     _, _, page = ask(f"/{link.slug}")
     nonce = nonce_of(page)
 
-    told = [press(ask, link, nonce) for _ in range(2)]
+    responses = [press(ask, link, nonce) for _ in range(2)]
 
-    assert told == [(303, SECRET), (410, None)]
+    assert responses == [(303, SECRET), (410, None)]
     assert ask(f"/{link.slug}")[0] == 410
     assert Resolver().resolve(link.slug) is not resolution.NOT_FOUND
 
@@ -63,12 +63,12 @@ def test_viewing_the_page_does_not_open_the_link(ask: Ask, link: Link) -> None:
 
 
 def test_concurrent_visitors_open_the_link_once(link: Link) -> None:
-    told: list[tuple[int, str | None]] = []
+    responses: list[tuple[int, str | None]] = []
     line = threading.Barrier(6)
 
     def visit() -> None:
         line.wait()
-        told.append(press(call, link))
+        responses.append(press(call, link))
 
     threads = [threading.Thread(target=visit) for _ in range(6)]
     for one in threads:
@@ -76,7 +76,7 @@ def test_concurrent_visitors_open_the_link_once(link: Link) -> None:
     for one in threads:
         one.join()
 
-    assert sorted(told, key=str) == [(303, SECRET), *[(410, None)] * 5]
+    assert sorted(responses, key=str) == [(303, SECRET), *[(410, None)] * 5]
 
 
 @pytest.mark.parametrize("nonce", ["", "x", "a:b", "1tDOvB:AAAA", "\u0000", "ы"])
@@ -119,9 +119,9 @@ def test_malformed_form_opens_nothing(link: Link, body: dict[str, str]) -> None:
 def test_form_of_too_many_fields_opens_nothing(ask: Ask, link: Link) -> None:
     form = {"nonce": form_nonces.issue(link.id.hex)} | {str(number): "" for number in range(2_000)}
 
-    told = [ask(f"/{link.slug}{end}", method="POST", form=form)[0] for end in ("", "+")]
+    responses = [ask(f"/{link.slug}{end}", method="POST", form=form)[0] for end in ("", "+")]
 
-    assert told == [403, 400]
+    assert responses == [403, 400]
     assert press(ask, link) == (303, SECRET)
 
 

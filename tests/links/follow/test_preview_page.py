@@ -51,25 +51,25 @@ def send(
     ],
 )
 def test_page_describes_the_link(ask: Ask, link: Link, language: str, words: list[str]) -> None:
-    told = page(ask, link, HTTP_ACCEPT_LANGUAGE=language)
+    html = page(ask, link, HTTP_ACCEPT_LANGUAGE=language)
 
-    assert [word for word in words if word not in told] == []
-    assert link.short_url in told
-    assert "https://shop.example/a?b=&lt;script&gt;&amp;c=1" in told
+    assert [word for word in words if word not in html] == []
+    assert link.short_url in html
+    assert "https://shop.example/a?b=&lt;script&gt;&amp;c=1" in html
 
 
 def test_page_loads_only_its_stylesheet(ask: Ask, link: Link) -> None:
-    told = page(ask, link)
+    html = page(ask, link)
 
-    assert ("<a " in told, "<img" in told, "<script" in told, "og:" in told) == (False,) * 4
-    assert told.count("href=") == 1
+    assert ("<a " in html, "<img" in html, "<script" in html, "og:" in html) == (False,) * 4
+    assert html.count("href=") == 1
     assert counted() == []
 
 
 def test_target_of_a_one_time_link_is_hidden(ask: Ask) -> None:
-    told = page(ask, LinkFactory.create(is_once=True, url="https://shop.example/reset?token=abc"))
+    html = page(ask, LinkFactory.create(is_once=True, url="https://shop.example/reset?token=abc"))
 
-    assert ("shop.example" in told, "token" in told) == (True, False)
+    assert ("shop.example" in html, "token" in html) == (True, False)
 
 
 @pytest.mark.parametrize("end", ["+", "%2B", "+.", "+)", "+»", ".+", "+\u200b", "++"])
@@ -109,10 +109,10 @@ def test_other_methods_get_405(ask: Ask, link: Link) -> None:
 def test_report_is_kept_for_the_operator(ask: Ask, link: Link) -> None:
     _, _, body = ask(f"/{link.slug}+")
 
-    status, told = send(ask, link, nonce=nonce_of(body), words="Просят пароль")
+    status, html = send(ask, link, nonce=nonce_of(body), words="Просят пароль")
 
     kept = Report.objects.get()
-    assert (status, "Спасибо" in told) == (200, True)
+    assert (status, "Спасибо" in html) == (200, True)
     assert (kept.link, kept.reason, kept.words) == (link, "phishing", "Просят пароль")
     assert kept.handled_at is None
     assert abuse_reports.count_pending() == 1
@@ -131,17 +131,17 @@ def test_report_is_kept_for_the_operator(ask: Ask, link: Link) -> None:
 def test_invalid_report_shows_the_form_again(
     ask: Ask, link: Link, fields: dict[str, str], status: int
 ) -> None:
-    told, body = send(ask, link, **fields)
+    html, body = send(ask, link, **fields)
 
-    assert told == status
+    assert html == status
     assert nonce_of(body.encode())
     assert not Report.objects.exists()
 
 
 def test_report_by_a_bot_is_dropped(ask: Ask, link: Link) -> None:
-    status, told = send(ask, link, website="https://spam.example")
+    status, html = send(ask, link, website="https://spam.example")
 
-    assert (status, "Спасибо" in told) == (200, True)
+    assert (status, "Спасибо" in html) == (200, True)
     assert not Report.objects.exists()
 
 

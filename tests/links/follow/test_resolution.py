@@ -49,14 +49,14 @@ def test_other_processes_read_from_redis(
 ) -> None:
     alias = LinkFactory.create(slug="Learned-1", is_alias=True, expires_at=in_seconds(50))
     asked = ["Learned-1", "learned-1", "LEARNED-1", "nobody-1"]
-    told = [Resolver().resolve(slug) for slug in asked]
+    targets = [Resolver().resolve(slug) for slug in asked]
 
     with django_assert_num_queries(0):
-        assert [Resolver().resolve(slug) for slug in asked] == told
+        assert [Resolver().resolve(slug) for slug in asked] == targets
 
     assert alias.expires_at is not None
     live = LinkTarget(alias.id.hex, alias.expires_at.timestamp(), alias.url, alias.company_id)
-    assert told == [live, live, live, NOT_FOUND]
+    assert targets == [live, live, live, NOT_FOUND]
 
 
 def test_redis_ttl_is_at_most_the_lifetime_of_the_link() -> None:
@@ -94,9 +94,9 @@ def test_new_link_needs_no_sql(django_assert_num_queries: DjangoAssertNumQueries
     resolution.cache_new(*links)
 
     with django_assert_num_queries(0):
-        told = [Resolver().resolve(link.slug) for link in links]
+        targets = [Resolver().resolve(link.slug) for link in links]
 
-    assert told == [LinkTarget(link.id.hex, None, link.url, link.company_id) for link in links]
+    assert targets == [LinkTarget(link.id.hex, None, link.url, link.company_id) for link in links]
 
 
 def test_new_link_replaces_a_cached_404() -> None:

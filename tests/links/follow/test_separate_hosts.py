@@ -33,10 +33,10 @@ def link(host: ShortHost) -> Link:
 
 
 def test_same_slug_has_another_target_under_another_host(ask: Ask, link: Link) -> None:
-    told = [ask("/Sale", host=host) for host in ("go.acme.example", "testserver")]
+    statuses = [ask("/Sale", host=host) for host in ("go.acme.example", "testserver")]
 
     assert link.key.endswith("/sale")
-    assert [(status, headers["Location"]) for status, headers, _ in told] == [
+    assert [(status, headers["Location"]) for status, headers, _ in statuses] == [
         (302, "https://acme.example/"),
         (302, OURS),
     ]

@@ -162,11 +162,11 @@ def test_cached_links_are_served_without_the_database(
     ask(f"/{held.slug}")
 
     request.getfixturevalue("no_links_table")
-    told = [ask(f"/{link.slug}")[0] for link in (held, in_redis, unknown)]
+    statuses = [ask(f"/{link.slug}")[0] for link in (held, in_redis, unknown)]
     with without_redis(settings):
-        told += [ask(f"/{link.slug}")[0] for link in (held, unknown)]
+        statuses += [ask(f"/{link.slug}")[0] for link in (held, unknown)]
 
-    assert told == [302, 302, 503, 302, 503]
+    assert statuses == [302, 302, 503, 302, 503]
 
 
 def test_new_link_with_a_channel_tag_is_not_cached_ahead(

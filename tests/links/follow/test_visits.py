@@ -96,9 +96,9 @@ TABLE = [
 def test_response_is_exact(
     ask: Ask, state: str, method: str, status: int, headers: dict[str, str]
 ) -> None:
-    told, answered, body = ask(make(state), method=method)
+    response_status, answered, body = ask(make(state), method=method)
 
-    assert told == status
+    assert response_status == status
     assert {name: answered.get(name) for name in headers | QUIET} == headers | QUIET
     assert answered["Content-Length"] == str(len(body))
     assert bool(body) == ("Content-Type" in headers) == ("Content-Type" in answered)
@@ -114,7 +114,9 @@ def test_head_headers_match_get(ask: Ask, state: str) -> None:
 
     get, head = ask(path), ask(path, method="HEAD")
 
-    lengths = [abs(int(told[1].pop("Content-Length"))) for told in (get, head)]
+    lengths = [
+        abs(int(response_status[1].pop("Content-Length"))) for response_status in (get, head)
+    ]
     assert (head[0], head[1], head[2]) == (get[0], get[1], b"")
     assert lengths[0] == lengths[1]
 
@@ -136,9 +138,9 @@ def test_head_headers_match_get(ask: Ask, state: str) -> None:
 def test_preview_response_is_exact(
     ask: Ask, state: str, status: int, headers: dict[str, str]
 ) -> None:
-    told, answered, body = ask(f"{make(state)}+")
+    response_status, answered, body = ask(f"{make(state)}+")
 
-    assert told == status
+    assert response_status == status
     assert {name: answered.get(name) for name in headers | QUIET} == headers | QUIET
     assert ("example.com" in body.decode()) == (status == 200)
     assert counted() == []

@@ -99,10 +99,10 @@ def test_cabinet_shows_a_barred_link_without_a_button(
     client.force_login(MemberFactory.create(company=company, role=Member.Role.OWNER).user)
 
     page = client.get(reverse("link-detail", args=[link.public_id])).content.decode()
-    told = client.post(reverse("link-enable", args=[link.public_id]), follow=True)
+    response = client.post(reverse("link-enable", args=[link.public_id]), follow=True)
 
     assert reverse("link-enable", args=[link.public_id]) not in page
-    assert "Эту ссылку выключил оператор сервиса" in told.content.decode()
+    assert "Эту ссылку выключил оператор сервиса" in response.content.decode()
     assert not is_on(link)
 
 
@@ -127,10 +127,10 @@ def test_cabinet_releases_the_owners_stop(client: Client, company: Company, link
     stopping.stop(company=company, by_operator=True)
 
     client.post(reverse("link-batch-release", args=[link.batch]))
-    told = client.post(reverse("link-release-all"), follow=True)
+    response = client.post(reverse("link-release-all"), follow=True)
 
     assert [stop.batch_id for stop in Stop.objects.all()] == [None]
-    assert "остановил оператор сервиса" in told.content.decode()
+    assert "остановил оператор сервиса" in response.content.decode()
     assert stopping.release(company=company, by_operator=True)
 
 

@@ -97,11 +97,11 @@ def test_link_disabled_during_a_stop_stays_disabled(ask: Ask, link: Link, compan
 
 
 def test_repeated_stop_is_recorded_once(company: Company) -> None:
-    told = [stopping.stop(company=company), stopping.stop(company=company)]
-    told += [stopping.release(company=company), stopping.release(company=company)]
+    results = [stopping.stop(company=company), stopping.stop(company=company)]
+    results += [stopping.release(company=company), stopping.release(company=company)]
 
     actions = AuditEvent.objects.order_by("id").values_list("action", flat=True)
-    assert told == [True, False, True, False]
+    assert results == [True, False, True, False]
     assert list(actions) == ["links.stopped", "links.released"]
 
 
@@ -246,12 +246,12 @@ def test_stop_reaches_a_real_process(link: Link, company: Company) -> None:
     ) as other:
         assert other.stdin
         assert other.stdout
-        told = [other.stdout.readline().strip()]
+        results = [other.stdout.readline().strip()]
         for change in (stopping.stop, stopping.release):
             change(company=company)
             other.stdin.write("\n")
             other.stdin.flush()
-            told.append(other.stdout.readline().strip())
+            results.append(other.stdout.readline().strip())
         other.kill()
 
-    assert told == ["LinkTarget", "NoTarget", "LinkTarget"]
+    assert results == ["LinkTarget", "NoTarget", "LinkTarget"]

@@ -64,5 +64,5 @@ links = list_links.sync(client=client)
 assert isinstance(links, ListLinksResponse)
 assert isinstance(links.data[0], Link)
 
-said = f"{wrong.attempts_left} left, verified in {verified.verified_at:%Y}, {link.state.value}"
-sys.stdout.write(said)
+summary = f"{wrong.attempts_left} left, verified in {verified.verified_at:%Y}, {link.state.value}"
+sys.stdout.write(summary)

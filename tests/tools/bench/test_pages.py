@@ -9,7 +9,7 @@ from config.local.checkout import CHECKOUT
 
 
 def test_every_page_is_asked_for_and_explained() -> None:
-    told = subprocess.run(
+    completed = subprocess.run(
         [
             sys.executable,
             "-m",
@@ -29,6 +29,6 @@ def test_every_page_is_asked_for_and_explained() -> None:
         timeout=120,
     )
 
-    pages = re.findall(r"^(.+): median \d+ ms, worst", told.stdout, re.MULTILINE)
+    pages = re.findall(r"^(.+): median \d+ ms, worst", completed.stdout, re.MULTILINE)
     assert {"overview", "history", "state=failed", "whole phone", "statement"} <= set(pages)
-    assert told.stdout.count("Execution Time:") == len(pages)
+    assert completed.stdout.count("Execution Time:") == len(pages)

@@ -136,9 +136,9 @@ class Simulator:
     def start(self) -> None:
         self.process = run(self._env)
         assert self.process.stdout is not None
-        self.said = self.process.stdout.readline()
-        assert self.said.startswith("simulator: http://"), self.said
-        self.url = self.said.split()[1]
+        self.first_line = self.process.stdout.readline()
+        assert self.first_line.startswith("simulator: http://"), self.first_line
+        self.url = self.first_line.split()[1]
 
     def end(self, number: signal.Signals) -> int:
         self.process.send_signal(number)

@@ -123,7 +123,7 @@ def twilio_agrees(token: str, url: str, form: dict[str, str], signature: str) ->
 
 
 @dataclass(frozen=True)
-class Told:
+class SentReceipt:
     """What one receipt says, in the vendor's words."""
 
     phone: str
@@ -131,25 +131,25 @@ class Told:
     hook: Hook
 
 
-def read_whatsapp(hook: Hook) -> Told:
+def read_whatsapp(hook: Hook) -> SentReceipt:
     """The first status of a batch; what speaks of the account speaks of no phone."""
     statuses = hook.json["entry"][0]["changes"][0]["value"].get("statuses")
     if not statuses:
-        return Told("", "", hook)
-    return Told(statuses[0]["recipient_id"], statuses[0]["status"], hook)
+        return SentReceipt("", "", hook)
+    return SentReceipt(statuses[0]["recipient_id"], statuses[0]["status"], hook)
 
 
-def read_gateway(hook: Hook) -> Told:
-    return Told(hook.json["phone_number"], hook.json["delivery_status"]["status"], hook)
+def read_gateway(hook: Hook) -> SentReceipt:
+    return SentReceipt(hook.json["phone_number"], hook.json["delivery_status"]["status"], hook)
 
 
-def read_twilio(hook: Hook) -> Told:
-    return Told(hook.form["To"].removeprefix("+"), hook.form["MessageStatus"], hook)
+def read_twilio(hook: Hook) -> SentReceipt:
+    return SentReceipt(hook.form["To"].removeprefix("+"), hook.form["MessageStatus"], hook)
 
 
-def read_smsc(hook: Hook) -> Told:
+def read_smsc(hook: Hook) -> SentReceipt:
     words = {"0": "sent", "1": "delivered", "20": "undelivered"}
-    return Told(hook.form["phone"], words[hook.form["status"]], hook)
+    return SentReceipt(hook.form["phone"], words[hook.form["status"]], hook)
 
 
 @dataclass(frozen=True)
@@ -158,10 +158,12 @@ class Vendor:
     channel: str
     send: Callable[..., requests.Response]
     path: str = ""
-    read: Callable[[Hook], Told] = read_whatsapp
+    read: Callable[[Hook], SentReceipt] = read_whatsapp
     undelivered: str = "failed"
 
-    def receipts(self, receiver: Receiver, phone: str, many: int, within: float = 5) -> list[Told]:
+    def receipts(
+        self, receiver: Receiver, phone: str, many: int, within: float = 5
+    ) -> list[SentReceipt]:
         """The receipts that came for a phone, once there are so many."""
 
         def fits(hook: Hook) -> bool:

@@ -156,8 +156,8 @@ def test_lost_receipts_leave_the_message_delivered(
     vendor.send(simulator, phone)
 
     # The second message's receipts are the only ones that come.
-    told = vendor.receipts(receiver, phone, 2)
-    assert [one.word for one in told] == ["sent", "delivered"]
+    received = vendor.receipts(receiver, phone, 2)
+    assert [one.word for one in received] == ["sent", "delivered"]
 
 
 @each_with_receipts
@@ -168,9 +168,9 @@ def test_duplicate_receipts_are_events_of_their_own(
 
     vendor.send(simulator, phone)
 
-    told = vendor.receipts(receiver, phone, 4)
-    assert [one.word for one in told] == ["sent", "sent", "delivered", "delivered"]
-    assert len({one.hook.body for one in told}) == 4
+    received = vendor.receipts(receiver, phone, 4)
+    assert [one.word for one in received] == ["sent", "sent", "delivered", "delivered"]
+    assert len({one.hook.body for one in received}) == 4
 
 
 @each_with_receipts

@@ -11,8 +11,8 @@ from tests.tools.simulator.sends import send_whatsapp
 
 def outcome(env: dict[str, str]) -> tuple[int, str, str]:
     process = run({"PATH": "/usr/bin:/bin", **env})
-    out, told = process.communicate(timeout=10)
-    return process.returncode, out, told
+    out, errors = process.communicate(timeout=10)
+    return process.returncode, out, errors
 
 
 def test_it_lives(simulator: Simulator) -> None:
@@ -23,33 +23,35 @@ def test_taken_port_prints_one_line(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         log = tmp_path / "log.sqlite3"
-        code, out, told = outcome({"SIMULATOR_PORT": port, "SIMULATOR_LOG": str(log)})
+        code, out, errors = outcome({"SIMULATOR_PORT": port, "SIMULATOR_LOG": str(log)})
 
     assert (code, out) == (1, "")
-    assert told == f"simulator: cannot listen on 127.0.0.1:{port}: Address already in use\n"
+    assert errors == f"simulator: cannot listen on 127.0.0.1:{port}: Address already in use\n"
     assert not log.exists()
 
 
 def test_bad_port_prints_one_line() -> None:
-    code, _, told = outcome({"SIMULATOR_PORT": "65536"})
+    code, _, errors = outcome({"SIMULATOR_PORT": "65536"})
 
     assert code == 1
-    assert told == "simulator: SIMULATOR_PORT must be a whole number from 0 to 65535, not '65536'\n"
+    assert (
+        errors == "simulator: SIMULATOR_PORT must be a whole number from 0 to 65535, not '65536'\n"
+    )
 
 
 def test_second_writer_of_a_log_is_refused(simulator: Simulator) -> None:
-    code, _, told = outcome({"SIMULATOR_PORT": "0", "SIMULATOR_LOG": str(simulator.log)})
+    code, _, errors = outcome({"SIMULATOR_PORT": "0", "SIMULATOR_LOG": str(simulator.log)})
 
-    assert (code, told) == (1, f"simulator: another simulator is using {simulator.log}\n")
+    assert (code, errors) == (1, f"simulator: another simulator is using {simulator.log}\n")
 
 
 def test_unusable_log_prints_one_line(tmp_path: Path) -> None:
     log = tmp_path / "log.sqlite3"
     log.write_text("this is no database, however long one looks at it" * 50)
 
-    code, _, told = outcome({"SIMULATOR_PORT": "0", "SIMULATOR_LOG": str(log)})
+    code, _, errors = outcome({"SIMULATOR_PORT": "0", "SIMULATOR_LOG": str(log)})
 
-    assert (code, told) == (1, "simulator: file is not a database\n")
+    assert (code, errors) == (1, "simulator: file is not a database\n")
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

@@ -15,10 +15,10 @@ def poll(simulator: Simulator, phone: str, number: int) -> dict[str, Any]:
 
 
 def error(answer: requests.Response) -> int:
-    told = answer.json()
+    received = answer.json()
     assert answer.status_code == 200
-    assert told["error"]
-    code: int = told["error_code"]
+    assert received["error"]
+    code: int = received["error_code"]
     return code
 
 
@@ -39,10 +39,10 @@ def test_gives_an_id_of_its_own_where_none_was_chosen(simulator: Simulator, phon
 def test_reports_are_signed(simulator: Simulator, receiver: Receiver, phone: str) -> None:
     send_smsc(simulator, phone, id="1001")
 
-    told = SMSC.receipts(receiver, phone, 2)
+    received = SMSC.receipts(receiver, phone, 2)
 
-    assert [one.word for one in told] == ["sent", "delivered"]
-    for form in (one.hook.form for one in told):
+    assert [one.word for one in received] == ["sent", "delivered"]
+    for form in (one.hook.form for one in received):
         signed = f"1001:{phone}:{form['status']}:{ACCOUNT['SMSC_CALLBACK_SECRET']}"
         assert form["md5"] == hashlib.md5(signed.encode(), usedforsecurity=False).hexdigest()
 

@@ -76,10 +76,10 @@ def test_account_alert_names_no_message(simulator: Simulator, receiver: Receiver
     assert post(f"{simulator.url}/alerts", json={"code": 131031}).status_code == 201
 
     (hook,) = receiver.wait(lambda hook: b"131031" in hook.body)
-    told = change(hook)
-    assert told["field"] == "messages"
-    assert told["value"].keys() == {"messaging_product", "metadata", "errors"}
-    assert told["value"]["errors"][0]["title"] == "Account has been locked"
+    received = change(hook)
+    assert received["field"] == "messages"
+    assert received["value"].keys() == {"messaging_product", "metadata", "errors"}
+    assert received["value"]["errors"][0]["title"] == "Account has been locked"
 
 
 def test_template_is_lost(simulator: Simulator, receiver: Receiver) -> None:
@@ -88,9 +88,9 @@ def test_template_is_lost(simulator: Simulator, receiver: Receiver) -> None:
     assert post(f"{simulator.url}/alerts", json=lost).status_code == 201
 
     (hook,) = receiver.wait(lambda hook: b"DISABLED" in hook.body)
-    told = change(hook)
-    assert told["field"] == "message_template_status_update"
-    assert told["value"]["message_template_name"] == "short_link"
+    received = change(hook)
+    assert received["field"] == "message_template_status_update"
+    assert received["value"]["message_template_name"] == "short_link"
     (entry,) = hook.json["entry"]
     assert abs(entry["time"] - time.time()) < 60
 
@@ -98,9 +98,9 @@ def test_template_is_lost(simulator: Simulator, receiver: Receiver) -> None:
 def test_every_account_alert_can_be_sent(simulator: Simulator, receiver: Receiver) -> None:
     value = {"event": "ACCOUNT_VIOLATION", "violation_info": {"violation_type": "SCAM"}}
 
-    said = post(f"{simulator.url}/alerts", json={"field": "account_update", "value": value})
+    posted = post(f"{simulator.url}/alerts", json={"field": "account_update", "value": value})
 
-    assert said.status_code == 201
+    assert posted.status_code == 201
     (hook,) = receiver.wait(lambda hook: b"ACCOUNT_VIOLATION" in hook.body)
     assert change(hook) == {"field": "account_update", "value": value}
     assert hook.json["entry"][0].keys() == {"id", "time", "changes"}
@@ -122,13 +122,13 @@ def test_person_has_a_user_id_of_metas_beside_the_phone(
         lambda hook: b'"from_user_id"' in hook.body and phone.encode() in hook.body
     )
 
-    told, said = change(hook)["value"], change(reply)["value"]
-    user_id = told["contacts"][0]["user_id"]
+    received, posted = change(hook)["value"], change(reply)["value"]
+    user_id = received["contacts"][0]["user_id"]
     assert BSUID.fullmatch(user_id)
     assert phone not in user_id
-    assert told["contacts"][0]["wa_id"] == phone
-    assert told["statuses"][0]["recipient_user_id"] == user_id
-    assert said["contacts"][0]["user_id"] == said["messages"][0]["from_user_id"] == user_id
+    assert received["contacts"][0]["wa_id"] == phone
+    assert received["statuses"][0]["recipient_user_id"] == user_id
+    assert posted["contacts"][0]["user_id"] == posted["messages"][0]["from_user_id"] == user_id
     assert "user_id" not in sent["contacts"][0]  # told there only of what was sent to one
     assert "time" not in hook.json["entry"][0]
 

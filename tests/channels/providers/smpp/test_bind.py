@@ -167,9 +167,11 @@ class Deaf:
 
 def test_receipt_by_data_sm_is_stored_and_acknowledged(kept: Kept) -> None:
     addresses = b"\0" + b"\1\1998901234567\0" + b"\5\0Kvitok\0" + b"\4\0\0"
-    said = b"\x00\x1e\x00\x03AF\0" + b"\x04\x27\x00\x01\x02"  # its id, and that it is delivered
-    length = 16 + len(addresses + said)
-    deaf = Deaf(brings=struct.pack(">4L", length, 0x103, 0, 77) + addresses + said)
+    receipt_tlvs = (
+        b"\x00\x1e\x00\x03AF\0" + b"\x04\x27\x00\x01\x02"
+    )  # its id, and that it is delivered
+    length = 16 + len(addresses + receipt_tlvs)
+    deaf = Deaf(brings=struct.pack(">4L", length, 0x103, 0, 77) + addresses + receipt_tlvs)
     one = account(deaf.port)
     one.start(store=kept, on_open=lambda: None)
 

@@ -178,8 +178,8 @@ def test_late_refusal_still_fails_the_message(centre: Centre, bound: Bound, kept
 
     centre.submitted[0].reject(0x0B)
 
-    told = kept.first()
-    assert (told.ref, told.state, told.error_code) == (
+    first_receipt = kept.first()
+    assert (first_receipt.ref, first_receipt.state, first_receipt.error_code) == (
         "att-9", ReceiptState.UNREACHABLE, "ESME_RINVDSTADR",
     )  # fmt: skip
 
@@ -239,8 +239,8 @@ def test_message_from_a_phone_is_stored_as_a_reply(
 
     assert centre.deliver("id:m1 stat:DELIVRD", esm_class=0) == 0
 
-    said = Reply("+998901234567", "id:m1 stat:DELIVRD")
-    assert kept.events == [InboundEvents(b"", replies=[said])]
+    reply = Reply("+998901234567", "id:m1 stat:DELIVRD")
+    assert kept.events == [InboundEvents(b"", replies=[reply])]
 
 
 def test_part_is_stored_after_repeated_failures(bound: Bound, kept: Kept) -> None:

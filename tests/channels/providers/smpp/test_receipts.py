@@ -20,7 +20,7 @@ def deliver(line: str = "", esm_class: int = 4, tlvs: dict[int, bytes] | None = 
     return Pdu("deliver_sm", 0, 1, is_response=False, fields=fields, tlvs=tlvs or {})
 
 
-def told(one: Pdu) -> tuple[str | None, str, str | None] | None:
+def parsed(one: Pdu) -> tuple[str | None, str, str | None] | None:
     found = receipt(one, SAME)
     return None if found is None else (found.provider_id, found.word, found.error_code)
 
@@ -53,7 +53,7 @@ def told(one: Pdu) -> tuple[str | None, str, str | None] | None:
     ],
 )
 def test_line_of_text(line: str, expected: tuple[str, str, str | None] | None) -> None:
-    assert told(deliver(line)) == expected
+    assert parsed(deliver(line)) == expected
 
 
 @pytest.mark.parametrize(
@@ -80,11 +80,11 @@ def test_optional_parameters_suffice_without_text(state: int, meaning: ReceiptSt
 def test_optional_parameters_override_the_text() -> None:
     tlvs = {ID: b"m1", STATE: b"\x02"}  # an id without its NUL
 
-    assert told(deliver("id:m2 stat:UNDELIV err:000", tlvs=tlvs)) == ("m1", "DELIVRD", None)
+    assert parsed(deliver("id:m2 stat:UNDELIV err:000", tlvs=tlvs)) == ("m1", "DELIVRD", None)
 
 
 def test_text_may_come_in_message_payload() -> None:
-    assert told(deliver(tlvs={PAYLOAD: b"id:7 stat:DELIVRD"})) == ("7", "DELIVRD", None)
+    assert parsed(deliver(tlvs={PAYLOAD: b"id:7 stat:DELIVRD"})) == ("7", "DELIVRD", None)
 
 
 @pytest.mark.parametrize("esm_class", [0x00, 0x40, 0x08, 0x10])
@@ -147,13 +147,13 @@ def test_id_that_is_no_number_stays_as_it_is() -> None:
 
 @pytest.mark.parametrize("word", ["DELIVRD", "DELIVERED", "Delivered", "delivrd"])
 def test_receipt_without_its_esm_class_is_known_by_its_form(word: str) -> None:
-    assert told(deliver(FULL.format(word), esm_class=0)) == ("7", "DELIVRD", None)
+    assert parsed(deliver(FULL.format(word), esm_class=0)) == ("7", "DELIVRD", None)
 
 
 def test_receipt_without_its_esm_class_is_known_by_what_no_phone_can_send() -> None:
     tlvs = {ID: b"m1\0", STATE: b"\x02"}
 
-    assert told(deliver("", esm_class=0, tlvs=tlvs)) == ("m1", "DELIVRD", None)
+    assert parsed(deliver("", esm_class=0, tlvs=tlvs)) == ("m1", "DELIVRD", None)
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ def test_receipt_in_ucs2_is_read(coding: int) -> None:
     one = deliver()
     one.fields.update(short_message=FULL.format("UNDELIV").encode("utf-16-be"), data_coding=coding)
 
-    assert told(one) == ("7", "UNDELIV", None)
+    assert parsed(one) == ("7", "UNDELIV", None)
 
 
 def test_receipt_names_the_phone_it_is_about() -> None:
@@ -219,7 +219,7 @@ def test_arbitrary_input_never_raises(
 
 
 @pytest.mark.parametrize(
-    ("fields", "said"),
+    ("fields", "expected_reply"),
     [
         ({"short_message": b"STOP"}, Reply("+79161234567", "STOP")),
         ({"short_message": "Стоп".encode("utf-16-be"), "data_coding": 8},
@@ -233,7 +233,9 @@ def test_arbitrary_input_never_raises(
         ({"short_message": b"\x04", "data_coding": 8}, Reply("+79161234567", "\ufffd")),
     ],
 )  # fmt: skip
-def test_reply_is_read(fields: dict[str, object], said: Reply | None) -> None:
+def test_reply_is_read(fields: dict[str, object], expected_reply: Reply | None) -> None:
     known = {"source_addr": b"79161234567\0", "source_addr_ton": 1} | PLAIN
 
-    assert reply(Pdu("deliver_sm", 0, 1, is_response=False, fields=known | fields, tlvs={})) == said
+    receipt = Pdu("deliver_sm", 0, 1, is_response=False, fields=known | fields, tlvs={})
+
+    assert reply(receipt) == expected_reply

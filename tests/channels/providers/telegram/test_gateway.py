@@ -69,18 +69,18 @@ def test_ttl_stays_within_telegrams_range(
 
 
 @pytest.mark.parametrize(
-    ("balance", "said"),
+    ("balance", "expected"),
     [(0.99, "< 1"), (1.0, "< 5"), (4.99, "< 5"), (5.0, ""), ("1", ""), (None, ""), (True, "")],
 )
 def test_balance_that_runs_low_is_told_by_steps(
-    wire: responses.RequestsMock, balance: object, said: str
+    wire: responses.RequestsMock, balance: object, expected: str
 ) -> None:
     result = {"request_id": "1", "remaining_balance": balance}
     wire.post(URL, json={"ok": True, "result": result})
 
     alert = gateway().send(message()).alert
 
-    assert (alert.detail if alert else "") == said
+    assert (alert.detail if alert else "") == expected
     assert alert is None or (alert.code, alert.kind) == ("balance_low", AlertKind.WARNING)
 
 

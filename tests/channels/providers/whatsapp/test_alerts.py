@@ -17,7 +17,7 @@ def read(file: str) -> Sequence[AccountAlert]:
     return whatsapp().read(meta_call(payload("whatsapp_cloud", f"{file}_2026-11.json"))).alerts
 
 
-def told(field: str, value: Mapping[str, object]) -> Sequence[AccountAlert]:
+def alerts_of(field: str, value: Mapping[str, object]) -> Sequence[AccountAlert]:
     body = {"entry": [{"id": "102290129340398", "changes": [{"field": field, "value": value}]}]}
     return whatsapp().read(meta_call(orjson.dumps(body))).alerts
 
@@ -65,7 +65,9 @@ def test_restriction_stops_sending_only_when_it_forbids_sending(
 ) -> None:
     listed = [{"restriction_type": one, "expiration": 1641330498} for one in restrictions]
 
-    (alert,) = told("account_update", {"event": "ACCOUNT_RESTRICTION", "restriction_info": listed})
+    (alert,) = alerts_of(
+        "account_update", {"event": "ACCOUNT_RESTRICTION", "restriction_info": listed}
+    )
 
     assert alert.kind is kind
 
@@ -73,18 +75,18 @@ def test_restriction_stops_sending_only_when_it_forbids_sending(
 def test_scheduled_disabling_is_a_warning() -> None:
     value = {"event": "DISABLED_UPDATE", "ban_info": {"waba_ban_state": "SCHEDULE_FOR_DISABLE"}}
 
-    assert [alert.kind for alert in told("account_update", value)] == [WARNING]
+    assert [alert.kind for alert in alerts_of("account_update", value)] == [WARNING]
 
 
 @pytest.mark.parametrize("event", ["DOWNGRADE", "RED", "flagged"])
 def test_bad_quality_of_the_number_is_a_warning(event: str) -> None:
-    alerts = told("phone_number_quality_update", {"event": event})
+    alerts = alerts_of("phone_number_quality_update", {"event": event})
 
     assert [(one.code, one.kind) for one in alerts] == [(f"quality_{event.lower()}", WARNING)]
 
 
 def test_quality_may_come_as_a_rating() -> None:
-    (alert,) = told("phone_number_quality_update", {"event": "", "quality_rating": "RED"})
+    (alert,) = alerts_of("phone_number_quality_update", {"event": "", "quality_rating": "RED"})
 
     assert alert.code == "quality_red"
 
@@ -107,4 +109,4 @@ def test_quality_may_come_as_a_rating() -> None:
     ],
 )
 def test_anything_else_is_no_alert(field: str, value: dict[str, object]) -> None:
-    assert told(field, value) == []
+    assert alerts_of(field, value) == []

@@ -66,11 +66,11 @@ def test_reads_why_a_message_failed() -> None:
 def test_a_failure_says_whether_the_person_can_be_reached(
     code: int | str | None, state: ReceiptState
 ) -> None:
-    told = orjson.loads(payload("whatsapp_cloud", "status_failed_2026-09.json"))
-    status = told["entry"][0]["changes"][0]["value"]["statuses"][0]
+    update = orjson.loads(payload("whatsapp_cloud", "status_failed_2026-09.json"))
+    status = update["entry"][0]["changes"][0]["value"]["statuses"][0]
     status["errors"] = [{"code": code}]
 
-    (receipt,) = whatsapp().read(meta_call(orjson.dumps(told))).receipts
+    (receipt,) = whatsapp().read(meta_call(orjson.dumps(update))).receipts
 
     assert (receipt.state, receipt.word) == (state, "failed")
 
@@ -130,10 +130,10 @@ def test_account_errors_are_alerts_not_receipts(file: str, alerts: list[AccountA
     ],
 )
 def test_account_error_has_its_alert_kind(code: object, kind: AlertKind) -> None:
-    told = orjson.loads(payload("whatsapp_cloud", "out_of_band_error_2026-09.json"))
-    told["entry"][0]["changes"][0]["value"]["errors"] = [{"code": code, "title": "Words 1234567"}]
+    update = orjson.loads(payload("whatsapp_cloud", "out_of_band_error_2026-09.json"))
+    update["entry"][0]["changes"][0]["value"]["errors"] = [{"code": code, "title": "Words 1234567"}]
 
-    (alert,) = whatsapp().read(meta_call(orjson.dumps(told))).alerts
+    (alert,) = whatsapp().read(meta_call(orjson.dumps(update))).alerts
 
     assert (alert.kind, alert.detail) == (kind, "Words ***")
 
@@ -150,9 +150,9 @@ def test_account_error_has_its_alert_kind(code: object, kind: AlertKind) -> None
     ],
 )
 def test_message_that_failed_for_the_accounts_sake(code: int, kinds: list[AlertKind]) -> None:
-    told = orjson.loads(payload("whatsapp_cloud", "status_failed_2026-09.json"))
-    told["entry"][0]["changes"][0]["value"]["statuses"][0]["errors"] = [{"code": code}]
-    call = meta_call(orjson.dumps(told))
+    update = orjson.loads(payload("whatsapp_cloud", "status_failed_2026-09.json"))
+    update["entry"][0]["changes"][0]["value"]["statuses"][0]["errors"] = [{"code": code}]
+    call = meta_call(orjson.dumps(update))
 
     assert [alert.kind for alert in whatsapp().read(call).alerts] == kinds
     assert [receipt.word for receipt in whatsapp().read(call).receipts] == ["failed"]

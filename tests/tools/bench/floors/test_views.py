@@ -125,15 +125,15 @@ def test_follow(company: Company, *, is_there: bool) -> None:
 def test_redirect(db: None) -> None:
     link = LinkFactory.create(url=hello.URL)
     resolution.cache_new(link)
-    said: list[Any] = []
+    started: list[Any] = []
 
     def start_response(*words: Any) -> Any:
-        said.append(words)
+        started.append(words)
 
     body = hello.application({}, start_response)
 
     ours = redirect.respond(link.slug, {"REQUEST_METHOD": "GET"})
-    assert (said, b"".join(body)) == ([(ours.status, ours.headers)], ours.body)
+    assert (started, b"".join(body)) == ([(ours.status, ours.headers)], ours.body)
 
 
 def test_seeded_guesses_are_right_and_wrong_in_turn(company: Company, api: Api) -> None:

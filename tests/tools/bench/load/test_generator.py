@@ -137,8 +137,8 @@ def test_chunked_response_is_read_whole() -> None:
         connection = Connection(listener.getsockname()[1])
         peer = listener.accept()[0]
         with peer:
-            said = b'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n{"a\r\n'
-            peer.sendall(said)
+            response = b'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n{"a\r\n'
+            peer.sendall(response)
             assert connection.hear() is None
             peer.sendall(b'4\r\n":1}\r\n0\r\n\r\n')
             answer = connection.hear()

@@ -77,12 +77,12 @@ def test_what_others_took_and_wrong_answers_are_told() -> None:
     noisy.intervals.append(interval("ours", 1, 800, others=0.4, errors=3))
     noisy.intervals.append(interval("floor", 1, 1000))
 
-    told = table([noisy]) + summary([noisy])
+    printed = table([noisy]) + summary([noisy])
 
-    assert "0.40!" in told
-    assert "ratio 0.800 (0.80 0.80): at least 0.5, aim 0.8  OK" in told
-    assert "Below what is asked: nothing." in told
-    assert "With wrong or missing answers: verify c=16." in told
+    assert "0.40!" in printed
+    assert "ratio 0.800 (0.80 0.80): at least 0.5, aim 0.8  OK" in printed
+    assert "Below what is asked: nothing." in printed
+    assert "With wrong or missing answers: verify c=16." in printed
 
 
 def test_processor_slowdown_is_reported() -> None:

@@ -55,9 +55,9 @@ def test_message_without_vendor_id_cannot_be_polled() -> None:
 def test_too_many_uncharged_deliveries_violate_the_invariant() -> None:
     assert why() == [PROVABLE]
 
-    (story,) = verdicts.check_uncharged(verdicts.uncharged()).subjects
+    (timeline,) = verdicts.check_uncharged(verdicts.uncharged()).subjects
 
-    assert "| attempt 1 expired" in story
+    assert "| attempt 1 expired" in timeline
 
 
 class Struck(FaultInjector):

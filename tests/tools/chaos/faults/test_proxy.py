@@ -113,11 +113,11 @@ def test_truncated_response_delivers_its_beginning(server: Receiver) -> None:
     request = b"POST /path HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}"
     with proxied(server, cut_answer=1) as (url, _), connected(url) as client:
         client.sendall(request)
-        told = b"".join(iter(lambda: client.recv(65536), b""))
+        response = b"".join(iter(lambda: client.recv(65536), b""))
 
     assert arrived(server) == [b"{}"]
-    assert b"HTTP/1.1 200 OK".startswith(told[:15])
-    assert not told.endswith(b"\r\n\r\n")
+    assert b"HTTP/1.1 200 OK".startswith(response[:15])
+    assert not response.endswith(b"\r\n\r\n")
 
 
 def test_stalled_response_arrives_after_the_timeout(server: Receiver) -> None:
@@ -164,10 +164,10 @@ def test_chunked_answers_pass_unchanged() -> None:
         thread = threading.Thread(target=serve_once)
         thread.start()
         with proxied(port) as (url, _):
-            told = ask(url)
+            response = ask(url)
         thread.join()
 
-    assert told.text == "hello"
+    assert response.text == "hello"
 
 
 def test_shares_are_as_asked_and_follow_from_the_seed(server: Receiver) -> None:

@@ -53,9 +53,9 @@ def test_receipts_pending_at_a_kill_are_sent_at_start(
     restart(own_simulator)
 
     for vendor in WITH_RECEIPTS:
-        told = vendor.receipts(own_receiver, phone, 2)
-        assert [one.word for one in told] == ["sent", "delivered"]
-        assert told[0].hook.at - sent_at >= 0.7
+        received = vendor.receipts(own_receiver, phone, 2)
+        assert [one.word for one in received] == ["sent", "delivered"]
+        assert received[0].hook.at - sent_at >= 0.7
 
 
 def test_sent_receipts_are_not_sent_again(

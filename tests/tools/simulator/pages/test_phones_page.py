@@ -159,8 +159,8 @@ def stream(simulator: Simulator) -> Iterator[requests.Response]:
 def next_event(lines: Iterator[str], phone: str) -> dict[str, list[str]]:
     for line in lines:
         if line.startswith("data: ") and phone in line:
-            told: dict[str, list[str]] = json.loads(line.removeprefix("data: "))
-            return told
+            event: dict[str, list[str]] = json.loads(line.removeprefix("data: "))
+            return event
     raise AssertionError("the stream ended")
 
 

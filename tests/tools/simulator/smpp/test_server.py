@@ -36,7 +36,7 @@ def centre(running_centre: Simulator) -> Iterator[Simulator]:
 
 
 def port(centre: Simulator) -> int:
-    return int(centre.said.rpartition("smpp://127.0.0.1:")[2].split()[0])
+    return int(centre.first_line.rpartition("smpp://127.0.0.1:")[2].split()[0])
 
 
 def client(centre: Simulator, password: str = PASSWORD) -> smpp34.Client:
@@ -84,8 +84,12 @@ async def receipt(smsc: smpp34.Smsc, phone: str) -> dict[str, str]:
 def test_message_reaches_the_phone_and_a_receipt_comes_back(centre: Simulator, phone: str) -> None:
     async def work(smsc: smpp34.Smsc) -> None:
         taken = await submit(smsc, phone)
-        said = await receipt(smsc, phone)
-        assert (taken.command_status, said["id"], said["stat"]) == (0, taken.message_id, "DELIVRD")
+        answered = await receipt(smsc, phone)
+        assert (taken.command_status, answered["id"], answered["stat"]) == (
+            0,
+            taken.message_id,
+            "DELIVRD",
+        )
 
     bound(centre, work)
 
@@ -121,8 +125,8 @@ def test_parts_are_joined_in_their_order_and_reported_one_by_one(
             octets = bytes([5, 0, 3, 77, 3, number]) + words[number - 1].encode("utf-16-be")
             answer = await submit(smsc, phone, octets, esm_class=0x40, data_coding=8)
             taken[number] = answer.message_id
-        said = [(await receipt(smsc, phone))["id"] for _ in range(3)]
-        assert said == [taken[1], taken[2], taken[3]]
+        answered = [(await receipt(smsc, phone))["id"] for _ in range(3)]
+        assert answered == [taken[1], taken[2], taken[3]]
 
     bound(centre, work)
 
@@ -264,8 +268,8 @@ def test_undelivered_is_told(centre: Simulator, phone: str) -> None:
 
     async def work(smsc: smpp34.Smsc) -> None:
         await submit(smsc, phone)
-        said = await receipt(smsc, phone)
-        assert (said["stat"], said["err"]) == ("UNDELIV", "027")
+        answered = await receipt(smsc, phone)
+        assert (answered["stat"], answered["err"]) == ("UNDELIV", "027")
 
     bound(centre, work)
 

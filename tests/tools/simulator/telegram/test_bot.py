@@ -209,10 +209,10 @@ def test_foreign_library_reads_what_people_do(
     for action in actions:
         simulator.do(phone, action)
 
-    told = [read(one) for one in updates(receiver, phone, len(expected))]
+    received = [read(one) for one in updates(receiver, phone, len(expected))]
 
-    assert sorted(map(seen, told)) == sorted(expected)
-    commands = [one.message.entities for one in told if one.message and one.message.text]
+    assert sorted(map(seen, received)) == sorted(expected)
+    commands = [one.message.entities for one in received if one.message and one.message.text]
     assert all(entities[0].type == "bot_command" for entities in commands)
 
 

@@ -33,10 +33,10 @@ def test_reports_are_signed_and_carry_the_payload(
 ) -> None:
     send_gateway(simulator, phone)
 
-    told = GATEWAY_VENDOR.receipts(receiver, phone, 2)
+    received = GATEWAY_VENDOR.receipts(receiver, phone, 2)
 
-    assert [one.word for one in told] == ["sent", "delivered"]
-    for one in told:
+    assert [one.word for one in received] == ["sent", "delivered"]
+    for one in received:
         timestamp = one.hook.headers["x-request-timestamp"]
         signed = signatures.telegram_gateway(TOKEN, timestamp, one.hook.body)
         assert one.hook.headers["x-request-signature"] == signed
@@ -156,9 +156,11 @@ def test_status_is_polled_and_codes_are_judged(
 def test_right_code_is_valid(simulator: Simulator, phone: str) -> None:
     number = send_gateway(simulator, phone).json()["result"]["request_id"]
 
-    told = call(simulator, "checkVerificationStatus", request_id=number, code="123456")["result"]
+    received = call(simulator, "checkVerificationStatus", request_id=number, code="123456")[
+        "result"
+    ]
 
-    assert told["verification_status"]["status"] == "code_valid"
+    assert received["verification_status"]["status"] == "code_valid"
 
 
 def test_check_send_ability_makes_the_send_free(simulator: Simulator, phone: str) -> None:

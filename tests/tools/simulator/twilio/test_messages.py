@@ -35,10 +35,10 @@ def twilio(simulator: Simulator) -> Iterator[Client]:
 
 
 def error(answer: requests.Response) -> tuple[int, int]:
-    told = answer.json()
-    assert told["status"] == answer.status_code
-    assert told["more_info"] == f"https://www.twilio.com/docs/errors/{told['code']}"
-    return answer.status_code, told["code"]
+    error_body = answer.json()
+    assert error_body["status"] == answer.status_code
+    assert error_body["more_info"] == f"https://www.twilio.com/docs/errors/{error_body['code']}"
+    return answer.status_code, error_body["code"]
 
 
 def test_vendors_own_client_sends_polls_and_finds(

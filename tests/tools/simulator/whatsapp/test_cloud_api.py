@@ -27,9 +27,9 @@ from tests.tools.simulator.sends import (
 
 
 def error(answer: requests.Response) -> tuple[int, int]:
-    told = answer.json()["error"]
-    assert {"message", "type", "code", "fbtrace_id"} <= told.keys()
-    return answer.status_code, told["code"]
+    received = answer.json()["error"]
+    assert {"message", "type", "code", "fbtrace_id"} <= received.keys()
+    return answer.status_code, received["code"]
 
 
 @pytest.fixture
@@ -57,10 +57,10 @@ def test_receipts_are_signed_and_echo_our_reference(
 ) -> None:
     wamid = send_whatsapp(simulator, phone).json()["messages"][0]["id"]
 
-    told = WHATSAPP.receipts(receiver, phone, 2)
+    received = WHATSAPP.receipts(receiver, phone, 2)
 
-    assert [one.word for one in told] == ["sent", "delivered"]
-    for one in told:
+    assert [one.word for one in received] == ["sent", "delivered"]
+    for one in received:
         signature = one.hook.headers["x-hub-signature-256"]
         assert webhook_updates_validator(ACCOUNT["WHATSAPP_APP_SECRET"], one.hook.body, signature)
         status = one.hook.json["entry"][0]["changes"][0]["value"]["statuses"][0]
