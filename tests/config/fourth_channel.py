@@ -7,6 +7,7 @@ from django.test import Client
 from django.urls import reverse
 
 from channels.models import Message
+from config.channels import CHANNELS
 from tests.api.clients import Api
 from tests.factories import MemberFactory, WalletFactory
 
@@ -35,7 +36,9 @@ def test_it_has_a_price_and_needs_no_migration(db: None) -> None:
 def test_settings_offer_it(cabinet: Client) -> None:
     shown = page(cabinet, reverse("settings"))
 
-    assert shown.count('<option value="pager">Pager</option>') == 5  # the default, four places
+    assert (
+        shown.count('<option value="pager">Pager</option>') == len(CHANNELS) + 1
+    )  # the default, and each place of the chain
     assert 'name="patience_pager"' in shown
     assert "45" in shown
 

@@ -15,6 +15,7 @@ from channels.models import Message
 from channels.providers.base import Content
 from channels.vendor_accounts.registry import VENDORS
 from config.channels import BY_NAME, CHANNELS, Channel, join_titles
+from config.local.embedded import temporary
 
 ROOT = Path(__file__).resolve().parents[2]
 PRODUCT = (
@@ -57,6 +58,8 @@ def sources() -> Iterator[Path]:
 
 
 def lists_channels(text: str) -> bool:
+    for vendor in sorted(VENDORS, key=len, reverse=True):  # `whatsapp_cloud` is no channel
+        text = text.replace(vendor, "")
     lines = text.splitlines()
     blocks = ("\n".join(lines[n : n + NEARBY]) for n in range(len(lines)))
     return any(sum(mentions(block, name) for name in BY_NAME) >= 3 for block in blocks)
@@ -103,7 +106,7 @@ def test_documentation_says_what_each_channel_shows(channel: Channel, language: 
 
 def test_titles_in_a_sentence() -> None:
     with translation.override("ru"):
-        assert join_titles() == "WhatsApp, Telegram и SMS"
+        assert join_titles(CHANNELS[:3]) == "WhatsApp, Telegram и SMS"
     with translation.override("en"):
         assert join_titles(CHANNELS[:2]) == "WhatsApp and Telegram"
 
@@ -121,22 +124,20 @@ def test_fourth_channel_needs_its_declaration_and_its_texts(tmp_path: Path) -> N
         words = copy / "templates" / "docs" / language / "channels" / "pager_code.html"
         words.write_text("Your text.", encoding="utf-8")
 
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-q",
-            "-p",
-            "no:cacheprovider",
-            "tests/config/fourth_channel.py",
-        ],
+    with temporary(environ={}) as servers:
+        done = in_copy(copy, servers.environ(), "tests/config/fourth_channel.py")
+
+    assert done.returncode == 0, done.stdout[-3000:]
+
+
+def in_copy(copy: Path, stores: dict[str, str], checks: str) -> subprocess.CompletedProcess[str]:
+    environ = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", checks],
         cwd=copy,
-        env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
+        env=environ | stores,
         capture_output=True,
         text=True,
         timeout=240,
         check=False,
     )
-
-    assert done.returncode == 0, done.stdout[-3000:]
