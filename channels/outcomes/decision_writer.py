@@ -4,7 +4,7 @@ When a message switches channels, the wallet decides before the message is writt
 still the last one that others wait for.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
@@ -21,13 +21,13 @@ from channels.lifecycle import fallback_chain
 from channels.lifecycle.states import AttemptState, Decision, MessageState, Snapshot
 from channels.lifecycle.steps import FallbackReason, FallbackRequest, Step
 from config.ids import uuid7
-from config.named_rows import fetch_all
 
 _REJECTION_REASONS = {
     ledger.HoldMoveResult.TOO_FEW_TOKENS: FallbackReason.TOKENS,
     ledger.HoldMoveResult.OVER_BUDGET: FallbackReason.BUDGET,
 }
-_ATTEMPT = "attempt_"  # begins the names of an attempt's columns in `sql.LOAD_MESSAGES`
+_Columns = tuple[Any, ...]
+_CHAIN = MessageState._fields.index("chain")
 
 
 def load_messages(cursor: CursorWrapper, ids: Sequence[UUID]) -> list[Snapshot]:
@@ -35,21 +35,21 @@ def load_messages(cursor: CursorWrapper, ids: Sequence[UUID]) -> list[Snapshot]:
     if not ids:
         return []
     cursor.execute(sql.LOAD_MESSAGES, [list(ids)])
-    rows: list[dict[str, Any]] = fetch_all(cursor, dict)
-    return [_snapshot(list(own)) for _, own in groupby(rows, key=itemgetter("id"))]
+    # Columns are found by name, once for all rows: a dict of each row takes longer than `decide`.
+    places = {column.name: place for place, column in enumerate(cursor.description)}
+    attempt_names = [f"attempt_{name}" for name in AttemptState._fields]
+    of_message = itemgetter(*(places[name] for name in MessageState._fields))
+    of_attempt = itemgetter(*(places[name] for name in attempt_names if name in places))
+    rows = [(of_message(row), of_attempt(row)) for row in cursor.fetchall()]
+    return [_snapshot(list(own)) for _, own in groupby(rows, key=lambda row: row[0][0])]
 
 
-def _snapshot(rows: Sequence[Mapping[str, Any]]) -> Snapshot:
+def _snapshot(rows: Sequence[tuple[_Columns, _Columns]]) -> Snapshot:
     """Parses the chain here, since Django leaves jsonb as text on raw cursors."""
-    columns = {name: rows[0][name] for name in MessageState._fields}
-    columns["chain"] = tuple(Step(**step) for step in orjson.loads(columns["chain"]))
-    attempts = tuple(_attempt(row) for row in rows if row["attempt_id"] is not None)
-    return Snapshot(MessageState(**columns), attempts)
-
-
-def _attempt(row: Mapping[str, Any]) -> AttemptState:
-    own = {name.removeprefix(_ATTEMPT): row[name] for name in row if name.startswith(_ATTEMPT)}
-    return AttemptState(**own)
+    message = MessageState(*rows[0][0])
+    chain = tuple(Step(**step) for step in orjson.loads(rows[0][0][_CHAIN]))
+    attempts = tuple(AttemptState(*columns) for _, columns in rows if columns[0] is not None)
+    return Snapshot(message._replace(chain=chain), attempts)
 
 
 def write_decisions(cursor: CursorWrapper, decisions: Sequence[Decision]) -> list[Decision]:
