@@ -22,10 +22,10 @@ def ledger() -> Finding:
     if len(breaches) > 3:
         detail += f"; and {len(breaches) - 3} more"
     cure = (
-        "Run: python manage.py reconcile for the whole list. Do not mend rows by hand: see "
-        "“The books disagree” in docs/operations.md."
+        "Run: python manage.py reconcile for the whole list. Do not change rows by hand: see "
+        "“The ledger is inconsistent” in docs/operations.md."
     )
-    return verdict("ledger", detail or "no breach in what is recent", cure, ok=not breaches)
+    return verdict("ledger", detail or "no recent breach", cure, ok=not breaches)
 
 
 def queue() -> Finding:
