@@ -20,8 +20,8 @@ CHANGES: tuple[Change, ...] = (
     Change(
         NOVEMBER_22,
         _(
-            "Sends and verifications answer with `phone`, the number as it was understood. Without "
-            "a plus, ten digits that begin with 9 are `+7` to companies in Russia and Kazakhstan."
+            "Sends and verifications return `phone`, the number as the service read it. Without a "
+            "plus, ten digits that begin with 9 get `+7` for companies in Russia and Kazakhstan."
         ),
     ),
     Change(
@@ -31,8 +31,8 @@ CHANGES: tuple[Change, ...] = (
     Change(
         NOVEMBER_22,
         _(
-            "An unknown query parameter of a list is refused with 422 `invalid_input`; it was "
-            "passed over, and everything came back."
+            "An unknown query parameter of a list is refused with 422 `invalid_input`. Before, it "
+            "was ignored and the whole list returned."
         ),
     ),
     Change(
@@ -45,15 +45,15 @@ CHANGES: tuple[Change, ...] = (
     Change(
         NOVEMBER_22,
         _(
-            "A new company sends to its own country until it adds others, and within budgets by "
-            "day and by country: `country_not_allowed`, `send_limit` with the field `limit`."
+            "A new company sends to its own country until it adds others, within daily and "
+            "per-country budgets: `country_not_allowed`, `send_limit` with the field `limit`."
         ),
     ),
     Change(
         NOVEMBER_22,
         _(
-            "Wrong codes count by phone, not by purpose; past the cap one an hour is judged. An "
-            "exhausted code says when to ask for a new one."
+            "Wrong codes are counted per phone, not per purpose; beyond the cap one code an hour "
+            "is checked. The error for an exhausted code says when to request a new one."
         ),
     ),
     Change(
@@ -66,27 +66,30 @@ CHANGES: tuple[Change, ...] = (
     Change(
         NOVEMBER_22,
         _(
-            "Addresses in a link's `text` are judged like `url`; aliases such as `signin` and "
+            "Addresses in a link's `text` are checked like `url`; aliases such as `signin` and "
             "`support` are reserved."
         ),
     ),
     Change(
         NOVEMBER_22,
         _(
-            "The schema is OpenAPI 3.1 with named components and the events of webhooks; `code` of "
-            "errors is an open set. The headers of answers are described."
+            "The schema is OpenAPI 3.1 with named components and webhook events; the `code` of "
+            "errors is an open set. Response headers are described."
         ),
     ),
     Change(
         NOVEMBER_22,
         _(
-            "A batch of links is stopped by `DELETE /batches/{id}` and released by "
-            "`POST /batches/{id}/release`. The former paths, `/links/batches/…`, answer as well."
+            "`DELETE /batches/{id}` stops a batch of links and `POST /batches/{id}/release` "
+            "releases it. The former paths, `/links/batches/…`, still work."
         ),
     ),
     Change(
         NOVEMBER_22,
-        _("The data of every event have `test`; `balance.low` and `top_up.paid` had none."),
+        _(
+            "The data of every event have `test`; `balance.low` and `top_up.paid` did not have it "
+            "before."
+        ),
     ),
     Change(
         NOVEMBER_22,

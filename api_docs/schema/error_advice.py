@@ -21,7 +21,7 @@ ADVICE: dict[Error, Advice] = {
     Error.INVALID_API_KEY: Advice(
         _("The key is missing, unknown, revoked or expired. The answer is the same in each case."),
         _(
-            "Send the header `Authorization: Bearer` with the whole key; under API keys you see "
+            "Send the header `Authorization: Bearer` with the whole key; the API keys page shows "
             "whether it is active."
         ),
     ),
@@ -35,14 +35,15 @@ ADVICE: dict[Error, Advice] = {
     ),
     Error.FORBIDDEN: Advice(
         _(
-            "The key is right, but may not do this: no scope, another IP address, the company is "
-            "suspended or not yet approved, the link was disabled by the service's operator."
+            "The key is valid but not allowed to do this: a scope is missing, the IP address is "
+            "not allowed, the company is suspended or not yet approved, or the service's operator "
+            "disabled the link."
         ),
-        _("`message` says which. Scopes and addresses are changed by making a new key."),
+        _("`message` says which. To change scopes or addresses, create a new key."),
     ),
     Error.HTTPS_REQUIRED: Advice(
-        _("The request came by `http://`. Nothing was done."),
-        _("Use `https://`. Revoke the key that travelled in the clear and make a new one."),
+        _("The request used `http://`. Nothing was done."),
+        _("Use `https://`. Revoke the key that was sent unencrypted and create a new one."),
     ),
     Error.NOT_FOUND: Advice(
         _(
@@ -52,7 +53,7 @@ ADVICE: dict[Error, Advice] = {
         _("Check the path and the id: a test key does not see live objects, nor the reverse."),
     ),
     Error.METHOD_NOT_ALLOWED: Advice(
-        _("The path is right, the method is not."),
+        _("The path does not support this method."),
         _("The header `Allow` lists the methods."),
     ),
     Error.REQUEST_TIMEOUT: Advice(
@@ -71,19 +72,20 @@ ADVICE: dict[Error, Advice] = {
         _("Add the header `Content-Type: application/json`."),
     ),
     Error.INVALID_INPUT: Advice(
-        _("Fields are at fault, or the body is not JSON."),
-        _("`errors` lists all the fields at fault at once; mend them."),
+        _("Fields are invalid, or the body is not JSON."),
+        _("`errors` lists all invalid fields at once; correct them."),
         extra=("errors",),
     ),
     Error.INVALID_PHONE: Advice(
-        _("No such number can exist: the length or the country code is wrong."),
+        _("The number is not valid: the length or the country code is wrong."),
         _("Ask the user to check it. No attempt and no token was spent."),
     ),
     Error.COUNTRY_NOT_ALLOWED: Advice(
         _("The number's country is not on the company's list."),
         _(
-            "Add the country in the cabinet: Settings → Allowed countries; it takes two seconds. "
-            "A new company sends to its own country only. Test keys are not held by it."
+            "Add the country in the cabinet: Settings → Allowed countries; it takes effect within "
+            "two seconds. A new company sends to its own country only. Test keys are not "
+            "restricted."
         ),
         extra=("country",),
     ),
@@ -93,9 +95,9 @@ ADVICE: dict[Error, Advice] = {
             "Nothing was charged."
         ),
         _(
-            "Try another channel: the place under the limits is given back at once. With "
-            "`action_url` the Telegram bot may not write to this person yet: show them that link, "
-            "they press Start and share their number."
+            "Try another channel: this send no longer counts towards the limits. With `action_url` "
+            "the Telegram bot may not write to this person yet: show them the link, where they "
+            "press Start and share their number."
         ),
         extra=("id", "channel"),
         sometimes=("action_url",),
@@ -111,11 +113,11 @@ ADVICE: dict[Error, Advice] = {
     ),
     Error.URL_NOT_ALLOWED: Advice(
         _(
-            "The URL is well formed, but not one to shorten: an IP address, a local name, another "
-            "shortener, look-alike letters, a blocked site, or one that the company's list of "
-            "allowed sites does not have."
+            "The URL is well formed but cannot be shortened: an IP address, a local name, another "
+            "shortener, look-alike letters, a blocked site, or a site that is not on the company's "
+            "list of allowed sites."
         ),
-        _("`message` says why; give a URL of an ordinary site."),
+        _("`message` says why; use a URL of an ordinary site."),
         extra=("errors",),
     ),
     Error.ALIAS_TAKEN: Advice(
@@ -126,7 +128,7 @@ ADVICE: dict[Error, Advice] = {
         _("Choose another, or leave `alias` out."),
     ),
     Error.IDEMPOTENCY_MISMATCH: Advice(
-        _("This `Idempotency-Key` came before with another body."),
+        _("This `Idempotency-Key` was used before with another body."),
         _("Use a new key for each new action."),
     ),
     Error.CODE_INVALID: Advice(
@@ -135,7 +137,7 @@ ADVICE: dict[Error, Advice] = {
         extra=("attempts_left",),
     ),
     Error.CODE_EXPIRED: Advice(
-        _("The code's time is over."),
+        _("The code has expired."),
         _("Send a new code."),
     ),
     Error.CODE_USED: Advice(
@@ -154,8 +156,8 @@ ADVICE: dict[Error, Advice] = {
     ),
     Error.SEND_LIMIT: Advice(
         _(
-            "Too many messages were sent to this number, or the company's budget for the day, or "
-            "for an hour and country, is used up. `limit.kind` says which."
+            "Too many messages were sent to this number, or the company's daily budget, or its "
+            "hourly budget for the country, is used up. `limit.kind` says which."
         ),
         _(
             "Try again after `retry_after` seconds; the numbers are on the page about limits. An "
@@ -173,23 +175,23 @@ ADVICE: dict[Error, Advice] = {
         extra=("retry_after",),
     ),
     Error.RATE_LIMITED: Advice(
-        _("Too many requests came with this key."),
+        _("This key made too many requests."),
         _("Wait for `Retry-After` seconds; the header `RateLimit` shows what is left."),
         retry=True,
         extra=("retry_after",),
     ),
     Error.INTERNAL_ERROR: Advice(
-        _("A fault on our side."),
+        _("An error on our side."),
         _("Repeat with the same `Idempotency-Key`. If it persists, send us the `request_id`."),
         retry=True,
     ),
     Error.DELIVERY_FAILED: Advice(
-        _("The channel refused the message for a reason of its own. The tokens are returned."),
-        _("Try another channel. `GET /messages/{id}` tells more."),
+        _("The channel refused the message. The tokens are returned."),
+        _("Try another channel. `GET /messages/{id}` has the details."),
         extra=("id", "channel"),
     ),
     Error.UNAVAILABLE: Advice(
-        _("A part of the service that is needed does not answer now."),
+        _("A required part of the service is not responding."),
         _("Repeat after `Retry-After` seconds with the same `Idempotency-Key`."),
         retry=True,
         extra=("retry_after",),
