@@ -50,7 +50,7 @@ def numbers() -> dict[str, Any]:
         "click_retention": settings.RAW_RETENTION * 86_400,
         "time_zone": settings.TIME_ZONE,
         "bulk": bulk.MAX_LINKS,
-        "haste": int(bot_detection.SCANNER_WINDOW),
+        "scanner_window": int(bot_detection.SCANNER_WINDOW),
         "misses": settings.LINK_MISS_LIMIT,
         "phone_retention": settings.PHONE_RETENTION * 86_400,
         "page": pagination.PAGE,
