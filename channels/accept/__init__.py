@@ -1,1 +1,1 @@
-"""Accepts a send: limits, routing, the paying statement, the wait for the first outcome."""
+"""Accepts a message: the limits, and the commit that pays for it."""
