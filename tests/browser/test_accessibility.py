@@ -17,7 +17,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from accounts.models import Company
 from tests.browser.people import all_pages
-from tests.cabinet.pages import furnish
+from tests.cabinet.pages import create_content
 from tests.factories import CompanyFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -57,7 +57,7 @@ def company(settings: Settings) -> Company:
     settings.ROOT_URLCONF = "tests.browser.urls"
     clear_url_caches()
     company = CompanyFactory.create(name="Ромашка")
-    furnish(company)
+    create_content(company)
     return company
 
 

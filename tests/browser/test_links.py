@@ -9,7 +9,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from links.models import ClickDay, Link
 from tests.browser.test_cabinet import sign_in
-from tests.cabinet.pages import furnish_links
+from tests.cabinet.pages import create_links
 from tests.factories import LinkFactory, MessageFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -140,7 +140,7 @@ def test_links_are_searched_filtered_and_downloaded(page: Page, live_server: Liv
 
 def test_clicks_are_drawn_and_told_in_a_table(page: Page, live_server: LiveServer) -> None:
     member = sign_in(page, live_server)
-    furnish_links(member.company)
+    create_links(member.company)
     link = Link.objects.get(clicks=3)
     assert ClickDay.objects.filter(link=link).exists()
     page.goto(f"{live_server.url}/cabinet/links/{link.public_id}")

@@ -11,7 +11,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from accounts.models import Company
 from tests.browser.people import owner_of, session_cookie
-from tests.cabinet.pages import furnish
+from tests.cabinet.pages import create_content
 from tests.factories import ApiKeyFactory, CompanyFactory, LinkFactory, MemberFactory
 from tests.operator_admin.operators import make_operator, sign_in
 
@@ -57,7 +57,7 @@ JUDGE = """() => {
 @pytest.fixture
 def company() -> Company:
     company: Company = CompanyFactory.create(name=LONG)
-    furnish(company)
+    create_content(company)
     ApiKeyFactory.create(company=company, name="Ключ боевого сервера интернет-магазина, склад № 2")
     MemberFactory.create(
         company=company, user__email=f"{'very.long.name' * 3}@department.example.com"

@@ -38,7 +38,7 @@ from tests.factories import (
 )
 
 
-def furnish(company: Company) -> None:
+def create_content(company: Company) -> None:
     """Keys alive and dead, and messages delivered, under way and failed."""
     now = timezone.now()
     WalletFactory.create(company=company, available=21, held=2)
@@ -60,13 +60,13 @@ def furnish(company: Company) -> None:
     MessageFactory.create(company=company, mode=Mode.TEST, price=0)
     fail(MessageFactory.create(company=company, channel="sms", price=16))
 
-    furnish_webhooks(company)
+    create_webhooks(company)
     CodeTextFactory.create(company=company, locale="en", body="{code} — your code.\n{link}")
     Autofill.objects.create(company=company, webotp_host="example.com", app_hash="FA+9qCX9VSu")
-    furnish_links(company)
+    create_links(company)
 
 
-def furnish_links(company: Company) -> None:
+def create_links(company: Company) -> None:
     """A link that people follow, one in a message, and two that lead nowhere any more."""
     now = timezone.now()
     link = LinkFactory.create(company=company, clicks=3, previews=1, last_click_at=now)
@@ -88,7 +88,7 @@ def furnish_links(company: Company) -> None:
         )
 
 
-def furnish_webhooks(company: Company) -> None:
+def create_webhooks(company: Company) -> None:
     """An endpoint in trouble, whose secret is being replaced, and one that was switched off."""
     now = timezone.now()
     endpoint = EndpointFactory.create(

@@ -8,7 +8,7 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import Company, Member, User
-from tests.cabinet.pages import furnish
+from tests.cabinet.pages import create_content
 from tests.cabinet.routes import CABINET, NOBODY, PERSON, TABLES, Route, address, names
 from tests.factories import MemberFactory
 
@@ -47,7 +47,7 @@ def expected(route: Route, method: str, role: str) -> str:
 
 @pytest.mark.parametrize(("method", "name"), CASES)
 def test_role_opens_its_pages(company: Company, method: str, name: str) -> None:
-    furnish(company)
+    create_content(company)
     path = address(name, company)
     people = {
         role: MemberFactory.create(company=company, role=role).user for role in Member.Role.values
@@ -60,7 +60,7 @@ def test_role_opens_its_pages(company: Company, method: str, name: str) -> None:
 
 @pytest.mark.parametrize(("method", "name"), CASES)
 def test_visitor_is_sent_to_sign_in(company: Company, method: str, name: str) -> None:
-    furnish(company)
+    create_content(company)
     has_method = (CABINET[name].read if method == "get" else CABINET[name].change) != NOBODY
 
     seen = reaction(None, method, address(name, company))
@@ -71,7 +71,7 @@ def test_visitor_is_sent_to_sign_in(company: Company, method: str, name: str) ->
 @pytest.mark.parametrize("method", ["get", "post"])
 @pytest.mark.parametrize("name", [name for name, route in CABINET.items() if route.of])
 def test_stranger_finds_nothing(company: Company, method: str, name: str) -> None:
-    furnish(company)
+    create_content(company)
     stranger = MemberFactory.create().user
     has_method = (CABINET[name].read if method == "get" else CABINET[name].change) != NOBODY
 

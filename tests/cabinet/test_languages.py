@@ -12,7 +12,7 @@ from pytest_django import Settings
 
 from accounts.models import Company, User
 from tests.browser.people import all_pages
-from tests.cabinet.pages import furnish
+from tests.cabinet.pages import create_content
 
 QUOTE = "quote in another language"
 SILENT = {"script", "style", "code", "pre", "svg", "textarea", QUOTE}
@@ -88,7 +88,7 @@ def test_every_page_is_fully_translated(
 ) -> None:
     settings.ROOT_URLCONF = "tests.browser.urls"
     clear_url_caches()
-    furnish(company)
+    create_content(company)
     company.api_keys.update(name="№ 1")
     company.endpoints.update(description="№ 1")
     Company.objects.filter(pk=company.pk).update(name="№ 7")

@@ -11,7 +11,7 @@ from accounts.people import phone_masking
 from channels.models import Message
 from otp.models import Verification
 from tests.api.clients import ClientOf
-from tests.cabinet.pages import addresses, furnish
+from tests.cabinet.pages import addresses, create_content
 from tests.factories import MemberFactory, MessageFactory
 
 OWNER, DEVELOPER, ACCOUNTANT, VIEWER = Member.Role.values
@@ -29,9 +29,9 @@ def body_of(response: Any) -> str:
 
 
 @pytest.fixture
-def furnished(company: Company) -> Company:
+def company_with_content(company: Company) -> Company:
     """Whose messages, codes and events all concern one phone."""
-    furnish(company)
+    create_content(company)
     company.messages.update(phone=PHONE)
     endpoint = company.endpoints.get(disabled_at=None)
     for delivery in endpoint.deliveries.all():
@@ -53,11 +53,11 @@ def pages(company: Company) -> list[str]:
 
 @pytest.mark.parametrize("role", [ACCOUNTANT, VIEWER])
 def test_no_page_or_file_shows_an_unmasked_phone(
-    client: Client, furnished: Company, role: str
+    client: Client, company_with_content: Company, role: str
 ) -> None:
-    enter(client, furnished, role)
+    enter(client, company_with_content, role)
 
-    shown = {path: body_of(client.get(path)) for path in pages(furnished)}
+    shown = {path: body_of(client.get(path)) for path in pages(company_with_content)}
 
     assert [path for path, body in shown.items() if any(one in body for one in SPELLINGS)] == []
     masked = [path for path, body in shown.items() if MASKED in body or MASKED[1:] in body]
@@ -67,10 +67,12 @@ def test_no_page_or_file_shows_an_unmasked_phone(
 
 
 @pytest.mark.parametrize("role", [OWNER, DEVELOPER])
-def test_developers_and_owners_see_phones(client: Client, furnished: Company, role: str) -> None:
-    enter(client, furnished, role)
+def test_developers_and_owners_see_phones(
+    client: Client, company_with_content: Company, role: str
+) -> None:
+    enter(client, company_with_content, role)
 
-    shown = {path: body_of(client.get(path)) for path in pages(furnished)}
+    shown = {path: body_of(client.get(path)) for path in pages(company_with_content)}
 
     whole = {path for path, body in shown.items() if PHONE in body or PHONE[1:] in body}
     assert {reverse("message-list"), reverse("message-export"), reverse("overview")} <= whole
@@ -102,8 +104,8 @@ def test_developer_finds_a_phone_by_its_beginning(client: Client, company: Compa
     assert len(found.context["page"].rows) == 1
 
 
-def test_api_shows_phones_to_keys(furnished: Company, client_of: ClientOf) -> None:
-    rows = client_of(furnished).get("/messages").body["data"]
+def test_api_shows_phones_to_keys(company_with_content: Company, client_of: ClientOf) -> None:
+    rows = client_of(company_with_content).get("/messages").body["data"]
 
     assert {row["phone"] for row in rows} == {PHONE}
     assert Message.objects.filter(phone=PHONE).exists()

@@ -14,7 +14,7 @@ from django.urls import reverse
 from pytest_django import Settings
 
 from accounts.models import Company, Member
-from tests.cabinet.pages import ANONYMOUS, addresses, furnish
+from tests.cabinet.pages import ANONYMOUS, addresses, create_content
 from tests.factories import PASSWORD, CompanyFactory, MemberFactory, UserFactory
 
 MISSING = "[[missing: %s]]"
@@ -52,7 +52,7 @@ def in_language(client: Client, language: str) -> None:
 
 @pytest.mark.parametrize("language", ["ru", "en"])
 def test_pages_of_a_member(client: Client, owner: Member, language: str) -> None:
-    furnish(owner.company)
+    create_content(owner.company)
     in_language(client, language)
 
     for address in addresses(owner.company):
@@ -78,7 +78,7 @@ def test_pages_of_a_visitor(client: Client, name: str, language: str) -> None:
 
 @pytest.mark.parametrize("name", ["key-create", "key-rotate"])
 def test_page_that_shows_a_key(client: Client, owner: Member, name: str) -> None:
-    furnish(owner.company)
+    create_content(owner.company)
     key = owner.company.api_keys.active().filter(expires_at=None).get()
     form = {"name": "Site", "mode": "test", "scopes": ["otp"]}
 

@@ -5,7 +5,7 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import Company, Member
-from tests.cabinet.pages import furnish
+from tests.cabinet.pages import create_content
 from tests.factories import ApiKeyFactory, CompanyFactory, MemberFactory, MessageFactory
 
 OWNER, DEVELOPER, ACCOUNTANT, VIEWER = Member.Role.values
@@ -13,7 +13,7 @@ OWNER, DEVELOPER, ACCOUNTANT, VIEWER = Member.Role.values
 
 @pytest.mark.parametrize("role", [OWNER, DEVELOPER, ACCOUNTANT, VIEWER])
 def test_balance_is_for_those_who_see_money(client: Client, company: Company, role: str) -> None:
-    furnish(company)
+    create_content(company)
     client.force_login(MemberFactory.create(company=company, role=role).user)
 
     response = client.get(reverse("overview"))

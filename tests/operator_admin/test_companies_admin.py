@@ -31,7 +31,7 @@ def status_url(status: str, *companies: Company) -> str:
     return f"{reverse('admin:company-status', args=[status])}?ids={ids}"
 
 
-def furnish(company: Company) -> None:
+def create_content(company: Company) -> None:
     MemberFactory.create(company=company)
     WalletFactory.create(company=company, available=1_234_567, held=16)
     now = timezone.now()
@@ -42,7 +42,7 @@ def furnish(company: Company) -> None:
 
 def test_list_shows_a_company_s_figures(client: Client, operator: User) -> None:
     company = CompanyFactory.create()
-    furnish(company)
+    create_content(company)
 
     (row,) = client.get(reverse(LIST)).context["cl"].result_list
 
@@ -63,11 +63,11 @@ def test_company_that_never_sent_is_listed_too(client: Client, operator: User) -
 def test_list_asks_the_same_whatever_its_length(
     client: Client, operator: User, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
-    furnish(CompanyFactory.create())
+    create_content(CompanyFactory.create())
     with django_assert_max_num_queries(15) as short:
         client.get(reverse(LIST))
     for company in CompanyFactory.create_batch(4):
-        furnish(company)
+        create_content(company)
 
     with django_assert_max_num_queries(len(short)):
         client.get(reverse(LIST))

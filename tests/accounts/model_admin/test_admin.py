@@ -79,7 +79,7 @@ def page(model: type[Model], name: str, *args: object) -> str:
     return reverse(f"admin:{meta.app_label}_{meta.model_name}_{name}", args=args)
 
 
-def furnish(rows: int = 1) -> None:
+def create_rows(rows: int = 1) -> None:
     """Rows in every table, each of a company of its own."""
     for n in range(rows):
         member = MemberFactory.create()
@@ -117,7 +117,7 @@ def test_every_own_model_is_registered_in_the_admin() -> None:
 
 @pytest.mark.parametrize("model", READ_ONLY + EDITABLE)
 def test_changelists_open_and_search(client: Client, operator: User, model: type[Model]) -> None:
-    furnish()
+    create_rows()
 
     opened = client.get(page(model, "changelist"))
     searched = client.get(page(model, "changelist"), {"q": "+7916"})
@@ -128,7 +128,7 @@ def test_changelists_open_and_search(client: Client, operator: User, model: type
 
 @pytest.mark.parametrize("model", READ_ONLY + EDITABLE)
 def test_rows_open(client: Client, operator: User, model: type[Model]) -> None:
-    furnish()
+    create_rows()
     row = model._default_manager.first()
     assert row is not None
 
@@ -139,7 +139,7 @@ def test_rows_open(client: Client, operator: User, model: type[Model]) -> None:
 
 @pytest.mark.parametrize("model", READ_ONLY)
 def test_history_models_are_read_only(client: Client, operator: User, model: type[Model]) -> None:
-    furnish()
+    create_rows()
     row = model._default_manager.first()
     assert row is not None
 
@@ -159,12 +159,12 @@ def test_changelist_query_count_is_constant(
     model: type[Model],
     django_assert_max_num_queries: DjangoAssertNumQueries,
 ) -> None:
-    furnish(1)
+    create_rows(1)
     with django_assert_max_num_queries(20) as short:
         client.get(page(model, "changelist"))
     Contact.objects.all().delete()
     BlockedPhone.objects.all().delete()
-    furnish(3)
+    create_rows(3)
 
     with django_assert_max_num_queries(len(short)):
         client.get(page(model, "changelist"))

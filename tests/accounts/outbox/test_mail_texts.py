@@ -149,7 +149,7 @@ def of_ours(name: str, company: Company, language: str) -> MailText:
     return MailText(email.subject, email.text, email.html)
 
 
-def judge(email: MailText, language: str) -> None:
+def check_email(email: MailText, language: str) -> None:
     assert email.subject.startswith("Kvitok: ")
     assert "\n" not in email.subject
     assert f'<html lang="{language}">' in email.html
@@ -166,7 +166,7 @@ def judge(email: MailText, language: str) -> None:
 @pytest.mark.parametrize("prefix", OF_ACCOUNT)
 def test_email_about_an_account(prefix: str, language: str) -> None:
     with translation.override(language):
-        judge(of_account(prefix), language)
+        check_email(of_account(prefix), language)
 
 
 @pytest.mark.parametrize("language", ["ru", "en"])
@@ -174,7 +174,7 @@ def test_email_about_an_account(prefix: str, language: str) -> None:
 def test_email_about_a_company(db: None, name: str, language: str) -> None:
     company = Company.objects.create(name="Daisy" if language == "en" else "Ромашка")
 
-    judge(of_ours(name, company, language), language)
+    check_email(of_ours(name, company, language), language)
 
 
 def test_every_email_template_is_checked() -> None:

@@ -31,7 +31,7 @@ CHAT = 7770000001
 SHARED = "+998901234567"
 
 
-def tell(body: bytes, secret: str = "") -> int:
+def post_webhook(body: bytes, secret: str = "") -> int:
     token = secret or settings.TELEGRAM_BOT["secret_token"]
     answer = Client().post(
         "/hooks/telegram-bot",
@@ -85,7 +85,7 @@ def bot_url() -> str:
     ],
 )
 def test_updates_allow_or_block_the_bot(updates: list[str], may_be_written_to: bool) -> None:
-    assert {tell(update(name)) for name in updates} == {200}
+    assert {post_webhook(update(name)) for name in updates} == {200}
 
     assert standing() == [(SHARED, CHAT, may_be_written_to)]
 
@@ -94,12 +94,12 @@ def test_updates_allow_or_block_the_bot(updates: list[str], may_be_written_to: b
     "name", ["started_2026-09.json", "started_by_link_2026-11.json", "stopped_2026-11.json"]
 )
 def test_stranger_leaves_no_contact(name: str) -> None:
-    assert tell(update(name)) == 200
+    assert post_webhook(update(name)) == 200
     assert standing() == []
 
 
 def test_unsigned_update_is_refused() -> None:
-    assert tell(update("contact_own_2026-09.json"), "somebody else") == 403
+    assert post_webhook(update("contact_own_2026-09.json"), "somebody else") == 403
     assert standing() == []
 
 
@@ -125,7 +125,7 @@ def test_bot_answers(
 ) -> None:
     with django_capture_on_commit_callbacks(execute=True):
         for name in updates:
-            tell(update(name))
+            post_webhook(update(name))
 
     assert [(chat, with_button) for chat, _text, with_button in replies] == [
         (CHAT, with_button) for _text, with_button in words

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.django_db
 CHALLENGE = {"hub.mode": "subscribe", "hub.challenge": "1158201444"}
 
 
-def tell(body: bytes) -> int:
+def post_webhook(body: bytes) -> int:
     key = settings.WHATSAPP["app_secret"].encode()
     signature = "sha256=" + hmac.new(key, body, hashlib.sha256).hexdigest()
     headers = {"X-Hub-Signature-256": signature}
@@ -64,7 +64,7 @@ def apply_stored() -> None:
 def test_read_alone_and_without_a_phone_is_a_delivery(api: Api, ref: bool, wamid: bool) -> None:
     attempt = accepted(api, channel="whatsapp")
 
-    assert {tell(statuses(attempt, ref=ref, wamid=wamid)) for _ in range(2)} == {200}
+    assert {post_webhook(statuses(attempt, ref=ref, wamid=wamid)) for _ in range(2)} == {200}
     apply_stored()
 
     message = Message.objects.get()
@@ -77,7 +77,7 @@ def test_read_alone_and_without_a_phone_is_a_delivery(api: Api, ref: bool, wamid
 def test_foreign_statuses_change_nothing(api: Api) -> None:
     attempt = accepted(api, channel="whatsapp")
 
-    assert tell(statuses(attempt, ref=False, wamid=False)) == 200
+    assert post_webhook(statuses(attempt, ref=False, wamid=False)) == 200
     apply_stored()
 
     assert Message.objects.get().state == "sent"

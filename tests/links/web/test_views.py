@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from accounts.models import AuditEvent, Company, Member
 from links.models import Link
-from tests.cabinet.pages import furnish_links
+from tests.cabinet.pages import create_links
 from tests.factories import CompanyFactory, LinkFactory, MessageFactory
 
 DAY = timedelta(days=1)
@@ -106,7 +106,7 @@ def test_page_leads_to_the_message_it_went_out_in(client: Client, owner: Member)
 
 
 def test_unknown_click_details_have_no_table(client: Client, owner: Member) -> None:
-    furnish_links(owner.company)
+    create_links(owner.company)
 
     page = client.get(reverse("link-detail", args=[Link.objects.get(clicks=3).public_id]))
 
