@@ -1,4 +1,7 @@
-"""The channels, each declared once: forms, prices, pages, charts and API schema read it here."""
+"""The channels, each declared once: forms, prices, pages, charts and API schema read them here.
+
+docs/adding-a-channel.md says what else a new one needs.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -24,14 +27,14 @@ class Patience(NamedTuple):
 USUAL_PATIENCE = Patience()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Channel:
     """A way to a phone; its vendors are in `channels.vendor_accounts.registry`."""
 
     name: str  # in the API, the database, settings and metrics; at most 8 characters
     title: StrOrPromise
-    code_sent: StrOrPromise  # whole sentences, which every language words its own way
-    link_sent: StrOrPromise
+    code_sent: StrOrPromise  # a whole sentence, which every language words its own way
+    link_sent: StrOrPromise = ""  # the same, where it carries links
     price: int  # tokens for a delivered message, unless PRICE_<NAME> is set
     colour: str  # of `.chart-<colour>` in static/figures.css
     summary: StrOrPromise  # what it carries, for the first page
@@ -45,8 +48,8 @@ class Channel:
 # In the order in which they are tried for a company that sets no other.
 CHANNELS = (
     Channel(
-        "whatsapp",
-        "WhatsApp",
+        name="whatsapp",
+        title="WhatsApp",
         code_sent=_("The code was sent by WhatsApp"),
         link_sent=_("The link was sent by WhatsApp"),
         price=1,
@@ -56,8 +59,8 @@ CHANNELS = (
         has_link_button=True,
     ),
     Channel(
-        "telegram",
-        "Telegram",
+        name="telegram",
+        title="Telegram",
         code_sent=_("The code was sent by Telegram"),
         link_sent=_("The link was sent by Telegram"),
         price=1,
@@ -65,8 +68,8 @@ CHANNELS = (
         summary=_("codes to any account; links to those who have written to the bot"),
     ),
     Channel(
-        "sms",
-        "SMS",
+        name="sms",
+        title="SMS",
         code_sent=_("The code was sent by SMS"),
         link_sent=_("The link was sent by SMS"),
         price=16,

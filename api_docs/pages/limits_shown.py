@@ -45,6 +45,7 @@ def numbers() -> dict[str, Any]:
         "send_wait": int(settings.SEND_WAIT),
         "patience_code": USUAL_PATIENCE.code,
         "patience_link": USUAL_PATIENCE.link,
+        "other_patience": [one for one in CHANNELS if one.patience != USUAL_PATIENCE],
         "hold_code": settings.HOLD_DEADLINE["code"],
         "hold_link": settings.HOLD_DEADLINE["link"],
         "click_retention": settings.RAW_RETENTION * 86_400,

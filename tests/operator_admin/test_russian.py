@@ -14,13 +14,14 @@ from django.test import RequestFactory
 from django.utils import translation
 
 from accounts.model_admin.permission_names import PermissionsField
+from channels.vendor_accounts.registry import VENDORS
 from tests.operator_admin.operators import make_operator
 
 pytestmark = pytest.mark.django_db
 
 CYRILLIC = re.compile("[а-яё]", re.IGNORECASE)
 NAMES = {"ID", "e-mail", "WhatsApp", "Telegram", "SMS", "English"}  # the same in every language
-NAMES |= {"WhatsApp Cloud API", "Telegram Gateway", "Telegram Bot", "SMPP", "Twilio", "SMSC"}
+NAMES |= {vendor.provider_class.title for vendor in VENDORS.values()}
 SITE = sorted(admin.site._registry.items(), key=lambda pair: pair[0]._meta.label)
 
 
