@@ -17,8 +17,9 @@ run: base ## the whole service with demo data, PORT=8000 SIMULATOR_PORT=8001; Ct
 	@exec $(PY) -m config.local.supervisor
 test: dev ## the tests, ARGS="-k name" and the like go to pytest; WORKERS=0: all in one process
 	@exec $(PY) -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder $(ARGS)
-coverage: dev ## branch coverage of the tests in ARGS="tests/otp", pages in var/coverage/html
-	@exec $(PY) -m pytest --numprocesses $(WORKERS) --dist loadfile --cov --cov-report term --cov-report html $(ARGS)
+coverage: dev ## the modules that the quick tests cover below 85 %, pages in var/coverage/html; ARGS="tests/otp"
+	@$(PY) -m pytest --numprocesses $(WORKERS) --dist loadfile --cov --cov-report html --cov-report json $(or $(ARGS),-m 'not slow')
+	@$(PY) -m tests.coverage_report $(if $(ARGS),,--check)
 chaos: dev ## kills under load, then the books: ARGS="--seed 7 --sends 5000 --kills 20 --flush --short"
 	@exec $(PY) -m tools.chaos $(ARGS)
 mutants: dev ## our guards taken away one by one, each of which a named check must notice; ARGS="name …"

@@ -5,7 +5,7 @@ entry is acknowledged after its events are committed; one read twice yields even
 keys, which are ignored.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.conf import settings
@@ -20,8 +20,17 @@ from links.clicks.stream_entries import Batch
 # The names in Redis stay: the consumer group keeps its position under them.
 CONSUMER = Consumer("callbacks", "teller")
 
-# Event, link, batch, key, clicks in the batch, the last one's Unix seconds.
-EventRow = tuple[UUID, UUID, UUID, str, int, float]
+
+class EventRow(NamedTuple):
+    """An event to write: the clicks on a link in one batch."""
+
+    event_id: UUID
+    link_id: UUID
+    batch_id: UUID
+    key: str
+    clicks: int
+    at: float  # of the last one, in Unix seconds
+
 
 # `clicks` is the link's total. The counter reads the stream separately: batches that it has not
 # counted yet are added to the count.
@@ -35,8 +44,8 @@ SELECT n.event_id AS id, l.company_id, l.mode, 'link.clicked' AS kind, n.key,
       OVER (PARTITION BY n.link_id ORDER BY n.at, n.event_id ROWS UNBOUNDED PRECEDING), 0),
     'clicked_at', {events.iso_sql("to_timestamp(n.at)")},
     'test', l.mode = 'test') AS data, to_timestamp(n.at) AS at
-FROM unnest(%(events)s::uuid[], %(links)s::uuid[], %(batches)s::uuid[], %(keys)s::text[],
-            %(clicks)s::int[], %(times)s::float[])
+FROM unnest(%(event_id)s::uuid[], %(link_id)s::uuid[], %(batch_id)s::uuid[], %(key)s::text[],
+            %(clicks)s::int[], %(at)s::float[])
   AS n(event_id, link_id, batch_id, key, clicks, at)
 JOIN links_link l ON l.id = n.link_id LEFT JOIN links_clickbatch b ON b.id = n.batch_id
 LEFT JOIN links_shorthost h ON h.id = l.host_id"""  # noqa: S608
@@ -53,16 +62,11 @@ def append_click_events() -> int:
 def append_events(rows: list[EventRow]) -> None:
     if not rows:
         return
-    ids, links, batches, keys, clicks, times = (list(column) for column in zip(*rows, strict=True))
+    arrays = {name: [getattr(row, name) for row in rows] for name in EventRow._fields}
     params: dict[str, Any] = {
         "base": settings.SHORT_URL,
         "scheme": short_hosts.scheme(),
-        "events": ids,
-        "links": links,
-        "batches": batches,
-        "keys": keys,
-        "clicks": clicks,
-        "times": times,
+        **arrays,
     }
     with connection.cursor() as cursor:
         cursor.execute(APPEND_EVENTS, params)
@@ -72,13 +76,13 @@ def append_events(rows: list[EventRow]) -> None:
 def _rows(batch: Batch) -> list[EventRow]:
     """People's clicks of a batch, by link."""
     return [
-        (
-            uuid7(),
-            link_id,
-            UUID(hex=batch.id),
-            f"click:{batch.id}:{link_id.hex}",
-            len(times),
-            max(times) / 1000,
+        EventRow(
+            event_id=uuid7(),
+            link_id=link_id,
+            batch_id=UUID(hex=batch.id),
+            key=f"click:{batch.id}:{link_id.hex}",
+            clicks=len(times),
+            at=max(times) / 1000,
         )
         for link_id, times in batch.by_people().items()
     ]

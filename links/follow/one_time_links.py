@@ -4,12 +4,14 @@ Messengers, mail scanners and browsers fetch links before people do, and none of
 No cache opens a one-time link: the database decides each time.
 """
 
+from typing import NamedTuple
 from urllib.parse import urlsplit
 from uuid import UUID
 
 from django.db import connection
 from django.utils.translation import gettext_lazy as _
 
+from config.named_rows import fetch_one
 from config.pooled_connection import pooled_connection
 from links.addresses.utm_tags import add_tags
 from links.clicks import bot_detection, buffer
@@ -37,10 +39,19 @@ _SELECT_TARGET = f"SELECT l.url FROM links_link l WHERE {_LIVE}"  # noqa: S608 -
 # Of concurrent visitors, one gets the target.
 _OPEN = f"""
 UPDATE links_link l SET used_at = now() WHERE {_LIVE}
-RETURNING l.url, l.utm, (SELECT channel FROM channels_message m WHERE m.id = l.message_id)
+RETURNING l.url, l.utm,
+  (SELECT channel FROM channels_message m WHERE m.id = l.message_id) AS channel
 """  # noqa: S608 - of constants
 
 _TEXTS = (_("This link opens once"), _("It leads to"), _("Open"))
+
+
+class _Target(NamedTuple):
+    """The row of a live link."""
+
+    url: str
+    utm: str = ""
+    channel: str | None = None
 
 
 def show_button(found: LinkTarget, visit: Visit) -> VisitorResponse:
@@ -59,15 +70,13 @@ def open_link(found: LinkTarget, visit: Visit) -> VisitorResponse:
     if row is None:
         return error_page(ONE_TIME_GONE, visit)
     buffer.add(found.link_id, visit.environ)
-    url, utm, channel = row
-    return redirect_to("303 See Other", add_tags(url, utm, channel or "link"))
+    return redirect_to("303 See Other", add_tags(row.url, row.utm, row.channel or "link"))
 
 
-def _fetch(statement: str, found: LinkTarget) -> tuple[str, ...] | None:
+def _fetch(statement: str, found: LinkTarget) -> _Target | None:
     with pooled_connection(), connection.cursor() as cursor:
         cursor.execute(statement, [UUID(found.link_id)])
-        row: tuple[str, ...] | None = cursor.fetchone()
-    return row
+        return fetch_one(cursor, _Target)
 
 
 def _page(status: str, found: LinkTarget, visit: Visit) -> VisitorResponse:
