@@ -20,3 +20,9 @@ def test_code_is_masked(text: str) -> None:
 @pytest.mark.parametrize("text", ["v25.0", "wamid.HBg1234Ab", "79261234567", "3.1415"])
 def test_other_numbers_are_not_masked(text: str) -> None:
     assert text in redact(json.dumps({"id": text}).encode())
+
+
+def test_form_is_shown_a_field_a_line_without_its_codes() -> None:
+    shown = redact(b"From=%2B79161234567&Body=Code+482915")
+
+    assert shown == "From = +79161234567\nBody = Code ••••"
