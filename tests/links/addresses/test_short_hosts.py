@@ -171,7 +171,7 @@ def test_click_event_carries_the_host(company: Company) -> None:
     host = ShortHost.objects.create(host=HOST, company=company)
     link = LinkFactory.create(company=company, host=host, key=f"{host.pk}/x", slug="x")
 
-    webhooks.append_events([(link.id, link.id, link.id, "click:1", 1, 1.0)])
+    webhooks.append_events([webhooks.EventRow(link.id, link.id, link.id, "click:1", 1, 1.0)])
 
     assert Event.objects.get().data["short_url"] == f"http://{HOST}/x"
 
