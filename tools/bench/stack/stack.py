@@ -104,7 +104,9 @@ class Stack:
 
     def tidy(self) -> None:
         """What autovacuum, which is off, would have done; between measurements, not during one."""
-        self.store.execute("VACUUM (ANALYZE)")
+        for name in self._databases:  # also those that `store` does not see, as a floor's
+            with psycopg.connect(self.url(name), autocommit=True) as store:
+                store.execute("VACUUM (ANALYZE)")
         self.store.execute("CHECKPOINT")
 
     def complaints(self) -> dict[str, list[str]]:
