@@ -8,7 +8,7 @@ import structlog
 
 from channels.vendor_accounts import registry
 from config.background import CoalescingThread
-from config.redis_client import call
+from config.storage.redis_client import call
 
 log = structlog.get_logger(__name__)
 

@@ -8,9 +8,9 @@ from django.http import HttpRequest, JsonResponse
 from psycopg_pool import PoolTimeout
 
 from accounts.client_ip import client_ip
-from config.redis_client import redis_client
-from config.schema_check import unapplied_migrations
 from config.server import probe
+from config.storage.redis_client import redis_client
+from config.storage.schema_check import unapplied_migrations
 
 
 def livez(request: HttpRequest) -> JsonResponse:

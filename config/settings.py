@@ -6,19 +6,32 @@ from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
 
-from config import logs, vendor_settings
+from config import logs
 from config.channels import CHANNELS
-from config.env import ROOT, at_least, env, keyring, refuse_former_names, web_address
-from config.production_checks import require_safe, validate_environment
-from config.schedule import SCHEDULE
-from config.sign_in_settings import FACTOR_FORMS, PASSWORD_FORMS, PASSWORD_VALIDATORS, RATE_LIMITS
-from config.stores import (
-    CACHES,  # noqa: F401 - read as settings.CACHES, as are the next
-    DATABASES,  # noqa: F401
-    RATELIMIT_USE_CACHE,  # noqa: F401
-    REDIS_TIMEOUT,  # noqa: F401
+from config.environment import vendor_settings
+from config.environment.production_checks import require_safe, validate_environment
+from config.environment.sign_in_settings import (
+    FACTOR_FORMS,
+    PASSWORD_FORMS,
+    PASSWORD_VALIDATORS,
+    RATE_LIMITS,
+)
+from config.environment.stores import (  # noqa: F401 - settings of these names
+    CACHES,
+    DATABASES,
+    RATELIMIT_USE_CACHE,
+    REDIS_TIMEOUT,
     REDIS_URL,
 )
+from config.environment.variables import (
+    ROOT,
+    at_least,
+    env,
+    keyring,
+    refuse_former_names,
+    web_address,
+)
+from config.schedule import SCHEDULE
 
 # --- Where it runs ---------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from django.db import connection, transaction
 
-from config.named_rows import fetch_all
+from config.storage.named_rows import fetch_all
 
 APPEND_ONLY = ("accounts_auditevent", "billing_transfer")
 READ_ONLY = ("django_migrations",)

@@ -11,7 +11,7 @@ from accounts.keys.api_keys import Principal
 from channels import wakeups
 from channels.routing import test_numbers
 from config.errors import DomainError, Error
-from config.named_rows import fetch_one
+from config.storage.named_rows import fetch_one
 from otp import codes, guess_cap, sql
 
 

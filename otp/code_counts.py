@@ -8,7 +8,7 @@ from django.db import connection
 
 from channels.extensions import CodeCount
 from config.ids import first_id_at
-from config.named_rows import fetch_all
+from config.storage.named_rows import fetch_all
 from otp import sql
 
 CLOCK_SKEW = timedelta(minutes=10)  # allowed between our clock and the database's

@@ -20,7 +20,7 @@ from channels.deliver.dispatcher import Dispatcher
 from channels.vendor_accounts import availability, registry
 from channels.waiting import outcome_signals
 from config.local import bootstrap
-from config.redis_client import redis_client
+from config.storage.redis_client import redis_client
 from links.addresses import blocked_sites, short_hosts
 from links.follow import change_feed, not_found_limit, resolution
 from tests.api.clients import Api, ClientOf

@@ -14,7 +14,7 @@ import structlog
 from django.conf import settings
 from redis.exceptions import NoScriptError
 
-from config.redis_client import BackOff, call
+from config.storage.redis_client import BackOff, call
 
 log = structlog.get_logger(__name__)
 

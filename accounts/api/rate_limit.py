@@ -17,7 +17,7 @@ from django.http import HttpRequest
 from django_ratelimit.core import get_usage
 
 from accounts.keys.api_keys import Principal
-from config.redis_client import BackOff
+from config.storage.redis_client import BackOff
 
 log = structlog.get_logger(__name__)
 

@@ -15,8 +15,8 @@ from django.db import connection
 from accounts.keys.company_texts import NO_TEXTS, CompanyTexts, column_sql, texts_of
 from accounts.models import Company
 from config.background import PeriodicThread
-from config.named_rows import fetch_all
-from config.process_cache import KeyedCache
+from config.storage.named_rows import fetch_all
+from config.storage.process_cache import KeyedCache
 
 ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 RANDOM_LENGTH = 32  # 190 bits

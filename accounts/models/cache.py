@@ -1,4 +1,4 @@
-"""The table behind Django's default cache: config/cache.py reads and writes it."""
+"""The table behind Django's default cache: config/storage/cache.py reads and writes it."""
 
 from django.db import models
 

@@ -20,7 +20,7 @@ from django.db.backends.utils import CursorWrapper
 from accounts.models import Company, User
 from billing.budgets import sql
 from billing.models import Budget, Transfer, Wallet
-from config.named_rows import fetch_all
+from config.storage.named_rows import fetch_all
 
 TransferKind = Transfer.Kind
 DeliveryProof = Transfer.Proof

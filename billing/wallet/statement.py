@@ -18,7 +18,7 @@ from django.utils.translation import pgettext
 from accounts.models import Company
 from billing.models import Transfer
 from config.ids import public_id
-from config.named_rows import Row, fetch_all
+from config.storage.named_rows import Row, fetch_all
 
 Kind = Transfer.Kind
 INTERNAL_KINDS = (Kind.HOLD, Kind.RELEASE)

@@ -26,7 +26,7 @@ from channels.waiting import outcome_signals
 from channels.waiting.first_outcome import SendOutcome, first_outcome
 from config.errors import DomainError, Error
 from config.ids import uuid7
-from config.named_rows import Row, fetch_all
+from config.storage.named_rows import Row, fetch_all
 
 MAX_TRIES = 5  # of the statement, when it conflicts with slugs or verifications of others
 WrittenT = TypeVar("WrittenT")

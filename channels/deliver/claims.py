@@ -12,7 +12,7 @@ from django.db import connection
 from channels import sql
 from channels.providers.hosted_provider import HostedProvider
 from channels.vendor_accounts import availability, registry
-from config.named_rows import fetch_all
+from config.storage.named_rows import fetch_all
 
 MIN_USEFUL_SECONDS = 30  # that a message must have left to be attempted
 

@@ -39,7 +39,7 @@ from channels.vendor_accounts import availability, breaker_state, registry, vend
 from channels.vendor_accounts.circuit_breaker import Breakers, Call, Change
 from config import metrics
 from config.outbox_loop import OutboxLoop, write_in_batches
-from config.redis_client import blocking_redis_client
+from config.storage.redis_client import blocking_redis_client
 
 log = structlog.get_logger(__name__)
 

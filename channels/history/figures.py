@@ -17,7 +17,7 @@ from channels import extensions
 from channels.history.day_counts import PACE, last_counted, start_of
 from channels.models import DayTotal
 from config.channels import BY_NAME, CHANNELS
-from config.named_rows import fetch_all
+from config.storage.named_rows import fetch_all
 from config.texts import StrOrPromise
 
 DAYS = 14

@@ -18,7 +18,7 @@ import structlog
 from django.conf import settings
 from redis.client import PubSub
 
-from config.redis_client import blocking_redis_client, redis_client
+from config.storage.redis_client import blocking_redis_client, redis_client
 
 log = structlog.get_logger(__name__)
 PUBSUB_CHANNEL = "outcomes"  # the pub/sub channel

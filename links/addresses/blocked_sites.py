@@ -3,7 +3,7 @@
 from django.conf import settings
 from django.db.backends.utils import CursorWrapper
 
-from config.process_cache import SnapshotCache
+from config.storage.process_cache import SnapshotCache
 
 _NONE: frozenset[str] = frozenset()
 

@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.db.backends.utils import CursorWrapper
 
-from config.named_rows import fetch_all
-from config.process_cache import SnapshotCache
+from config.storage.named_rows import fetch_all
+from config.storage.process_cache import SnapshotCache
 
 
 class Host(NamedTuple):

@@ -20,7 +20,7 @@ import orjson
 import structlog
 from redis.exceptions import RedisError
 
-from config.redis_client import blocking_redis_client
+from config.storage.redis_client import blocking_redis_client
 from links.clicks import bot_detection, visit_details
 from links.clicks.bot_detection import VisitorKind
 

@@ -16,7 +16,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 from redis.exceptions import RedisError
 
-from config.redis_client import blocking_redis_client
+from config.storage.redis_client import blocking_redis_client
 from links.clicks import partitions
 from links.clicks.buffer import STREAM
 from links.clicks.stream import Consumer, entry_ms

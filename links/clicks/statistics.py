@@ -12,7 +12,7 @@ from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
-from config.named_rows import fetch_all
+from config.storage.named_rows import fetch_all
 from links.models import ClickDay, Link
 
 BREAKDOWN_SIZE = 10  # of a breakdown

@@ -19,7 +19,7 @@ from django.db import DatabaseError, DataError, IntegrityError
 from psycopg.errors import OutOfMemory, ProgramLimitExceeded, QueryCanceled
 from redis.exceptions import RedisError, ResponseError
 
-from config.redis_client import blocking_redis_client, redis_client
+from config.storage.redis_client import blocking_redis_client, redis_client
 from links.clicks.buffer import STREAM
 from links.clicks.stream_entries import Batch, Entry, read_batches
 

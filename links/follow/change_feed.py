@@ -13,7 +13,7 @@ from redis.client import PubSub
 from redis.exceptions import ConnectionError as RedisSilentError
 from redis.exceptions import RedisError
 
-from config.redis_client import blocking_redis_client, redis_client
+from config.storage.redis_client import blocking_redis_client, redis_client
 from links.follow import redis_cache
 from links.follow.slug_cache import SlugCache
 from links.follow.stop_cache import StopCache

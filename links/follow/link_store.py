@@ -9,9 +9,9 @@ from collections.abc import Collection, Mapping
 from django.db import connection
 from redis.exceptions import RedisError
 
-from config.named_rows import fetch_all
-from config.pooled_connection import pooled_connection
-from config.redis_client import BackOff
+from config.storage.named_rows import fetch_all
+from config.storage.pooled_connection import pooled_connection
+from config.storage.redis_client import BackOff
 from links.addresses import short_hosts
 from links.follow import cached_row, change_feed, redis_cache
 from links.follow.cached_row import CachedRow, SelectedLink

@@ -18,7 +18,7 @@ from redis.exceptions import RedisError
 
 from accounts.api.atomic_limits import hashed
 from accounts.client_ip import client_ip, client_network
-from config.redis_client import BackOff, redis_client
+from config.storage.redis_client import BackOff, redis_client
 
 FLUSH_INTERVAL = 1.0  # seconds
 MAX_VISITORS = 50_000  # counted in a process at once

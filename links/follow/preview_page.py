@@ -5,7 +5,7 @@ from uuid import UUID
 from django.utils import translation
 
 from accounts.client_ip import client_ip
-from config.pooled_connection import pooled_connection
+from config.storage.pooled_connection import pooled_connection
 from links.follow import abuse_reports, form_nonces
 from links.follow.abuse_reports import ReportForm
 from links.follow.cached_row import ExpiredTarget, LinkTarget, NoTarget, Resolution

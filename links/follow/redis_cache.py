@@ -10,7 +10,7 @@ from typing import Any
 
 from redis.client import Pipeline
 
-from config.redis_client import redis_client
+from config.storage.redis_client import redis_client
 from links.follow import cached_row
 from links.follow.cached_row import CachedRow
 from links.models import Link

@@ -1,6 +1,6 @@
 """What this process knows of slugs, for a second; concurrent misses of a slug share one load."""
 
-from config.process_cache import KeyedCache
+from config.storage.process_cache import KeyedCache
 from links.follow.cached_row import Resolution
 
 TTL = 1.0  # seconds

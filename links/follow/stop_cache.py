@@ -9,8 +9,8 @@ import structlog
 from django.db.backends.utils import CursorWrapper
 from redis.exceptions import RedisError
 
-from config.process_cache import SnapshotCache
-from config.redis_client import redis_client
+from config.storage.process_cache import SnapshotCache
+from config.storage.redis_client import redis_client
 from links.follow.cached_row import batch_key
 
 SELECT = "SELECT company_id, batch_id FROM links_stop"

@@ -10,8 +10,8 @@ from django.db import Error as DatabaseError
 from django.db import connection
 from psycopg_pool import PoolTimeout
 
-from config.redis_client import redis_client
-from config.schema_check import unapplied_migrations
+from config.storage.redis_client import redis_client
+from config.storage.schema_check import unapplied_migrations
 from operator_admin import database_role as roles
 from operator_admin.doctor.finding import Finding, failed, passed, verdict
 
@@ -24,7 +24,7 @@ REDIS_CURE = "Start Redis, or mend REDIS_URL. Meanwhile sends answer `queued` an
 
 
 def settings_are_sound() -> Finding:
-    """Runs Django's deployment checks; config/production_checks.py does the rest at start."""
+    """Runs Django's deployment checks; `config.environment.production_checks` runs at start."""
     issues = checks.run_checks(include_deployment_checks=settings.PRODUCTION)
     warnings = [
         f"{issue.id}: {issue.msg}"

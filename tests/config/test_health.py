@@ -10,7 +10,7 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.test import Client
 from pytest_django import Settings
 
-from config.env import ROOT
+from config.environment.variables import ROOT
 from config.server import probe
 from tests.config.test_settings import GOOD
 

@@ -10,7 +10,7 @@ import pytest
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
-from config.env import ROOT, keyring
+from config.environment.variables import ROOT, keyring
 
 SECRET = "s3cret" * 6
 GOOD = {

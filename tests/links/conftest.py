@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from pytest_django import Settings
 
-from config.redis_client import redis_client
+from config.storage.redis_client import redis_client
 from links.clicks import buffer as click_buffer
 from tests.links.visiting import Ask, call, view, without_redis
 

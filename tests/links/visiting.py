@@ -18,7 +18,7 @@ from django.urls import path
 from django.utils import timezone
 from pytest_django import Settings
 
-from config.redis_client import blocking_redis_client, redis_client
+from config.storage.redis_client import blocking_redis_client, redis_client
 from links.clicks import buffer as click_buffer
 from links.follow.redirect import RedirectMiddleware
 from links.follow.views import follow

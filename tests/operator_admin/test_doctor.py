@@ -20,13 +20,13 @@ from pytest_django.live_server_helper import LiveServer
 
 from channels.models import Heartbeat
 from channels.vendor_accounts import registry
-from config.env import ROOT
-from config.redis_client import redis_client
+from config.environment.variables import ROOT
+from config.storage.redis_client import redis_client
 from links.clicks.buffer import STREAM
 from operator_admin import doctor
 from operator_admin.doctor import money, processes, public_access, stores, vendors
 from operator_admin.doctor.finding import Finding
-from tests.config.test_production_checks import SAFE
+from tests.config.environment.test_production_checks import SAFE
 from tests.config.test_settings import GOOD, SECRET
 from tests.factories import MessageFactory, WalletFactory
 from tests.operator_admin.local_servers import proxy, site, smtp_server

@@ -17,8 +17,8 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from channels.models import Heartbeat
-from config.env import ROOT
-from config.redis_client import redis_client
+from config.environment.variables import ROOT
+from config.storage.redis_client import redis_client
 from links.clicks.buffer import STREAM
 from operator_admin.metrics.prometheus import DatabaseCollector
 from tests.config.test_settings import GOOD

@@ -6,7 +6,7 @@ from django.db.models import F
 
 from accounts.models import IdempotentRequest
 from channels.models import Message
-from config.redis_client import redis_client
+from config.storage.redis_client import redis_client
 from otp.models import Verification
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import requests
 
-from config.env import ROOT
+from config.environment.variables import ROOT
 from config.local.processes import last_lines, signal_group, spawn
 
 ERROR_LINE = re.compile(rb'Traceback|"level":"(error|critical)"(?!.*"django.request")')

@@ -9,7 +9,7 @@ from django.db.models import F
 
 from billing.models import Transfer
 from channels.models import Attempt, Message
-from config.redis_client import blocking_redis_client
+from config.storage.redis_client import blocking_redis_client
 from links.clicks import delivery_proof
 from links.clicks.bot_detection import SCANNER_WINDOW
 from links.clicks.buffer import STREAM

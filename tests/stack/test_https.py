@@ -11,10 +11,10 @@ import pytest
 import requests
 
 from accounts.models import Mode
-from config.env import ROOT
+from config.environment.variables import ROOT
 from config.local.processes import spawn
 from links.models import Link
-from tests.config.test_production_checks import SAFE
+from tests.config.environment.test_production_checks import SAFE
 from tests.factories import ApiKeyFactory, LinkFactory
 from tests.stack.programs import Program, free_port
 from tests.stack.stack import Stack

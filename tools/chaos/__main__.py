@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
-from config.env import ROOT
+from config.environment.variables import ROOT
 from config.local.processes import die_with_parent
 from tools.chaos.plan import Options
 from tools.chaos.run import run

@@ -12,7 +12,7 @@ from pathlib import Path
 import django
 from django.core.management import call_command
 
-from config.env import ROOT
+from config.environment.variables import ROOT
 from config.local.embedded import Servers, temporary
 from config.local.processes import kill_survivors
 from tools.chaos.checks import external_records, verdicts

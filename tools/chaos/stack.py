@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from config.env import ROOT
+from config.environment.variables import ROOT
 from config.local.demo_environment import accounts, new_secrets
 from config.local.embedded import Servers
 from config.local.processes import StartError

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from config.env import ROOT
+from config.environment.variables import ROOT
 from tools.examples import dotnet, toolchains
 from tools.examples.toolchains import SOURCES, Toolchain, Workspace, apt_get, npm
 

@@ -8,7 +8,7 @@ where they are not.
 import sys
 from pathlib import Path
 
-from config.env import ROOT
+from config.environment.variables import ROOT
 from tools.examples.languages import LANGUAGES
 from tools.examples.toolchains import BuildError, MissingError, Workspace, npm, tool, version
 

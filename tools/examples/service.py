@@ -16,7 +16,7 @@ from typing import Any
 
 import requests
 
-from config.env import ROOT
+from config.environment.variables import ROOT
 from config.local.processes import StartError, last_lines, signal_group, spawn
 from tools.bench.stack.programs import free_ports
 from tools.bench.stack.stack import KEPT

@@ -26,7 +26,7 @@ from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import Message
 from channels.outcomes.transitions import commit_events
 from config.errors import DomainError
-from config.redis_client import redis_client
+from config.storage.redis_client import redis_client
 from tests.api.clients import Answer, Api, ClientOf
 from tests.api.races import at_once
 from tests.factories import AttemptFactory, CompanyFactory, MessageFactory

@@ -18,7 +18,7 @@ from channels.inbound import event_handling
 from channels.models import Attempt, Heartbeat, Message
 from channels.providers.hosted_provider import HostedProvider
 from channels.vendor_accounts import availability, registry
-from config.redis_client import redis_client
+from config.storage.redis_client import redis_client
 from tests.api.clients import Api
 from tests.channels.message_stages import PHONE, send
 from tests.channels.providers.centre import Centre

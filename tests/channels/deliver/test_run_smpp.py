@@ -21,7 +21,7 @@ from billing.wallet import ledger
 from channels.deliver import sweeps
 from channels.models import Attempt, BlockedPhone, Message
 from channels.vendor_accounts import registry
-from config.env import ROOT
+from config.environment.variables import ROOT
 from config.local.embedded import Servers
 from tests.api.clients import Api, ClientOf
 from tests.channels import smpp_service

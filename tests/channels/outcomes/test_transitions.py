@@ -20,7 +20,7 @@ from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import Attempt, Message
 from channels.outcomes import transitions
 from channels.waiting import outcome_signals
-from config.redis_client import blocking_redis_client
+from config.storage.redis_client import blocking_redis_client
 from tests.api.clients import Api, ClientOf
 from tests.api.races import at_once
 from tests.channels.message_stages import accepted, send, submitted

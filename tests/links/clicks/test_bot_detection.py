@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from accounts.models import Company, Event, Mode
 from channels.models import Attempt
-from config.redis_client import blocking_redis_client
+from config.storage.redis_client import blocking_redis_client
 from links.clicks import bot_detection, counting, delivery_proof, webhooks
 from links.clicks.bot_detection import VisitorKind
 from links.clicks.buffer import STREAM

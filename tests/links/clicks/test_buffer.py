@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 from pytest_django import Settings
 
-from config.redis_client import redis_client
+from config.storage.redis_client import redis_client
 from links.clicks import buffer as click_buffer
 from tests.factories import LinkFactory
 from tests.links.visiting import BROWSER, Ask, counted, entries, wait_until, without_redis

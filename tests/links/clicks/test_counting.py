@@ -13,7 +13,7 @@ from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
-from config.redis_client import blocking_redis_client
+from config.storage.redis_client import blocking_redis_client
 from links.clicks import counting, partitions, statistics
 from links.clicks.bot_detection import VisitorKind
 from links.clicks.buffer import STREAM

@@ -12,7 +12,7 @@ from django.db import OperationalError, connection, transaction
 from django.db.models import Sum
 from structlog.testing import capture_logs
 
-from config.redis_client import blocking_redis_client
+from config.storage.redis_client import blocking_redis_client
 from links.clicks import counting, stream
 from links.clicks.buffer import STREAM
 from links.clicks.stream_entries import Batch

@@ -16,7 +16,7 @@ from channels.history.timeline import timeline
 from channels.lifecycle.state_machine import EventKind
 from channels.models import Attempt, Message
 from channels.vendor_accounts import registry
-from config.redis_client import blocking_redis_client
+from config.storage.redis_client import blocking_redis_client
 from links.clicks import bot_detection, counting, delivery_proof
 from links.clicks.bot_detection import VisitorKind
 from links.clicks.buffer import STREAM

@@ -8,7 +8,7 @@ from uuid import uuid4
 import orjson
 import pytest
 
-from config.redis_client import blocking_redis_client
+from config.storage.redis_client import blocking_redis_client
 from links.clicks import counting, delivery_proof, stream
 from links.clicks.buffer import STREAM
 from links.clicks.stream_entries import Batch

@@ -9,7 +9,7 @@ import pytest
 from django.conf import settings
 
 from accounts.models import Company, Event, Mode
-from config.redis_client import blocking_redis_client
+from config.storage.redis_client import blocking_redis_client
 from links.clicks import counting, webhooks
 from links.clicks.bot_detection import VisitorKind
 from links.clicks.buffer import STREAM

@@ -7,7 +7,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
-from config.redis_client import redis_client
+from config.storage.redis_client import redis_client
 from links.follow import not_found_limit
 from links.follow.not_found_limit import MissCounter
 from tests.factories import LinkFactory

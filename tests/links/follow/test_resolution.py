@@ -9,7 +9,7 @@ import time_machine
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries, Settings
 
-from config.redis_client import redis_client
+from config.storage.redis_client import redis_client
 from links.follow import change_feed, resolution, slug_cache
 from links.follow.link_store import LinkStore
 from links.follow.resolution import GONE, NOT_FOUND, LinkTarget, Resolver

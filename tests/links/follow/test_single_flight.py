@@ -12,7 +12,7 @@ from django.db import connection
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries, Settings
 
-from config.redis_client import redis_client
+from config.storage.redis_client import redis_client
 from links.follow import change_feed, resolution
 from links.follow.cached_row import CachedRow, redis_key
 from links.follow.link_store import LinkStore

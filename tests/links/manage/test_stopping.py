@@ -12,9 +12,9 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from accounts.models import AuditEvent, Company
-from config.env import ROOT
+from config.environment.variables import ROOT
 from config.ids import uuid7
-from config.redis_client import redis_client
+from config.storage.redis_client import redis_client
 from links.follow import resolution
 from links.follow.resolution import GONE, LinkTarget, Resolver
 from links.follow.stop_cache import REDIS_COPY, StopCache

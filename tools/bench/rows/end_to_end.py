@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from config.env import ROOT
+from config.environment.variables import ROOT
 from tools.bench.load.generator import CannotMeasureError
 from tools.bench.report.meter import Meter
 from tools.bench.report.results import Interval, Row

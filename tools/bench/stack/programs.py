@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from config.env import ROOT
+from config.environment.variables import ROOT
 from config.local.preflight import check_port
 from config.local.processes import last_lines, signal_group, spawn
 from tools.bench.load.generator import CannotMeasureError

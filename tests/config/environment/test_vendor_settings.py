@@ -4,7 +4,7 @@ import pytest
 from django.test import override_settings
 
 from channels.vendor_accounts import registry
-from config import vendor_settings
+from config.environment import vendor_settings
 from tests.config.test_settings import start
 
 KZ = {"TWILIO_ACCOUNTS": "kz", "TWILIO_KZ_AUTH_TOKEN": "secret", "TWILIO_KZ_FROM": "+77010000000"}

@@ -5,7 +5,7 @@ from typing import Any
 from django.core.exceptions import ImproperlyConfigured
 from environs import EnvError
 
-from config.env import at_least, env
+from config.environment.variables import at_least, env
 
 try:
     DATABASES = {"default": env.dj_db_url("DATABASE_URL")}
@@ -47,7 +47,7 @@ _CACHE: dict[str, Any] = {
     "OPTIONS": {"socket_timeout": REDIS_TIMEOUT, "socket_connect_timeout": REDIS_TIMEOUT},
 }
 CACHES = {
-    "default": {"BACKEND": "config.cache.PostgresCache"},  # allauth counts log-ins here
+    "default": {"BACKEND": "config.storage.cache.PostgresCache"},  # allauth counts log-ins here
     "rate": _CACHE
     | {"BACKEND": "django.core.cache.backends.redis.RedisCache", "KEY_PREFIX": "rate"},
 }

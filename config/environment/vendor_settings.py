@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from django.core.exceptions import ImproperlyConfigured
 
-from config.env import env as environment
+from config.environment.variables import env as environment
 
 Options = dict[str, Any]
 ACCOUNT_NAME = re.compile(r"[a-z][a-z0-9]{0,11}")

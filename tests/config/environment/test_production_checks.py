@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from config.env import RENAMED, ROOT, refuse_former_names
-from config.production_checks import problems, require_safe, validate_environment
-from config.secret_strength import weakness
+from config.environment.production_checks import problems, require_safe, validate_environment
+from config.environment.secret_strength import weakness
+from config.environment.variables import RENAMED, ROOT, refuse_former_names
 from tests.config.test_settings import GOOD, start
 
 # The same in every process: they are in the names of tests, by which xdist compares its workers.

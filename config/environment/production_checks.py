@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
-from config.secret_strength import weakness
+from config.environment.secret_strength import weakness
 
 ENVIRONMENTS = ("production", "development", "test")
 KEYRINGS = ("OTP_KEYS", "WEBHOOK_KEYS", "MFA_KEYS")

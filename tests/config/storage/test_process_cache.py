@@ -7,8 +7,8 @@ import pytest
 from django.db import DatabaseError
 from django.db.backends.utils import CursorWrapper
 
-from config import process_cache
-from config.process_cache import KeyedCache, SnapshotCache
+from config.storage import process_cache
+from config.storage.process_cache import KeyedCache, SnapshotCache
 from tests.api.races import at_once
 from tests.stack.programs import wait_until
 

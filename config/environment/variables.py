@@ -7,7 +7,7 @@ from pathlib import Path
 from django.core.exceptions import ImproperlyConfigured
 from environs import FileAwareEnv
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 
 # `NAME_FILE=/run/secrets/name` stands for `NAME`, as container platforms hand secrets over. Read
 # for the names we ask for only: every other program has its own `…_FILE`s, and large ones.

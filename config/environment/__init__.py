@@ -1,0 +1,1 @@
+"""The environment that settings are read from, and what production refuses of it."""

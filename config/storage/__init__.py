@@ -1,0 +1,1 @@
+"""PostgreSQL, Redis and what processes cache of them."""
