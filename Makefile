@@ -15,10 +15,16 @@ help: ## what there is to make
 # --- Running and testing ---
 run: base ## the whole service with demo data, PORT=8000 SIMULATOR_PORT=8001; Ctrl-C stops it
 	@exec $(PY) -m config.local.supervisor
+PYTEST = $(PY) -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
 test: dev ## the tests, ARGS="-k name" and the like go to pytest; WORKERS=0: all in one process
-	@exec $(PY) -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder $(ARGS)
-coverage: dev ## the modules that the quick tests cover below 85 %, pages in var/coverage/html; ARGS="tests/otp"
-	@$(PY) -m pytest --numprocesses $(WORKERS) --dist loadfile --cov --cov-report html --cov-report json $(or $(ARGS),-m 'not slow')
+ifeq ($(ARGS),)
+	@$(MAKE) --no-print-directory coverage
+	@exec $(PYTEST) -m slow
+else
+	@exec $(PYTEST) $(ARGS)
+endif
+coverage: dev ## the quick tests, and which modules they cover too little; pages in var/coverage/html; ARGS="tests/otp"
+	@$(PYTEST) --cov --cov-report html --cov-report json $(or $(ARGS),-m 'not slow')
 	@$(PY) -m tests.coverage_report $(if $(ARGS),,--check)
 chaos: dev ## kills under load, then the books: ARGS="--seed 7 --sends 5000 --kills 20 --flush --short"
 	@exec $(PY) -m tools.chaos $(ARGS)

@@ -1,17 +1,22 @@
-"""`make coverage` names what is covered too little, and fails where nobody has said why."""
+"""`make test` names what is covered too little, and fails where nobody has said why."""
 
 from tests.coverage_report import complaints, low_modules
 
-COVERED = {"a": 84.9, "b": 85.0, "c": 12.0}
+COVERED = {"a": 81.9, "b": 85.0, "c": 12.0}
 
 
 def test_low_modules_come_with_the_least_covered_first() -> None:
-    assert list(low_modules(COVERED).items()) == [("c", 12.0), ("a", 84.9)]
+    assert list(low_modules(COVERED).items()) == [("c", 12.0), ("a", 81.9)]
 
 
 def test_every_low_module_needs_a_reason() -> None:
     assert [one.partition(":")[0] for one in complaints(COVERED, {"a": "why"})] == ["c"]
     assert complaints(COVERED, {"a": "why", "c": "why"}) == []
+
+
+def test_module_just_below_is_named_and_fails_no_run() -> None:
+    assert low_modules({"a": 84.0}) == {"a": 84.0}
+    assert complaints({"a": 84.0}, {}) == []
 
 
 def test_reason_for_a_module_that_is_gone_is_named() -> None:
