@@ -74,6 +74,7 @@ _BOT_TEXTS = {
 }
 
 
+_ID_BOUND = 2**52  # ids have at most 52 significant bits: core.telegram.org/bots/api#user
 _COMMANDS: dict[str, type[Started | Stopped]] = {"/start": Started, "/stop": Stopped}
 
 
@@ -201,7 +202,10 @@ def _refusal(answer: http.VendorResponse) -> SendError:
 
 def _private_chat(event: http.Json) -> int | None:
     chat = http.mapping(event.get("chat"))
-    return chat["id"] if chat.get("type") == "private" and isinstance(chat.get("id"), int) else None
+    chat_id = chat.get("id")
+    if chat.get("type") != "private" or type(chat_id) is not int or not 0 < chat_id < _ID_BOUND:
+        return None
+    return chat_id
 
 
 def _message_update(message: http.Json) -> BotUpdate | None:

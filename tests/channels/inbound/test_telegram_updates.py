@@ -222,3 +222,14 @@ def test_bot_stop_affects_only_the_bot(api: Api) -> None:
     answer = api.post("/otp/send", {"phone": PHONE, "channel": "sms"})
 
     assert answer.status == 200
+
+
+@pytest.mark.parametrize("chat_id", [2**52, 2**63, 2**64 - 1, 0, -1, True, 1.5, "7", None])
+def test_chat_id_that_telegram_never_sends_is_ignored(
+    replies: list[tuple[int, str, bool]], chat_id: object
+) -> None:
+    call = orjson.loads(update("contact_own_2026-09.json"))
+    call["message"]["chat"]["id"] = chat_id
+
+    assert post_webhook(orjson.dumps(call)) == 200
+    assert (standing(), replies) == ([], [])
