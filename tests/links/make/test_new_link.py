@@ -1,7 +1,8 @@
 """Every column of a new link is stored by each statement that makes links."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from dataclasses import fields, replace
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -53,3 +54,27 @@ def test_new_link_is_stored_as_it_is_returned(
     assert {name: getattr(made, name) for name in names} == {
         name: getattr(stored, name) for name in names
     }
+
+
+# Each with another value. `reuse` is refused with the other fields, or they do not change the link.
+IN_REUSE_KEY: dict[str, Any] = {
+    "url": "https://shop.example/2",
+    "lifetime": 60,
+    "length": 9,
+    "host": Host(7, "go.shop.example", 1),
+    "utm": "utm_source=shop",
+    "expired_url": "https://shop.example/late",
+}
+NOT_IN_REUSE_KEY = {"alias", "is_host_requested", "is_once", "dies_with_code", "is_reused"}
+
+
+@pytest.mark.parametrize("name", IN_REUSE_KEY)
+def test_links_that_differ_in_a_field_are_not_reused_for_each_other(name: str) -> None:
+    link = NewLink(url="https://shop.example/1")
+    other = replace(link, **{name: IN_REUSE_KEY[name]})
+
+    assert other.reuse_key() != link.reuse_key()
+
+
+def test_every_field_of_a_new_link_is_in_its_reuse_key_or_has_a_reason() -> None:
+    assert {field.name for field in fields(NewLink)} == IN_REUSE_KEY.keys() | NOT_IN_REUSE_KEY
