@@ -22,7 +22,9 @@ ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 RANDOM_LENGTH = 32  # 190 bits
 CHECKSUM_LENGTH = 6
 CACHE_SECONDS = 2.0  # so a revoke holds within two seconds in every process
-REFRESH_INTERVAL = 0.8
+REFRESH_INTERVAL = (
+    0.8  # seconds; well below CACHE_SECONDS, which pages and docs name as "two seconds"
+)
 CACHE_SIZE = 10_000
 
 

@@ -187,7 +187,7 @@ VISITOR = {
     "invoice",
     "sandbox-gateway",
 }
-DOCS = {  # open to everyone: tests/reference
+DOCS = {  # open to everyone: tests/api_docs
     "docs",
     "docs-page",
     "docs-api",
