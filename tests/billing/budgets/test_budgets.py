@@ -17,7 +17,7 @@ from billing.budgets import budgets
 from billing.models import Budget, Transfer, Wallet
 from billing.wallet import ledger
 from channels.lifecycle.state_machine import Event, EventKind
-from channels.models import Message
+from channels.models import Attempt, Message
 from channels.outcomes import transitions
 from tests.api.clients import Answer, Api, ClientOf
 from tests.api.races import at_once
@@ -240,22 +240,19 @@ def test_captured_tokens_stay_counted(api: Api) -> None:
     assert Transfer.objects.filter(kind="capture").count() == 1
 
 
+def release(attempt: Attempt, company: Company) -> ledger.Settlement:
+    kind = ledger.TransferKind.RELEASE
+    return ledger.Settlement(company.pk, attempt.message_id, 1, 1, kind, reason="x", country="RU")
+
+
 def test_second_release_refunds_nothing(api: Api) -> None:
+    """Nor beside a first one, which moves the wallet in the same statement."""
     submitted(api, PHONE)
-    attempt = submitted(api, "+79161234568")
-    transitions.commit_events([Event(attempt.id, EventKind.REFUSED, code="test")])
-    settlement = ledger.Settlement(
-        api.company.pk,
-        attempt.message_id,
-        1,
-        1,
-        ledger.TransferKind.RELEASE,
-        reason="x",
-        country="RU",
-    )
+    refused, other = submitted(api, "+79161234568"), submitted(api, "+79161234569")
+    transitions.commit_events([Event(refused.id, EventKind.REFUSED, code="test")])
 
     with transaction.atomic(), connection.cursor() as cursor:
-        ledger.settle(cursor, [settlement])
+        ledger.settle(cursor, [release(refused, api.company), release(other, api.company)])
 
     assert used(api.company) == (1, {"RU": 1})
 
