@@ -79,7 +79,7 @@ class Webhooks(_View):
 
     def post(self, request: Request) -> HttpResponse:
         payload = self.payload(request)
-        wanted = _requested_fields(payload, is_new=True)
+        wanted = _requested_fields(RequestFields(payload), is_new=True)
 
         def effect() -> dict[str, Any]:
             company = Company.objects.get(pk=self.principal.company_id)
@@ -100,7 +100,9 @@ class WebhookDetail(_View):
     def patch(self, request: Request, public_id: str) -> HttpResponse:
         endpoint = self.endpoint(public_id)
         payload = self.payload(request)
-        wanted, enabled = _requested_fields(payload, is_new=False), _enabled(payload)
+        fields = RequestFields(payload)
+        enabled = fields.boolean(ENABLED)
+        wanted = _requested_fields(fields, is_new=False)
         endpoints.change(endpoint=endpoint, changes=wanted, **self.by(request))
         if enabled is not None:
             switch = endpoints.enable if enabled else endpoints.disable
@@ -158,9 +160,8 @@ def _kind(fields: RequestFields) -> str | None:
     return kind or other_spelling
 
 
-def _requested_fields(payload: dict[str, Any], *, is_new: bool) -> dict[str, Any]:
+def _requested_fields(fields: RequestFields, *, is_new: bool) -> dict[str, Any]:
     """The validated fields; for a PATCH only those present."""
-    fields = RequestFields(payload)
     url = fields.text(URL if is_new else NEW_URL)
     description = fields.text(DESCRIPTION)
     fields.check()
@@ -169,13 +170,7 @@ def _requested_fields(payload: dict[str, Any], *, is_new: bool) -> dict[str, Any
         wanted["url"] = endpoints.check_url(url)
     if description is not None:
         wanted["description"] = description
-    if is_new or payload.get(EVENTS.name) is not None:
-        wanted["kinds"] = endpoints.check_kinds(payload.get(EVENTS.name))
+    kinds = fields.payload.get(EVENTS.name)
+    if is_new or kinds is not None:
+        wanted["kinds"] = endpoints.check_kinds(kinds)
     return wanted
-
-
-def _enabled(payload: dict[str, Any]) -> bool | None:
-    fields = RequestFields(payload)
-    is_enabled = fields.boolean(ENABLED)
-    fields.check()
-    return is_enabled

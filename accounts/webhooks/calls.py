@@ -1,4 +1,4 @@
-"""/webhooks, written down."""
+"""/webhooks, declared."""
 
 from dataclasses import replace
 

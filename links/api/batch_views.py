@@ -28,7 +28,7 @@ NOT_AN_OBJECT = _("Must be an object with a url")
 
 class BulkLinks(LinkView):
     calls = (BULK,)
-    largest_body = BULK_BODY
+    max_body = BULK_BODY
 
     def post(self, request: Request) -> HttpResponse:
         payload = self.payload(request)
@@ -89,6 +89,11 @@ class ReleaseBatch(LinkView):
     calls = (RELEASE,)
 
     def post(self, request: Request, public_id: str) -> HttpResponse:
-        ip = client_ip(request.META)
-        batches.release(owner=self.principal, public_id=public_id, ip=ip)
-        return self.answer({"batch": public_id})
+        idempotency_key = self.idempotency_key(request, self.payload(request))
+
+        def effect() -> dict[str, Any]:
+            ip = client_ip(request.META)
+            batches.release(owner=self.principal, public_id=public_id, ip=ip)
+            return self.success({"batch": public_id})
+
+        return self.once_atomic(idempotency_key, effect)

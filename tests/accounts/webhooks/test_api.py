@@ -353,3 +353,11 @@ def test_messages_are_translated_to_english(api: Api) -> None:
     answer = api.get("/webhooks", None, Accept_Language="en")
 
     assert answer.body["message"] == "Webhook endpoints"
+
+
+def test_change_names_every_invalid_field(api: Api) -> None:
+    create(api)
+
+    answer = patch(api, path_of(Endpoint.objects.get()), {"url": 7, "enabled": "yes"})
+
+    assert (answer.status, set(answer.body["errors"])) == (422, {"url", "enabled"})

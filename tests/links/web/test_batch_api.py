@@ -62,6 +62,18 @@ def test_batch_is_stopped_and_let_go_on(api: Api) -> None:
     assert api.get(f"/links/{answer['data'][0]['id']}").body["state"] == "active"
 
 
+def test_delayed_repeat_of_a_release_opens_no_batch_that_was_stopped_since(api: Api) -> None:
+    answer = bulk(api).body
+    batch, slug = answer["batch"], answer["data"][0]["slug"]
+    first = api.post(f"/batches/{batch}/release", **{"Idempotency-Key": "release-1"})
+    api.call("DELETE", f"/batches/{batch}")
+
+    repeat = api.post(f"/batches/{batch}/release", **{"Idempotency-Key": "release-1"})
+
+    assert (first.body, repeat.body) == (first.body, first.body)
+    assert resolution.resolve(slug) == resolution.GONE
+
+
 def test_second_stop_and_second_release_change_nothing(api: Api) -> None:
     batch = bulk(api).body["batch"]
 
