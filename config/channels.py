@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from django.utils.text import get_text_list
+from django.utils.text import format_lazy, get_text_list
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -79,6 +79,19 @@ CHANNELS = (
     ),
 )
 BY_NAME = {channel.name: channel for channel in CHANNELS}
+
+
+def of_row(name: str) -> Channel:
+    """The channel that a stored message names, also one that is declared no longer."""
+    return BY_NAME.get(name) or Channel(
+        name=name,
+        title=name,
+        code_sent=format_lazy(_("The code was sent: {channel}"), channel=name),
+        link_sent=format_lazy(_("The link was sent: {channel}"), channel=name),
+        price=0,
+        colour="",
+        summary="",
+    )
 
 
 def choices() -> list[tuple[str, StrOrPromise]]:

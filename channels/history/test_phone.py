@@ -6,7 +6,7 @@ from hashlib import sha1
 
 from channels import extensions
 from channels.models import Message
-from config.channels import BY_NAME
+from config.channels import of_row
 
 ARRIVED = {Message.State.SENT, Message.State.DELIVERED}
 
@@ -56,7 +56,7 @@ def phone_screens(messages: Iterable[Message]) -> list[Screen]:
 
 def _button(message: Message, text: str | None) -> str | None:
     url = str(message.params.get("short_url") or "")
-    is_on_button = BY_NAME[message.channel].has_link_button and text is not None and url not in text
+    is_on_button = of_row(message.channel).has_link_button and text is not None and url not in text
     return url if url and is_on_button else None
 
 

@@ -31,7 +31,7 @@ def channel_order(default: str, fallback: Fallback | None = None) -> list[Channe
     """The company's default first, then its fallback chain, then the declared order."""
     chain = fallback.chain if fallback else ()
     names = dict.fromkeys((default, *chain, *BY_NAME))
-    return [BY_NAME[name] for name in names if name]
+    return [BY_NAME[name] for name in names if name in BY_NAME]
 
 
 def channels_after(channel: Channel, fallback: Fallback) -> list[Channel]:
@@ -39,7 +39,7 @@ def channels_after(channel: Channel, fallback: Fallback) -> list[Channel]:
     names = list(fallback.chain)
     if channel.name in names:
         del names[: names.index(channel.name) + 1]
-    return [BY_NAME[name] for name in names]
+    return [BY_NAME[name] for name in names if name in BY_NAME]
 
 
 def fallback_channels(

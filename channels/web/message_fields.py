@@ -22,7 +22,7 @@ from channels.models import Attempt, Message, Receipt
 from channels.providers.base import Content
 from channels.providers.inbound import ReceiptState
 from channels.web.fields import CHANNEL_NAMES, MESSAGE_ID, STATUS, USED_CHANNEL
-from config.channels import BY_NAME
+from config.channels import of_row
 from config.texts import StrOrPromise
 
 RECEIPT_STATUSES = [one.value for one in ReceiptState if one is not ReceiptState.UNREACHABLE]
@@ -62,7 +62,7 @@ def _moment(name: str, words: StrOrPromise, example: str | None) -> Field:
 
 
 def _segments(message: Message) -> int | None:
-    return message.segments if BY_NAME[message.channel].has_segments else None
+    return message.segments if of_row(message.channel).has_segments else None
 
 
 MESSAGE = Shape(
@@ -194,17 +194,18 @@ ATTEMPT = Shape(
     ),
 )
 
-TURN = Shape(
-    "FallbackStep",
+FALLBACK_EVENT = Shape(
+    "FallbackEvent",
     (
         Field(
             "event",
-            choice(list(FallbackReason), "FallbackEvent"),
+            choice(list(FallbackReason), "FallbackReason"),
             _(
                 "Went on to the channel: `patience`, the last one proved no delivery in time; "
                 "`refused`, it did not deliver. Did not: `tokens`, there were too few; `time`, too "
-                "late. Called it off: `late`, the last one delivered after all; `code_entered`; "
-                "`click`. `owed`: the last one delivered, but the channel had the message already."
+                "late; `budget`, a budget did not allow it. Called it off: `late`, the last one "
+                "delivered after all; `code_entered`; `click`. `owed`: the last one delivered, but "
+                "the channel had the message already."
             ),
             "refused",
             source="reason",
@@ -241,8 +242,10 @@ MESSAGE_DETAILS = Shape(
             "fallback",
             array(),
             _("What was decided of further channels; empty where there was nothing to decide."),
-            fields=TURN,
-            source=lambda message: [body_of(one, TURN) for one in message.fallback_events.all()],
+            fields=FALLBACK_EVENT,
+            source=lambda message: [
+                body_of(one, FALLBACK_EVENT) for one in message.fallback_events.all()
+            ],
         ),
     ),
     base=MESSAGE,

@@ -12,7 +12,7 @@ from channels import phone_numbers
 from channels.accept.acceptance import Sender
 from channels.history.status_texts import status_text
 from channels.models import Message
-from channels.waiting.first_outcome import SendOutcome, is_call_over, raise_if_failed
+from channels.waiting.first_outcome import SendOutcome, is_answer_known, raise_if_failed
 from config.ids import public_id
 
 
@@ -45,7 +45,7 @@ class SendView(IdempotentView):
     def rebuild(self, message_id: UUID) -> dict[str, Any] | None:
         """The answer of a send whose process died before answering; None while it may still run."""
         message = Message.objects.get(pk=message_id)
-        if not is_call_over(message):
+        if not is_answer_known(message):
             return None
         raise_if_failed(message.pk, message.state, message.channel, message.error)
         return self.repeat(message)

@@ -12,7 +12,7 @@ from channels.accept.acceptance import Sender
 from channels.models import Message
 from channels.web.fields import CHANNEL, LOCALE, PHONE
 from channels.web.send_view import SendView
-from config.channels import BY_NAME
+from config.channels import of_row
 from links.addresses import text_urls
 from links.api.calls import SEND_LINK, SHORTEN
 from links.api.fields import ADDRESS, TEXT
@@ -78,6 +78,6 @@ class SendLink(SendView):
         body = self.answer(sent.outcome, short_url=sent.short_url)
         return (
             body | {"segments": sent.segments}
-            if BY_NAME[sent.outcome.channel].has_segments
+            if of_row(sent.outcome.channel).has_segments
             else body
         )

@@ -356,3 +356,10 @@ def test_unknown_parameter_is_refused_rather_than_answered_with_everything(
 
     assert [russian.status, english.status] == [422, 422]
     assert [russian.body["errors"], english.body["errors"]] == [{name: [ru]}, {name: [en]}]
+
+
+def test_message_of_a_channel_that_is_declared_no_longer_is_still_there(api: Api) -> None:
+    message = made(api, channel="pigeon", state="delivered")
+
+    assert api.get("/messages").body["data"][0]["channel"] == "pigeon"
+    assert api.get(f"/messages/{message.public_id}").body["segments"] is None
