@@ -1,6 +1,6 @@
 """SQL statements of the send path. The comment on each says what it guarantees.
 
-Lock order everywhere: verification → message → attempt → inserts → wallet last.
+Lock order: verification → link → message → attempt → inserts → wallet (docs/architecture.md).
 """
 
 import re

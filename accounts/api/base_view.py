@@ -77,7 +77,7 @@ class ApiView(APIView):
     throttle_classes = []
     http_method_names = ["get", "head", "post", "put", "patch", "delete"]
     calls: ClassVar[tuple[Call, ...]] = ()  # one for each method
-    largest_body: ClassVar[int] = settings.MAX_API_BODY
+    max_body: ClassVar[int] = settings.MAX_API_BODY
 
     call: Call
     principal: Principal
@@ -131,8 +131,8 @@ class ApiView(APIView):
             length = int(request.META.get("CONTENT_LENGTH") or 0)
         except ValueError:
             length = 0
-        if length > self.largest_body:
-            raise DomainError(Error.INVALID_INPUT, message=too_large(self.largest_body))
+        if length > self.max_body:
+            raise DomainError(Error.INVALID_INPUT, message=too_large(self.max_body))
         body = request._request.body  # noqa: SLF001 - DRF would wrap it in a stream
         if not body:
             return {}

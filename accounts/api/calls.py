@@ -50,7 +50,7 @@ class Call:
         return [error for error in Error if error in self.refusals]
 
     @property
-    def title_name(self) -> str:
+    def component_prefix(self) -> str:
         """The operation's id as the beginning of a component's name."""
         return self.name[0].upper() + self.name[1:]
 

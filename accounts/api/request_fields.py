@@ -21,7 +21,7 @@ NOT_BOOLEAN = _("Must be true or false")
 NOT_INTEGER = _("Must be an integer")
 WRONG_FORMAT = _("Wrong format")
 UNPRINTABLE = _("Printable characters only, no line breaks")
-LONGEST_TEXT = 10_000  # of a text whose bounds a use case checks
+MAX_TEXT = 10_000  # characters, where nothing else bounds a text
 _CONTROLS = {"Cc", "Cs", "Zl", "Zp"}
 
 
@@ -83,14 +83,14 @@ def _text_error(value: object, field: Field) -> StrOrPromise | None:
         return REQUIRED
     if not field.is_checked_later and (error := _bounds_error(value, field)):
         return error
-    if len(value) > LONGEST_TEXT:
-        return _at_most(LONGEST_TEXT)
+    if len(value) > MAX_TEXT:
+        return _at_most(MAX_TEXT)
     return None if _is_clean(value, multiline=field.is_multiline) else UNPRINTABLE
 
 
 def _bounds_error(value: str, field: Field) -> StrOrPromise | None:
     schema = field.schema
-    least, most = schema.get("minLength", 0), schema.get("maxLength", LONGEST_TEXT)
+    least, most = schema.get("minLength", 0), schema.get("maxLength", MAX_TEXT)
     if len(value) > most:
         return field.error or _at_most(most)
     if len(value) < least:

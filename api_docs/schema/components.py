@@ -46,7 +46,7 @@ class Components:
     def request(self, call: Call) -> Schema:
         if isinstance(call.body, Shape):
             return self.object_of(call.body)
-        name = f"{call.title_name}Request"
+        name = f"{call.component_prefix}Request"
         if not call.one_of:
             return self.add(name, self.object_of(call.body))
         ways = [self._with_one_of(call, chosen) for chosen in call.one_of]
@@ -59,11 +59,11 @@ class Components:
             for field in call.body
             if field.name == chosen or field.name not in call.one_of
         )
-        return self.add(f"{call.title_name}By{chosen.title()}Request", self.object_of(fields))
+        return self.add(f"{call.component_prefix}By{chosen.title()}Request", self.object_of(fields))
 
     def answer(self, call: Call) -> Schema:
         own = self.object_of(call.answer)
-        name = call.answer.name if isinstance(call.answer, Shape) else call.title_name
+        name = call.answer.name if isinstance(call.answer, Shape) else call.component_prefix
         return self.add(f"{name}Response", {"allOf": [reference("Envelope"), own]})
 
 

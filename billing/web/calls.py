@@ -1,4 +1,4 @@
-"""GET /balance and /top-up, written down."""
+"""GET /balance and /top-up, declared."""
 
 from dataclasses import replace
 

@@ -10,11 +10,10 @@ from django.conf import settings
 from django.db import connection
 
 from channels import sql
+from channels.lifecycle.state_machine import MIN_TIME_LEFT
 from channels.providers.hosted_provider import HostedProvider
 from channels.vendor_accounts import availability, registry
 from config.storage.named_rows import fetch_all
-
-MIN_USEFUL_SECONDS = 30  # that a message must have left to be attempted
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +61,7 @@ def claim(
     params: dict[str, str | int | bool] = {
         "routes": orjson.dumps(routes).decode(),
         "assume_contact": settings.TELEGRAM_BOT_ASSUME_CONTACT,
-        "margin": MIN_USEFUL_SECONDS,
+        "margin": MIN_TIME_LEFT,
         "lease": settings.LEASE,
         "limit": limit,
     }

@@ -55,7 +55,7 @@ DEFAULT_THROTTLE_WAIT = 1.0  # seconds, if a throttled account gets no Retry-Aft
 LEASE_MARGIN = 2
 START_TIMEOUT = settings.LEASE - sum(settings.PROVIDER_TIMEOUT) - LEASE_MARGIN
 # An earlier poll could reach a vendor that is still processing and knows no such message.
-FIRST_POLL_DELAY = sum(settings.PROVIDER_TIMEOUT) + LEASE_MARGIN
+AMBIGUOUS_POLL_DELAY = sum(settings.PROVIDER_TIMEOUT) + LEASE_MARGIN
 
 
 class Dispatcher:
@@ -170,7 +170,16 @@ class Dispatcher:
 
 
 def hand_over(claimed: ClaimedMessage, start_before: float) -> Event:
-    """Calls the provider, on a pool thread, and returns the outcome as an event."""
+    """Calls the provider, on a pool thread, and returns the outcome as an event. Never raises."""
+    try:
+        return _hand_over(claimed, start_before)
+    except Exception as error:
+        # A bug beside the provider's call. The text may contain the code, so it is not logged.
+        log.error("hand_over_crashed", provider=claimed.provider, error=type(error).__name__)  # noqa: TRY400
+        return Event(claimed.attempt_id, EventKind.AMBIGUOUS, code="internal", is_call_result=True)
+
+
+def _hand_over(claimed: ClaimedMessage, start_before: float) -> Event:
     try:
         message = outgoing(claimed)
     except Exception:
@@ -218,7 +227,9 @@ def with_provider_id(event: Event, provider: str, message_id: UUID, phone: str) 
     """Makes an ambiguous outcome pollable if we chose the message's provider id."""
     provider_id = registry.provider_id_of(provider, message_id, phone)
     return (
-        replace(event, provider_id=provider_id, poll_in=FIRST_POLL_DELAY) if provider_id else event
+        replace(event, provider_id=provider_id, poll_in=AMBIGUOUS_POLL_DELAY)
+        if provider_id
+        else event
     )
 
 

@@ -14,9 +14,8 @@ import structlog
 from django.db import IntegrityError, connection, transaction
 
 from channels import extensions
-from channels.deliver.claims import MIN_USEFUL_SECONDS
 from channels.deliver.dispatcher import with_provider_id
-from channels.lifecycle.state_machine import Event, EventKind
+from channels.lifecycle.state_machine import MIN_TIME_LEFT, Event, EventKind
 from channels.outcomes import receipts, transitions
 from channels.providers.base import SendError
 from channels.vendor_accounts import registry, vendor_alerts
@@ -172,7 +171,7 @@ def give_up() -> int:
     events = [Event(attempt_id, EventKind.GIVEN_UP) for attempt_id in attempts]
     if events:
         transitions.commit_events(events)
-    messages = _ids(OVERDUE_MESSAGES, [MIN_USEFUL_SECONDS, BATCH])
+    messages = _ids(OVERDUE_MESSAGES, [MIN_TIME_LEFT, BATCH])
     if messages:
         transitions.give_up(messages)
     return len(events) + len(messages)

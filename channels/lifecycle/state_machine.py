@@ -27,7 +27,7 @@ from channels.lifecycle.steps import FallbackReason, FallbackRequest
 UNACCEPTED = {"submitting", "ambiguous"}
 UNDELIVERED = OPEN_ATTEMPT | {"failed", "expired"}
 MAX_TRIES = 8
-MIN_TIME_LEFT = 30.0  # seconds of use a message must have left for another try
+MIN_TIME_LEFT = 30  # seconds of use a message must have left for another try
 RETRY_BASE, RETRY_CAP = 0.5, 10.0
 FIRST_POLL_DELAY, MAX_POLL_DELAY = 10.0, 120.0
 

@@ -67,7 +67,7 @@ def raise_if_failed(message_id: UUID, state: str, channel: str, error: str) -> N
     raise AfterEffectError(Error.RECIPIENT_UNREACHABLE, **fields, **invitation)
 
 
-def is_call_over(message: Message) -> bool:
-    """Whether the call that created this message can no longer be running."""
+def is_answer_known(message: Message) -> bool:
+    """Whether the call that created this message has its answer, or ended without one."""
     age = time.time() - message.created_at.timestamp()
     return message.state != "queued" or age > settings.SEND_WAIT + CALL_GRACE

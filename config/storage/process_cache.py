@@ -12,7 +12,7 @@ from concurrent.futures import Future
 from typing import Generic, Protocol, TypeVar
 
 import structlog
-from django.db import DatabaseError, connection
+from django.db import DatabaseError, InterfaceError, connection
 from django.db.backends.utils import CursorWrapper
 from psycopg_pool import PoolTimeout
 
@@ -23,6 +23,7 @@ REFRESH_INTERVAL = 5.0  # seconds
 RETRY_DELAY = 1.0
 FIRST_READ_TIMEOUT = 6.0  # seconds to wait for another thread's; a little longer than the pool's
 SINGLE_FLIGHT_TIMEOUT = 2.0  # seconds to wait for another thread's load of the same key
+UNAVAILABLE = (DatabaseError, InterfaceError, PoolTimeout)
 _NEVER = float("-inf")
 
 T = TypeVar("T")
@@ -120,7 +121,7 @@ class SnapshotCache(Generic[T]):
         try:
             with pooled_connection():
                 self._read_value()
-        except DatabaseError as error:
+        except UNAVAILABLE as error:
             self._stale_at = time.monotonic() + RETRY_DELAY
             self._log_failure(error)
         finally:
@@ -131,7 +132,7 @@ class SnapshotCache(Generic[T]):
         try:
             with pooled_connection():
                 self._read_value()
-        except (DatabaseError, PoolTimeout):
+        except UNAVAILABLE:
             copy = self._copy.read() if self._copy else None
             if copy is None:
                 raise

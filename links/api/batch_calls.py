@@ -1,4 +1,4 @@
-"""Many links made at once, and what can be done with them together, written down."""
+"""The calls of batches: many links made at once, stopped and released together."""
 
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _

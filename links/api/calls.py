@@ -1,4 +1,4 @@
-"""POST /links/shorten and POST /links/send, written down."""
+"""POST /links/shorten and POST /links/send, declared."""
 
 from django.utils.translation import gettext_lazy as _
 

@@ -1,4 +1,4 @@
-"""Links once they are made, written down."""
+"""The calls that list, show, change and disable links."""
 
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _

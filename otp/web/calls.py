@@ -1,4 +1,4 @@
-"""POST /otp/send and POST /otp/verify, written down."""
+"""POST /otp/send and POST /otp/verify, declared."""
 
 from django.conf import settings
 from django.utils.text import format_lazy

@@ -86,6 +86,23 @@ def test_crash_of_an_adapter_leaves_the_outcome_unknown(
     assert claim() == []
 
 
+def test_crash_beside_the_adapter_is_an_outcome_too(
+    test_api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without one its thread would count as busy for the life of the process."""
+    send(test_api)
+    (claimed,) = claim()
+
+    def crash(*_: object) -> None:
+        raise RuntimeError("a bug of ours")
+
+    monkeypatch.setattr(delivery, "_count_call", crash)
+
+    transitions.commit_events([delivery.hand_over(claimed, time.monotonic() + 60)])
+
+    assert states(Attempt.objects.get()) == ("ambiguous", "queued")
+
+
 def test_claim_skips_a_locked_message(api: Api) -> None:
     send(api)
 

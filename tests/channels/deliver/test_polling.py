@@ -300,7 +300,7 @@ def test_vendor_without_client_ids_is_not_polled(api: Api) -> None:
 
 def test_message_is_polled_five_times_a_minute_at_most(wire: Wire, api: Api) -> None:
     unclear(wire, api)
-    asked_at = [float(dispatcher.FIRST_POLL_DELAY)]
+    asked_at = [float(dispatcher.AMBIGUOUS_POLL_DELAY)]
 
     for _ in range(8):
         ask(wire, {"error": "wait", "error_code": 9})

@@ -4,8 +4,9 @@ import threading
 import time
 
 import pytest
-from django.db import DatabaseError
+from django.db import DatabaseError, InterfaceError
 from django.db.backends.utils import CursorWrapper
+from psycopg_pool import PoolTimeout
 
 from config.storage import process_cache
 from config.storage.process_cache import KeyedCache, SnapshotCache
@@ -20,11 +21,12 @@ class Table:
 
     def __init__(self) -> None:
         self.reads, self.is_away = 0, False
+        self.error: type[Exception] = DatabaseError
 
     def __call__(self, _cursor: CursorWrapper) -> int:
         self.reads += 1
         if self.is_away:
-            raise DatabaseError
+            raise self.error
         return self.reads
 
 
@@ -48,11 +50,13 @@ def test_snapshot_is_read_again_once_it_is_stale() -> None:
     assert (values, cache.get()) == ([1, 1], 2)
 
 
+@pytest.mark.parametrize("error", [DatabaseError, InterfaceError, PoolTimeout])
 def test_snapshot_stays_in_force_while_the_database_is_away(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, error: type[Exception]
 ) -> None:
     monkeypatch.setattr(process_cache, "RETRY_DELAY", 60.0)
     table = Table()
+    table.error = error
     cache = SnapshotCache("test", table, 0, interval=0)
     cache.get()
 
