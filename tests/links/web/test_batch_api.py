@@ -62,6 +62,7 @@ def test_batch_is_stopped_and_let_go_on(api: Api) -> None:
     assert api.get(f"/links/{answer['data'][0]['id']}").body["state"] == "active"
 
 
+@pytest.mark.django_db(transaction=True)
 def test_delayed_repeat_of_a_release_opens_no_batch_that_was_stopped_since(api: Api) -> None:
     answer = bulk(api).body
     batch, slug = answer["batch"], answer["data"][0]["slug"]
