@@ -49,6 +49,9 @@ class Shape:
     own: tuple[Field, ...]
     base: "Shape | None" = None  # whose fields come first
 
+    def body_of(self, row: Any) -> dict[str, Any]:
+        return body_of(row, self)
+
     def __iter__(self) -> Iterator[Field]:
         if self.base is not None:
             yield from self.base

@@ -26,6 +26,15 @@ class Page:
     next_cursor: str | None
 
 
+def body_of_page(page: Page, body_of_row: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
+    """The response fields of a list."""
+    return {
+        "data": [body_of_row(row) for row in page.rows],
+        "has_more": page.next_cursor is not None,
+        "next_cursor": page.next_cursor,
+    }
+
+
 def limit_of(query: Mapping[str, str]) -> int:
     text = query.get("limit", str(PAGE))
     if not (_NUMBER.fullmatch(text) and 1 <= int(text) <= MAX_PAGE):

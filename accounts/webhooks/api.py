@@ -10,6 +10,7 @@ from rest_framework.request import Request
 from accounts.api.base_view import ApiResponse
 from accounts.api.fields import body_of
 from accounts.api.idempotent_view import IdempotentView
+from accounts.api.pagination import Page, body_of_page
 from accounts.api.request_fields import RequestFields
 from accounts.client_ip import client_ip
 from accounts.models import Company, Endpoint
@@ -70,12 +71,8 @@ class Webhooks(_View):
     def get(self, request: Request) -> HttpResponse:
         own = Endpoint.objects.of(self.principal.company_id).filter(mode=self.principal.mode)
         found = own.order_by("-created_at", "-id")  # MAX_ENDPOINTS at most: one page
-        body = {
-            "data": [body_of(one, ENDPOINT) for one in found],
-            "has_more": False,
-            "next_cursor": None,
-        }
-        return ApiResponse(self.success(body))
+        page = Page(list(found), next_cursor=None)
+        return ApiResponse(self.success(body_of_page(page, ENDPOINT.body_of)))
 
     def post(self, request: Request) -> HttpResponse:
         payload = self.payload(request)

@@ -14,7 +14,7 @@ from rest_framework.request import Request
 from accounts.api.base_view import ApiResponse, ApiView
 from accounts.api.fields import body_of
 from accounts.api.idempotent_view import IdempotentView
-from accounts.api.pagination import page_of
+from accounts.api.pagination import body_of_page, page_of
 from accounts.api.request_fields import RequestFields, allowed_values
 from accounts.client_ip import client_ip
 from accounts.keys.api_keys import Principal
@@ -77,15 +77,7 @@ class TopUps(TopUpView):
     def get(self, request: Request) -> HttpResponse:
         rows = Order.objects.of(self.principal.company_id).select_related("package")
         page = page_of(rows, request.query_params.dict())
-        return ApiResponse(
-            self.success(
-                {
-                    "data": [body_of(order, ORDER) for order in page.rows],
-                    "has_more": page.next_cursor is not None,
-                    "next_cursor": page.next_cursor,
-                }
-            )
-        )
+        return ApiResponse(self.success(body_of_page(page, ORDER.body_of)))
 
     def post(self, request: Request) -> HttpResponse:
         payload = self.payload(request)

@@ -46,15 +46,7 @@ class Messages(ApiView):
         page = pagination.page_of(
             filter_messages(_own_messages(self), query, self.principal.country), query
         )
-        return ApiResponse(
-            self.success(
-                {
-                    "data": [body_of(message, MESSAGE) for message in page.rows],
-                    "has_more": page.next_cursor is not None,
-                    "next_cursor": page.next_cursor,
-                }
-            )
-        )
+        return ApiResponse(self.success(pagination.body_of_page(page, MESSAGE.body_of)))
 
 
 class MessageDetail(ApiView):
@@ -102,15 +94,7 @@ class TestMessages(ApiView):
         page = pagination.page_of(
             filter_messages(_own_messages(self), query, self.principal.country), query
         )
-        return ApiResponse(
-            self.success(
-                {
-                    "data": [_as_on_phone(message) for message in page.rows],
-                    "has_more": page.next_cursor is not None,
-                    "next_cursor": page.next_cursor,
-                }
-            )
-        )
+        return ApiResponse(self.success(pagination.body_of_page(page, _as_on_phone)))
 
 
 def _own_messages(view: ApiView) -> MessageQuerySet:

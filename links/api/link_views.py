@@ -71,13 +71,7 @@ class Links(LinkView):
         query = request.query_params
         found = filter_links(self.own(), query, self.principal.company_id)
         page = pagination.page_of(found, query)
-        return self.answer(
-            {
-                "data": [body_of(link, LINK) for link in page.rows],
-                "has_more": page.next_cursor is not None,
-                "next_cursor": page.next_cursor,
-            }
-        )
+        return self.answer(pagination.body_of_page(page, LINK.body_of))
 
 
 class LinkDetail(LinkView):

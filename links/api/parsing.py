@@ -20,6 +20,9 @@ from links.api.fields import (
     LINK_LIFETIME,
     LINK_UNTIL,
     NEVER_EXPIRES,
+    NEW_EXPIRED_URL,
+    NEW_LIFETIME,
+    NEW_TAGS,
     NEW_URL,
     ONCE,
     REUSE,
@@ -104,11 +107,11 @@ def link_change(fields: RequestFields, principal: Principal) -> Change:
     """A field that is left out stays as it is."""
     rules = principal.link_rules
     url = fields.text(NEW_URL)
-    lifetime = fields.integer(LINK_LIFETIME)
+    lifetime = fields.integer(NEW_LIFETIME)
     is_endless = fields.boolean(NEVER_EXPIRES)
     is_enabled = fields.boolean(ENABLED)
-    expired_url = fields.text(EXPIRED_URL)
-    has_tags = fields.boolean(TAGS)
+    expired_url = fields.text(NEW_EXPIRED_URL)
+    has_tags = fields.boolean(NEW_TAGS)
     if is_endless and lifetime is not None:
         fields.add_error(NEVER_EXPIRES, NOT_BOTH)
     fields.check()
