@@ -10,7 +10,7 @@ Row = TypeVar("Row")
 
 def fetch_all(cursor: CursorWrapper, kind: Callable[..., Row]) -> list[Row]:
     """Makes a `kind` of each row: its arguments have the names of the columns."""
-    names = [column.name for column in cursor.description or ()]
+    names = _column_names(cursor)
     return [kind(**dict(zip(names, row, strict=True))) for row in cursor.fetchall()]
 
 
@@ -19,5 +19,10 @@ def fetch_one(cursor: CursorWrapper, kind: Callable[..., Row]) -> Row | None:
     row = cursor.fetchone()
     if row is None:
         return None
-    names = [column.name for column in cursor.description or ()]
-    return kind(**dict(zip(names, row, strict=True)))
+    return kind(**dict(zip(_column_names(cursor), row, strict=True)))
+
+
+def _column_names(cursor: CursorWrapper) -> list[str]:
+    # From libpq's result, since `description` makes an object of each column.
+    result = cursor.cursor.pgresult
+    return [result.fname(column).decode() for column in range(result.nfields)]
