@@ -56,7 +56,7 @@ class SentCode:
 
 
 class _Accepted(NamedTuple):
-    """The row of `sql.send`; the last two are of the code, None without one."""
+    """The row of `sql.send`; the last two are NULL, and read by nobody, where it refused."""
 
     is_paid: bool
     is_blocked: bool

@@ -20,7 +20,7 @@ class Call:
     description: StrOrPromise
     scope: Scope | None  # None: any key
     answer: Fields  # beside `success` and `message`
-    message: StrOrPromise  # of a success
+    message: StrOrPromise  # of a success; an example where the view words it itself
     body: Fields = ()
     one_of: tuple[str, ...] = ()  # of these fields of the body exactly one must be given
     # None: query parameters are ignored. Otherwise others than these are refused.

@@ -55,7 +55,7 @@ class IdempotentView(ApiView):
         self, key: IdempotencyKey | None, effect: Callable[[], dict[str, Any]]
     ) -> HttpResponse:
         """Like `once`, for an effect that runs in a transaction here: key, effect and response
-        commit together.
+        commit together. A refusal from within is stored too, for it may have spent an attempt.
         """
         if key is None:
             return ApiResponse(effect())
