@@ -7,33 +7,33 @@ from accounts.api.fields import Field, boolean, integer, nullable, text
 TEST = Field(
     "test",
     boolean(),
-    _("`true` when a test key made the request."),
+    _("`true` if the request was made with a test key."),
     False,
     source=lambda row: row.mode == "test",
 )
 LIMIT = Field(
     "limit",
     integer(1, 200),
-    _("Rows on a page, 50 by default."),
+    _("The number of items per page, 50 by default."),
     required=False,
 )
 CURSOR = Field(
     "cursor",
     text(),
-    _("`next_cursor` of the previous page, to get the next one."),
+    _("The `next_cursor` of the previous page."),
     required=False,
 )
-HAS_MORE = Field("has_more", boolean(), _("Whether there is another page."), False)
+HAS_MORE = Field("has_more", boolean(), _("Whether there are more items after this page."), False)
 NEXT_CURSOR = Field(
     "next_cursor",
     nullable(text()),
-    _("Pass it as `cursor`; `null` on the last page."),
+    _("The value to pass as `cursor` to get the next page; `null` on the last page."),
     None,
 )
 REQUEST_ID = Field(
     "request_id",
     text(pattern="^req_[0-9a-f]{22}$"),
-    _("`X-Request-Id` of the request."),
+    _("The id of the request, also sent as `X-Request-Id`."),
     "req_6f1d2c3b4a59687766aa00",
     source="request_id",
 )

@@ -31,33 +31,33 @@ ID = "whk_0192f0c1a6db7f3a8b4c5d6e7f809102"
 URL = Field(
     "url",
     text(format="uri", minLength=1, maxLength=MAX_URL_LENGTH),
-    _("Your server's address: `https://`, port 443 or 8443, reachable from the internet."),
+    _("The URL of your server: `https://`, port 443 or 8443, reachable from the internet."),
     "https://shop.example/kvitok",
     is_checked_later=True,
 )
 EVENTS = Field(
     "events",
     nullable(array(EVENT_TYPES) | {"minItems": 1}),
-    _("What to tell of; everything by default."),
+    _("The event types to send to this endpoint; all types by default."),
     ["message.delivered", "message.failed"],
     required=False,
 )
 DESCRIPTION = Field(
     "description",
     nullable(text(maxLength=DESCRIPTION_LENGTH)),
-    _("A note for yourself."),
+    _("A description for your own use."),
     required=False,
 )
 ENABLED = Field(
     "enabled",
     nullable(boolean()),
-    _("Switches it on or off."),
+    _("Whether the endpoint receives events."),
     required=False,
 )
 SECRET = Field(
     "secret",
     text(pattern="^whsec_[A-Za-z0-9+/=]+$"),
-    _("The signing secret. It is shown only here: keep it."),
+    _("The signing secret. It is returned only once, so store it securely."),
     "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
 )
 
@@ -71,49 +71,60 @@ ENDPOINT = Shape(
     "WebhookEndpoint",
     (
         ENDPOINT_ID,
-        Field("url", text(format="uri"), _("The address."), URL.example, source="url"),
+        Field(
+            "url",
+            text(format="uri"),
+            _("The URL that events are sent to."),
+            URL.example,
+            source="url",
+        ),
         Field(
             "events",
             array(EVENT_TYPES),
-            _("What it is told of."),
+            _("The event types sent to this endpoint."),
             EVENTS.example,
             source="kinds",
         ),
         Field(
             "description",
             nullable(text()),
-            _("Your note."),
+            _("Your description of the endpoint."),
             None,
             source=lambda endpoint: endpoint.description or None,
         ),
-        Field("enabled", boolean(), _("Whether it is on."), True, source="is_enabled"),
+        Field(
+            "enabled", boolean(), _("Whether the endpoint is enabled."), True, source="is_enabled"
+        ),
         Field(
             "disabled_reason",
             nullable(choice(list(Endpoint.Reason.values), "DisabledReason")),
-            _("Why it is off: by hand, the receiver answered 410, or took nothing for a day."),
+            _(
+                "Why the endpoint is disabled: manually, because the receiver answered 410, or "
+                "because it accepted nothing for a day."
+            ),
             None,
             source=lambda endpoint: endpoint.disabled_reason or None,
         ),
         Field(
             "test",
             boolean(),
-            _("Whether it is a test key's."),
+            _("Whether the endpoint belongs to test mode."),
             False,
             source=lambda endpoint: endpoint.mode == "test",
         ),
         Field(
             "created_at",
             time(),
-            _("When it was added."),
+            _("When the endpoint was created."),
             "2026-11-20T10:00:00Z",
             source="created_at",
         ),
-        _moment("last_success_at", _("When it last accepted one.")),
-        _moment("failing_since", _("Since when it accepts none.")),
+        _moment("last_success_at", _("When the endpoint last accepted an event.")),
+        _moment("failing_since", _("When the endpoint began to fail; `null` if it is working.")),
         Field(
             "old_secret_until",
             nullable(time()),
-            _("Until when the last secret signs as well."),
+            _("When the previous secret stops signing events."),
             None,
             source=lambda endpoint: endpoint.previous_until if endpoint.is_rotating else None,
         ),
@@ -127,14 +138,12 @@ LIST = Call(
     "/webhooks",
     "listWebhooks",
     _("Webhook endpoints"),
-    _("The company's endpoints in the key's mode, all on one page."),
+    _("Lists all of the company's endpoints in the key's mode, on one page."),
     Scope.WEBHOOKS,
     message=_("Webhook endpoints"),
     query=(),
     answer=(
-        Field(
-            "data", array(), pgettext_lazy("webhook endpoints", "Newest first."), fields=ENDPOINT
-        ),
+        Field("data", array(), _("The endpoints, newest first."), fields=ENDPOINT),
         HAS_MORE,
         NEXT_CURSOR,
     ),
@@ -144,7 +153,7 @@ CREATE = Call(
     "/webhooks",
     "createWebhook",
     _("Add an endpoint"),
-    _("Adds an address that events are sent to, and gives its signing secret."),
+    _("Creates an endpoint that receives events and returns its signing secret."),
     Scope.WEBHOOKS,
     message=_("The endpoint was added. Keep the secret: it is shown once"),
     body=(URL, EVENTS, DESCRIPTION),
@@ -155,8 +164,8 @@ GET = Call(
     "GET",
     "/webhooks/{id}",
     "getWebhook",
-    _("One endpoint"),
-    _("An endpoint, and how it is doing."),
+    _("Retrieve an endpoint"),
+    _("Returns an endpoint and the state of its deliveries."),
     Scope.WEBHOOKS,
     message=_("Webhook endpoint"),
     answer=ENDPOINT,
@@ -168,7 +177,7 @@ CHANGE = Call(
     "/webhooks/{id}",
     "changeWebhook",
     _("Change an endpoint"),
-    _("Changes what is given; the rest stays as it was."),
+    _("Updates the fields that are given; other fields keep their values."),
     Scope.WEBHOOKS,
     message=_("The changes were saved"),
     body=(NEW_URL, EVENTS, DESCRIPTION, ENABLED),
@@ -180,7 +189,7 @@ DELETE = Call(
     "/webhooks/{id}",
     "deleteWebhook",
     _("Delete an endpoint"),
-    _("It gets no more events."),
+    _("Deletes an endpoint. It receives no more events."),
     Scope.WEBHOOKS,
     message=_("The endpoint was deleted"),
     answer=(ENDPOINT_ID,),
@@ -191,7 +200,10 @@ ROTATE = Call(
     "/webhooks/{id}/rotate",
     "rotateWebhook",
     _("Rotate the secret"),
-    _("Gives a new secret; the last one signs beside it for another day."),
+    _(
+        "Creates a new signing secret. The previous secret keeps signing events for another "
+        "24 hours."
+    ),
     Scope.WEBHOOKS,
     message=_("The new secret is ready; the old one signs for a day more"),
     answer=ENDPOINT_WITH_SECRET,
@@ -200,7 +212,7 @@ ROTATE = Call(
 EXAMPLE_TYPE = Field(
     "type",
     nullable(EVENT_TYPES),
-    _("Which event; by default the first one the endpoint asked for."),
+    _("The type of event to send; by default the first type the endpoint receives."),
     required=False,
 )
 EXAMPLE_EVENT = Field(
@@ -214,7 +226,7 @@ TEST = Call(
     "/webhooks/{id}/test",
     "testWebhook",
     pgettext_lazy("API call", "Send an example"),
-    _("Sends an example of an event, signed like a real one, with `example: true`."),
+    _("Sends an example event with `example: true`, signed like a real event."),
     Scope.WEBHOOKS,
     message=_("An example is on its way"),
     body=(EXAMPLE_TYPE, EXAMPLE_EVENT),
@@ -228,10 +240,10 @@ TEST = Call(
         Field(
             "event_id",
             identifier("evt"),
-            _("The event's id, which is `webhook-id`."),
+            _("The event's id, also sent as `webhook-id`."),
             "evt_0192f0c1a6dd7b5c8d6e7f8091021324",
         ),
-        Field("type", EVENT_TYPES, _("Which event it is."), KINDS[0]),
+        Field("type", EVENT_TYPES, _("The type of the example event."), KINDS[0]),
         Field("event", EVENT_TYPES, _("The same as `type`."), KINDS[0]),
     ),
     refusals=(Error.INVALID_INPUT, Error.NOT_FOUND),

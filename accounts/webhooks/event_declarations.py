@@ -16,7 +16,7 @@ EXAMPLE_PHONE = "+79990000000"
 IS_EXAMPLE = Field(
     "example",
     boolean(),
-    _("`true` in an example that was asked for; real events have no such field."),
+    _("`true` in example events; absent from real events."),
     required=False,
 )
 

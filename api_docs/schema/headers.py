@@ -13,32 +13,38 @@ from config.texts import StrOrPromise
 
 HEADERS: dict[str, tuple[StrOrPromise, Schema, str | int]] = {
     "X-Request-Id": (
-        _("The request's id, also in the logs."),
+        _("The request's id, also written to the logs."),
         REQUEST_ID.schema,
         REQUEST_ID.example,
     ),
     "RateLimit-Policy": (
-        _("What the key is given: `q` requests in `w` seconds. On every answer to a key."),
+        _(
+            "The rate limit of the key: `q` requests per `w` seconds. Present in every response "
+            "to a valid key."
+        ),
         text(pattern=r'^"key";q=\d+;w=\d+$'),
         '"key";q=1000;w=10',
     ),
     "RateLimit": (
-        _("How many requests are left (`r`), and when the count starts anew (`t` seconds)."),
+        _("The number of requests left (`r`) and the seconds until the limit resets (`t`)."),
         text(pattern=r'^"key";r=\d+;t=\d+$'),
         '"key";r=998;t=7',
     ),
     "Idempotent-Replayed": (
-        _("`true` when this is the answer of an earlier request with the same `Idempotency-Key`."),
+        _(
+            "`true` if this is the stored response to an earlier request with the same "
+            "`Idempotency-Key`."
+        ),
         text(enum=["true"]),
         "true",
     ),
     "Retry-After": (
-        _("Seconds to wait before a repeat. Absent where waiting does not help."),
+        _("The number of seconds to wait before retrying. Absent if waiting does not help."),
         integer(1),
         42,
     ),
     "WWW-Authenticate": (
-        _("How to send the key: `Bearer`."),
+        _("The authentication scheme: `Bearer`."),
         text(),
         "Bearer",
     ),

@@ -42,18 +42,18 @@ TAGS: dict[
     ),
     "links": (
         _("Links"),
-        _("Make, send, count clicks."),
+        _("Create and send short links and count clicks."),
     ),
     "messages": (
         _("History"),
-        _("What was sent and what became of it."),
+        _("Messages that were sent, and their statuses."),
     ),
     "": (_("Channels"), _("Prices and capabilities.")),
-    "balance": (_("Balance"), _("The tokens there are.")),
+    "balance": (_("Balance"), _("The company's token balance.")),
     "top_up": (_("Top-up"), _("Buy tokens.")),
     "webhooks": (
         _("Webhooks"),
-        _("Endpoints, and their events."),
+        _("Endpoints and their events."),
     ),
 }
 DESCRIPTION = _(
@@ -61,12 +61,13 @@ DESCRIPTION = _(
     "charged.\n\nEvery answer is JSON with `success` and `message`. Unknown request fields are "
     "ignored, new answer fields may appear."
 )
-KEY_WORDS = _("An API key from the cabinet: `kv_test_…` or `kv_live_…`.")
+KEY_WORDS = _("An API key created in the cabinet: `kv_test_…` or `kv_live_…`.")
 IDEMPOTENCY_WORDS = _(
-    "Your own name for this action, up to 255 ASCII characters. A repeat with the same key within "
-    "24 hours returns the same answer and does nothing twice."
+    "A unique key for this request, up to 255 ASCII characters. Repeating the request "
+    "with the same key within 24 hours returns the same response without performing the "
+    "action again."
 )
-LANGUAGE_WORDS = _("The language of `message`: Russian unless `en` is asked for.")
+LANGUAGE_WORDS = _("The language of `message`: Russian unless `en` is requested.")
 
 
 def language() -> str:
@@ -194,48 +195,51 @@ EXTRAS = (
     Field(
         "errors",
         {"type": "object", "additionalProperties": {"type": "array", "items": {"type": "string"}}},
-        _("Field → what is wrong with it."),
+        _("The errors of each invalid field, by the field's name."),
         {"phone": ["…"]},
     ),
     Field(
         "retry_after",
         {"type": "integer", "minimum": 1},
-        _("Seconds to wait before a repeat."),
+        _("The number of seconds to wait before retrying."),
         42,
     ),
     Field(
         "limit",
         {"type": "object"},
-        _("Which limit is reached."),
+        _("The limit that was reached."),
         fields=(
             Field(
                 "kind",
                 {"type": "string"},
                 _(
-                    "`phone`: the company's limit for this number, `phone_all_companies`: that of "
-                    "the number for all companies together, `budget_day`: the company's budget "
-                    "for a day, `budget_country_hour`: that for an hour and country."
+                    "`phone`: the company's limit for this number; `phone_all_companies`: the "
+                    "limit for this number across all companies; `budget_day`: the company's daily "
+                    "budget; `budget_country_hour`: the company's hourly budget for a country."
                 ),
                 "budget_country_hour",
             ),
             Field(
                 "country",
                 {"type": "string"},
-                _("The budget's country."),
+                _("The country of the budget, as an ISO 3166 code."),
                 "SO",
                 required=False,
             ),
             Field(
                 "tokens",
                 {"type": "integer", "minimum": 0},
-                _("The tokens of the budget."),
+                _("The budget, in tokens."),
                 800,
                 required=False,
             ),
             Field(
                 "resets_at",
                 {"type": "string", "format": "date-time"},
-                _("When the budget begins anew; absent where it is below one message's price."),
+                _(
+                    "When the budget resets; absent if the budget is below the price of one "
+                    "message."
+                ),
                 "2026-11-22T15:00:00Z",
                 required=False,
             ),
@@ -244,43 +248,43 @@ EXTRAS = (
     Field(
         "country",
         {"type": "string"},
-        _("The number's country, ISO 3166."),
+        _("The country of the phone number, as an ISO 3166 code."),
         "SO",
     ),
     Field(
         "required",
         {"type": "integer"},
-        _("Tokens the send needs."),
+        _("Tokens required to send the message."),
         16,
     ),
     Field(
         "available",
         {"type": "integer"},
-        _("Tokens there are."),
+        _("Tokens available in the balance."),
         3,
     ),
     Field(
         "attempts_left",
         {"type": "integer", "minimum": 0},
-        _("Attempts that remain."),
+        _("The number of attempts left."),
         4,
     ),
     Field(
         "id",
         {"type": "string"},
-        _("The message that was not delivered."),
+        _("The id of the message that was not delivered."),
         "msg_0192f0c1a6d87b3e9c4f5a6b7c8d9e0f",
     ),
     Field(
         "channel",
         {"type": "string"},
-        _("The channel it was sent by."),
+        _("The channel the message was sent through."),
         "telegram",
     ),
     Field(
         "action_url",
         {"type": "string", "format": "uri"},
-        _("What the person has to open, so that they can be written to."),
+        _("The link that the recipient has to open before the bot can write to them."),
         "https://t.me/kvitok_bot?start=contact",
     ),
 )
@@ -359,8 +363,9 @@ def error_schema() -> Schema:
         {"type": "string", "pattern": "^[a-z][a-z_]*$", "x-extensible-enum": KNOWN_CODES},
         format_lazy(
             _(
-                "The error code: decide by it. Today it is one of {codes}. New ones will come: "
-                "treat an unknown code by the status of the answer."
+                "The error code; base your handling on it. Currently one of {codes}. New codes "
+                "may be"
+                " added: handle an unknown code by the HTTP status."
             ),
             codes=_KNOWN,
         ),
@@ -371,8 +376,8 @@ def error_schema() -> Schema:
 
 
 def _envelope(success: Schema, fields: tuple[Field, ...]) -> Schema:
-    words = _("Whether it worked.")
-    message = _("What happened, for a person.")
+    words = _("Whether the request succeeded.")
+    message = _("A human-readable description of the result.")
     return object_of(
         (Field("success", success, words), Field("message", {"type": "string"}, message), *fields)
     )

@@ -11,14 +11,17 @@ EVENT = Shape(
         Field(
             "id",
             identifier("evt"),
-            _("The event's id, also in the header `webhook-id`. Retries do not change it."),
+            _(
+                "The event's id, also sent in the header `webhook-id`. It is the same in every "
+                "retry."
+            ),
         ),
         Field(
             "type",
             text(),
-            _("What happened. New types will come."),
+            _("The type of the event. New types may be added."),
         ),
-        Field("timestamp", time(), _("When it happened.")),
+        Field("timestamp", time(), _("When the event occurred.")),
     ),
 )
 
@@ -29,8 +32,13 @@ def payload_shape(declaration: EventDeclaration) -> Shape:
     return Shape(
         declaration.name,
         (
-            Field("type", text(enum=kinds), _("What happened.")),
-            Field("data", {"type": "object"}, _("What it happened to."), fields=declaration.data),
+            Field("type", text(enum=kinds), _("The type of the event.")),
+            Field(
+                "data",
+                {"type": "object"},
+                _("The object that the event is about."),
+                fields=declaration.data,
+            ),
         ),
         base=EVENT,
     )

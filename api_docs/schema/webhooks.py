@@ -15,22 +15,22 @@ from config.texts import StrOrPromise
 HEADERS: tuple[tuple[str, StrOrPromise, Schema], ...] = (
     (
         "webhook-id",
-        _("The event's id. Retries do not change it: drop duplicates by it."),
+        _("The event's id. It is the same in every retry; use it to ignore duplicates."),
         text(minLength=1),
     ),
     (
         "webhook-timestamp",
-        _("When this try was made, in Unix seconds."),
+        _("When this delivery was attempted, as a Unix timestamp in seconds."),
         text(pattern=r"^\d+$"),
     ),
     (
         "webhook-signature",
-        _("Signatures of Standard Webhooks, separated by spaces, each beginning with `v1,`."),
+        _("Standard Webhooks signatures, separated by spaces, each starting with `v1,`."),
         text(pattern=r"^v1,\S+( v1,\S+)*$"),
     ),
 )
-TAKEN = _("Accepted. Any other answer is a failure, and the event comes again.")
-GONE = _("The endpoint is no longer wanted: it is switched off.")
+TAKEN = _("Accepted. Any other response counts as a failure, and the event is sent again.")
+GONE = _("The endpoint is gone: it is disabled and receives no more events.")
 
 
 def posts(tag: str) -> dict[str, Any]:

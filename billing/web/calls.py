@@ -37,14 +37,14 @@ GET_BALANCE = Call(
     "/balance",
     "getBalance",
     _("Balance"),
-    _("How many tokens can be spent, and how many are held for messages under way."),
+    _("Returns the tokens available to spend and the tokens held for messages in progress."),
     Scope.BALANCE,
     message=_("Token balance"),
     answer=Shape(
         "Balance",
         (
-            Field("available", integer(0), _("Can be spent."), 985),
-            Field("held", integer(0), _("Set aside."), 1),
+            Field("available", integer(0), _("Tokens available to spend."), 985),
+            Field("held", integer(0), _("Tokens held for messages in progress."), 1),
         ),
     ),
 )
@@ -59,11 +59,11 @@ AMOUNT = Field(
 CURRENCY = Field(
     "currency",
     text(pattern="^[A-Z]{3}$"),
-    _("The currency."),
+    _("The currency, as an ISO 4217 code."),
     settings.CURRENCY,
     source="currency",
 )
-TOKENS = Field("tokens", integer(1), _("How many tokens."), 1000, source="tokens")
+TOKENS = Field("tokens", integer(1), _("The number of tokens."), 1000, source="tokens")
 
 ORDER = Shape(
     "TopUp",
@@ -79,8 +79,9 @@ ORDER = Shape(
             "status",
             choice(list(Order.State.values), "TopUpStatus"),
             _(
-                "`created`: being prepared, `pending`: waits for payment, `paid`: the tokens are "
-                "there, `canceled`, `expired`: not paid in time."
+                "The status of the top-up. `created`: being prepared; `pending`: waiting for "
+                "payment;"
+                " `paid`: the tokens were credited; `canceled`; `expired`: not paid in time."
             ),
             "pending",
             source="state",
@@ -88,7 +89,7 @@ ORDER = Shape(
         Field(
             "payment_url",
             nullable(text(format="uri")),
-            _("Where to send whoever pays."),
+            _("The page to which to redirect the payer."),
             "https://pay.example/p/4711",
             source=lambda order: order.payment_url or None,
         ),
@@ -96,38 +97,38 @@ ORDER = Shape(
         Field(
             "package",
             nullable(text()),
-            _("The package, if one was."),
+            _("The package that was ordered, if any."),
             None,
             source=lambda order: order.package.code if order.package else None,
         ),
         AMOUNT,
         CURRENCY,
-        Field("gateway", text(), _("The way to pay."), "invoice", source="gateway"),
+        Field("gateway", text(), _("The payment method."), "invoice", source="gateway"),
         Field(
             "invoice",
             nullable(text()),
-            _("The invoice's number."),
+            _("The invoice number."),
             "2026-17",
             source=lambda order: order.number or None,
         ),
         Field(
             "created_at",
             time(),
-            pgettext_lazy("top-up", "When it was made."),
+            _("When the top-up was created."),
             "2026-11-20T10:00:00Z",
             source="created_at",
         ),
         Field(
             "expires_at",
             nullable(time()),
-            _("Until when it can be paid."),
+            _("When the top-up expires if it is not paid."),
             "2026-11-27T10:00:00Z",
             source="expires_at",
         ),
         Field(
             "paid_at",
             nullable(time()),
-            _("When it was paid."),
+            _("When the top-up was paid."),
             None,
             source="paid_at",
         ),
@@ -149,12 +150,12 @@ LIST_TOP_UPS = Call(
     "/top-up",
     "listTopUps",
     _("Top-ups"),
-    _("The company's top-ups. A live key is needed."),
+    _("Lists the company's top-ups. Requires a live key."),
     Scope.TOP_UP,
     message=_("Top-ups"),
     query=(LIMIT, CURSOR),
     answer=(
-        Field("data", array(), pgettext_lazy("top-ups", "Newest first."), fields=ORDER),
+        Field("data", array(), _("The top-ups, newest first."), fields=ORDER),
         HAS_MORE,
         NEXT_CURSOR,
     ),
@@ -163,26 +164,26 @@ LIST_TOP_UPS = Call(
 TOKENS_TO_BUY = Field(
     "tokens",
     nullable(integer(1, settings.MAX_TOP_UP_TOKENS)),
-    _("How many tokens to buy; fewer than `min_tokens` are not sold."),
+    _("The number of tokens to buy, at least `min_tokens`."),
     1000,
     required=False,
 )
 PACKAGE_TO_BUY = Field(
     "package",
     nullable(text(maxLength=40)),
-    _("A package of `GET /top-up/options`."),
+    _("The code of a package from `GET /top-up/options`."),
     required=False,
 )
 GATEWAY = Field(
     "gateway",
     nullable(text()),
-    _("A way to pay of `GET /top-up/options`; the first by default."),
+    _("A payment method from `GET /top-up/options`; by default the first one."),
     required=False,
 )
 RETURN_URL = Field(
     "return_url",
     nullable(text(format="uri", maxLength=500)),
-    _("Where to bring whoever paid back to."),
+    _("The URL to which the payer returns after payment."),
     required=False,
 )
 CREATE_TOP_UP = Call(
@@ -191,9 +192,9 @@ CREATE_TOP_UP = Call(
     "createTopUp",
     pgettext_lazy("API call", "Top up"),
     _(
-        "Makes a top-up and gives the link to pay it. Give `tokens` or `package`. "
-        "An invoice needs the company's requisites, filled in in the cabinet: without them 422, "
-        "and the answer names the page. A live key is needed."
+        "Creates a top-up and returns a link to pay for it. Specify either `tokens` or "
+        "`package`. An invoice requires the company's billing details, entered in the "
+        "cabinet; without them the response is 422 and names the page. Requires a live key."
     ),
     Scope.TOP_UP,
     message=STATE_TEXTS[Order.State.PENDING],
@@ -206,8 +207,8 @@ GET_TOP_UP = Call(
     "GET",
     "/top-up/{id}",
     "getTopUp",
-    _("One top-up"),
-    _("What has become of it. The event `top_up.paid` tells of the payment too."),
+    _("Retrieve a top-up"),
+    _("Returns the current status of a top-up. The event `top_up.paid` also reports the payment."),
     Scope.TOP_UP,
     message=STATE_TEXTS[Order.State.PENDING],
     answer=ORDER,
@@ -217,35 +218,35 @@ OPTIONS_OF_TOP_UP = Call(
     "GET",
     "/top-up/options",
     "getTopUpOptions",
-    _("Packages and ways to pay"),
-    _("What can be bought and how to pay. A test key may ask too."),
+    _("Packages and payment methods"),
+    _("Lists the packages on sale and the payment methods. Test keys can use this call."),
     Scope.TOP_UP,
-    message=_("Packages and ways to pay"),
+    message=_("Packages and payment methods"),
     query=(),
     answer=(
         Field(
             "packages",
             array(),
-            _("The packages."),
+            _("The packages on sale."),
             fields=PACKAGE,
         ),
         Field(
             "min_tokens",
             nullable(integer(1)),
-            _("The fewest tokens one can buy; `null`: packages only."),
+            _("The minimum number of tokens per top-up; `null` if only packages are sold."),
             100,
         ),
         Field(
             "max_tokens",
             integer(1),
-            _("The most."),
+            _("The maximum number of tokens per top-up."),
             settings.MAX_TOP_UP_TOKENS,
         ),
         CURRENCY,
         Field(
             "gateways",
             array(text()),
-            _("The ways to pay."),
+            _("The payment methods available."),
             list(settings.PAYMENT_GATEWAYS),
         ),
     ),

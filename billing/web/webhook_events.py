@@ -28,16 +28,16 @@ def _top_up_example(_kind: EventKind, subject: str, now: datetime) -> dict[str, 
 
 BALANCE_EVENT = EventDeclaration(
     "BalanceEvent",
-    {EventKind.BALANCE_LOW: _("The balance fell below the threshold of the settings.")},
+    {EventKind.BALANCE_LOW: _("The balance fell below the threshold set in the settings.")},
     (
-        Field("available", integer(0), _("The tokens that are left.")),
-        Field("threshold", integer(0), _("The threshold of the settings.")),
+        Field("available", integer(0), _("Tokens available to spend when the event was created.")),
+        Field("threshold", integer(0), _("The threshold set in the settings, in tokens.")),
     ),
     _low_balance_example,
 )
 TOP_UP_EVENT = EventDeclaration(
     "TopUpEvent",
-    {EventKind.TOP_UP_PAID: _("A top-up was paid, the tokens are there.")},
+    {EventKind.TOP_UP_PAID: _("A top-up was paid and its tokens were credited.")},
     tuple(
         field
         for field in ORDER

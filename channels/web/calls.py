@@ -10,20 +10,22 @@ from channels.web.fields import CHANNEL_NAMES, MESSAGE_STATUSES
 from channels.web.message_fields import CHANNEL, KIND, MESSAGE, MESSAGE_DETAILS, TEST_MESSAGE
 from config.errors import Error
 
-WITH_PHONE = Field("phone", text(), _("The number, in any spelling."), required=False)
+WITH_PHONE = Field(
+    "phone", text(), _("Only messages to this phone number, in any format."), required=False
+)
 OF_CHANNEL = Field("channel", CHANNEL_NAMES, _("The channel."), required=False)
 WITH_STATUS = Field("status", MESSAGE_STATUSES, _("The status."), required=False)
-OF_KIND = Field("kind", KIND.schema, _("A code or a link."), required=False)
+OF_KIND = Field("kind", KIND.schema, _("Only messages of this kind."), required=False)
 CREATED_FROM = Field(
     "from",
     time_or_day(),
-    _("From when, ISO 8601, inclusive."),
+    _("Only messages created at or after this time, in ISO 8601 format."),
     required=False,
 )
 CREATED_TO = Field(
     "to",
     time_or_day(),
-    _("Until when, ISO 8601, exclusive."),
+    _("Only messages created before this time, in ISO 8601 format."),
     required=False,
 )
 FILTERS = (WITH_PHONE, OF_CHANNEL, WITH_STATUS, OF_KIND, CREATED_FROM, CREATED_TO, LIMIT, CURSOR)
@@ -31,7 +33,7 @@ LISTED = (Error.INVALID_INPUT, Error.INVALID_PHONE)
 
 
 def _rows(fields: Fields) -> Field:
-    return Field("data", array(), _("The rows, newest first."), fields=fields)
+    return Field("data", array(), _("The messages, newest first."), fields=fields)
 
 
 LIST_MESSAGES = Call(
@@ -39,7 +41,10 @@ LIST_MESSAGES = Call(
     "/messages",
     "listMessages",
     _("Message history"),
-    _("The company's messages in the key's mode: a live key sees live ones, a test key its own."),
+    _(
+        "Lists the company's messages in the key's mode: a live key sees live messages, a "
+        "test key sees test messages."
+    ),
     Scope.MESSAGES,
     message=_("Message history"),
     query=FILTERS,
@@ -51,8 +56,8 @@ GET_MESSAGE = Call(
     "GET",
     "/messages/{id}",
     "getMessage",
-    _("One message"),
-    _("A message and all that happened to it: attempts and the providers' receipts."),
+    _("Retrieve a message"),
+    _("Returns a message with its delivery attempts and the receipts from providers."),
     Scope.MESSAGES,
     message=_("Message"),
     answer=MESSAGE_DETAILS,
@@ -63,8 +68,8 @@ TEST_MESSAGES = Call(
     "GET",
     "/test/messages",
     "listTestMessages",
-    _("What the phone would have shown"),
-    _("The texts of test keys' messages, codes included. For test keys only."),
+    _("List test messages"),
+    _("Lists messages sent with test keys, with their texts and codes. Requires a test key."),
     Scope.MESSAGES,
     page="test-mode",
     message=_("Messages of test keys"),
@@ -82,7 +87,7 @@ LIST_CHANNELS = Call(
     "/channels",
     "listChannels",
     _("Channels"),
-    _("The price of each channel, what it can carry and whether it is available now."),
+    _("Lists the channels with their prices, capabilities and current availability."),
     None,
     message=_("Channels"),
     query=(),
@@ -90,7 +95,7 @@ LIST_CHANNELS = Call(
         Field(
             "data",
             array(),
-            _("Every channel."),
+            _("The channels."),
             fields=CHANNEL,
         ),
     ),

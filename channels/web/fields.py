@@ -14,52 +14,57 @@ PHONE = Field(
     "phone",
     text(minLength=1, maxLength=64),
     _(
-        "The recipient's number, best with a plus and its country code, `+79990000000`; spaces, "
-        "brackets, dots and hyphens do no harm. Without a plus, `8 999 …` and ten digits that "
-        "begin with 9 are `+7` to a company in Russia or Kazakhstan; all else is read as an "
-        "international number first, then as one of the company's country."
+        "The recipient's phone number, preferably with a plus and the country code: "
+        "`+79990000000`. Spaces, brackets, dots and hyphens are ignored. Without a plus, `8 "
+        "999 …` and ten digits that begin with 9 are read as `+7` for companies in Russia and"
+        " Kazakhstan; any other number is read first as international, then as a national "
+        "number of the company's country."
     ),
     "+79990000000",
 )
 UNDERSTOOD_PHONE = Field(
     "phone",
     text(pattern=r"^\+[0-9]+$"),
-    _("The number as it was understood, in E.164. Compare it with what you meant."),
+    _(
+        "The phone number as it was parsed, in E.164 format. Compare it with the number you "
+        "intended."
+    ),
     "+79990000000",
 )
 CHANNEL = Field(
     "channel",
     nullable(CHANNEL_NAMES),
     _(
-        "The channel, and no other. If it is left out the service chooses, beginning with the "
-        "company's default, and goes on by further channels where its settings say so."
+        "The only channel to use. If omitted, the service chooses one, starting with the "
+        "company's default, and falls back to further channels if the company's settings "
+        "allow it."
     ),
     required=False,
 )
 LOCALE = Field(
     "locale",
     nullable(choice(["ru", "en"], "Locale")),
-    _("The language of the message; the company's by default."),
+    _("The language of the message; by default the company's language."),
     required=False,
 )
 MESSAGE_ID = Field(
     "id",
     identifier("msg"),
-    _("The message's id, for `GET /messages/{id}`."),
+    _("The message's id. Use it with `GET /messages/{id}`."),
     "msg_0192f0c1a6d87b3e9c4f5a6b7c8d9e0f",
     source="public_id",
 )
 USED_CHANNEL = Field(
     "channel",
     CHANNEL_NAMES,
-    _("The channel the message went by; of several, the last one."),
+    _("The channel the message was sent through; the last one if there were several."),
     "whatsapp",
     source="channel",
 )
 SEND_STATUS = Field(
     "status",
     choice(["queued", "sent", "delivered"], "SendStatus"),
-    _("What has become of the message so far."),
+    _("The current status of the message."),
     "delivered",
 )
 STATUS = Field(
@@ -72,7 +77,7 @@ STATUS = Field(
 COST = Field(
     "cost",
     integer(0),
-    _("Tokens charged once delivery is proved; 0 with a test key."),
+    _("Tokens charged when delivery is confirmed; 0 for test keys."),
     1,
 )
 SENT_REFUSALS = (

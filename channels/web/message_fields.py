@@ -1,7 +1,6 @@
 """The fields of messages, channels and test messages in responses."""
 
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import pgettext_lazy
 
 from accounts.api.common_fields import REQUEST_ID, TEST
 from accounts.api.fields import (
@@ -30,28 +29,31 @@ RECEIPT_STATUSES = [one.value for one in ReceiptState if one is not ReceiptState
 KIND = Field(
     "kind",
     choice(list(Message.Kind.values), "MessageKind"),
-    _("What was sent: a code or a link."),
+    _("What the message carries: a code or a link."),
     "code",
     source="kind",
 )
 NUMBER = Field(
     "phone",
     text(pattern=r"^\+[0-9]+\*?$"),
-    _("The recipient's number, E.164. Of an old message its beginning and `*` alone."),
+    _(
+        "The recipient's phone number in E.164 format. In old messages, only its beginning "
+        "followed by `*`."
+    ),
     "+79990000000",
     source="phone",
 )
 LINK = Field(
     "short_url",
     nullable(text(format="uri")),
-    _("The short link, if the message had one."),
+    _("The short link in the message, if any."),
     None,
     source=lambda message: message.params.get("short_url"),
 )
 CREATED = Field(
     "created_at",
     time(),
-    _("When it was accepted."),
+    _("When the message was created."),
     "2026-11-20T10:15:12Z",
     source="created_at",
 )
@@ -76,21 +78,21 @@ MESSAGE = Shape(
         Field(
             "error",
             nullable(text()),
-            _("The error code, if it was not delivered."),
+            _("The error code, if the message was not delivered."),
             None,
             source=lambda message: message.error or None,
         ),
         Field(
             "cost",
             integer(0),
-            _("The price of the delivery in tokens."),
+            _("The price of delivery, in tokens."),
             1,
             source="price",
         ),
         Field(
             "segments",
             nullable(integer(1)),
-            _("SMS segments; `null` on other channels."),
+            _("The number of SMS segments; `null` for other channels."),
             None,
             source=_segments,
         ),
@@ -98,10 +100,12 @@ MESSAGE = Shape(
         TEST,
         REQUEST_ID,
         CREATED,
-        _moment("sent_at", _("When it was handed over."), "2026-11-20T10:15:13Z"),
-        _moment("delivered_at", _("When it was delivered."), "2026-11-20T10:15:14Z"),
-        _moment("read_at", _("When it was read."), None),
-        _moment("finished_at", _("When it was over."), "2026-11-20T10:15:14Z"),
+        _moment("sent_at", _("When the message was sent to the provider."), "2026-11-20T10:15:13Z"),
+        _moment("delivered_at", _("When the message was delivered."), "2026-11-20T10:15:14Z"),
+        _moment("read_at", _("When the message was read."), None),
+        _moment(
+            "finished_at", _("When the message reached its final status."), "2026-11-20T10:15:14Z"
+        ),
     ),
 )
 
@@ -116,29 +120,31 @@ RECEIPT = Shape(
         Field(
             "status",
             choice(RECEIPT_STATUSES, "ReceiptStatus"),
-            _("What the provider reported, in our words."),
+            _("The status reported by the provider, mapped to our statuses."),
             "delivered",
             source=_receipt_status,
         ),
         Field(
             "provider_status",
             text(),
-            _("The provider's own word."),
+            _("The status exactly as the provider reported it."),
             "delivered",
             source="word",
         ),
         Field(
             "error_code",
             nullable(text()),
-            _("The provider's error code."),
+            _("The error code reported by the provider."),
             None,
             source=lambda receipt: receipt.error_code or None,
         ),
-        _moment("at", _("When it was so."), "2026-11-20T10:15:14Z"),
+        _moment(
+            "at", _("When the status changed, according to the provider."), "2026-11-20T10:15:14Z"
+        ),
         Field(
             "received_at",
             time(),
-            _("When we were told."),
+            _("When the receipt was received."),
             "2026-11-20T10:15:14Z",
             source="received_at",
         ),
@@ -152,14 +158,14 @@ ATTEMPT = Shape(
         Field(
             "provider",
             text(),
-            _("The provider it went through."),
+            _("The provider that carried the attempt."),
             "whatsapp_cloud",
             source="provider",
         ),
         Field(
             "status",
             choice(list(Attempt.State.values), "AttemptStatus"),
-            _("What became of the attempt."),
+            _("The status of the attempt."),
             "delivered",
             source="state",
         ),
@@ -167,8 +173,8 @@ ATTEMPT = Shape(
             "error_code",
             nullable(text()),
             _(
-                "The provider's error code; `patience` where the wait was over and another channel "
-                "was tried."
+                "The error code reported by the provider; `patience` if no receipt arrived in time "
+                "and another channel was tried."
             ),
             None,
             source=lambda attempt: attempt.error_code or None,
@@ -176,18 +182,18 @@ ATTEMPT = Shape(
         Field(
             "started_at",
             time(),
-            _("When it began."),
+            _("When the attempt started."),
             "2026-11-20T10:15:12Z",
             source="started_at",
         ),
-        _moment("accepted_at", _("When it was taken."), "2026-11-20T10:15:13Z"),
         _moment(
-            "finished_at", pgettext_lazy("attempt", "When it was over."), "2026-11-20T10:15:14Z"
+            "accepted_at", _("When the provider accepted the attempt."), "2026-11-20T10:15:13Z"
         ),
+        _moment("finished_at", _("When the attempt ended."), "2026-11-20T10:15:14Z"),
         Field(
             "receipts",
             array(),
-            _("The provider's receipts, in order."),
+            _("The delivery receipts from the provider, oldest first."),
             fields=RECEIPT,
             source=lambda attempt: [body_of(one, RECEIPT) for one in attempt.receipts.all()],
         ),
@@ -201,11 +207,13 @@ FALLBACK_EVENT = Shape(
             "event",
             choice(list(FallbackReason), "FallbackReason"),
             _(
-                "Went on to the channel: `patience`, the last one proved no delivery in time; "
-                "`refused`, it did not deliver. Did not: `tokens`, there were too few; `time`, too "
-                "late; `budget`, a budget did not allow it. Called it off: `late`, the last one "
-                "delivered after all; `code_entered`; `click`. `owed`: the last one delivered, but "
-                "the channel had the message already."
+                "Why the channel was or was not used. Falling back to it: `patience`, the previous "
+                "channel did not confirm delivery in time; `refused`, the previous channel did not "
+                "deliver. Not falling back: `tokens`, too few tokens; `time`, too little time "
+                "left; `budget`, a budget does not allow it. Canceling it: `late`, the previous "
+                "channel delivered after all; `code_entered`, the code was entered; `click`, the "
+                "link was opened. `owed`: the previous channel delivered, but the message had "
+                "already been sent through this one."
             ),
             "refused",
             source="reason",
@@ -213,11 +221,11 @@ FALLBACK_EVENT = Shape(
         Field(
             "channel",
             CHANNEL_NAMES,
-            _("The channel in question."),
+            _("The channel that the decision is about."),
             "sms",
             source="channel",
         ),
-        Field("at", time(), _("When."), "2026-11-20T10:15:13Z", source="at"),
+        Field("at", time(), _("When the decision was made."), "2026-11-20T10:15:13Z", source="at"),
     ),
 )
 
@@ -227,21 +235,27 @@ MESSAGE_DETAILS = Shape(
         Field(
             "timeline",
             array(),
-            _("The attempts to deliver it, in order."),
+            _("The attempts to deliver the message, oldest first."),
             fields=ATTEMPT,
             source=lambda message: [body_of(one, ATTEMPT) for one in message.attempts.all()],
         ),
         Field(
             "opened_at",
             nullable(time()),
-            _("When the person first opened the link in it; previews and scanners do not count."),
+            _(
+                "When a person first opened the link in the message; previews and scanners are not "
+                "counted."
+            ),
             None,
             source=extensions.opened_at,
         ),
         Field(
             "fallback",
             array(),
-            _("What was decided of further channels; empty where there was nothing to decide."),
+            _(
+                "The decisions about falling back to further channels, oldest first; empty if "
+                "there were none."
+            ),
             fields=FALLBACK_EVENT,
             source=lambda message: [
                 body_of(one, FALLBACK_EVENT) for one in message.fallback_events.all()
@@ -265,7 +279,7 @@ TEST_MESSAGE = Shape(
             _("The text of the message."),
             _("Your code is 482915. Do not share it. Shop"),
         ),
-        Field("code", nullable(text()), _("The code itself."), "482915"),
+        Field("code", nullable(text()), _("The one-time code."), "482915"),
         LINK,
         CREATED,
     ),
@@ -275,18 +289,18 @@ CHANNEL = Shape(
     "ChannelInfo",
     (
         Field("channel", CHANNEL_NAMES, _("The channel."), "whatsapp"),
-        Field("name", text(), _("Its name for people."), "WhatsApp"),
+        Field("name", text(), _("The display name of the channel."), "WhatsApp"),
         Field(
             "price",
             integer(1),
-            _("Tokens per delivered message."),
+            _("The price of a delivered message, in tokens."),
             1,
         ),
-        Field("available", boolean(), _("Whether it can be used."), True),
+        Field("available", boolean(), _("Whether the channel is available now."), True),
         Field(
             "capabilities",
             array(choice([one.value for one in Content], "Capability")),
-            _("What it can carry."),
+            _("What the channel can carry."),
             [one.value for one in Content],
         ),
     ),

@@ -34,12 +34,17 @@ def _example(kind: EventKind, subject: str, now: datetime) -> dict[str, Any]:
 MESSAGE_EVENT = EventDeclaration(
     "MessageEvent",
     {
-        EventKind.MESSAGE_SENT: _("The channel took the message; there is no receipt yet."),
-        EventKind.MESSAGE_DELIVERED: _("The delivery is proved, the tokens are charged."),
-        EventKind.MESSAGE_FAILED: _(
-            "The channel refused, the tokens are returned. `error` says why."
+        EventKind.MESSAGE_SENT: _(
+            "The channel accepted the message; there is no delivery receipt yet."
         ),
-        EventKind.MESSAGE_EXPIRED: _("No proof came in time, the tokens are returned."),
+        EventKind.MESSAGE_DELIVERED: _("Delivery was confirmed and the tokens were charged."),
+        EventKind.MESSAGE_FAILED: _(
+            "The message could not be delivered and the tokens were returned. `error` gives the "
+            "reason."
+        ),
+        EventKind.MESSAGE_EXPIRED: _(
+            "Delivery was not confirmed in time and the tokens were returned."
+        ),
     },
     tuple(field for field in MESSAGE if field.name not in {"read_at", "test"}),
     _example,

@@ -43,19 +43,21 @@ _REFUSED = {
 RESULT = Shape(
     "LinkResult",
     (
-        Field("success", boolean(), _("Whether this one was made."), True),
+        Field("success", boolean(), _("Whether the link was created."), True),
         *(one.optional() for one in (*ADDRESS, EXPIRES_IN, REUSED)),
         Field(
             "code",
             text(),
-            _("The error code, if it was not made."),
+            _("The error code, if the link was not created."),
             required=False,
         ),
-        Field("message", text(), _("What is wrong, in words."), required=False),
+        Field(
+            "message", text(), _("The error message, if the link was not created."), required=False
+        ),
         Field(
             "errors",
             {"type": "object", "additionalProperties": array(text())},
-            _("Field → what is wrong with it."),
+            _("The errors of each invalid field, by the field's name."),
             required=False,
         ),
     ),
@@ -63,7 +65,7 @@ RESULT = Shape(
 LINKS = Field(
     "links",
     array() | {"minItems": 1, "maxItems": bulk.MAX_LINKS},
-    format_lazy(_("What to shorten: 1 to {max}."), max=bulk.MAX_LINKS),
+    format_lazy(_("The links to create: 1 to {max}."), max=bulk.MAX_LINKS),
     [{"url": TARGET.example}, {"url": TARGET.example, "alias": "sale"}],
     fields=NEW_LINK,
     error=format_lazy(_("A list of 1 to {max} objects with a url"), max=bulk.MAX_LINKS),
@@ -74,24 +76,24 @@ BULK = Call(
     "shortenLinks",
     _("Shorten many links"),
     _(
-        "Makes short links in one request. Each has a result of its own: a fault in one does not "
-        "hinder the others. It costs no tokens."
+        "Creates several short links in one request. Each link has its own result: an error "
+        "in one does not affect the others. It costs no tokens."
     ),
     Scope.LINKS,
     page="links",
-    message=_("Links made: 1 of 2"),
+    message=_("Links created: 1 of 2"),
     body=(LINKS,),
     answer=(
         Field(
             "batch",
             nullable(identifier("bat")),
-            _("The batch of what was made; `null` when nothing new was."),
+            _("The id of the batch of created links; `null` if none was created."),
             BATCH_ID,
         ),
         Field(
             "data",
             array(),
-            _("A result for each, in the order asked for."),
+            _("The result for each link, in the order of the request."),
             [_MADE, _REFUSED],
             fields=RESULT,
         ),
@@ -99,19 +101,19 @@ BULK = Call(
     refusals=(Error.INVALID_INPUT,),
 )
 
-BATCH = Field("batch", identifier("bat"), _("The batch."), BATCH_ID)
+BATCH = Field("batch", identifier("bat"), _("The id of the batch."), BATCH_ID)
 STOP = Call(
     "DELETE",
     "/batches/{id}",
     "stopBatch",
     _("Stop a batch of links"),
     _(
-        "Within a second no link of the batch opens: all answer 410. The links themselves stay as "
-        "they are."
+        "Stops all links of the batch: within a second they answer 410. The links' own "
+        "settings do not change."
     ),
     Scope.LINKS,
     page="links",
-    message=_("The links are stopped: none of them opens"),
+    message=_("The links of the batch were stopped"),
     answer=(BATCH,),
     refusals=(Error.NOT_FOUND,),
 )
@@ -120,10 +122,13 @@ RELEASE = Call(
     "/batches/{id}/release",
     "releaseBatch",
     _("Release a batch of links"),
-    _("The links of the batch open again, but for those disabled one by one or expired."),
+    _(
+        "The links of the batch open again, except those that were disabled individually or "
+        "have expired."
+    ),
     Scope.LINKS,
     page="links",
-    message=_("The links open again"),
+    message=_("The links of the batch open again"),
     answer=(BATCH,),
     refusals=(Error.NOT_FOUND,),
 )

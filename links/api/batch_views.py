@@ -73,7 +73,7 @@ class BulkLinks(LinkView):
 
     def _message(self, data: list[dict[str, Any]]) -> StrOrPromise:
         made = sum(one["success"] for one in data)
-        return format_lazy(_("Links made: {made} of {total}"), made=made, total=len(data))
+        return format_lazy(_("Links created: {made} of {total}"), made=made, total=len(data))
 
 
 class Batch(LinkView):

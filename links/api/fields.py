@@ -28,8 +28,8 @@ URL = Field(
     "url",
     text(format="uri", minLength=1, maxLength=URL_LENGTH),
     _(
-        "A full URL, `http://` or `https://`. IP addresses, local names and other shorteners are "
-        "refused."
+        "An absolute URL that starts with `http://` or `https://`. IP addresses, local names "
+        "and other URL shorteners are rejected."
     ),
     "https://shop.example/orders/1024",
     is_checked_later=True,
@@ -38,8 +38,8 @@ ALIAS = Field(
     "alias",
     nullable(text(minLength=3, maxLength=64)),
     _(
-        "A name of your own for the link: Latin letters, digits, hyphens and underscores, in any "
-        "case."
+        "A custom slug for the link: Latin letters, digits, hyphens and underscores; case is "
+        "ignored."
     ),
     required=False,
     is_checked_later=True,
@@ -48,8 +48,8 @@ LINK_LIFETIME = Field(
     "expires_in",
     nullable(integer(MINUTE, FIVE_YEARS)),
     _(
-        "After how many seconds the link stops working. By default the company's setting; without "
-        "one the link never expires."
+        "The number of seconds until the link expires. By default the company's setting; "
+        "without one the link never expires."
     ),
     required=False,
 )
@@ -63,14 +63,14 @@ SHORT_URL = Field(
 EXPIRES_AT = Field(
     "expires_at",
     nullable(time()),
-    _("When it stops working; `null`: never."),
+    _("When the link expires; `null` if it never expires."),
     None,
     source="expires_at",
 )
 EXPIRES_IN = Field(
     "expires_in",
     nullable(integer()),
-    _("How many seconds it has left; `null`: it never expires."),
+    _("The number of seconds until the link expires; `null` if it never expires."),
     None,
 )
 
@@ -84,14 +84,14 @@ LINK_ID = Field(
 SLUG = Field(
     "slug",
     text(),
-    _("What follows the slash."),
+    _("The part of the short link after the slash."),
     "bcdfghjk",
     source="slug",
 )
 TARGET = Field(
     "url",
     text(format="uri"),
-    _("Where it leads."),
+    _("The URL that the link redirects to."),
     "https://shop.example/orders/1024",
     source="url",
 )
@@ -101,8 +101,8 @@ HOST = Field(
     "host",
     nullable(text(format="hostname", maxLength=253)),
     _(
-        "The link's host: one of the company's own, or the service's. By default the company's "
-        "setting."
+        "The host of the short link: one of the company's own hosts or the service's host. By"
+        " default the company's setting."
     ),
     required=False,
     is_checked_later=True,
@@ -110,15 +110,15 @@ HOST = Field(
 TAGS = Field(
     "utm",
     nullable(boolean()),
-    _("`false`: leave the company's tags out of the target."),
+    _("`false`: do not add the company's UTM tags to the target URL."),
     required=False,
 )
 EXPIRED_URL = Field(
     "expired_url",
     nullable(text(maxLength=URL_LENGTH)),
     _(
-        "Where to lead once it has expired. By default the company's setting; an empty string: "
-        "nowhere."
+        "The URL to redirect to after the link expires. By default the company's setting; an "
+        "empty string for none."
     ),
     required=False,
     is_checked_later=True,
@@ -126,25 +126,22 @@ EXPIRED_URL = Field(
 ONCE = Field(
     "once",
     nullable(boolean()),
-    _("`true`: opens once, when the visitor presses a button."),
+    _("`true`: the link opens only once, after the visitor presses a button."),
     required=False,
 )
 REUSE = Field(
     "reuse",
     nullable(boolean()),
     _(
-        "`true`: answer with an equal link if one is there and works. Not together with `alias` or "
-        "`once`."
+        "`true`: return an existing active link with the same settings, if there is one. "
+        "Cannot be combined with `alias` or `once`."
     ),
     required=False,
 )
 LINK_UNTIL = Field(
     "link_until",
     nullable(UNTIL_NAMES),
-    _(
-        "`code`: the link lives no longer than the code: it closes once the code is entered, "
-        "replaced or expired."
-    ),
+    _("`code`: the link stops working when the code is entered, replaced or expires."),
     required=False,
 )
 OPTIONS = (HOST, TAGS, EXPIRED_URL, ONCE)
@@ -153,22 +150,22 @@ NEW_LINK = Shape("NewLink", (URL, ALIAS, LINK_LIFETIME, *OPTIONS, REUSE))
 LINK_FOR_CODE = Field(
     "link",
     nullable(text(format="uri", maxLength=URL_LENGTH)),
-    _("A URL to shorten and to send along with the code."),
+    _("A URL to shorten and send with the code."),
     required=False,
     is_checked_later=True,
 )
 LINK_FOR_CODE_LIFETIME = Field(
     "link_expires_in",
     nullable(integer(MINUTE, MONTH)),
-    _("After how many seconds that link stops working."),
+    _("The number of seconds until that link expires."),
     required=False,
 )
 TEXT = Field(
     "text",
     nullable(text(maxLength=TEXT_LENGTH)),
     _(
-        "The text of the message. Every whole word `:link` becomes the short link; without "
-        "one the link goes to the end."
+        "The text of the message. Each whole word `:link` is replaced by the short link; "
+        "without one, the link is appended."
     ),
     required=False,
     is_multiline=True,
@@ -176,20 +173,20 @@ TEXT = Field(
 NEVER_EXPIRES = Field(
     "never_expires",
     nullable(boolean()),
-    _("`true`: for ever; not together with `expires_in`."),
+    _("`true`: the link never expires. Cannot be combined with `expires_in`."),
     required=False,
 )
 ENABLED = Field(
     "enabled",
     nullable(boolean()),
-    _("Disables it, or enables it again."),
+    _("`false` disables the link, `true` enables it again."),
     required=False,
 )
 
 REUSED = Field(
     "reused",
     boolean(),
-    _("`true` when this link was there already: of a request with `reuse`."),
+    _("`true` if an existing link was returned for a request with `reuse`."),
     False,
 )
 BATCH_ID = "bat_0192f0c1a6db7f3a8b4c5d6e7f809102"
@@ -204,23 +201,26 @@ def _count(name: str, words: StrOrPromise, example: int) -> Field:
 
 
 COUNTS = (
-    _count("clicks", _("Clicks by people."), 42),
+    _count("clicks", _("The number of clicks by people."), 42),
     _count(
         "previews",
-        _("Fetches ahead of a person: messengers' previews, browsers' prefetching."),
+        _(
+            "The number of automatic fetches on behalf of people: messenger previews and browser "
+            "prefetching."
+        ),
         7,
     ),
-    _count("scanners", _("Robots, virus scanners, scripts."), 3),
+    _count("scanners", _("The number of requests by bots, virus scanners and scripts."), 3),
 )
 CLICK_TIMES = (
     moment(
         "first_click_at",
-        _("A person's first click."),
+        _("When a person first clicked the link."),
         "2026-11-20T10:17:40.512Z",
     ),
     moment(
         "last_click_at",
-        _("A person's last click."),
+        _("When a person last clicked the link."),
         "2026-11-20T18:02:05.004Z",
     ),
 )
@@ -228,8 +228,8 @@ STATE = Field(
     "state",
     STATE_NAMES,
     _(
-        "It works, it has expired, it was disabled (alone or with its batch), or it has been "
-        "opened, if it opens once."
+        "The state of the link: it works, it has expired, it was disabled (alone or with its "
+        "batch), or, for a link that opens once, it has been used."
     ),
     "active",
     source="state",
@@ -242,7 +242,7 @@ LINK = Shape(
         Field(
             "alias",
             nullable(text()),
-            _("Your own name for it."),
+            _("The custom slug, if the link has one."),
             None,
             source=lambda link: link.slug if link.is_alias else None,
         ),
@@ -251,43 +251,43 @@ LINK = Shape(
         Field(
             "created_at",
             time(),
-            _("When it was made."),
+            _("When the link was created."),
             "2026-11-20T10:15:12.044Z",
             source="created_at",
         ),
         Field(
             "utm",
             nullable(text()),
-            _("The tags that are added to the target."),
+            _("The UTM tags added to the target URL."),
             "utm_source=shop&utm_medium={channel}",
             source=lambda link: link.utm or None,
         ),
         Field(
             "expired_url",
             nullable(text(format="uri")),
-            _("Where it leads once it has expired."),
+            _("The URL that the link redirects to after it expires."),
             None,
             source=lambda link: link.expired_url or None,
         ),
         Field(
             "once",
             boolean(),
-            _("Whether it opens once."),
+            _("Whether the link opens only once."),
             False,
             source="is_once",
         ),
-        moment("used_at", _("When the one that opens once was opened.")),
+        moment("used_at", _("When the link was used, if it opens only once.")),
         Field(
             "until",
             nullable(UNTIL_NAMES),
-            _("`code`: lives no longer than its code."),
+            _("`code` if the link stops working with its code."),
             None,
             source=lambda link: "code" if link.dies_with_code else None,
         ),
         Field(
             "batch",
             nullable(identifier("bat")),
-            _("The batch it was made in."),
+            _("The id of the batch in which the link was created."),
             None,
             source=lambda link: link.batch or None,
         ),
@@ -299,14 +299,15 @@ NEW_URL = replace(URL, schema=nullable(URL.schema), required=False)
 NEW_LIFETIME = replace(
     LINK_LIFETIME,
     description=_(
-        "After how many seconds from now it stops working; one that has expired works again."
+        "The number of seconds from now until the link expires; an expired link becomes "
+        "active again."
     ),
 )
 NEW_TAGS = replace(
     TAGS,
-    description=_("`true`: add the company's tags as they are now; `false`: add none."),
+    description=_("`true`: add the company's current UTM tags; `false`: add none."),
 )
 NEW_EXPIRED_URL = replace(
     EXPIRED_URL,
-    description=_("Where to lead once it has expired; an empty string: nowhere."),
+    description=_("The URL to redirect to after the link expires; an empty string for none."),
 )

@@ -36,24 +36,24 @@ from links.clicks import statistics
 INTERVAL_NAMES = choice(["day", "hour"], "StatsInterval")
 
 
-WITH_STATE = Field("state", STATE_NAMES, _("The state."), required=False)
-WITH_SLUG = Field("slug", text(), _("The slug or alias."), required=False)
+WITH_STATE = Field("state", STATE_NAMES, _("Only links in this state."), required=False)
+WITH_SLUG = Field("slug", text(), _("Only the link with this slug or alias."), required=False)
 OF_BATCH = Field(
     "batch",
     text(),
-    _("The batch they were made in."),
+    _("Only links of this batch."),
     required=False,
 )
 CREATED_FROM = Field(
     "from",
     time_or_day(),
-    _("Made then or later, ISO 8601."),
+    _("Only links created at or after this time, in ISO 8601 format."),
     required=False,
 )
 CREATED_TO = Field(
     "to",
     time_or_day(),
-    _("Made before then, ISO 8601."),
+    _("Only links created before this time, in ISO 8601 format."),
     required=False,
 )
 LIST = Call(
@@ -61,7 +61,7 @@ LIST = Call(
     "/links",
     "listLinks",
     _("Links"),
-    _("The company's links in the key's mode, newest first."),
+    _("Lists the company's links in the key's mode, newest first."),
     Scope.LINKS,
     page="links",
     message=_("Short links"),
@@ -75,7 +75,7 @@ LIST = Call(
         CURSOR,
     ),
     answer=(
-        Field("data", array(), _("Links."), fields=LINK),
+        Field("data", array(), _("The links, newest first."), fields=LINK),
         HAS_MORE,
         NEXT_CURSOR,
     ),
@@ -85,8 +85,8 @@ GET = Call(
     "GET",
     "/links/{id}",
     "getLink",
-    _("One link"),
-    _("A link, its state and its clicks."),
+    _("Retrieve a link"),
+    _("Returns a link with its state and click counts."),
     Scope.LINKS,
     page="links",
     message=_("Short link"),
@@ -99,8 +99,8 @@ CHANGE = Call(
     "changeLink",
     _("Change a link"),
     _(
-        "Changes what is given; the rest stays as it was. The short link is the same, the change "
-        "holds within a second."
+        "Updates the fields that are given; other fields keep their values. The short link "
+        "stays the same and changes take effect within a second."
     ),
     Scope.LINKS,
     page="links",
@@ -126,7 +126,10 @@ DISABLE = Call(
     "/links/{id}",
     "disableLink",
     _("Disable a link"),
-    _("Within a second the link answers 410. Its counts stay; `PATCH` enables it again."),
+    _(
+        "Disables a link: within a second it answers 410. Its click counts are kept; use "
+        "`PATCH` to enable it again."
+    ),
     Scope.LINKS,
     page="links",
     message=_("The link was disabled"),
@@ -140,7 +143,7 @@ POINT = Shape(
         Field(
             "at",
             time(),
-            _("When the day or the hour begins."),
+            _("The start of the day or hour."),
             "2026-11-19T21:00:00Z",
             source="at",
         ),
@@ -153,7 +156,7 @@ def _breakdown(name: str, words: StrOrPromise, example: str) -> Field:
     rows = Shape(
         "ClickBreakdown",
         (
-            Field("name", nullable(text()), _("`null`: unknown."), example),
+            Field("name", nullable(text()), _("The value; `null` if unknown."), example),
             COUNTS[0],
         ),
     )
@@ -166,22 +169,22 @@ LINK_STATS = Shape(
         LINK_ID,
         *COUNTS,
         *CLICK_TIMES,
-        Field("interval", INTERVAL_NAMES, _("The step."), "day"),
+        Field("interval", INTERVAL_NAMES, _("The interval of the series."), "day"),
         Field(
             "series",
             array(),
-            _("In order, empty steps as well."),
+            _("The counts per interval, oldest first, including intervals without clicks."),
             fields=POINT,
         ),
         _breakdown(
             "referrers",
-            _("The sites people came from, the ten most frequent."),
+            _("The ten most frequent referring sites."),
             "shop.example",
         ),
-        _breakdown("devices", _("By the device's system."), "android"),
+        _breakdown("devices", _("Clicks by operating system."), "android"),
         _breakdown(
             "countries",
-            _("From which countries, two letters each."),
+            _("Clicks by country, as ISO 3166 two-letter codes."),
             "KZ",
         ),
     ),
@@ -191,8 +194,8 @@ INTERVAL = Field(
     INTERVAL_NAMES,
     format_lazy(
         _(
-            "The step. By day up to {days} days, 30 by default; by hour up to {hourly_days} days, "
-            "48 hours by default."
+            "The interval of the series. Up to {days} days by day, 30 by default; up to "
+            "{hourly_days} days by hour, 48 hours by default."
         ),
         days=statistics.MAX_DAYS,
         hourly_days=statistics.MAX_HOURS // 24,
@@ -202,13 +205,13 @@ INTERVAL = Field(
 CLICKS_FROM = Field(
     "from",
     time_or_day(),
-    _("Since when, ISO 8601."),
+    _("The start of the period, in ISO 8601 format."),
     required=False,
 )
 CLICKS_TO = Field(
     "to",
     time_or_day(),
-    _("Until when, ISO 8601; now by default."),
+    _("The end of the period, in ISO 8601 format; now by default."),
     required=False,
 )
 STATS = Call(
@@ -216,7 +219,7 @@ STATS = Call(
     "/links/{id}/stats",
     "getLinkStats",
     _("Clicks on a link"),
-    _("How often the link was followed by day or by hour, and what people came with."),
+    _("Returns click counts by day or by hour, with referring sites, devices and countries."),
     Scope.LINKS,
     page="links",
     message=_("Clicks on the link"),

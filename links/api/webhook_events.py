@@ -26,23 +26,27 @@ CLICK_EVENT = EventDeclaration(
     "LinkClickEvent",
     {
         EventKind.LINK_CLICKED: _(
-            "A person opened the link. Previews and scanners are left out, and so is whoever came "
-            "before the message could be read. Of a link that opens once: its button was pressed. "
-            "`new_clicks` are the clicks of this event, `clicks` all of the link's so far; "
-            "while counting is behind, that number may be behind as well."
+            "A person opened the link. Previews, scanners and clicks before the message could "
+            "have been read are not counted. For a link that opens once: its button was pressed. "
+            "`new_clicks` is the number of clicks in this event, `clicks` the link's total so "
+            "far, which may lag behind while clicks are being counted."
         )
     },
     (
         LINK_ID,
         SHORTENED_URL,
         TARGET,
-        Field("clicks", integer(0), _("Clicks by people in all, as in `GET /links/{id}`.")),
+        Field(
+            "clicks",
+            integer(0),
+            _("The total number of clicks by people, as in `GET /links/{id}`."),
+        ),
         Field(
             "new_clicks",
             integer(0),
-            _("How many of them are new: those that this event tells of."),
+            _("The number of new clicks that this event reports."),
         ),
-        Field("clicked_at", time(), _("The last of them.")),
+        Field("clicked_at", time(), _("The time of the last of these clicks.")),
     ),
     _example,
 )

@@ -34,7 +34,7 @@ _STATUSES: dict[NoTarget | str, str] = {
 _TEXTS: dict[NoTarget | str, tuple[StrOrPromise, ...]] = {  # the title, and what to do
     GONE: (
         pgettext_lazy("short link", "This link no longer works"),
-        _("Ask whoever sent it for a new one."),
+        _("Ask the sender for a new link."),
     ),
     ONE_TIME_GONE: (
         _("This link opens no more"),

@@ -29,8 +29,8 @@ PURPOSE = Field(
     nullable(text(minLength=1, maxLength=64)),
     format_lazy(
         _(
-            "What the code is for: `login`, `payment` and so on; `{default}` by default. "
-            "A code of one purpose does not open another."
+            "What the code is for, such as `login` or `payment`; `{default}` by default. A code "
+            "is valid only for its own purpose."
         ),
         default=DEFAULT_PURPOSE,
     ),
@@ -42,7 +42,7 @@ SEND_CODE = Call(
     "/otp/send",
     "sendCode",
     _("Send a code"),
-    _("Makes a one-time code and sends it to the number."),
+    _("Creates a one-time code and sends it to a phone number."),
     Scope.OTP,
     page="send-code",
     message=status_text("code", "whatsapp", "sent"),
@@ -65,25 +65,25 @@ SEND_CODE = Call(
         Field(
             "expires_in",
             integer(0),
-            _("For how many more seconds the code is good."),
+            _("The number of seconds until the code expires."),
             settings.CODE_LIFETIME,
         ),
         Field(
             "resend_in",
             integer(0),
-            _("In how many seconds the code may be asked for again."),
+            _("The number of seconds until the code can be resent."),
             settings.COOL_DOWN,
         ),
         Field(
             "attempts_left",
             integer(0),
-            _("How many guesses this code has left."),
+            _("The number of attempts left to enter this code."),
             settings.CODE_ATTEMPTS,
         ),
         Field(
             "short_url",
             SHORT_URL.schema,
-            _("The short link; only if the request had a `link`."),
+            _("The short link; present only if the request had `link`."),
             required=False,
         ),
     ),
@@ -99,14 +99,14 @@ VERIFICATION_ID = Field(
 VERIFIED_AT = Field(
     "verified_at",
     time(),
-    _("When the code was accepted, UTC."),
+    _("When the code was verified, in UTC."),
     "2026-11-20T10:15:30.482915Z",
 )
 VERIFICATION = Shape("Verification", (VERIFICATION_ID, UNDERSTOOD_PHONE, VERIFIED_AT))
 CODE = Field(
     "code",
     text(pattern="^[0-9]{4,8}$"),
-    _("The code as a string: a number would lose its leading zeros."),
+    _("The code, as a string: a number would lose leading zeros."),
     "482915",
     error=_("A string of 4 to 8 digits"),
 )
@@ -115,7 +115,7 @@ VERIFY_CODE = Call(
     "/otp/verify",
     "verifyCode",
     _("Verify a code"),
-    _("Checks the code a user typed in. A right code works once."),
+    _("Checks the code that a user entered. A correct code works only once."),
     Scope.OTP,
     page="verify-code",
     message=_("The number is verified"),

@@ -24,7 +24,7 @@ def _example(_kind: EventKind, subject: str, now: datetime) -> dict[str, Any]:
 
 VERIFICATION_EVENT = EventDeclaration(
     "VerificationEvent",
-    {EventKind.OTP_VERIFIED: _("A right code was entered. The code itself is not in the event.")},
+    {EventKind.OTP_VERIFIED: _("A correct code was entered. The event does not contain the code.")},
     (VERIFICATION_ID, NUMBER, replace(PURPOSE, schema=text(), required=True), VERIFIED_AT),
     _example,
 )
