@@ -47,8 +47,9 @@ check: dev ## format, lint, types, layers, templates, migrations, deployment set
 	.venv/bin/typos
 	$(MAKE) --no-print-directory migrations
 	$(LIVE) $(PY) manage.py check --deploy --fail-level WARNING
-migrations: ## every change of a model has its migration
+migrations: ## every change of a model has its migration, which blocks nobody
 	$(DRY) DATABASE_URL= REDIS_URL= $(PY) -m config.local.embedded -- $(PY) manage.py makemigrations --check --dry-run
+	$(DRY) DATABASE_URL= REDIS_URL= DJANGO_SETTINGS_MODULE=config.settings $(PY) -m config.local.embedded -- $(PY) -m tools.migration_lint
 fmt: dev ## format and fix what can be fixed
 	@$(PY) -m ruff check --quiet --fix . ; $(PY) -m ruff format .
 lock: dev ## pin requirements/*.in, ARGS=--upgrade to the newest

@@ -1,0 +1,71 @@
+"""`manage.py migrate`: Django's, beside a service that goes on working."""
+
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+from django.core.management.commands import migrate
+from django.db import connections
+
+from config.storage.lock_watch import watched
+from config.storage.migration_locks import LocksNotAvailableError, only_one, retry, timeouts
+
+# Seconds: longer than PostgreSQL's `deadlock_timeout` of 1 s, after which an autovacuum yields to
+# us; shorter than the service's own `lock_timeout` of 3 s, so that what queues behind us succeeds.
+_LOCK_TIMEOUT = 2.0
+_GIVE_UP_AFTER = 900.0
+
+
+class Command(migrate.Command):
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument(
+            "--lock-timeout",
+            type=float,
+            default=_LOCK_TIMEOUT,
+            help="Seconds to wait for a lock, while others queue behind us (default: %(default)s).",
+        )
+        parser.add_argument(
+            "--give-up-after",
+            type=float,
+            default=_GIVE_UP_AFTER,
+            help="Seconds after which a lock is not tried for again (default: %(default)s).",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if options["plan"] or options["check_unapplied"]:
+            super().handle(*args, **options)
+        else:
+            self._migrate(*args, **options)
+
+    def _migrate(self, *args: Any, **options: Any) -> None:
+        connection = connections[options["database"]]
+        self._applying = ""
+        with (
+            timeouts(connection, lock=options["lock_timeout"]),
+            watched(connection, self._say),
+            only_one(connection, self._say),
+        ):
+            try:
+                # A migration in a transaction is undone and starts anew; what others consist of
+                # can be repeated (`make check` sees to it). Those that are applied are recorded.
+                django_migrate = super().handle
+                retry(
+                    lambda: django_migrate(*args, **options),
+                    give_up_after=options["give_up_after"],
+                    say=self._say,
+                )
+            except LocksNotAvailableError as error:
+                raise CommandError(
+                    f"{self._applying} did not get its locks: {error.__cause__}".strip()
+                ) from error
+
+    def migration_progress_callback(
+        self, action: str, migration: Any = None, fake: bool = False
+    ) -> None:
+        if action in {"apply_start", "unapply_start"}:
+            self._applying = str(migration)
+        super().migration_progress_callback(action, migration, fake)
+
+    def _say(self, line: str) -> None:
+        self.stdout.write(f"\n    {line}")
+        self.stdout.flush()

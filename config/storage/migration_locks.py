@@ -1,0 +1,75 @@
+"""What keeps a migration from blocking others: it waits briefly for locks, and tries again."""
+
+import random
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import psycopg
+from django.db import OperationalError
+from django.db.backends.base.base import BaseDatabaseWrapper
+
+Say = Callable[[str], None]
+
+_RETRIED = (psycopg.errors.LockNotAvailable, psycopg.errors.DeadlockDetected)
+_LONGEST_PAUSE = 30.0  # seconds between two tries
+_KEY = 0x6B7669746F6B  # of the advisory lock: "kvitok"
+
+
+class LocksNotAvailableError(Exception):
+    """The time for tries is over."""
+
+
+@contextmanager
+def timeouts(connection: BaseDatabaseWrapper, *, lock: float) -> Iterator[None]:
+    """A short `lock_timeout` (in seconds), and no limit on how long a statement may work."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"SET lock_timeout = {int(lock * 1000)}")
+        cursor.execute("SET statement_timeout = 0")
+    try:
+        yield
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("RESET lock_timeout")
+            cursor.execute("RESET statement_timeout")
+
+
+@contextmanager
+def only_one(connection: BaseDatabaseWrapper, say: Say) -> Iterator[None]:
+    """One migration at a time for a database."""
+    # Asked again and again: a statement that waited would hold a snapshot, and a concurrent
+    # index build of the other migration would wait for that.
+    if not _advisory(connection, "pg_try_advisory_lock"):
+        say("Waiting for another migrate of this database …")
+        while not _advisory(connection, "pg_try_advisory_lock"):
+            time.sleep(0.2)
+    try:
+        yield
+    finally:
+        _advisory(connection, "pg_advisory_unlock")
+
+
+def _advisory(connection: BaseDatabaseWrapper, function: str) -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT {function}({_KEY})")
+        (is_done,) = cursor.fetchone()
+    return bool(is_done)
+
+
+def retry(run: Callable[[], object], *, give_up_after: float, say: Say) -> None:
+    """Call `run` until it gets its locks; raises LocksNotAvailableError after that many seconds."""
+    deadline = time.monotonic() + give_up_after
+    pause = 1.0
+    while True:
+        try:
+            run()
+        except OperationalError as error:
+            if not isinstance(error.__cause__, _RETRIED):
+                raise
+            if time.monotonic() + pause > deadline:
+                raise LocksNotAvailableError from error
+        else:
+            return
+        say(f"Gave the lock up, so that nobody queues behind it; trying again in {pause:.0f} s")
+        time.sleep(pause * random.uniform(0.5, 1))  # noqa: S311 - jitter
+        pause = min(2 * pause, _LONGEST_PAUSE)

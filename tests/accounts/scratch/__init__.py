@@ -1,0 +1,1 @@
+"""Migrations of a table that only tests/accounts/test_migrate.py knows."""

@@ -1,0 +1,10 @@
+from django.db import migrations, models
+
+from config.storage.concurrent_indexes import AddIndexConcurrently
+
+
+class Migration(migrations.Migration):
+    atomic = False
+    dependencies = [("api_docs", "0002_column")]
+
+    operations = [AddIndexConcurrently("Scratch", models.Index("note", name="scratch_note"))]

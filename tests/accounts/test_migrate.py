@@ -1,0 +1,229 @@
+"""`manage.py migrate` beside writers and long transactions."""
+
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from io import StringIO
+
+import psycopg
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection
+from django.test import override_settings
+
+from tests.api.blocking import apart
+from tests.stack.programs import wait_until
+
+LOCK_TIMEOUT = 0.5
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def threads() -> Iterator[ThreadPoolExecutor]:
+    with ThreadPoolExecutor(4) as pool:
+        yield pool
+
+
+@pytest.fixture(autouse=True)
+def _scratch_table() -> Iterator[None]:
+    """An app without models of its own gets the migrations of a table; its first one is applied."""
+    with override_settings(MIGRATION_MODULES={"api_docs": "tests.accounts.scratch.migrations"}):
+        migrate("0001")
+        yield
+        migrate("zero")
+
+
+def migrate(name: str, **options: object) -> str:
+    output = StringIO()
+    call_command("migrate", "api_docs", name, stdout=output, **options)
+    return output.getvalue()
+
+
+def test_a_lock_is_given_up_before_writers_wait_longer(threads: ThreadPoolExecutor) -> None:
+    with long_transaction(), writing(threads) as waits:
+        migrating = start(threads, "0002")
+        time.sleep(4 * LOCK_TIMEOUT)
+        assert not migrating.done()
+
+    output = migrating.result(30)
+    assert max(waits) < LOCK_TIMEOUT + 0.4
+    assert max(waits) > LOCK_TIMEOUT / 2  # they did queue behind it: the test tests something
+    assert "size" in columns()
+    assert "on scratch" in output
+    assert "trying again" in output
+
+
+def test_who_is_waited_for_is_said(threads: ThreadPoolExecutor) -> None:
+    with long_transaction() as pid:
+        migrating = start(threads, "0002")
+        time.sleep(2 * LOCK_TIMEOUT)
+
+    assert f"process {pid}" in migrating.result(30)
+    assert "idle in transaction" in migrating.result()
+
+
+def test_it_ends_with_an_error_once_it_has_tried_long_enough() -> None:
+    with long_transaction(), pytest.raises(CommandError, match=r"api_docs\.0002_column"):
+        migrate("0002", lock_timeout=LOCK_TIMEOUT, give_up_after=1)
+
+
+def test_an_index_is_built_without_blocking_writers(threads: ThreadPoolExecutor) -> None:
+    migrate("0002")
+
+    with long_transaction(), writing(threads) as waits:
+        migrating = start(threads, "0003")
+        wait_until(lambda: "scratch_note" in indexes())
+        time.sleep(2 * LOCK_TIMEOUT)
+        assert not migrating.done()  # it waits for the transaction, and nobody for it
+
+    output = migrating.result(30)
+    assert max(waits) < LOCK_TIMEOUT / 2
+    assert indexes()["scratch_note"]
+    assert "index" in output
+
+
+def test_an_invalid_index_of_a_failed_try_is_rebuilt() -> None:
+    migrate("0002")
+    execute("INSERT INTO scratch (note) VALUES ('twice'), ('twice')")
+    with pytest.raises(psycopg.errors.UniqueViolation), plain_connection() as other:
+        other.execute("CREATE UNIQUE INDEX CONCURRENTLY scratch_note ON scratch (note)")
+    assert indexes()["scratch_note"] is False
+
+    migrate("0003")
+
+    assert indexes()["scratch_note"] is True
+    execute("INSERT INTO scratch (note) VALUES ('twice')")  # and it is no unique one
+
+
+def test_an_index_of_a_try_that_was_killed_at_its_end_is_kept() -> None:
+    migrate("0002")
+    execute("CREATE INDEX scratch_note ON scratch (note)")
+
+    migrate("0003")
+
+    assert indexes()["scratch_note"] is True
+
+
+def test_an_index_of_a_partitioned_table_is_built_on_every_partition(
+    threads: ThreadPoolExecutor,
+) -> None:
+    migrate("0002")
+    execute(
+        "ALTER TABLE scratch ALTER id DROP IDENTITY, ALTER size DROP NOT NULL;"
+        "ALTER TABLE scratch RENAME TO scratch_old;"
+        "CREATE TABLE scratch (id bigint, note text, size int) PARTITION BY RANGE (id);"
+        "ALTER TABLE scratch ATTACH PARTITION scratch_old FOR VALUES FROM (0) TO (1000);"
+        "CREATE TABLE scratch_new PARTITION OF scratch FOR VALUES FROM (1000) TO (2000)"
+    )
+
+    with long_transaction("scratch_old"), writing(threads) as waits:
+        migrating = start(threads, "0003")
+        wait_until(lambda: any(name.startswith("scratch_old_") for name in indexes()))
+        time.sleep(LOCK_TIMEOUT)
+    migrating.result(30)
+
+    assert max(waits) < LOCK_TIMEOUT + 0.4
+    assert indexes()["scratch_note"] is True
+    assert sum(name.endswith("scratch_note") for name in indexes()) == 3
+    execute("DROP TABLE scratch_new")
+
+
+def test_two_migrations_at_once_go_one_after_the_other(threads: ThreadPoolExecutor) -> None:
+    with long_transaction():
+        both = [start(threads, "0003"), start(threads, "0003")]
+        time.sleep(4 * LOCK_TIMEOUT)
+
+    outputs = [one.result(30) for one in both]
+    assert "No migrations to apply" in "".join(outputs)
+    assert "another migrate" in "".join(outputs)
+
+
+def test_the_timeouts_of_the_connection_come_back() -> None:
+    before = timeouts()
+
+    migrate("0003")
+
+    assert timeouts() == before
+
+
+def start(threads: ThreadPoolExecutor, name: str) -> "Future[str]":
+    return threads.submit(apart, lambda: migrate(name, lock_timeout=LOCK_TIMEOUT, give_up_after=60))
+
+
+@contextmanager
+def plain_connection() -> Iterator[psycopg.Connection[tuple[object, ...]]]:
+    """A connection without Django's timeouts."""
+    settings = connection.settings_dict
+    host = settings["HOST"] or connection.get_connection_params().get("host")
+    with psycopg.connect(
+        dbname=settings["NAME"], user=settings["USER"], host=host, autocommit=True
+    ) as other:
+        yield other
+
+
+@contextmanager
+def long_transaction(table: str = "scratch") -> Iterator[int]:
+    """Somebody else's transaction that wrote the table; its process in the database."""
+    with plain_connection() as other, other.transaction():
+        other.execute(f"DELETE FROM {table} WHERE false")  # noqa: S608 - locked all the same
+        yield other.info.backend_pid
+
+
+@contextmanager
+def writing(threads: ThreadPoolExecutor) -> Iterator[list[float]]:
+    """Rows inserted one after another meanwhile; how long each took."""
+    waits: list[float] = []
+    over = threading.Event()
+
+    def write() -> None:
+        with plain_connection() as other:
+            for number in range(1, 1000):
+                if over.is_set():
+                    return
+                began = time.monotonic()
+                other.execute("INSERT INTO scratch (id, note) VALUES (%s, 'x')", [number])
+                waits.append(time.monotonic() - began)
+                time.sleep(0.01)
+
+    running = threads.submit(write)
+    wait_until(lambda: bool(waits) or running.done())
+    try:
+        yield waits
+    finally:
+        over.set()
+        running.result(10)
+
+
+def execute(statements: str) -> None:
+    with connection.cursor() as cursor:
+        for statement in statements.split(";"):
+            cursor.execute(statement)
+
+
+def columns() -> list[str]:
+    with connection.cursor() as cursor:
+        return [
+            column.name
+            for column in connection.introspection.get_table_description(cursor, "scratch")
+        ]
+
+
+def indexes() -> dict[str, bool]:
+    """Indexes of the scratch tables by name, and whether each is valid."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT c.relname, i.indisvalid FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid"
+            " JOIN pg_class t ON t.oid = i.indrelid WHERE t.relname LIKE 'scratch%'"
+        )
+        return dict(cursor.fetchall())
+
+
+def timeouts() -> list[str]:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT setting FROM pg_settings WHERE name IN ('lock_timeout', 'statement_timeout')"
+            " ORDER BY name"
+        )
+        return [value for (value,) in cursor.fetchall()]

@@ -1,0 +1,64 @@
+"""Which commit is the last release, in clones of all kinds."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tools.last_release import NoReleaseError, files, last_release
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    git(tmp_path, "init", "--quiet", "--initial-branch", "main")
+    git(tmp_path, "config", "user.name", "Tester")
+    git(tmp_path, "config", "user.email", "tester@example.com")
+    for subject in ("Begin", "Release 0.1.0", "Go on", "Release the brake", "Go further"):
+        commit(tmp_path, subject)
+    return tmp_path
+
+
+def commit(root: Path, subject: str) -> None:
+    (root / subject.replace(" ", "-")).touch()
+    git(root, "add", ".")
+    git(root, "commit", "--quiet", "--message", subject)
+
+
+def git(root: Path, *words: str) -> None:
+    subprocess.run(["git", "-C", root, *words], check=True)
+
+
+def test_it_is_found_by_the_subject_of_its_commit(root: Path) -> None:
+    found = last_release(root)
+
+    assert found.version == "0.1.0"
+    assert files(root, found) == {"Begin", "Release-0.1.0"}
+
+
+def test_it_is_found_by_its_tag(root: Path) -> None:
+    git(root, "tag", "v0.2.0", "--message", "Kvitok 0.2.0", "HEAD~1")
+
+    found = last_release(root)
+
+    assert found.version == "0.2.0"
+    assert "Release-the-brake" in files(root, found)
+
+
+def test_a_release_without_its_tag_is_newer_than_a_tag(root: Path) -> None:
+    git(root, "tag", "v0.1.0", "HEAD~3")
+    commit(root, "Release 0.2.0")
+
+    assert last_release(root).version == "0.2.0"
+
+
+def test_a_shallow_clone_says_how_to_mend_it(root: Path, tmp_path: Path) -> None:
+    clone = tmp_path / "clone"
+    git(root, "clone", "--quiet", "--depth", "1", f"file://{root}", str(clone))
+
+    with pytest.raises(NoReleaseError, match="unshallow"):
+        last_release(clone)
+
+
+def test_a_folder_without_history_is_named(tmp_path: Path) -> None:
+    with pytest.raises(NoReleaseError, match="no git history"):
+        last_release(tmp_path / "nothing")
