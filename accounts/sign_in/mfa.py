@@ -1,9 +1,9 @@
 """Secrets of second factors, encrypted at rest with MFA_KEYS.
 
 What is stored is `fernet:<id of the key>:<token>` (https://github.com/fernet/spec: AES-CBC with
-HMAC-SHA-256), so that keys can rotate: put a new one first, then run `manage.py rotate_mfa_keys`,
-which re-encrypts the secrets of old keys. A secret without the prefix predates encryption and is
-read as plaintext.
+HMAC-SHA-256), so that keys can rotate: once the new key is first in every process,
+`manage.py rotate_mfa_keys` re-encrypts the secrets of old keys. A secret without the prefix
+predates encryption and is read as plaintext.
 """
 
 import base64
@@ -61,6 +61,12 @@ def current_key_id() -> str:
 def key_id_of(stored: str) -> str:
     prefix, _, rest = stored.partition(":")
     return rest.partition(":")[0] if prefix == PREFIX else PLAINTEXT
+
+
+def secrets_by_key() -> Counter[str]:
+    """How many secrets each key encrypts; those in plaintext are under an empty name."""
+    rows = Authenticator.objects.values_list("data", flat=True).iterator()
+    return Counter(key_id_of(data[name]) for data in rows for name in SECRET_FIELDS if name in data)
 
 
 def rotate() -> Counter[str]:

@@ -7,12 +7,16 @@ database holds nothing that could sign.
 import base64
 import hashlib
 import hmac
+from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from uuid import UUID
 
 from django.conf import settings
+from django.utils import timezone
 from standardwebhooks import Webhook
+
+from accounts.models import Endpoint
 
 PREFIX = "whsec_"
 
@@ -20,6 +24,14 @@ PREFIX = "whsec_"
 def current_key_id() -> str:
     """The server key from which new secrets are derived."""
     return next(iter(settings.WEBHOOK_KEYS))
+
+
+def secrets_by_key() -> Counter[str]:
+    """How many secrets that sign are derived from each server key."""
+    endpoints = Endpoint.objects.filter(deleted_at=None)
+    replaced = endpoints.filter(previous_until__gt=timezone.now())
+    current = Counter(endpoints.values_list("key_id", flat=True))
+    return current + Counter(replaced.values_list("previous_key_id", flat=True))
 
 
 def secret(endpoint_id: UUID, key_id: str, generation: int) -> str:

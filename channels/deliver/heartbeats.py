@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 import orjson
 from django.db import connection
 
+from config import key_rings
 from config.background import PeriodicThread
 
 INTERVAL = 5.0  # seconds
@@ -37,8 +38,10 @@ class HeartbeatWriter:
         self.write(facts or {})
 
     def write(self, facts: Facts) -> None:
+        known = {} if self._shared else {"keys": key_rings.identities()}
+        written = orjson.dumps({**facts, **known}).decode()
         with connection.cursor() as cursor:
-            cursor.execute(_UPSERT, [self._process(), self.kind, orjson.dumps(facts).decode()])
+            cursor.execute(_UPSERT, [self._process(), self.kind, written])
 
     def _process(self) -> str:
         name = self.kind if self._shared else f"{self.kind} {socket.gethostname()} {os.getpid()}"

@@ -9,9 +9,9 @@ from urllib.parse import urlsplit
 from django.core.exceptions import ImproperlyConfigured
 
 from config.environment.secret_strength import weakness
+from config.environment.variables import KEYRINGS
 
 ENVIRONMENTS = ("production", "development", "test")
-KEYRINGS = ("OTP_KEYS", "WEBHOOK_KEYS", "MFA_KEYS")
 NEW_KEY = "make a new one: python -c 'import secrets; print(secrets.token_urlsafe(60))'"
 # E-mail backends that send nothing: nobody could confirm an address.
 _LOCAL_MAIL = ("config.letter_files.", *(

@@ -13,6 +13,8 @@ ROOT = Path(__file__).resolve().parents[2]
 # for the names we ask for only: every other program has its own `…_FILE`s, and large ones.
 env = FileAwareEnv(strip_whitespace=True)
 
+KEYRINGS = ("OTP_KEYS", "WEBHOOK_KEYS", "MFA_KEYS")
+
 # Former names of variables. Ignored, they would leave a default or an empty key ring.
 RENAMED = {
     "BODIES": "MAX_BODIES",
@@ -54,7 +56,7 @@ def at_least(least: int, name: str, default: int) -> int:
 
 
 def keyring(text: str, name: str = "OTP_KEYS") -> dict[str, bytes]:
-    """`id:secret,id2:secret2` as a dict in that order; the first key is the current one.
+    """`id:secret,id2:secret2` as a dict in that order; the first key signs, all verify.
 
     Raises ImproperlyConfigured. Errors name keys by position: text without a colon may be a secret.
     """

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
-from operator_admin.doctor import money, processes, public_access, stores, vendors
+from operator_admin.doctor import key_rotation, money, processes, public_access, stores, vendors
 from operator_admin.doctor.finding import Finding, failed
 
 Check = Callable[[], Finding | list[Finding]]
@@ -27,6 +27,7 @@ DATABASE_CHECKS: list[Check] = [
     processes.worker,
     processes.beat,
     processes.binds,
+    key_rotation.key_rings,
     money.ledger,
     money.queue,
     money.outboxes,

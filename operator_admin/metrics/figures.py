@@ -72,6 +72,7 @@ class Heartbeat:
     process: str
     age: float  # seconds
     facts: dict[str, int]
+    keys: dict[str, list[str]]  # `config.key_rings.identities` of the process
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +145,9 @@ def heartbeats() -> list[Heartbeat]:
 
 def _heartbeat(*, facts: str, **columns: Any) -> Heartbeat:
     """Parses `facts` here, since Django leaves jsonb as text on raw cursors."""
-    return Heartbeat(facts=orjson.loads(facts), **columns)
+    reported = orjson.loads(facts)
+    keys = reported.pop("keys", {})
+    return Heartbeat(facts=reported, keys=keys, **columns)
 
 
 @dataclass(frozen=True, slots=True)

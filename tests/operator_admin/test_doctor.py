@@ -63,7 +63,8 @@ def test_without_services_every_check_fails_with_a_cure() -> None:
     assert crosses(found) == {
         "database", "migrations", "database role", "clock", "redis", "redis memory",
         "redis persistence", "clicks",
-        "broker", "web", "worker", "beat", "binds", "ledger", "queue", "outboxes", "operators",
+        "broker", "web", "worker", "beat", "binds", "key rings", "ledger", "queue", "outboxes",
+        "operators",
         "mail", "public URL", "proxies", "short host", "providers",
     }  # fmt: skip
     assert all(found[name]["cure"] for name in crosses(found))

@@ -2,6 +2,7 @@
 
 import pytest
 from django.db import connection
+from pytest_django import Settings
 
 from channels.deliver.dispatcher import Dispatcher
 from channels.deliver.heartbeats import HeartbeatWriter
@@ -24,7 +25,7 @@ def test_heartbeat_is_written_once_per_interval() -> None:
     heartbeat.beat({"waiters": 4})
 
     row = Row.objects.get()
-    assert (row.kind, row.facts) == ("web", {"waiters": 3})
+    assert (row.kind, row.facts["waiters"]) == ("web", 3)
 
 
 @pytest.mark.django_db
@@ -54,3 +55,20 @@ def test_scheduled_task_writes_the_beats_heartbeat() -> None:
     write_heartbeat()
 
     assert Row.objects.get().process == "beat"
+
+
+@pytest.mark.django_db
+def test_heartbeat_names_the_keys_of_the_process_in_order(settings: Settings) -> None:
+    settings.OTP_KEYS = {"k2": b"x" * 32, "k1": b"y" * 32}
+
+    HeartbeatWriter("web").beat({"waiters": 3})
+
+    reported = Row.objects.get().facts["keys"]["OTP_KEYS"]
+    assert [one.partition(":")[0] for one in reported] == ["k2", "k1"]
+
+
+@pytest.mark.django_db
+def test_row_that_processes_share_names_no_keys() -> None:
+    HeartbeatWriter("beat", shared=True).write({})
+
+    assert Row.objects.get().facts == {}

@@ -1,0 +1,97 @@
+"""In which step the rotation of each key ring is: `config.key_rings` says what the steps are."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+
+from accounts.sign_in import mfa
+from accounts.webhooks import signing
+from config.key_rings import identities
+from operator_admin.doctor.finding import Finding, failed, passed
+from operator_admin.metrics import figures
+from otp.code_counts import live_codes_by_key
+
+Ring = tuple[str, ...]  # the keys of a process in order, each `id:fingerprint`
+
+THIS_PROCESS = "this process"
+USES: dict[str, tuple[Callable[[], Counter[str]], str]] = {
+    "OTP_KEYS": (live_codes_by_key, "live codes"),
+    "WEBHOOK_KEYS": (signing.secrets_by_key, "secrets of endpoints"),
+    "MFA_KEYS": (mfa.secrets_by_key, "second factors"),
+}
+UNVERIFIED_CURE = (
+    "List the same keys in every process, each id with the same secret, first the one that signed "
+    "before, and restart them. A new key goes last until every process has it: see “Keys must "
+    "change” in docs/operations.md."
+)
+RESTART_CURE = (
+    "Give every process the same list and restart those that have another one. Take the next step "
+    "of the rotation only then."
+)
+
+
+def key_rings() -> list[Finding]:
+    return [_judge(name, rings_of(name)) for name in USES]
+
+
+def rings_of(name: str) -> dict[str, Ring]:
+    """The ring of each running process, and of this one: others get it when they restart."""
+    running = {
+        beat.process: tuple(beat.keys[name])
+        for beat in figures.heartbeats()
+        if beat.age <= figures.ALIVE_SECONDS and beat.keys.get(name)
+    }
+    return dict(sorted(running.items())) | {THIS_PROCESS: tuple(identities()[name])}
+
+
+def unverified(rings: dict[str, Ring]) -> dict[str, list[str]]:
+    """The keys that sign in one process and are unknown to others, with the names of those."""
+    signing_keys = dict.fromkeys(ring[0] for ring in rings.values())
+    lacking = {
+        key: [process for process, ring in rings.items() if key not in ring] for key in signing_keys
+    }
+    return {key: processes for key, processes in lacking.items() if processes}
+
+
+def _judge(name: str, rings: dict[str, Ring]) -> Finding:
+    for key, processes in unverified(rings).items():
+        is_named = _label(key) in map(_label, rings[processes[0]])
+        fault = "has another secret in" if is_named else "is unknown to"
+        detail = f"{_label(key)} signs and {fault} {_listed(processes)}"
+        return failed(name, detail, UNVERIFIED_CURE)
+    if len(set(rings.values())) > 1:
+        return failed(name, _difference(rings), RESTART_CURE)
+    return _of_equal(name, rings[THIS_PROCESS])
+
+
+def _difference(rings: dict[str, Ring]) -> str:
+    """Which step of the rotation is under way."""
+    newest = rings[THIS_PROCESS]
+    differing = _listed([process for process, ring in rings.items() if ring != newest])
+    if len({ring[0] for ring in rings.values()}) > 1:
+        return f"step 2 under way: {_label(newest[0])} is not first in {differing}"
+    return f"step 1 or 3 under way: not the same keys in {differing}"
+
+
+def _of_equal(name: str, ring: Ring) -> Finding:
+    count_uses, noun = USES[name]
+    uses = count_uses()
+    signs, *others = map(_label, ring)
+    if missing := [key for key in uses if key and key not in {signs, *others}]:
+        detail = f"{_listed(missing)} is missing, and {uses[missing[0]]} {noun} need it"
+        return failed(name, detail, "Append it to the list again and restart every process.")
+    return passed(name, "; ".join([f"{signs} signs", *(_other(one, uses, noun) for one in others)]))
+
+
+def _other(key: str, uses: Counter[str], noun: str) -> str:
+    if uses[key]:
+        return f"{key} verifies, and {uses[key]} {noun} need it: keep it"
+    return f"{key} verifies, and nothing needs it: if it is new put it first, if it is old drop it"
+
+
+def _label(key: str) -> str:
+    return key.rpartition(":")[0]
+
+
+def _listed(names: Iterable[str]) -> str:
+    first, *more = names
+    return f"{first} and {len(more)} more" if more else first

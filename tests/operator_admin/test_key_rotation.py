@@ -1,0 +1,165 @@
+"""The doctor names the step of a key's rotation, and refuses an order that would break codes."""
+
+from datetime import timedelta
+from io import StringIO
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection
+from django.utils import timezone
+from pytest_django import Settings
+
+from accounts.models import Endpoint
+from accounts.sign_in import mfa
+from channels.deliver.heartbeats import HeartbeatWriter
+from channels.models import Heartbeat
+from operator_admin.doctor import key_rotation
+from operator_admin.doctor.finding import Finding
+from tests.api.clients import Api
+from tests.factories import CompanyFactory
+
+pytestmark = pytest.mark.django_db
+K1, K2 = {"k1": b"1" * 32}, {"k2": b"2" * 32}
+Ring = dict[str, bytes]
+
+
+def beat(settings: Settings, process: str, ring: Ring, name: str = "OTP_KEYS") -> None:
+    """A heartbeat of another process, which has these keys."""
+    setattr(settings, name, ring)
+    HeartbeatWriter("web").write({})
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE channels_heartbeat SET process = %s WHERE process LIKE 'web %% %%'",
+                       [process])  # fmt: skip
+
+
+def finding(name: str = "OTP_KEYS") -> Finding:
+    return {one.name: one for one in key_rotation.key_rings()}[name]
+
+
+def judged(settings: Settings, *rings: Ring) -> Finding:
+    """Of processes with these lists; the doctor runs with the last one."""
+    for number, ring in enumerate(rings, start=1):
+        beat(settings, f"web-{number}", ring)
+    return finding()
+
+
+def test_one_key_everywhere_is_no_rotation(settings: Settings) -> None:
+    assert judged(settings, K1, K1).detail == "k1 signs"
+
+
+@pytest.mark.parametrize("rings", [(K1, K2 | K1), (K2 | K1, K1), (K1, K2)])
+def test_key_that_signs_before_every_process_has_it_fails(
+    settings: Settings, rings: tuple[Ring, ...]
+) -> None:
+    found = judged(settings, *rings)
+
+    assert not found.ok
+    assert "signs and is unknown to" in found.detail
+    assert "A new key goes last" in found.cure
+
+
+def test_process_without_the_key_is_named(settings: Settings) -> None:
+    found = judged(settings, K1, K1, K2 | K1)
+
+    assert found.detail == "k2 signs and is unknown to web-1 and 1 more"
+
+
+def test_settings_are_judged_before_any_process_has_them(settings: Settings) -> None:
+    beat(settings, "web-1", K1)
+    settings.OTP_KEYS = K2 | K1
+
+    assert finding().detail == "k2 signs and is unknown to web-1"
+
+
+def test_same_id_with_another_secret_fails(settings: Settings) -> None:
+    found = judged(settings, K1, {"k1": b"9" * 32})
+
+    assert found.detail == "k1 signs and has another secret in web-2 and 1 more"
+
+
+@pytest.mark.parametrize(
+    ("rings", "detail"),
+    [
+        ((K1, K1 | K2), "step 1 or 3 under way: not the same keys in web-1"),
+        ((K1 | K2, K2 | K1), "step 2 under way: k2 is not first in web-1"),
+        ((K2 | K1, K2), "step 1 or 3 under way: not the same keys in web-1"),
+    ],
+)
+def test_processes_that_differ_are_to_be_restarted_before_the_next_step(
+    settings: Settings, rings: tuple[Ring, ...], detail: str
+) -> None:
+    found = judged(settings, *rings)
+
+    assert (found.ok, found.detail, found.cure) == (False, detail, key_rotation.RESTART_CURE)
+
+
+def test_key_that_nothing_needs_may_be_promoted_or_dropped(settings: Settings) -> None:
+    found = judged(settings, K1 | K2, K1 | K2)
+
+    assert found.ok
+    assert "k2 verifies, and nothing needs it: if it is new put it first" in found.detail
+
+
+def test_key_of_live_codes_is_kept(api: Api, settings: Settings) -> None:
+    settings.OTP_KEYS = K1
+    api.post("/otp/send", {"phone": "+79161234567"})
+
+    assert "k1 verifies, and 1 live codes need it" in judged(settings, K2 | K1).detail
+
+
+def test_key_dropped_while_codes_need_it_fails(api: Api, settings: Settings) -> None:
+    settings.OTP_KEYS = K1
+    api.post("/otp/send", {"phone": "+79161234567"})
+
+    found = judged(settings, K2)
+
+    assert (found.ok, found.detail) == (False, "k1 is missing, and 1 live codes need it")
+
+
+@pytest.mark.parametrize("replaced", [False, True])
+def test_key_of_an_endpoint_is_kept(settings: Settings, *, replaced: bool) -> None:
+    until = timezone.now() + timedelta(hours=1)
+    keys = {"key_id": "k2", "previous_key_id": "k1", "previous_until": until}
+    Endpoint.objects.create(
+        company=CompanyFactory.create(), mode="live", url="https://shop.example/", kinds=[],
+        **(keys if replaced else {"key_id": "k1"}),
+    )  # fmt: skip
+    settings.WEBHOOK_KEYS = K2 | K1
+
+    assert "k1 verifies, and 1 secrets of endpoints need it" in finding("WEBHOOK_KEYS").detail
+
+
+def test_silent_process_is_not_asked_for_its_keys(settings: Settings) -> None:
+    beat(settings, "web-1", K1)
+    Heartbeat.objects.update(at=timezone.now() - timedelta(seconds=60))
+    settings.OTP_KEYS = K2
+
+    assert finding().ok
+
+
+def test_process_of_the_previous_release_is_not_judged(settings: Settings) -> None:
+    Heartbeat.objects.create(process="web-1", kind="web", at=timezone.now(), facts={"waiters": 1})
+    settings.OTP_KEYS = K2
+
+    assert finding().ok
+
+
+def test_second_factors_are_not_encrypted_with_a_key_that_a_process_lacks(
+    settings: Settings,
+) -> None:
+    beat(settings, "web-1", K1, "MFA_KEYS")
+    settings.MFA_KEYS = K2 | K1
+
+    with pytest.raises(CommandError, match=r"do not know key k2 yet: web-1"):
+        call_command("rotate_mfa_keys", stdout=StringIO())
+
+
+def test_second_factors_are_encrypted_once_every_process_has_the_key(settings: Settings) -> None:
+    beat(settings, "web-1", K1 | K2, "MFA_KEYS")
+    settings.MFA_KEYS = K2 | K1
+    output = StringIO()
+
+    call_command("rotate_mfa_keys", stdout=output)
+
+    assert output.getvalue().startswith("All 0 secrets are under key k2")
+    assert mfa.current_key_id() == "k2"
