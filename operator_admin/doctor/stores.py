@@ -20,6 +20,9 @@ MAX_CLOCK_SKEW = 2.0  # seconds
 DATABASE_CURE = (
     "Start PostgreSQL, or mend DATABASE_URL; `psql \"$DATABASE_URL\" -c 'select 1'` tells."
 )
+CLOSED_CURE = (
+    "Restore it with `manage.py restore … --prove`, or see “Backups” in docs/operations.md."
+)
 REDIS_CURE = "Start Redis, or mend REDIS_URL. Meanwhile sends answer `queued` and work by the tick."
 
 
@@ -56,8 +59,12 @@ def database() -> Finding:
         with connection.cursor() as cursor:
             cursor.execute("SHOW server_version_num")
             version = int(cursor.fetchone()[0]) // 10_000
+            cursor.execute("SHOW default_transaction_read_only")
+            is_closed = cursor.fetchone()[0] == "on"
     except (DatabaseError, PoolTimeout) as error:
         return failed("database", type(error).__name__, DATABASE_CURE)
+    if is_closed:
+        return failed("database", "it is closed: a restored copy, not proved", CLOSED_CURE)
     cure = f"Upgrade to PostgreSQL {MIN_POSTGRES} or newer: pg_dump, then restore there."
     return verdict("database", f"PostgreSQL {version}", cure, ok=version >= MIN_POSTGRES)
 

@@ -1,0 +1,66 @@
+"""Takes a backup: a dump and the sums of its books, both of one snapshot."""
+
+import shutil
+from datetime import UTC, datetime
+from pathlib import Path
+
+from django.db import connection, transaction
+from django.db.migrations.recorder import MigrationRecorder
+
+from operator_admin.backup import BackupError, postgres_programs
+from operator_admin.backup.book_sums import book_sums
+from operator_admin.backup.manifest import FORMAT, Manifest, entries, release
+from operator_admin.backup.needed_keys import needed_keys
+from operator_admin.backup.session import patient_session
+
+DUMP = "dump"  # the folder with pg_dump's files
+
+
+def take_backup(directory: Path, *, jobs: int, programs: Path | None = None) -> Manifest:
+    """Dump the database into a new directory, which gets its name once it is complete."""
+    partial = directory.with_name(f"{directory.name}.partial")
+    if directory.exists():
+        raise BackupError(f"{directory} exists: name a new directory.")
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir(mode=0o700, parents=True)  # it holds phone numbers
+    with patient_session():
+        manifest = _dump(partial, jobs=jobs, programs=programs)
+    manifest.write(partial)
+    partial.rename(directory)
+    return manifest
+
+
+@transaction.atomic
+def _dump(directory: Path, *, jobs: int, programs: Path | None) -> Manifest:
+    # Open until pg_dump has ended, for its sessions read the snapshot of this transaction.
+    with connection.cursor() as cursor:
+        cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        cursor.execute("SELECT pg_export_snapshot(), clock_timestamp()")
+        snapshot, taken_at = cursor.fetchone()
+    server = postgres_programs.server_version()
+    program = postgres_programs.find_program("pg_dump", server=server, folder=programs)
+    postgres_programs.run(
+        program,
+        "--format=directory",
+        f"--jobs={jobs}",
+        f"--snapshot={snapshot}",
+        "--no-owner",
+        "--no-privileges",
+        f"--file={directory / DUMP}",
+    )
+    return Manifest(
+        format=FORMAT,
+        release=release(),
+        taken_at=_iso(taken_at),
+        postgres=server,
+        migrations=sorted(
+            ".".join(one) for one in MigrationRecorder(connection).applied_migrations()
+        ),
+        keys=needed_keys(),
+        sums=book_sums(),
+        files=entries(directory),
+    )
+
+
+def _iso(at: datetime) -> str:
+    return at.astimezone(UTC).isoformat(timespec="milliseconds")

@@ -1,0 +1,100 @@
+"""Ends what was under way when a copy of the database was made, so that the copy sends nothing.
+
+The original went on without the copy: what waited there has been sent since. Here it must not be
+sent again. What the copy can still prove is settled first; then every open message expires and its
+hold returns, and webhooks, e-mails and sessions end.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.contrib.sessions.models import Session
+from django.db.models import Q
+from django.utils import timezone
+
+from accounts.models import Delivery, Mail, UserSession
+from channels import extensions
+from channels.lifecycle.state_machine import Event, EventKind
+from channels.models import Attempt, Message
+from channels.outcomes import receipts, transitions
+
+BATCH = 500
+HELD_BACK = "held back: from a restored backup"
+
+_OPEN = Q(state__in=[Message.State.QUEUED, Message.State.SENT])
+_OWED = Q(is_owed=True)
+_OPEN_ATTEMPT = Q(state__in=[Attempt.State.SUBMITTING, Attempt.State.AMBIGUOUS, Attempt.State.SENT])
+
+
+@dataclass(frozen=True, slots=True)
+class HeldBack:
+    messages: int
+    webhooks: int
+    emails: int
+    sessions: int
+
+
+def hold_back() -> HeldBack:
+    """Safe to repeat; a second run finds nothing."""
+    _settle_proofs()
+    messages = _expire_messages()
+    # Afterwards: an expired message is an event for its company, which may replay it.
+    return HeldBack(messages, _fail_webhooks(), _drop_emails(), _end_sessions())
+
+
+def still_open() -> int:
+    """What would still be sent: messages, webhooks and e-mails."""
+    return (
+        Message.objects.filter(_OPEN | _OWED | Q(due_at__isnull=False)).count()
+        + Delivery.objects.filter(due_at__isnull=False).count()
+        + Mail.objects.filter(due_at__isnull=False).count()
+    )
+
+
+def _settle_proofs() -> None:
+    """Codes that were entered and receipts that had come, which nobody applied yet."""
+    for settler in extensions.settlers():
+        _until_done(settler)
+    _until_done(receipts.apply_stored)
+
+
+def _until_done(step: Callable[[], object]) -> None:
+    while step():
+        pass
+
+
+def _expire_messages() -> int:
+    total = Message.objects.filter(_OPEN | _OWED).count()
+    while attempts := _open_attempts():
+        transitions.commit_events([Event(one, EventKind.GIVEN_UP) for one in attempts])
+    while messages := _open_messages():
+        transitions.give_up(messages)
+    return total
+
+
+def _open_attempts() -> list[UUID]:
+    found = Attempt.objects.filter(_OPEN_ATTEMPT).order_by("message_id", "n")
+    return list(found.values_list("pk", flat=True)[:BATCH])
+
+
+def _open_messages() -> list[UUID]:
+    return list(Message.objects.filter(_OPEN).values_list("pk", flat=True)[:BATCH])
+
+
+def _fail_webhooks() -> int:
+    return Delivery.objects.filter(due_at__isnull=False).update(
+        state=Delivery.State.FAILED, due_at=None, finished_at=timezone.now()
+    )
+
+
+def _drop_emails() -> int:
+    return Mail.objects.filter(due_at__isnull=False).update(
+        due_at=None, text="", html="", error=HELD_BACK
+    )
+
+
+def _end_sessions() -> int:
+    """Whoever was signed out or removed since the copy was made must not be signed in again."""
+    UserSession.objects.all().delete()
+    return Session.objects.all().delete()[0]

@@ -1,0 +1,110 @@
+"""Proves a restored copy: each finding says what holds, or what does not."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from allauth.mfa.models import Authenticator
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+from django.db import connection
+
+from accounts.models import Endpoint
+from accounts.sign_in import mfa
+from channels import reconciliation, retention
+from config.storage.schema_check import unapplied_migrations
+from operator_admin.backup.book_sums import AVAILABLE, HELD, Sums, token_sums
+from operator_admin.backup.holding_back import still_open
+from operator_admin.backup.session import other_sessions
+from operator_admin.doctor.finding import Finding, passed, verdict
+
+_SINCE = """
+SELECT COALESCE(sum(amount) FILTER (WHERE kind = 'release'), 0),
+       COALESCE(sum(amount) FILTER (WHERE kind = 'capture'), 0)
+FROM billing_transfer WHERE id > %s
+"""
+_LAST = "SELECT COALESCE(max(id), 0) FROM billing_transfer"
+NOT_THE_BOOKS = "Do not open this copy: use an older backup, and keep this one to be examined."
+
+
+def last_transfer() -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(_LAST)
+        return int(cursor.fetchone()[0])
+
+
+def prove(before: Sums, last: int) -> Iterator[Finding]:
+    """`before`: the tokens as copied; `last`: the last transfer that was copied."""
+    yield _migrations()
+    yield _erasures()
+    yield _ledger()
+    yield _tokens(before, last)
+    yield _nothing_waits()
+    yield _keys()
+    yield _sessions()
+
+
+def _migrations() -> Finding:
+    missing = unapplied_migrations()
+    return verdict("migrations", ", ".join(missing) or "all applied", "", ok=not missing)
+
+
+def _erasures() -> Finding:
+    """What was to be deleted since the copy was made is deleted here too."""
+    return passed("retention", f"{retention.purge()} rows were past their time, and are gone")
+
+
+def _ledger() -> Finding:
+    breaches = list(reconciliation.breaches())
+    found = "; ".join(f"{breach.check}: {breach.subject}" for breach in breaches[:5])
+    detail = found or f"{len(reconciliation.CHECKS)} checks of the books, no breach"
+    return verdict("ledger", detail, NOT_THE_BOOKS, ok=not breaches)
+
+
+def _tokens(before: Sums, last: int) -> Finding:
+    """Holding back returned each hold, or charged what was proved; nothing else moved."""
+    with connection.cursor() as cursor:
+        cursor.execute(_SINCE, [last])
+        released, captured = (int(value) for value in cursor.fetchone())
+    after = token_sums()
+    expected = int(before[AVAILABLE]) + released, int(before[HELD]) - released - captured
+    found = int(after[AVAILABLE]), int(after[HELD])
+    detail = (
+        f"available {before[AVAILABLE]} + {released} returned = {found[0]}; "
+        f"held {before[HELD]} - {released} returned - {captured} charged by proof = {found[1]}"
+    )
+    return verdict("tokens", detail, NOT_THE_BOOKS, ok=found == expected and found[1] == 0)
+
+
+def _nothing_waits() -> Finding:
+    count = still_open()
+    cure = "Run `manage.py restore --already-restored` again before any process starts."
+    return verdict("nothing waits", f"{count} to be sent", cure, ok=not count)
+
+
+def _keys() -> Finding:
+    cure = "Put the keys back into the settings: see “Backups” in docs/operations.md."
+    second_factors = sum(
+        not _is_readable(data)
+        for data in Authenticator.objects.values_list("data", flat=True).iterator()
+    )
+    endpoints = Endpoint.objects.filter(deleted_at=None).exclude(
+        key_id__in=list(settings.WEBHOOK_KEYS)
+    )
+    unsigned = endpoints.count()
+    detail = f"{second_factors} second factors unreadable, {unsigned} webhooks without their key"
+    return verdict("keys", detail, cure, ok=not (second_factors or unsigned))
+
+
+def _is_readable(data: dict[str, Any]) -> bool:
+    try:
+        for name in mfa.SECRET_FIELDS:
+            mfa.decrypt(data.get(name, ""))
+    except ImproperlyConfigured:
+        return False
+    return True
+
+
+def _sessions() -> Finding:
+    others = sorted(set(other_sessions()))
+    cure = "Stop them and restore again: they may have read or sent what the copy held."
+    return verdict("alone", ", ".join(others) or "nobody else connected", cure, ok=not others)

@@ -1,0 +1,126 @@
+"""Restores a backup into an empty database, which stays closed until it is proved."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from django.core.management import call_command
+from django.db import connection, transaction
+from django.db.migrations.loader import MigrationLoader
+
+from config.storage.schema_check import unapplied_migrations
+from operator_admin.backup import BackupError, postgres_programs
+from operator_admin.backup.book_sums import book_sums, differences
+from operator_admin.backup.dump import DUMP
+from operator_admin.backup.manifest import Manifest, release
+from operator_admin.backup.needed_keys import missing_keys
+from operator_admin.backup.session import other_sessions
+
+_RELATIONS = """
+SELECT count(*) FROM pg_class JOIN pg_namespace n ON n.oid = relnamespace
+WHERE n.nspname = 'public' AND relkind IN ('r', 'p', 'v', 'm', 'S')
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What the operator chose on the command line."""
+
+    jobs: int = 2
+    programs: Path | None = None
+    replace: bool = False
+    allow_missing_keys: bool = False
+
+
+def check_backup(manifest: Manifest, directory: Path, choices: Choices) -> None:
+    """Raises BackupError when this release, with these settings, must not restore it."""
+    if unknown := _unknown_migrations(manifest):
+        raise BackupError(
+            f"The backup was made by release {manifest.release}, which has migrations that this "
+            f"release, {release()}, does not know: {', '.join(unknown[:5])}. Restore it with "
+            f"release {manifest.release} or newer."
+        )
+    missing = missing_keys(manifest.keys)
+    if missing and not choices.allow_missing_keys:
+        raise BackupError(
+            "\n".join(missing) + "\nPut the keys back, or go on without them: --allow-missing-keys."
+        )
+    if damages := list(manifest.damages(directory)):
+        raise BackupError("\n".join(damages) + "\nUse another backup: nothing was changed.")
+
+
+def check_database(manifest: Manifest, choices: Choices) -> None:
+    """Raises BackupError when the database cannot take the backup."""
+    server = postgres_programs.server_version()
+    if server < manifest.postgres:
+        raise BackupError(
+            f"The backup is of PostgreSQL {manifest.postgres}, and the server is {server}: "
+            "restore into the same version or a newer one."
+        )
+    postgres_programs.find_program("pg_restore", server=server, folder=choices.programs)
+    if not is_empty() and not choices.replace:
+        raise BackupError(
+            f"The database {connection.settings_dict['NAME']} is not empty: create a new one, or "
+            "lose what it holds by --replace."
+        )
+    require_no_sessions()
+
+
+def require_no_sessions() -> None:
+    """A process that is connected already is not kept out by a closed database."""
+    if sessions := other_sessions():
+        raise BackupError(
+            f"Others are connected to the database: {', '.join(sorted(set(sessions)))}. "
+            "Stop every process of the service first."
+        )
+
+
+def is_empty() -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute(_RELATIONS)
+        return not cursor.fetchone()[0]
+
+
+def empty_database() -> None:
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("DROP SCHEMA public CASCADE")
+        cursor.execute("CREATE SCHEMA public")
+
+
+def load(manifest: Manifest, directory: Path, choices: Choices) -> list[str]:
+    """Load the dump; returns how the copy differs from the manifest."""
+    program = postgres_programs.find_program(
+        "pg_restore", server=postgres_programs.server_version(), folder=choices.programs
+    )
+    postgres_programs.run(
+        program,
+        f"--jobs={choices.jobs}",
+        "--exit-on-error",
+        "--no-owner",
+        "--no-privileges",
+        str(directory / DUMP),
+    )
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        return differences(manifest.sums, book_sums())
+
+
+def migrate() -> list[str]:
+    """Apply the migrations that the copy lacks; returns their names."""
+    needed = unapplied_migrations()
+    if needed:
+        call_command("migrate", interactive=False, verbosity=0)
+    return needed
+
+
+def _unknown_migrations(manifest: Manifest) -> list[str]:
+    known = {".".join(one) for one in _known_migrations()}
+    return [name for name in manifest.migrations if name not in known]
+
+
+def _known_migrations() -> Iterator[tuple[str, str]]:
+    """Those on disk and, of those squashed, the ones replaced."""
+    loader = MigrationLoader(None, ignore_no_migrations=True)
+    for key, migration in loader.disk_migrations.items():
+        yield key
+        yield from migration.replaces

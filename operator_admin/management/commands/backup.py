@@ -1,0 +1,39 @@
+"""`manage.py backup DIR`: dumps the database with a manifest that proves a restored copy."""
+
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from operator_admin.backup import BackupError
+from operator_admin.backup.dump import take_backup
+from operator_admin.backup.needed_keys import ABSENT
+
+
+class Command(BaseCommand):
+    help = (
+        "Dump the database of a running service into a new directory, with a manifest. Secrets "
+        "and keys are not in it: see “Backups” in docs/operations.md."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("directory", type=Path, help="a directory that does not exist yet")
+        parser.add_argument("--jobs", type=int, default=2, help="tables dumped at once")
+        parser.add_argument("--programs", type=Path, help="the folder that has pg_dump")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        directory = options["directory"].absolute()
+        try:
+            manifest = take_backup(directory, jobs=options["jobs"], programs=options["programs"])
+        except (BackupError, OSError) as error:
+            raise CommandError(str(error)) from None
+        size = sum(entry.size for entry in manifest.files.values())
+        self.stdout.write(
+            f"{directory}: {len(manifest.files)} files, {size / 1e6:.1f} MB, as of "
+            f"{manifest.taken_at}, by release {manifest.release}."
+        )
+        for setting, keys in manifest.keys.items():
+            if keys:
+                self.stdout.write(f"It needs {setting} {', '.join(keys)}; keep them apart from it.")
+            for key_id in (one for one, fingerprint in keys.items() if fingerprint == ABSENT):
+                self.stderr.write(f"{setting} lacks {key_id!r} already: that data is lost.")

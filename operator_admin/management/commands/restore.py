@@ -1,0 +1,137 @@
+"""`manage.py restore DIR --prove`: restores a backup that sends nothing old, and proves it."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import connection
+
+from operator_admin.backup import BackupError, restore
+from operator_admin.backup.book_sums import token_sums
+from operator_admin.backup.holding_back import HeldBack, hold_back
+from operator_admin.backup.manifest import Manifest
+from operator_admin.backup.proof import NOT_THE_BOOKS, last_transfer, prove
+from operator_admin.backup.session import close_database, open_database, patient_session
+from operator_admin.doctor.finding import Finding, passed, verdict
+
+CLOSED = (
+    "The database stays closed: every session but this command's is read-only. Restore again with "
+    "--replace; to open it all the same: ALTER DATABASE {} RESET default_transaction_read_only."
+)
+OPENED = (
+    "The database is open. Now: grant_privileges for the application's role, FLUSHALL in Redis, "
+    "start the processes, doctor."
+)
+
+
+class Command(BaseCommand):
+    help = (
+        "Restore a backup into the empty database of DATABASE_URL. Open messages expire with "
+        "their holds returned; old webhooks and e-mails are not sent; everybody is signed out."
+    )
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("directory", type=Path, nargs="?", help="what `backup` made")
+        parser.add_argument("--prove", action="store_true", help="check the copy, say what holds")
+        parser.add_argument(
+            "--already-restored",
+            action="store_true",
+            help="the database came back by other means (base backup and WAL): treat it the same",
+        )
+        parser.add_argument("--replace", action="store_true", help="lose what the database holds")
+        parser.add_argument("--confirm", metavar="DATABASE", help="its name, instead of a question")
+        parser.add_argument("--allow-missing-keys", action="store_true")
+        parser.add_argument("--jobs", type=int, default=2, help="tables restored at once")
+        parser.add_argument("--programs", type=Path, help="the folder that has pg_restore")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if (options["directory"] is None) != options["already_restored"]:
+            raise CommandError("Name the backup's directory, or --already-restored.")
+        try:
+            with patient_session():
+                self._restore(options)
+        except (BackupError, OSError) as error:
+            raise CommandError(str(error)) from None
+
+    def _restore(self, options: dict[str, Any]) -> None:
+        findings = self._adopt(options) if options["already_restored"] else self._load(options)
+        copied, last = token_sums(), last_transfer()
+        findings += self._show([_held_back(hold_back())])
+        if options["prove"]:
+            findings += self._show(prove(copied, last))
+        if not all(finding.ok for finding in findings):
+            raise BackupError(CLOSED.format(_database()))
+        open_database()
+        self.stdout.write(OPENED)
+
+    def _load(self, options: dict[str, Any]) -> list[Finding]:
+        directory = options["directory"].absolute()
+        choices = restore.Choices(
+            options["jobs"],
+            options["programs"],
+            options["replace"],
+            options["allow_missing_keys"],
+        )
+        manifest = Manifest.read(directory)
+        restore.check_backup(manifest, directory, choices)
+        restore.check_database(manifest, choices)
+        if not restore.is_empty():
+            self._confirm(f"Everything in the database {_database()} will be lost.", options)
+        close_database()
+        try:
+            if not restore.is_empty():
+                restore.empty_database()
+            differing = restore.load(manifest, directory, choices)
+            migrated = restore.migrate()
+        except BackupError as error:
+            raise BackupError(f"{error}\n{CLOSED.format(_database())}") from None
+        return self._show(_loaded(manifest, differing, migrated))
+
+    def _adopt(self, options: dict[str, Any]) -> list[Finding]:
+        restore.require_no_sessions()
+        self._confirm(f"Every open message in {_database()} will expire.", options)
+        close_database()
+        migrated = restore.migrate()
+        return self._show([passed("migrated", ", ".join(migrated) or "nothing to do")])
+
+    def _confirm(self, warning: str, options: dict[str, Any]) -> None:
+        typed = options["confirm"]
+        if typed is None:
+            typed = input(f"{warning} Type the name of the database to go on: ")
+        if typed != _database():
+            raise BackupError("Not confirmed: nothing was changed.")
+
+    def _show(self, findings: Iterable[Finding]) -> list[Finding]:
+        shown = []
+        for finding in findings:
+            style = self.style.SUCCESS if finding.ok else self.style.ERROR
+            mark = style("✓" if finding.ok else "✗")
+            self.stdout.write(f"{mark} {finding.name:<13} {finding.detail}")
+            if finding.cure:
+                self.stdout.write(f"  {'':<13} → {finding.cure}")
+            shown.append(finding)
+        return shown
+
+
+def _loaded(manifest: Manifest, differing: list[str], migrated: list[str]) -> list[Finding]:
+    whole = f"{len(manifest.files)} files match their SHA-256, as of {manifest.taken_at}"
+    copied = "; ".join(differing[:5]) or f"{len(manifest.sums)} sums equal the manifest's"
+    return [
+        passed("files", whole),
+        verdict("copied", copied, NOT_THE_BOOKS, ok=not differing),
+        passed("migrated", ", ".join(migrated) or f"nothing to do since {manifest.release}"),
+    ]
+
+
+def _held_back(held: HeldBack) -> Finding:
+    return passed(
+        "held back",
+        f"{held.messages} open messages expired, {held.webhooks} webhooks failed (companies may "
+        f"replay them), {held.emails} e-mails dropped, {held.sessions} sessions ended",
+    )
+
+
+def _database() -> str:
+    return str(connection.settings_dict["NAME"])

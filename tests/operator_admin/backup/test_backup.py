@@ -1,0 +1,157 @@
+"""A backup of a busy service, restored into a second database that sends nothing old."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from django.utils import timezone
+
+from accounts.models import Mail
+from billing.wallet import ledger
+from channels.lifecycle.state_machine import Event, EventKind
+from channels.models import Message
+from channels.outcomes import transitions
+from config.environment.variables import ROOT
+from operator_admin.backup import postgres_programs
+from operator_admin.backup.manifest import Manifest
+from tests.api.clients import Api
+from tests.channels.message_stages import accepted, send, submitted
+from tests.factories import ApiKeyFactory, DeliveryFactory, EndpointFactory
+from tests.operator_admin.backup.conftest import take
+from tests.operator_admin.backup.copies import Copy, url_of
+from tests.stack.programs import wait_until
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@contextmanager
+def sending(api: Api) -> Iterator[None]:
+    """Another process sends codes meanwhile."""
+    ledger.grant(company=api.company, amount=1_000_000, reason="test")
+    key = ApiKeyFactory.create(company=api.company)
+    environ = os.environ | {
+        "DATABASE_URL": url_of("test_kvitok"),
+        "API_KEY": key.plaintext,
+        "SEND_WAIT": "0",
+        "DJANGO_SETTINGS_MODULE": "config.settings",
+    }
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tests.operator_admin.backup.sending", str(api.company.pk)],
+        cwd=ROOT,
+        env=environ,
+    )
+    try:
+        wait_until(lambda: Message.objects.count() > 20, 30)
+        yield
+        assert process.poll() is None
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_backup_under_load_restores_and_proves(api: Api, directory: Path, copy: Copy) -> None:
+    with sending(api):
+        take(directory)
+        taken = Message.objects.count()
+        wait_until(lambda: Message.objects.count() > taken)
+
+    done = copy.manage("restore", directory, "--prove")
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "✗" not in done.stdout
+    sums = Manifest.read(directory).sums
+    assert copy.query("SELECT count(*) FROM channels_message") == [
+        int(sums["rows of channels_message"])
+    ]
+    assert 20 < int(sums["rows of channels_message"]) <= taken
+    assert copy.query("SELECT DISTINCT state FROM channels_message") == ["expired"]
+    assert copy.query("SELECT held FROM billing_wallet") == [0]
+    assert copy.query("SHOW default_transaction_read_only") == ["off"]
+
+
+def test_restored_copy_sends_nothing_old(api: Api, directory: Path, copy: Copy) -> None:
+    submitted(api, "+79161234502")
+    accepted(api, "+79161234503", channel="sms")
+    delivered = accepted(api, "+79161234504")
+    transitions.commit_events([Event(delivered.id, EventKind.DELIVERED)])
+    send(api, "+79161234501")
+    endpoint = EndpointFactory.create(company=api.company, kinds=["message.expired"])
+    DeliveryFactory.create(endpoint=endpoint)
+    Mail.objects.create(template="code", to="a@example.com", subject="Code", text="a link")
+    take(directory)
+
+    done = copy.manage("restore", directory, "--prove")
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    states = copy.query("SELECT state FROM channels_message ORDER BY phone")
+    assert states == ["expired", "expired", "expired", "delivered"]
+    assert copy.query("SELECT count(*) FROM channels_message WHERE due_at IS NOT NULL") == [0]
+    assert copy.query("SELECT count(*) FROM channels_message WHERE fallback_at IS NOT NULL") == [0]
+    attempts = "SELECT state FROM channels_attempt WHERE state <> 'delivered'"
+    assert copy.query(attempts) == ["expired", "expired"]
+    # One that waited, and one for each message that ended here: companies may replay them.
+    assert (
+        copy.query("SELECT state, due_at IS NULL FROM accounts_delivery") == [("failed", True)] * 4
+    )
+    assert copy.query("SELECT due_at, text, error FROM accounts_mail") == [
+        (None, "", "held back: from a restored backup")
+    ]
+    assert "3 open messages expired, 4 webhooks failed" in done.stdout
+
+
+def test_copy_with_other_books_stays_closed(api: Api, directory: Path, copy: Copy) -> None:
+    """As if somebody had made a manifest to fit a dump of other content."""
+    send(api)
+    take(directory)
+    manifest = Manifest.read(directory)
+    manifest.sums["tokens held"] = "2"
+    manifest.write(directory)
+
+    done = copy.manage("restore", directory, "--prove")
+
+    assert done.returncode == 1
+    assert "tokens held: 1 instead of 2" in done.stdout
+    assert copy.query("SHOW default_transaction_read_only") == ["on"]
+
+
+def test_proof_runs_what_retention_missed(api: Api, directory: Path, copy: Copy) -> None:
+    attempt = accepted(api)
+    transitions.commit_events([Event(attempt.id, EventKind.DELIVERED)])
+    long_ago = timezone.now() - timedelta(days=91)
+    Message.objects.update(created_at=long_ago)
+    take(directory)
+
+    copy.manage("restore", directory, "--prove")
+
+    assert copy.query("SELECT phone FROM channels_message") == ["+7916*"]
+
+
+def test_copy_made_by_other_means_sends_nothing_old(api: Api, directory: Path, copy: Copy) -> None:
+    send(api)
+    take(directory)
+    program = postgres_programs.find_program(
+        "pg_restore", server=postgres_programs.server_version()
+    )
+    subprocess.run([program, f"--dbname={copy.url}", directory / "dump"], check=True)
+
+    done = copy.manage("restore", "--already-restored", "--prove", "--confirm", copy.name)
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "1 open messages expired" in done.stdout
+    assert copy.query("SELECT available, held FROM billing_wallet") == [(1000, 0)]
+
+
+def test_backup_of_an_older_release_is_migrated(directory: Path, copy: Copy) -> None:
+    assert copy.manage("migrate").returncode == 0
+    assert copy.manage("migrate", "billing", "0001").returncode == 0  # before a column's new name
+    assert copy.manage("backup", directory).returncode == 0
+
+    done = copy.manage("restore", directory, "--prove", "--replace", "--confirm", copy.name)
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "migrated      billing.0002" in done.stdout

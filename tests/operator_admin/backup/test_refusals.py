@@ -1,0 +1,165 @@
+"""What `restore` refuses, with nothing changed."""
+
+import json
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from io import StringIO
+from pathlib import Path
+
+import psycopg
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection
+
+from config.local.demo_environment import new_secrets
+from operator_admin.backup import BackupError, postgres_programs
+from operator_admin.backup.manifest import Manifest
+from tests.api.clients import Api
+from tests.factories import EndpointFactory
+from tests.operator_admin.backup.conftest import take
+from tests.operator_admin.backup.copies import Copy
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+PRECIOUS = "SELECT count(*) FROM pg_class WHERE relname = 'precious'"
+
+
+def refusal(directory: Path, **options: object) -> str:
+    """What `restore` says, in the process of the test: none of these comes as far as a change."""
+    with pytest.raises(CommandError) as refused:
+        call_command("restore", directory, stdout=StringIO(), **options)
+    return str(refused.value)
+
+
+def largest(directory: Path) -> Path:
+    return max((directory / "dump").glob("*.dat*"), key=lambda path: path.stat().st_size)
+
+
+def flip_a_byte(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-1])
+
+
+@pytest.mark.parametrize(
+    ("damage", "words"),
+    [
+        (flip_a_byte, "is damaged: its SHA-256 differs"),
+        (cut, "bytes instead of"),
+        (Path.unlink, "is missing"),
+    ],
+)
+def test_file_that_is_not_whole(backup: Path, damage: Callable[[Path], None], words: str) -> None:
+    victim = largest(backup)
+    damage(victim)
+
+    said = refusal(backup)
+
+    assert f"dump/{victim.name}" in said
+    assert words in said
+
+
+def test_manifest_that_is_missing(tmp_path: Path) -> None:
+    assert "manifest.json is missing" in refusal(tmp_path)
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", '{"checksum": "00"}'])
+def test_manifest_that_is_no_manifest(tmp_path: Path, text: str) -> None:
+    (tmp_path / "manifest.json").write_text(text)
+
+    assert "manifest.json is damaged" in refusal(tmp_path)
+
+
+def test_manifest_that_was_edited(backup: Path) -> None:
+    path = backup / "manifest.json"
+    content = json.loads(path.read_text())
+    content["release"] = "9.9.9"
+    path.write_text(json.dumps(content))
+
+    assert "its checksum differs" in refusal(backup)
+
+
+def test_backup_of_a_newer_release(backup: Path) -> None:
+    manifest = Manifest.read(backup)
+    newer = replace(manifest, release="9.9.9", migrations=["otp.0999_later"])
+    newer.write(backup)
+
+    said = refusal(backup)
+
+    assert "release 9.9.9, which has migrations that this release" in said
+    assert "otp.0999_later" in said
+
+
+def test_backup_of_a_newer_server(backup: Path) -> None:
+    replace(Manifest.read(backup), postgres=99).write(backup)
+
+    assert "The backup is of PostgreSQL 99, and the server is" in refusal(backup)
+
+
+def test_keys_that_are_missing(api: Api, directory: Path, copy: Copy) -> None:
+    EndpointFactory.create(company=api.company)
+    take(directory)
+    others = new_secrets()["WEBHOOK_KEYS"]
+    key_id, secret = others.split(":", 1)
+
+    lacking = copy.manage("restore", directory, WEBHOOK_KEYS=f"other:{secret}")
+    replaced = copy.manage("restore", directory, WEBHOOK_KEYS=f"{key_id}:{secret}")
+
+    assert f"WEBHOOK_KEYS lacks the key '{key_id}': webhooks could not be signed" in lacking.stderr
+    assert f"WEBHOOK_KEYS has another secret for the key '{key_id}'" in replaced.stderr
+    assert copy.query("SELECT count(*) FROM pg_class WHERE relname = 'accounts_endpoint'") == [0]
+
+
+def test_manifest_holds_no_secret(api: Api, directory: Path) -> None:
+    EndpointFactory.create(company=api.company)
+
+    take(directory)
+
+    text = (directory / "manifest.json").read_text()
+    for name in ("SECRET_KEY", "OTP_KEYS", "WEBHOOK_KEYS"):
+        assert os.environ[name].rpartition(":")[2] not in text
+
+
+def test_database_that_is_not_empty(backup: Path) -> None:
+    assert "is not empty: create a new one" in refusal(backup)
+
+
+def test_database_that_others_use(backup: Path) -> None:
+    params = connection.get_connection_params()
+    with psycopg.connect(host=params["host"], user=params["user"], dbname=params["dbname"]):
+        said = refusal(backup, replace=True, confirm=params["dbname"])
+
+    assert "Others are connected to the database" in said
+
+
+def test_replacement(backup: Path, copy: Copy) -> None:
+    copy.execute("CREATE TABLE precious ()")
+
+    doubtful = copy.manage("restore", backup, "--replace", "--confirm", "another")
+
+    assert "Not confirmed: nothing was changed." in doubtful.stderr
+    assert copy.query(PRECIOUS) == [1]
+
+    certain = copy.manage("restore", backup, "--replace", "--confirm", copy.name)
+
+    assert certain.returncode == 0, certain.stdout + certain.stderr
+    assert copy.query(PRECIOUS) == [0]
+
+
+def test_directory_that_exists(tmp_path: Path) -> None:
+    with pytest.raises(CommandError, match="exists: name a new directory"):
+        call_command("backup", tmp_path)
+
+
+def test_programs_that_are_older_than_the_server(tmp_path: Path) -> None:
+    old = tmp_path / "pg_dump"
+    old.write_text("#!/bin/sh\necho 'pg_dump (PostgreSQL) 9.6.24'\n")
+    old.chmod(0o755)
+
+    with pytest.raises(BackupError, match=r"\(found: 9\). Install postgresql-client-18"):
+        postgres_programs.find_program("pg_dump", server=18, folder=tmp_path)
