@@ -20,6 +20,7 @@ class AuditEvent(models.Model):
         related_name="audit",
         null=True,
         db_constraint=False,
+        db_index=False,  # audit_of_company begins with it
         verbose_name=_("company"),
     )
     user = models.ForeignKey(

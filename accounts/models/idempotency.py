@@ -24,7 +24,11 @@ class IdempotentRequest(models.Model):
     """A POST with an Idempotency-Key: inserted with its effect, completed with its response."""
 
     company = models.ForeignKey(
-        Company, models.CASCADE, related_name="+", verbose_name=_("company")
+        Company,
+        models.CASCADE,
+        related_name="+",
+        db_index=False,  # idempotency_key_once begins with it
+        verbose_name=_("company"),
     )
     mode = models.CharField(_("mode"), max_length=4, choices=Mode.choices)
     path = models.CharField(_("path"), max_length=60)
