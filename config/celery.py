@@ -44,7 +44,9 @@ class DeliveryStep(bootsteps.StartStopStep):
         from accounts.webhooks.dispatcher import WebhookDispatcher  # noqa: PLC0415
         from channels.deliver.dispatcher import Dispatcher  # noqa: PLC0415
         from channels.deliver.sweeps import poll_thread, sweep_thread  # noqa: PLC0415
+        from config import metrics  # noqa: PLC0415
 
+        metrics.start()
         self.loops: dict[str, Loop] = {
             "delivery": Dispatcher(),
             "webhooks": WebhookDispatcher(),

@@ -19,6 +19,7 @@ from accounts.keys import api_keys  # noqa: E402
 from channels.deliver import heartbeats  # noqa: E402
 from channels.vendor_accounts import availability  # noqa: E402
 from channels.waiting import outcome_signals  # noqa: E402
+from config import metrics  # noqa: E402
 from config.celery import cap_publishing  # noqa: E402
 from config.server.gateway import Gateway  # noqa: E402
 from config.server.https import TransportSecurity  # noqa: E402
@@ -27,6 +28,7 @@ from links.addresses import short_hosts  # noqa: E402
 from links.follow.redirect import RedirectMiddleware  # noqa: E402
 
 cap_publishing()
+metrics.start()
 api_keys.start_refresh_thread()
 availability.keep_fresh()
 short_hosts.keep_fresh()

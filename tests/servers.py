@@ -27,6 +27,7 @@ SLOW = (
     "tests/tools/",
     "tests/config/local/",
     "tests/config/environment/test_production_checks.py",
+    "tests/config/test_metrics.py",
     "tests/config/test_settings.py",
     "tests/config/environment/test_vendor_settings.py",
     "tests/accounts/sign_in/test_throttle.py",

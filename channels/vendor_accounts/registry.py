@@ -18,6 +18,7 @@ from channels.providers.telegram.gateway import TelegramGateway
 from channels.providers.twilio.messaging import Twilio
 from channels.providers.whatsapp.cloud_api import WhatsAppCloud
 from config.channels import CHANNELS, Channel
+from config.once import Once
 
 POSITION_STEP = 10  # leaves room for the operator to move an account between two others
 
@@ -63,11 +64,12 @@ def hook_url(provider: str) -> str:
     return f"{settings.PUBLIC_URL}/hooks/{path}"
 
 
-@cache
+@Once
 def live_providers() -> dict[str, Provider]:
     """Configured accounts by name, in the default order of preference.
 
-    A vendor's first account has the vendor's name, further ones are `vendor:account`.
+    A vendor's first account has the vendor's name, further ones are `vendor:account`. Made once:
+    they hold connections, and the SMPP account that was started must be the one that sends.
     """
     return {
         name: _build(name, vendor, options)

@@ -12,6 +12,7 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from psycopg_pool import PoolTimeout
 
 from channels.vendor_accounts.registry import live_providers
+from config import metrics
 from links.clicks import stream
 from operator_admin.metrics import figures
 
@@ -116,6 +117,6 @@ def _breaker_gauge(states: dict[str, figures.AccountState]) -> GaugeMetricFamily
 def collector_registry() -> CollectorRegistry:
     collectors: Any = CollectorRegistry()
     add: Any = MultiProcessCollector  # not typed
-    add(collectors)
+    add(collectors, str(metrics.directory()))
     collectors.register(DatabaseCollector())
     return collectors  # type: ignore[no-any-return]

@@ -7,6 +7,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from channels.deliver import hosting
 from channels.inbound import event_handling
 from channels.vendor_accounts import registry
+from config import metrics
 
 
 class Command(BaseCommand):
@@ -26,6 +27,7 @@ class Command(BaseCommand):
                 f"No SMPP account {name!r} is configured (there are: {known}): set SMPP_HOST, or "
                 "name it in SMPP_ACCOUNTS and set its SMPP_…_HOST."
             )
+        metrics.start()
         self.stdout.write(f"{name}: started")
         self.stdout.flush()
         try:

@@ -7,22 +7,20 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
+from prometheus_client import start_http_server
 
-from config import metrics
+from operator_admin.metrics.prometheus import collector_registry
 
 
 class Command(BaseCommand):
     help = "Serve /metrics on METRICS_HOST:METRICS_PORT until stopped; not for the world to see."
 
     def handle(self, *args: Any, **options: Any) -> None:
-        if not metrics.is_on():
+        if settings.METRICS_PORT is None:
             raise CommandError("METRICS_PORT is empty: nothing is counted, nothing to serve.")
-        library = metrics.library()  # before anything else imports it
-        from operator_admin.metrics.prometheus import collector_registry  # noqa: PLC0415
-
         stopping = threading.Event()
         signal.signal(signal.SIGTERM, lambda *_: stopping.set())
-        server, thread = library.start_http_server(
+        server, thread = start_http_server(
             settings.METRICS_PORT, settings.METRICS_HOST, registry=collector_registry()
         )
         self.stdout.write(f"http://{settings.METRICS_HOST}:{settings.METRICS_PORT}/metrics")
