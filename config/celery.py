@@ -8,9 +8,11 @@ from typing import Any, Protocol
 from celery import Celery, bootsteps
 from celery.signals import beat_init, setup_logging
 from django.conf import settings
+from kombu.transport import TRANSPORT_ALIASES
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
+TRANSPORT_ALIASES["redis"] = "config.storage.celery_broker:Transport"
 app = Celery("kvitok")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()

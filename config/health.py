@@ -9,7 +9,7 @@ from psycopg_pool import PoolTimeout
 
 from accounts.client_ip import client_ip
 from config.server import probe
-from config.storage.redis_client import redis_client
+from config.storage.redis_client import raise_if_demoted, redis_client
 from config.storage.schema_check import unapplied_migrations
 
 
@@ -45,6 +45,7 @@ def _database() -> str:
 def _redis() -> str:
     try:
         redis_client().ping()
+        raise_if_demoted()
     except redis.RedisError:
         return "unavailable: sends answer queued, limits are counted in the database"
     return "ok"

@@ -17,7 +17,10 @@ from config.environment.sign_in_settings import (
     RATE_LIMITS,
 )
 from config.environment.stores import (  # noqa: F401 - settings of these names
+    BROKER_URL,
     CACHES,
+    CELERY_BROKER_READ_URL,
+    CELERY_BROKER_WRITE_URL,
     DATABASES,
     RATELIMIT_USE_CACHE,
     REDIS_TIMEOUT,
@@ -147,7 +150,6 @@ TEMPLATES = [
 
 # --- Celery: mail, sweeps, the delivery loop's process; PostgreSQL holds the truth --------------
 
-CELERY_BROKER_URL = env.str("CELERY_BROKER_URL", REDIS_URL)
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = False
 CELERY_TASK_REJECT_ON_WORKER_LOST = False  # a lost task would repeat for ever; sweeps recover
@@ -155,6 +157,8 @@ CELERY_WORKER_POOL = "threads"  # the delivery loop shares the process with the 
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_CONNECTION_MAX_RETRIES = None  # the worker also delivers, which needs no broker
+CELERY_BROKER_CHANNEL_ERROR_RETRY = True  # nor does it end when a full Redis refuses to write
 CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 900}
 CELERY_TIMEZONE = "UTC"
 CELERY_BEAT_SCHEDULE = SCHEDULE

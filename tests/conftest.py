@@ -43,8 +43,7 @@ def pytest_unconfigure() -> None:
 
 @pytest.fixture(autouse=True, scope="session")
 def _patient_limiters() -> Iterator[None]:
-    options = {"socket_timeout": PATIENCE, "socket_connect_timeout": PATIENCE}
-    with override_settings(REDIS_TIMEOUT=PATIENCE, CACHES=_caches(OPTIONS=options)):
+    with override_settings(REDIS_TIMEOUT=PATIENCE):
         yield
 
 
@@ -75,10 +74,6 @@ def _quick_emptying() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(TransactionTestCase, "_fixture_teardown", lambda _self: empty_database())
         yield
-
-
-def _caches(**changes: Any) -> dict[str, Any]:
-    return {name: cache | changes for name, cache in django_settings.CACHES.items()}
 
 
 @pytest.fixture(autouse=True)
@@ -112,8 +107,7 @@ def reset_redis_state() -> None:
 @pytest.fixture
 def no_redis() -> Iterator[None]:
     """Redis answers nobody: not the limiters, not the wake-ups, not the signals."""
-    nowhere = "unix:///nowhere/redis.sock"
-    with override_settings(REDIS_URL=nowhere, CACHES=_caches(LOCATION=nowhere)):
+    with override_settings(REDIS_URL="unix:///nowhere/redis.sock"):
         reset_redis_state()
         yield
     reset_redis_state()

@@ -18,7 +18,11 @@ import structlog
 from django.conf import settings
 from redis.client import PubSub
 
-from config.storage.redis_client import blocking_redis_client, redis_client
+from config.storage.redis_client import (
+    blocking_redis_client,
+    raise_if_demoted,
+    redis_client,
+)
 
 log = structlog.get_logger(__name__)
 PUBSUB_CHANNEL = "outcomes"  # the pub/sub channel
@@ -115,7 +119,7 @@ def _listen_forever() -> None:
 
 
 def _listen() -> None:
-    """Runs until Redis is gone or silent for SILENCE_TIMEOUT seconds; then raises."""
+    """Runs until Redis is gone, a replica, or silent for SILENCE_TIMEOUT seconds; then raises."""
     with PubSub(blocking_redis_client().connection_pool) as subscription:
         subscription.subscribe(PUBSUB_CHANNEL)
         last_message_at = time.monotonic()
@@ -129,6 +133,7 @@ def _listen() -> None:
             elif time.monotonic() - last_message_at > SILENCE_TIMEOUT:
                 raise TimeoutError
             else:
+                raise_if_demoted()
                 subscription.ping()
 
 

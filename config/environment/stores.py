@@ -1,10 +1,9 @@
 """Connections and timeouts of PostgreSQL and Redis."""
 
-from typing import Any
-
 from django.core.exceptions import ImproperlyConfigured
 from environs import EnvError
 
+from config.environment import redis_address
 from config.environment.variables import at_least, env
 
 try:
@@ -41,14 +40,19 @@ DATABASES["default"] |= {
     },
 }
 
+redis_address.parse(REDIS_URL)  # what cannot be read is refused at start
+BROKER_URL = env.str("CELERY_BROKER_URL", "") or REDIS_URL
+# Celery sees what a log may show; its transport over Redis reads BROKER_URL itself. These two take
+# precedence over the environment's CELERY_BROKER_URL, which Celery would read on its own.
+CELERY_BROKER_READ_URL = CELERY_BROKER_WRITE_URL = (
+    redis_address.parse(BROKER_URL, variable="CELERY_BROKER_URL").celery_url
+    if redis_address.is_redis(BROKER_URL)
+    else BROKER_URL
+)
+
 REDIS_TIMEOUT = env.float("REDIS_TIMEOUT", 0.05)  # a slow limiter is worse than none
-_CACHE: dict[str, Any] = {
-    "LOCATION": REDIS_URL,
-    "OPTIONS": {"socket_timeout": REDIS_TIMEOUT, "socket_connect_timeout": REDIS_TIMEOUT},
-}
 CACHES = {
     "default": {"BACKEND": "config.storage.cache.PostgresCache"},  # allauth counts log-ins here
-    "rate": _CACHE
-    | {"BACKEND": "django.core.cache.backends.redis.RedisCache", "KEY_PREFIX": "rate"},
+    "rate": {"BACKEND": "config.storage.rate_cache.RateCache", "KEY_PREFIX": "rate"},
 }
 RATELIMIT_USE_CACHE = "rate"

@@ -8,17 +8,24 @@ from typing import Any
 import redis
 from django.conf import settings
 from redis.backoff import NoBackoff
+from redis.exceptions import NoPermissionError
 from redis.retry import Retry
+
+from config.environment import redis_address
+from config.storage import redis_connections
+from config.storage.redis_connections import ServerRefusalError
 
 
 def _client(timeout: float | None, connect: float) -> redis.Redis:
-    return redis.Redis.from_url(
-        settings.REDIS_URL,
+    pool = redis_connections.pool(
+        redis_address.parse(settings.REDIS_URL),
         socket_timeout=timeout,
         socket_connect_timeout=connect,
         retry=Retry(NoBackoff(), 0),
         health_check_interval=0,
+        on_refusal=_drop_connections,
     )
+    return redis.Redis(connection_pool=pool)
 
 
 @cache
@@ -52,9 +59,36 @@ class BackOff:
         self._until = time.monotonic() + self.SECONDS
 
 
+_refusals = 0  # so far, of all connections of this process
+
+
+def _drop_connections() -> None:
+    """After one refusal: each of the others would cost its user another failure."""
+    global _refusals  # noqa: PLW0603 - threads drop their own connections when it has changed
+    _refusals += 1
+    for client in (redis_client(), blocking_redis_client()):
+        client.connection_pool.disconnect(inuse_connections=False)
+
+
+def raise_if_demoted() -> None:
+    """For subscribers: a master that became a replica keeps their connections, and is silent."""
+    try:
+        role = redis_client().role()
+    except ServerRefusalError as error:
+        if isinstance(error.__cause__, NoPermissionError):
+            return
+        raise
+    except redis.RedisError:  # slow: the caller notices silence itself
+        return
+    if redis_connections.is_replica(role):
+        _drop_connections()
+        raise ServerRefusalError("a replica")
+
+
 class _ThreadState(threading.local):
     client: redis.Redis | None = None
     connection: Any = None
+    refusals: int = 0
 
 
 _thread_state = _ThreadState()
@@ -72,8 +106,9 @@ def call(*command: str | int) -> Any:
             pool.connection_class(**pool.connection_kwargs),
             client,
         )
-    if not _is_clean(_thread_state.connection):
+    if _thread_state.refusals != _refusals or not _is_clean(_thread_state.connection):
         _thread_state.connection.disconnect()
+        _thread_state.refusals = _refusals
     _thread_state.connection.send_command(*command)
     return _thread_state.connection.read_response()
 

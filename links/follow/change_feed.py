@@ -13,7 +13,11 @@ from redis.client import PubSub
 from redis.exceptions import ConnectionError as RedisSilentError
 from redis.exceptions import RedisError
 
-from config.storage.redis_client import blocking_redis_client, redis_client
+from config.storage.redis_client import (
+    blocking_redis_client,
+    raise_if_demoted,
+    redis_client,
+)
 from links.follow import redis_cache
 from links.follow.slug_cache import SlugCache
 from links.follow.stop_cache import StopCache
@@ -82,7 +86,7 @@ class ChangeFeed:
             time.sleep(RECONNECT_DELAY)
 
     def _poll(self, subscription: PubSub) -> None:
-        """Returns when a change cannot be published; raises when Redis falls silent."""
+        """Returns when a change cannot be published; raises when Redis is silent or a replica."""
         heard_at = refreshed_at = time.monotonic()
         while self._publish():
             message = subscription.get_message(timeout=POLL_TIMEOUT)
@@ -92,6 +96,7 @@ class ChangeFeed:
             elif time.monotonic() - heard_at > SILENCE_TIMEOUT:
                 raise RedisSilentError("no sign of Redis")
             else:
+                raise_if_demoted()
                 subscription.ping()
             if time.monotonic() - refreshed_at >= STOPS_REFRESH_INTERVAL:
                 self._stops.refresh()

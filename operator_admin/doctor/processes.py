@@ -9,6 +9,7 @@ from django.conf import settings
 from django.contrib.staticfiles import finders
 from django.contrib.staticfiles.storage import ManifestFilesMixin
 from kombu.exceptions import OperationalError
+from redis.exceptions import RedisError
 
 from channels.vendor_accounts import error_texts, registry
 from operator_admin.doctor.finding import Finding, failed, passed, verdict
@@ -34,7 +35,7 @@ def broker() -> Finding:
                 message.ack()
                 is_back = message.payload == token
                 queue.queue.delete()
-    except (OperationalError, OSError, Empty) as error:
+    except (OperationalError, RedisError, OSError, Empty) as error:
         return failed("broker", type(error).__name__, cure)
     return verdict("broker", "a message went out and came back", cure, ok=is_back)
 

@@ -10,7 +10,8 @@ from django.db import Error as DatabaseError
 from django.db import connection
 from psycopg_pool import PoolTimeout
 
-from config.storage.redis_client import redis_client
+from config.storage.redis_client import raise_if_demoted, redis_client
+from config.storage.redis_connections import ServerRefusalError
 from config.storage.schema_check import unapplied_migrations
 from operator_admin import database_role as roles
 from operator_admin.doctor.finding import Finding, failed, passed, verdict
@@ -99,6 +100,9 @@ def clock() -> Finding:
 def redis() -> Finding:
     try:
         version = str(_info("server")["redis_version"])
+        raise_if_demoted()
+    except ServerRefusalError as error:
+        return failed("redis", f"it refuses us: {error}", REDIS_CURE)
     except redis_library.RedisError as error:
         return failed("redis", type(error).__name__, REDIS_CURE)
     parts = tuple(int(part) for part in version.split(".")[:2])

@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 import time_machine
-from celery import current_app
 from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 from django.utils import timezone
@@ -170,8 +169,8 @@ def test_broker_brings_a_message_back_and_leaves_no_queue() -> None:
     assert not list(redis_client().scan_iter("*doctor*"))
 
 
-def test_broker_away_fails_the_check(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(current_app.conf, "broker_write_url", "redis://127.0.0.1:1")
+def test_broker_away_fails_the_check(settings: Settings) -> None:
+    settings.BROKER_URL = "redis://127.0.0.1:1"
 
     assert "CELERY_BROKER_URL" in processes.broker().cure
 
