@@ -1,8 +1,9 @@
 """Reconciles wallets, holds, settlements and proofs with one another."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from django.core.cache import cache
 from django.db import connection, transaction
 
 # Earlier runs have checked old messages. Phones are anonymised much later; the condition on them
@@ -91,6 +92,8 @@ FULL_SCAN_CHECKS = {
     "transfer of a message that does not exist",
     "credited without a paid top-up",
 }
+REMEMBERED = {True: ("ledger_breaches:recent", 900), False: ("ledger_breaches:whole", 43_200)}
+MAX_REMEMBERED = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,3 +118,15 @@ def _checks(*, recent: bool) -> Iterator[tuple[str, str]]:
     for check, query in CHECKS.items():
         if not (recent and check in FULL_SCAN_CHECKS):
             yield check, query.format(scope=RECENT_MESSAGES if recent else ALL_MESSAGES)
+
+
+def remember(found: Iterable[Breach], *, recent: bool) -> None:
+    """Keeps what a check of the schedule found, for the operators' alerts, until the next two."""
+    key, seconds = REMEMBERED[recent]
+    texts = [f"{breach.check}: {breach.subject}" for breach in found]
+    cache.set(key, texts[:MAX_REMEMBERED], seconds)
+
+
+def remembered() -> list[str]:
+    kept = cache.get_many([key for key, _seconds in REMEMBERED.values()])
+    return list(dict.fromkeys(text for texts in kept.values() for text in texts))

@@ -36,6 +36,7 @@ def check_ledger(*, recent: bool = False) -> None:
     for breach in breaches:
         log.error("ledger_breach", check=breach.check, subject=breach.subject)
     metrics.set_breaches("recent" if recent else "whole", len(breaches))
+    reconciliation.remember(breaches, recent=recent)
 
 
 @shared_task(

@@ -25,5 +25,7 @@ SCHEDULE = {
     "check-ledger": _every(21_600, "channels.check_ledger", expires=3600),
     "refresh-budgets": _every(3600, "otp.refresh_budgets", expires=600),
     "send-budget-alerts": _every(30, "billing.send_budget_alerts", expires=30),
+    "evaluate-alerts": _every(60, "operator_admin.evaluate_alerts", expires=50),
+    "examine-outside": _every(900, "operator_admin.examine_outside", expires=600),
     "purge": _every(3600, "channels.purge", expires=600),
 }

@@ -9,6 +9,12 @@ from django.core.exceptions import ImproperlyConfigured
 from config import logs
 from config.channels import CHANNELS
 from config.environment import vendor_settings
+from config.environment.operator_settings import (  # noqa: F401 - settings of these names
+    OPERATOR_EMAILS,
+    OPERATOR_LANGUAGE,
+    OPERATOR_TELEGRAM_BOT_TOKEN,
+    OPERATOR_TELEGRAM_CHAT_ID,
+)
 from config.environment.production_checks import require_safe, validate_environment
 from config.environment.sign_in_settings import (
     FACTOR_FORMS,

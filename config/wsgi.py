@@ -26,6 +26,7 @@ from config.server.https import TransportSecurity  # noqa: E402
 from config.server.request_bodies import BodyLimits  # noqa: E402
 from links.addresses import short_hosts  # noqa: E402
 from links.follow.redirect import RedirectMiddleware  # noqa: E402
+from operator_admin.alerts import stand_in  # noqa: E402
 
 cap_publishing()
 metrics.start()
@@ -33,6 +34,7 @@ api_keys.start_refresh_thread()
 availability.keep_fresh()
 short_hosts.keep_fresh()
 heartbeats.start_heartbeat("web", outcome_signals.facts)
+stand_in.start()
 application = TransportSecurity(RedirectMiddleware(django_application), refuse)
 bounds = BodyLimits(
     deadline=settings.BODY_TIMEOUT,

@@ -3,7 +3,15 @@
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
-from operator_admin.doctor import key_rotation, money, processes, public_access, stores, vendors
+from operator_admin.doctor import (
+    certificates,
+    key_rotation,
+    money,
+    processes,
+    public_access,
+    stores,
+    vendors,
+)
 from operator_admin.doctor.finding import Finding, failed
 
 Check = Callable[[], Finding | list[Finding]]
@@ -38,6 +46,7 @@ NETWORK_CHECKS: list[Check] = [
     public_access.public_url,
     public_access.proxies,
     public_access.short_host,
+    certificates.certificates,
     vendors.providers,
 ]
 
@@ -45,13 +54,13 @@ NETWORK_CHECKS: list[Check] = [
 def run_checks() -> Iterator[Finding]:
     """Runs network checks in parallel; waits for an unreachable database only once."""
     with ThreadPoolExecutor(len(NETWORK_CHECKS), thread_name_prefix="doctor") as pool:
-        futures = [pool.submit(_run, check) for check in NETWORK_CHECKS]
-        (database,) = _run(stores.database)
+        futures = [pool.submit(run, check) for check in NETWORK_CHECKS]
+        (database,) = run(stores.database)
         yield database
         for check in DATABASE_CHECKS:
-            yield from _run(check) if database.ok else [_skipped(check)]
+            yield from run(check) if database.ok else [_skipped(check)]
         for check in LOCAL_CHECKS:
-            yield from _run(check)
+            yield from run(check)
         for future in futures:
             yield from future.result()
 
@@ -64,7 +73,8 @@ def _name(check: Check) -> str:
     return check.__name__.replace("_", " ")
 
 
-def _run(check: Check) -> list[Finding]:
+def run(check: Check) -> list[Finding]:
+    """Runs one check; a crash is a finding, too."""
     try:
         result = check()
     except Exception as error:  # the check's edge: a crash must not hide the other checks

@@ -18,6 +18,7 @@ from config.ids import first_id_at
 from config.storage.named_rows import Row, fetch_all
 from links.follow import abuse_reports
 from operator_admin.metrics import sql
+from operator_admin.models import Alert
 
 ALIVE_SECONDS = 20.0  # four heartbeats
 ALERT_LIMIT = 50  # newest, across all accounts
@@ -85,6 +86,7 @@ class Today:
     payments_to_review: int
     open_breakers: list[str]  # titles of the accounts
     reports: int  # unhandled abuse reports on links
+    alerts: int  # open
 
     @property
     def sends(self) -> int:
@@ -106,6 +108,7 @@ def today() -> Today:
         _payments_to_review(),
         _accounts_with_open_breaker(),
         abuse_reports.count_pending(),
+        Alert.objects.firing().count(),
     )
 
 
@@ -276,6 +279,11 @@ def accounts() -> list[Account]:
         if beat.kind in registry.hosted_providers() and beat.age <= ALIVE_SECONDS:
             accounts_by_name[beat.kind].process = beat
     return sorted(accounts_by_name.values(), key=_sort_key)
+
+
+def call_failures() -> list[RecentCalls]:
+    names = list(registry.live_providers())
+    return _rows(RecentCalls, sql.CALL_FAILURES, {"names": names})
 
 
 def _add_attempt_counts(accounts_by_name: dict[str, Account], live: Iterable[str]) -> None:

@@ -79,6 +79,15 @@ FROM channels_attempt
 WHERE started_at > now() - interval '5 minutes' GROUP BY provider
 """
 
+# Calls of the last ten minutes, and how many the account is to blame for: that a person has no such
+# messenger is no failure of the provider's.
+CALL_FAILURES = """
+SELECT provider AS account, count(*) AS calls,
+  count(*) FILTER (WHERE error_class IN ('refused', 'retry', 'ambiguous')) AS failures
+FROM channels_attempt
+WHERE started_at > now() - interval '10 minutes' AND provider = ANY(%(names)s) GROUP BY provider
+"""
+
 # The operator's settings and the breakers' states now.
 ACCOUNTS = """
 SELECT name, id, is_enabled, position, weight, prefixes, max_per_second, reason, opened_at, trips,

@@ -6,10 +6,12 @@ from typing import Any
 import pytest
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 from playwright.sync_api import Browser, Page
 from pytest_django.live_server_helper import LiveServer
 
 from accounts.models import Company
+from operator_admin.models import Alert
 from tests.browser.people import owner_of, session_cookie
 from tests.cabinet.pages import create_content
 from tests.factories import ApiKeyFactory, CompanyFactory, LinkFactory, MemberFactory
@@ -102,7 +104,7 @@ def test_cabinet_fits_with_letters_twice_as_large(at_work: Page, company: Compan
 
 
 ADMIN_PAGES = (
-    *("index", "queue", "providers", "system", "channels_message_changelist"),
+    *("index", "queue", "providers", "system", "alerts", "channels_message_changelist"),
     *("channels_attempt_changelist", "accounts_company_changelist", "accounts_member_changelist"),
     *("accounts_apikey_changelist", "accounts_auditevent_changelist", "links_link_changelist"),
     *("billing_wallet_changelist", "billing_order_changelist", "billing_payment_changelist"),
@@ -129,6 +131,10 @@ def admin_page(browser: Browser, live_server: LiveServer, company: Company) -> I
 
 def test_admin_fits_every_width(admin_page: Page, company: Company) -> None:
     message = company.messages.filter(state="delivered")[0]
+    now, said = timezone.now(), "wallet differs from its transfers: company 1; " * 5
+    Alert.objects.create(
+        rule="ledger-breach", facts={"said": said}, began_at=now, due_at=now, notices=1
+    )
     paths = [reverse(f"admin:{name}") for name in ADMIN_PAGES]
     paths += [
         reverse("admin:channels_message_change", args=[message.pk]),

@@ -361,7 +361,7 @@ def test_crashing_check_hides_no_other() -> None:
     def breaks() -> Finding:
         raise RuntimeError("no")
 
-    (found,) = doctor._run(breaks)
+    (found,) = doctor.run(breaks)
 
     assert (found.ok, found.detail) == (False, "could not be checked: RuntimeError")
 

@@ -21,7 +21,7 @@ def test_no_provider_fails_the_check(settings: Settings) -> None:
     settings.TWILIO = settings.TWILIO | {"auth_token": ""}
     registry.clear_caches()
 
-    assert [one.name for one in doctor._run(vendors.providers)] == ["providers"]
+    assert [one.name for one in doctor.run(vendors.providers)] == ["providers"]
 
 
 @pytest.mark.django_db

@@ -166,6 +166,16 @@ class TelegramBot(http.HttpProvider):
         text = _BOT_TEXTS[word][locale]
         self._deliver({"chat_id": chat_id, "text": text, "reply_markup": keyboard})
 
+    def notify(self, chat: str, text: str) -> None:
+        """Writes to a chat of ours, by its id or, of a channel, by its @name."""
+        is_id = chat.removeprefix("-").isdecimal()
+        payload: http.Json = {
+            "chat_id": int(chat) if is_id else chat,
+            "text": text,
+            "link_preview_options": {"is_disabled": True},
+        }
+        self._deliver(payload)
+
     def _deliver(self, payload: http.Json) -> Accepted:
         answer = self._post(f"/bot{self._token}/sendMessage", orjson.dumps(payload))
         if answer.data.get("ok") is not True:

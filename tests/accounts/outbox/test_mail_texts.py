@@ -111,6 +111,12 @@ def _alert(_company: Company) -> dict[str, Any]:
     return parts | {"path": "/admin/providers/"}
 
 
+def _alerts(_company: Company) -> dict[str, Any]:
+    url = f"{HERE}/admin/alerts/"
+    one = {"title": "<b> 42", "detail": "<b>", "cure": "<b>", "minutes": 5, "url": url}
+    return {"begun": [one | {"is_reminder": True}], "over": [one], "url": url}
+
+
 def _change(_company: Company) -> dict[str, Any]:
     notice = NOTICES["recovery_codes.viewed"]
     return {
@@ -138,6 +144,7 @@ OURS: dict[str, Callable[[Company], dict[str, Any]]] = {
     "company_suspended": _reason,
     "breaker_opened": _breaker,
     "provider_alert": _alert,
+    "operator_alerts": _alerts,
     "account_change": _change,
 }
 

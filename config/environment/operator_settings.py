@@ -1,0 +1,51 @@
+"""Where alerts to the operators go."""
+
+import re
+
+from django.core.exceptions import ImproperlyConfigured, ValidationError
+from django.core.validators import validate_email
+
+from config.environment.variables import env
+
+_TOKEN = re.compile(r"[0-9]{1,20}:[A-Za-z0-9_-]{1,100}")
+_CHAT = re.compile(r"-?[0-9]{1,20}|@[A-Za-z0-9_]{1,64}")
+
+
+def _addresses(text: str) -> list[str]:
+    found = [address.strip() for address in text.split(",") if address.strip()]
+    for address in found:
+        try:
+            validate_email(address)
+        except ValidationError:
+            raise ImproperlyConfigured(f"OPERATOR_EMAILS: {address!r} is no address") from None
+    return found
+
+
+def _language(name: str) -> str:
+    if name not in {"ru", "en"}:
+        raise ImproperlyConfigured(f"OPERATOR_LANGUAGE must be ru or en, not {name!r}")
+    return name
+
+
+def _token(text: str) -> str:
+    if text and not _TOKEN.fullmatch(text):
+        raise ImproperlyConfigured(
+            "OPERATOR_TELEGRAM_BOT_TOKEN must be as @BotFather gave it: digits, a colon, letters"
+        )
+    return text
+
+
+def _chat(text: str) -> str:
+    if text and not _CHAT.fullmatch(text):
+        raise ImproperlyConfigured(
+            "OPERATOR_TELEGRAM_CHAT_ID must be a number, as -1001234567890, or a channel's @name"
+        )
+    return text
+
+
+OPERATOR_EMAILS = _addresses(env.str("OPERATOR_EMAILS", ""))
+OPERATOR_LANGUAGE = _language(env.str("OPERATOR_LANGUAGE", "") or "ru")
+OPERATOR_TELEGRAM_BOT_TOKEN = _token(env.str("OPERATOR_TELEGRAM_BOT_TOKEN", "")) or env.str(
+    "TELEGRAM_BOT_TOKEN", ""
+)
+OPERATOR_TELEGRAM_CHAT_ID = _chat(env.str("OPERATOR_TELEGRAM_CHAT_ID", ""))

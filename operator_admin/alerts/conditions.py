@@ -1,0 +1,160 @@
+"""What is wrong now, by our own stores: PostgreSQL, Redis, the disks of this machine."""
+
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.utils import timezone
+
+from channels import reconciliation
+from channels.models import ProviderAlert
+from channels.vendor_accounts import registry
+from links.clicks import stream
+from operator_admin.metrics import figures
+
+Facts = dict[str, Any]
+Problem = tuple[str, Facts]  # the subject, the facts
+Condition = Callable[[], Iterator[Problem]]
+
+SILENT, LATE_QUEUE, LATE_OUTBOX, LATE_CLICKS = 60.0, 30.0, 300.0, 300.0  # seconds
+MIN_CALLS, FAILING = 20, 0.2
+MIN_FINAL, FALLING = 50, 0.7
+MANY_UNKNOWN, MANY_PARKED = 50, 200
+LOW_DISK = 0.1  # of its size
+BALANCE_WINDOW = timedelta(days=1)
+
+
+def _silent(kind: str) -> Condition:
+    def condition() -> Iterator[Problem]:
+        age = min((beat.age for beat in figures.heartbeats() if beat.kind == kind), default=None)
+        if age is None or age > SILENT:
+            yield "", {"age": "∞" if age is None else round(age)}
+
+    return condition
+
+
+def bind_down() -> Iterator[Problem]:
+    beats = figures.heartbeats()
+    for name in registry.hosted_providers():
+        alive = [one for one in beats if one.kind == name and one.age <= figures.ALIVE_SECONDS]
+        if not any(one.facts.get("bound") for one in alive):
+            yield name, {"alive": len(alive)}
+
+
+def queue_stands() -> Iterator[Problem]:
+    queue = figures.queue()
+    yield from _late(queue.due, queue.oldest_due, LATE_QUEUE)
+
+
+def webhooks_stand() -> Iterator[Problem]:
+    queue = figures.queue()
+    yield from _late(queue.webhooks, queue.oldest_webhook, LATE_OUTBOX)
+
+
+def mail_stands() -> Iterator[Problem]:
+    queue = figures.queue()
+    yield from _late(queue.emails, queue.oldest_email, LATE_OUTBOX)
+
+
+def _late(due: int, oldest: float | None, limit: float) -> Iterator[Problem]:
+    if (age := oldest or 0.0) > limit:
+        yield "", {"due": due, "age": round(age)}
+
+
+def provider_paused() -> Iterator[Problem]:
+    live = registry.live_providers()
+    for name, state in figures.account_states().items():
+        if name in live and state.is_enabled and state.breaker != "closed":
+            yield name, {"reason": state.reason}
+
+
+def provider_fails() -> Iterator[Problem]:
+    for account in figures.call_failures():
+        if account.calls > MIN_CALLS and account.failures > FAILING * account.calls:
+            yield account.account, {"calls": account.calls, "failures": account.failures}
+
+
+def delivery_falls() -> Iterator[Problem]:
+    for channel in figures.sends(timezone.now() - timedelta(minutes=30)):
+        if channel.final > MIN_FINAL and channel.delivered < FALLING * channel.final:
+            yield channel.channel, {"delivered": channel.delivered, "final": channel.final}
+
+
+def outcomes_unknown() -> Iterator[Problem]:
+    if (count := figures.queue().ambiguous) > MANY_UNKNOWN:
+        yield "", {"count": count}
+
+
+def receipts_parked() -> Iterator[Problem]:
+    if (count := figures.queue().parked_receipts) > MANY_PARKED:
+        yield "", {"count": count}
+
+
+def balance_low() -> Iterator[Problem]:
+    """As vendors told us when they took a message; `examinations` asks those that can be asked."""
+    since, live = timezone.now() - BALANCE_WINDOW, registry.live_providers()
+    for alert in ProviderAlert.objects.filter(code="balance_low", at__gte=since).order_by("at"):
+        if alert.provider in live:
+            yield alert.provider, {"said": alert.detail or alert.code}
+
+
+def listener_down() -> Iterator[Problem]:
+    web = [one for one in figures.heartbeats() if one.kind == "web"]
+    alive = [one for one in web if one.age <= figures.ALIVE_SECONDS]
+    if deaf := sum(one.facts.get("listening") == 0 for one in alive):
+        yield "", {"count": deaf}
+
+
+def redis_down() -> Iterator[Problem]:
+    if stream.lag_seconds() is None:
+        yield "", {}
+
+
+def clicks_stand() -> Iterator[Problem]:
+    if (age := stream.lag_seconds() or 0.0) > LATE_CLICKS:
+        yield "", {"age": round(age)}
+
+
+def ledger_breach() -> Iterator[Problem]:
+    """What the schedule's last checks found; to check again here would double their load."""
+    if found := reconciliation.remembered():
+        more = f" (+{len(found) - 3})" if len(found) > 3 else ""
+        yield "", {"said": "; ".join(found[:3]) + more}
+
+
+def disk_full() -> Iterator[Problem]:
+    """Of the machine that evaluates; the same disk under two paths is told once."""
+    devices: set[int] = set()
+    for path in (settings.VAR_DIR, Path(tempfile.gettempdir()), Path("/")):
+        if not path.exists() or (device := path.stat().st_dev) in devices:
+            continue
+        devices.add(device)
+        usage = shutil.disk_usage(path)
+        if usage.total and usage.free < LOW_DISK * usage.total:
+            yield str(path), {"free": round(100 * usage.free / usage.total)}
+
+
+CONDITIONS: dict[str, Condition] = {
+    "worker-silent": _silent("delivery"),
+    "beat-silent": _silent("beat"),
+    "web-silent": _silent("web"),
+    "bind-down": bind_down,
+    "queue-stands": queue_stands,
+    "provider-paused": provider_paused,
+    "provider-fails": provider_fails,
+    "delivery-falls": delivery_falls,
+    "outcomes-unknown": outcomes_unknown,
+    "receipts-parked": receipts_parked,
+    "balance-low": balance_low,
+    "listener-down": listener_down,
+    "redis-down": redis_down,
+    "clicks-stand": clicks_stand,
+    "webhooks-stand": webhooks_stand,
+    "mail-stands": mail_stands,
+    "ledger-breach": ledger_breach,
+    "disk-full": disk_full,
+}

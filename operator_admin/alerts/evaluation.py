@@ -1,0 +1,139 @@
+"""Compares what is wrong now with what was: what began, what goes on, what is over.
+
+A run claims its group's row, evaluates without a transaction, and writes in one together with the
+notices. Of two beats, or after a kill between two lines, one run counts: another minute repeats it.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import structlog
+from django.db import connection, transaction
+
+from operator_admin.alerts import notices
+from operator_admin.alerts.conditions import CONDITIONS, Condition, Facts
+from operator_admin.alerts.examinations import EXAMINATIONS
+from operator_admin.alerts.rules import RULES, Group
+from operator_admin.models import Alert, AlertRun
+
+log = structlog.get_logger(__name__)
+
+SOURCES: dict[Group, Mapping[str, Condition]] = {
+    Group.MINUTE: CONDITIONS,
+    Group.OUTSIDE: EXAMINATIONS,
+}
+# A little less than the schedule's intervals, which wander.
+INTERVALS = {Group.MINUTE: timedelta(seconds=45), Group.OUTSIDE: timedelta(minutes=14)}
+# A problem that comes and goes is one: over when it was not seen for so long.
+RECOVERY = {Group.MINUTE: timedelta(minutes=3), Group.OUTSIDE: timedelta()}
+REOPENED_WITHIN = timedelta(hours=1)  # the same alert again: its reminders go on
+REMINDERS = [timedelta(hours=hours) for hours in (1, 4, 12, 24)]  # the last one repeats
+RETENTION = timedelta(days=30)
+
+_CLAIM = """
+INSERT INTO operator_admin_alertrun ("group", at) VALUES (%s, clock_timestamp())
+ON CONFLICT ("group") DO UPDATE SET at = excluded.at
+WHERE operator_admin_alertrun.at < excluded.at - make_interval(secs => %s)
+RETURNING at
+"""
+
+Key = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """Of one run: what is to be sent about it."""
+
+    begun: list[Alert]  # or still going on, in a reminder
+    over: list[Alert]
+
+
+def run(group: Group) -> bool:
+    """Evaluates the group's rules if that is due; returns whether it was."""
+    at = _claim(group)
+    if at is None:
+        return False
+    found, evaluated = _evaluate(SOURCES[group])
+    with transaction.atomic():
+        # A run that took so long that another began has nothing new to say.
+        if not AlertRun.objects.select_for_update().filter(group=group, at=at).exists():
+            return False
+        changes = _apply(found, evaluated, at)
+        notices.append(changes.begun, changes.over)
+        Alert.objects.filter(ended_at__lt=at - RETENTION).delete()
+    return True
+
+
+def _claim(group: Group) -> datetime | None:
+    with connection.cursor() as cursor:
+        cursor.execute(_CLAIM, [group.value, INTERVALS[group].total_seconds()])
+        row = cursor.fetchone()
+    return row[0] if row else None
+
+
+def _evaluate(conditions: Mapping[str, Condition]) -> tuple[dict[Key, Facts], set[str]]:
+    """The problems, and the rules that could be evaluated: alerts of the others stay."""
+    found: dict[Key, Facts] = {}
+    evaluated: set[str] = set()
+    for rule, condition in conditions.items():
+        try:
+            problems = list(condition())
+        except Exception:  # the rule's edge: a crash must not silence the others
+            log.exception("alert_rule_failed", rule=rule)
+            connection.close_if_unusable_or_obsolete()
+            continue
+        evaluated.add(rule)
+        found |= {(rule, subject[:120]): facts for subject, facts in problems}
+    return found, evaluated
+
+
+def _apply(found: Mapping[Key, Facts], evaluated: Collection[str], at: datetime) -> Changes:
+    rows = Alert.objects.select_for_update().filter(ended_at=None, rule__in=RULES).order_by("pk")
+    alerts = {(alert.rule, alert.subject): alert for alert in rows}
+    alerts |= {key: _begin(key, at) for key in found if key not in alerts}
+    over: list[Alert] = []
+    for key, alert in alerts.items():
+        if key in found:
+            alert.facts, alert.missing_since = found[key], None
+        elif alert.rule in evaluated and _is_over(alert, at):
+            alert.ended_at = at
+            over.append(alert)
+    begun = list(_due(list(alerts.values()), at))
+    for alert in alerts.values():
+        if alert.ended_at and not alert.notices:
+            alert.delete()  # nobody was told of it
+        else:
+            alert.save()
+    return Changes(begun, [alert for alert in over if alert.is_announced])
+
+
+def _begin(key: Key, at: datetime) -> Alert:
+    """A new alert, or the same of the last hour: its next notice is a reminder then."""
+    rule, subject = key
+    due_at = at + RULES[rule].pending
+    ended = Alert.objects.filter(rule=rule, subject=subject, ended_at__gt=at - REOPENED_WITHIN)
+    alert = ended.order_by("-ended_at").first()
+    if alert is None:
+        return Alert(rule=rule, subject=subject, began_at=at, due_at=due_at)
+    alert.began_at, alert.ended_at = at, None
+    alert.due_at = max(due_at, alert.due_at) if alert.notices else due_at
+    return alert
+
+
+def _is_over(alert: Alert, at: datetime) -> bool:
+    """One that nobody was told of ends at once: its pending time starts anew."""
+    alert.missing_since = alert.missing_since or at
+    recovery = RECOVERY[RULES[alert.rule].group]
+    return not alert.is_announced or at - alert.missing_since >= recovery
+
+
+def _due(alerts: Collection[Alert], at: datetime) -> Iterator[Alert]:
+    present = {alert.rule for alert in alerts if alert.missing_since is None}
+    for alert in alerts:
+        is_withheld = present.intersection(RULES[alert.rule].causes)
+        if alert.missing_since is None and alert.due_at <= at and not is_withheld:
+            alert.due_at = at + REMINDERS[min(alert.notices, len(REMINDERS) - 1)]
+            alert.notices += 1
+            alert.notified_at = at
+            yield alert

@@ -1,0 +1,154 @@
+"""Words what began and what is over as one notice, and sends it by e-mail and to Telegram.
+
+Notices are stored in the transaction that changes the alerts. E-mails leave by the mail outbox,
+Telegram's by one of its own; a crash after Telegram took one sends it again.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import cache
+from urllib.parse import urlsplit
+
+import structlog
+from django.conf import settings
+from django.db import connection
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.utils import timezone, translation
+
+from accounts.outbox import mail
+from channels.providers.base import SendError
+from channels.providers.telegram.bot import TelegramBot
+from channels.vendor_accounts import operator_mail
+from operator_admin.alerts.rules import RULES
+from operator_admin.models import Alert, TelegramNotice
+
+log = structlog.get_logger(__name__)
+
+MAX_TEXT = 4000  # characters; Telegram takes 4096
+LEASE = 60  # seconds until a call without a recorded outcome is repeated
+DELAYS = [timedelta(minutes=minutes) for minutes in (1, 2, 5, 15, 60)]  # the last one repeats
+GIVEN_UP = timedelta(days=1)
+
+_CLAIM = """
+UPDATE operator_admin_telegramnotice
+SET due_at = clock_timestamp() + make_interval(secs => %s), tries = tries + 1
+WHERE id IN (SELECT id FROM operator_admin_telegramnotice WHERE due_at <= clock_timestamp()
+             ORDER BY id LIMIT 50 FOR UPDATE SKIP LOCKED)
+RETURNING id
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class AlertText:
+    """An alert in words, in the language that is active."""
+
+    name: str
+    title: str
+    detail: str
+    cure: str
+    began_at: datetime
+    minutes: int  # that it has lasted
+    is_reminder: bool
+    url: str
+
+
+def word(alert: Alert) -> AlertText:
+    rule = RULES[alert.rule]
+    until = alert.ended_at or timezone.now()
+    return AlertText(
+        name=alert.rule,
+        title=rule.title_of(alert),
+        detail=rule.detail_of(alert),
+        cure=rule.cure_of(alert),
+        began_at=alert.began_at,
+        minutes=max(0, round((until - alert.began_at).total_seconds() / 60)),
+        is_reminder=alert.notices > 1,
+        url=f"{settings.PUBLIC_URL}{reverse('admin:alerts')}#{alert.rule}",
+    )
+
+
+def append(begun: Sequence[Alert], over: Sequence[Alert]) -> None:
+    """Stores one e-mail per operator and one Telegram message about all of it."""
+    if not (begun or over):
+        return
+    for alert in begun:
+        log.warning("alert", rule=alert.rule, subject=alert.subject, notices=alert.notices)
+    for alert in over:
+        log.info("alert_over", rule=alert.rule, subject=alert.subject)
+    # The first e-mail about a paused account was sent as it was paused.
+    mailed = [one for one in begun if one.notices > 1 or not RULES[one.rule].is_mailed_at_once]
+    if mailed or over:
+        for address, language in operator_mail.recipients():
+            with translation.override(language):
+                context = _context(mailed, over)
+            mail.post(template="operator_alerts", to=address, language=language, context=context)
+    if chat():
+        with translation.override(settings.OPERATOR_LANGUAGE):
+            text = render_to_string("operator_admin/telegram_notice.txt", _context(begun, over))
+        TelegramNotice.objects.create(text=shorten(text))
+
+
+def _context(begun: Sequence[Alert], over: Sequence[Alert]) -> dict[str, object]:
+    return {
+        "host": urlsplit(settings.PUBLIC_URL).hostname,
+        "begun": [word(alert) for alert in begun],
+        "over": [word(alert) for alert in over],
+        "path": reverse("admin:alerts"),
+        "url": f"{settings.PUBLIC_URL}{reverse('admin:alerts')}",
+    }
+
+
+def shorten(text: str) -> str:
+    text = text.strip()
+    return text if len(text) <= MAX_TEXT else text[: MAX_TEXT - 1] + "…"
+
+
+@cache
+def _bot(api_url: str, token: str) -> TelegramBot:
+    return TelegramBot(
+        api_url=api_url, token=token, secret_token="", timeout=settings.PROVIDER_TIMEOUT
+    )
+
+
+def chat() -> TelegramBot | None:
+    """The bot that writes to the operators' chat; None if there is none."""
+    if not (settings.OPERATOR_TELEGRAM_BOT_TOKEN and settings.OPERATOR_TELEGRAM_CHAT_ID):
+        return None
+    return _bot(settings.TELEGRAM_BOT["api_url"], settings.OPERATOR_TELEGRAM_BOT_TOKEN)
+
+
+def deliver_telegram() -> bool:
+    """Sends all due notices as one message; returns whether Telegram took it."""
+    bot = chat()
+    due = _claim() if bot else []
+    if bot is None or not due:
+        return False
+    text = shorten("\n\n".join(notice.text for notice in due))
+    ids = [notice.pk for notice in due]
+    try:
+        bot.notify(settings.OPERATOR_TELEGRAM_CHAT_ID, text)
+    except SendError as error:
+        _postpone(due, error)
+        return False
+    TelegramNotice.objects.filter(pk__in=ids).delete()
+    return True
+
+
+def _claim() -> list[TelegramNotice]:
+    with connection.cursor() as cursor:
+        cursor.execute(_CLAIM, [LEASE])
+        ids = [pk for (pk,) in cursor.fetchall()]
+    return list(TelegramNotice.objects.filter(pk__in=ids).order_by("pk"))
+
+
+def _postpone(due: Sequence[TelegramNotice], error: SendError) -> None:
+    """A refusal stays: the chat is wrong. An answer that did not come may have been a yes."""
+    log.warning("operator_telegram_failed", error=type(error).__name__, code=error.code)
+    for notice in due:
+        wait = DELAYS[min(notice.tries, len(DELAYS)) - 1]
+        wait = max(wait, timedelta(seconds=getattr(error, "retry_after", None) or 0))
+        notice.due_at, notice.error = timezone.now() + wait, str(error)[:200]
+        notice.save(update_fields=["due_at", "error"])
+    TelegramNotice.objects.filter(created_at__lt=timezone.now() - GIVEN_UP).delete()

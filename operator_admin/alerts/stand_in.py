@@ -1,0 +1,129 @@
+"""The web process evaluates alerts while nobody else does: a dead worker cannot report itself.
+
+Without PostgreSQL there is no state to keep, so it writes straight to OPERATOR_EMAILS and to
+Telegram; Redis keeps several processes from saying the same.
+"""
+
+import time
+from datetime import timedelta
+
+import structlog
+from django.conf import settings
+from django.core.mail import get_connection
+from django.core.mail.message import EmailMessage
+from django.db import Error as DatabaseError
+from django.db import connection
+from django.utils import timezone, translation
+from django.utils.translation import gettext as _
+from psycopg_pool import PoolTimeout
+from redis import RedisError
+
+from accounts.outbox import mail_delivery
+from channels.providers.base import SendError
+from config.background import PeriodicThread
+from config.storage.redis_client import redis_client
+from operator_admin.alerts import evaluation, notices
+from operator_admin.alerts.rules import Group
+from operator_admin.models import AlertRun
+
+log = structlog.get_logger(__name__)
+
+INTERVAL = 60.0  # seconds
+PATIENCE = timedelta(minutes=3)  # without a run by the schedule
+MAX_BATCHES = 10  # of waiting e-mails, before ours
+FAILED_LOOKS = 2  # at the database, until it counts as down
+REPEATED_AFTER = [3600, 4 * 3600, 12 * 3600, 24 * 3600]  # seconds; the last one repeats
+_KEY = "operator_alerts:database_down"
+
+
+class StandIn:
+    """One per web process."""
+
+    def __init__(self) -> None:
+        self._failures = 0
+        self._sent = 0  # notices of this outage
+        self._due_at = 0.0  # of the next one, if Redis does not say
+
+    def look(self) -> None:
+        try:
+            is_alone = _is_alone()
+        except (DatabaseError, PoolTimeout):
+            connection.close()
+            self._failures += 1
+            if self._failures >= FAILED_LOOKS:
+                self._report_outage()
+            return
+        self._report_recovery()
+        self._failures = 0
+        if is_alone and evaluation.run(Group.MINUTE):
+            log.warning("alerts_evaluated_by_web")
+            notices.deliver_telegram()
+            _deliver_mail()
+
+    def _report_outage(self) -> None:
+        pause = REPEATED_AFTER[min(self._sent, len(REPEATED_AFTER) - 1)]
+        if self._is_due(pause):
+            self._sent += 1
+            with translation.override(settings.OPERATOR_LANGUAGE):
+                _write(_("PostgreSQL does not answer"), _outage_text())
+
+    def _is_due(self, pause: int) -> bool:
+        """Whether this process is the one to write now."""
+        try:
+            return bool(redis_client().set(_KEY, "1", nx=True, ex=pause))
+        except (RedisError, OSError):
+            is_due = time.monotonic() >= self._due_at
+            self._due_at = time.monotonic() + pause if is_due else self._due_at
+            return is_due
+
+    def _report_recovery(self) -> None:
+        try:
+            was_told = bool(redis_client().getdel(_KEY))
+        except (RedisError, OSError):
+            was_told = self._sent > 0
+        self._sent, self._due_at = 0, 0.0
+        if was_told:
+            with translation.override(settings.OPERATOR_LANGUAGE):
+                _write(_("PostgreSQL answers again"), _("What was accepted before goes out now."))
+
+
+def _outage_text() -> str:
+    return _(
+        "The API answers 503. What was accepted is safe and goes out once it is back. Start "
+        "PostgreSQL, or mend DATABASE_URL: “Alerts” in docs/operations.md."
+    )
+
+
+def _is_alone() -> bool:
+    """Whether the schedule's runs have stopped."""
+    since = timezone.now() - PATIENCE
+    return not AlertRun.objects.filter(group=Group.MINUTE, at__gte=since).exists()
+
+
+def _deliver_mail() -> None:
+    """A worker would do this; several may at once."""
+    for _batch in range(MAX_BATCHES):
+        if not mail_delivery.deliver():
+            return
+
+
+def _write(title: str, text: str) -> None:
+    log.warning("alert", rule="database-down", title=title)
+    subject = f"Kvitok: {title}"
+    if settings.OPERATOR_EMAILS:
+        try:
+            EmailMessage(
+                subject, text, to=settings.OPERATOR_EMAILS, connection=get_connection()
+            ).send()
+        except OSError as error:  # smtplib's errors are subclasses
+            log.warning("alert_not_mailed", error=type(error).__name__)
+    if bot := notices.chat():
+        try:
+            bot.notify(settings.OPERATOR_TELEGRAM_CHAT_ID, f"{subject}\n{text}")
+        except SendError as error:
+            log.warning("operator_telegram_failed", error=type(error).__name__, code=error.code)
+
+
+def start() -> None:
+    """For the life of the process."""
+    PeriodicThread("alerts-stand-in", StandIn().look, INTERVAL).start()

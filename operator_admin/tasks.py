@@ -1,0 +1,18 @@
+"""Periodic tasks."""
+
+from celery import shared_task
+
+from operator_admin.alerts import evaluation, notices
+from operator_admin.alerts.rules import Group
+
+
+@shared_task(name="operator_admin.evaluate_alerts")
+def evaluate_alerts() -> None:
+    evaluation.run(Group.MINUTE)
+    notices.deliver_telegram()
+
+
+@shared_task(name="operator_admin.examine_outside")
+def examine_outside() -> None:
+    evaluation.run(Group.OUTSIDE)
+    notices.deliver_telegram()

@@ -1,0 +1,150 @@
+"""Each condition is met by the real situation that it is about, and not without it."""
+
+from datetime import timedelta
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from django.utils import timezone, translation
+from pytest_django import Settings
+
+from accounts.models import Mail
+from channels import tasks
+from channels.models import ProviderAccount, ProviderAlert
+from channels.vendor_accounts import registry
+from operator_admin.alerts import conditions
+from operator_admin.alerts.rules import RULES
+from operator_admin.models import Alert
+from tests.factories import AttemptFactory, DeliveryFactory, MessageFactory, WalletFactory
+from tests.operator_admin.alerts.conftest import beat
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("service")]
+
+LATE = timedelta(hours=1)
+
+
+@pytest.fixture(autouse=True)
+def twilio(settings: Settings) -> None:
+    settings.TWILIO = {**settings.TWILIO, "auth_token": "t", "account_sid": "AC1", "sender": "+1"}
+    registry.clear_caches()
+
+
+def found(name: str) -> list[conditions.Problem]:
+    problems = list(conditions.CONDITIONS[name]())
+    for subject, facts in problems:  # the facts fill the texts
+        alert = Alert(rule=name, subject=subject, facts=facts, began_at=timezone.now())
+        rule = RULES[name]
+        assert "%(" not in rule.title_of(alert) + rule.detail_of(alert) + rule.cure_of(alert)
+    return problems
+
+
+@pytest.mark.parametrize("name", sorted(set(conditions.CONDITIONS) - {"disk-full"}))
+def test_service_in_order_has_no_problem(name: str) -> None:
+    assert found(name) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [("delivery", "worker-silent"), ("beat", "beat-silent"), ("web", "web-silent")],
+)
+def test_silent_process_is_a_problem(kind: str, name: str) -> None:
+    beat(kind, age=61)
+    assert found(name) == [("", {"age": 61})]
+
+    beat(kind).delete()
+    assert found(name) == [("", {"age": "∞"})]
+
+
+def test_queue_that_stands() -> None:
+    MessageFactory.create(due_at=timezone.now() - LATE)
+
+    ((subject, facts),) = found("queue-stands")
+
+    assert (subject, facts["due"]) == ("", 1)
+    assert facts["age"] == pytest.approx(3600, abs=5)
+
+
+def test_outboxes_that_stand() -> None:
+    delivery = DeliveryFactory.create()
+    type(delivery).objects.update(due_at=timezone.now() - LATE)
+    Mail.objects.create(template="t", to="a@example.com", subject="s", text="t", key="k")
+    Mail.objects.update(due_at=timezone.now() - LATE)
+
+    assert [found(name)[0][1]["due"] for name in ("webhooks-stand", "mail-stands")] == [1, 1]
+
+
+def test_open_breaker_names_the_account_and_the_reason() -> None:
+    soon = timezone.now() + LATE
+    ProviderAccount.objects.create(name="twilio", open_until=soon, reason="20003: Authenticate")
+    ProviderAccount.objects.create(name="gone", open_until=soon, reason="no such account")
+
+    assert found("provider-paused") == [("twilio", {"reason": "20003: Authenticate"})]
+
+    ProviderAccount.objects.update(is_enabled=False)
+    assert found("provider-paused") == []
+
+
+def test_failing_calls_count_without_people_who_cannot_be_reached() -> None:
+    for number in range(30):
+        kind = "unreachable" if number < 20 else ""
+        AttemptFactory.create(provider="twilio", error_class=kind)
+    assert found("provider-fails") == []
+
+    for _ in range(10):
+        AttemptFactory.create(provider="twilio", error_class="refused")
+    assert found("provider-fails") == [("twilio", {"calls": 40, "failures": 10})]
+
+
+def test_delivery_that_falls() -> None:
+    for number in range(60):
+        MessageFactory.create(channel="sms", state="delivered" if number % 2 else "failed")
+
+    assert found("delivery-falls") == [("sms", {"delivered": 30, "final": 60})]
+
+
+def test_low_balance_of_the_last_day() -> None:
+    ProviderAlert.objects.create(
+        provider="twilio", code="balance_low", detail="0.17 USD left", kind="warning"
+    )
+    assert found("balance-low") == [("twilio", {"said": "0.17 USD left"})]
+
+    ProviderAlert.objects.update(at=timezone.now() - timedelta(days=2))
+    assert found("balance-low") == []
+
+
+def test_deaf_web_process() -> None:
+    beat("web", listening=0)
+
+    assert found("listener-down") == [("", {"count": 1})]
+
+
+@pytest.mark.usefixtures("no_redis")
+def test_redis_that_is_away() -> None:
+    assert found("redis-down") == [("", {})]
+    assert found("clicks-stand") == []
+
+
+def test_breach_that_the_schedule_found() -> None:
+    wallet = WalletFactory.create(available=7)  # without a transfer
+    tasks.check_ledger(recent=False)
+
+    ((_subject, facts),) = found("ledger-breach")
+    assert facts["said"] == f"wallet differs from its transfers: company {wallet.company_id}"
+
+    wallet.delete()
+    tasks.check_ledger(recent=False)
+    assert found("ledger-breach") == []
+
+
+def test_full_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    def usage(_path: Any) -> SimpleNamespace:
+        return SimpleNamespace(total=100, free=7)
+
+    monkeypatch.setattr("shutil.disk_usage", usage)
+
+    problems = found("disk-full")
+    assert problems
+    assert {facts["free"] for _subject, facts in problems} == {7}
+    with translation.override("en"):
+        alert = Alert(rule="disk-full", subject="/", facts={"free": 7})
+        assert RULES["disk-full"].detail_of(alert) == "/: 7 % free."

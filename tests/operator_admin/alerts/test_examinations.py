@@ -1,0 +1,136 @@
+"""What others say of us becomes alerts: certificates, vendors, the doctor's other checks."""
+
+import socket
+import ssl
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+from pytest_django import Settings
+
+from channels.vendor_accounts import registry
+from operator_admin.alerts import examinations
+from operator_admin.doctor import certificates, stores
+
+
+def certificate(folder: Path, days: int) -> Path:
+    """A certificate for localhost and its key, in one file; it is its own authority."""
+    key, now = ec.generate_private_key(ec.SECP256R1()), datetime.now(UTC)
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=60))
+        .not_valid_after(now + timedelta(days=days, hours=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    private = key.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    )
+    path = folder / f"{days}.pem"
+    path.write_bytes(private + made.public_bytes(serialization.Encoding.PEM))
+    return path
+
+
+@contextmanager
+def tls_server(pem: Path) -> Iterator[int]:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(pem)
+    server = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        while True:
+            try:
+                plain, _ = server.accept()
+                context.wrap_socket(plain, server_side=True).close()
+            except ssl.SSLError:
+                continue
+            except OSError:
+                return
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    try:
+        yield server.getsockname()[1]
+    finally:
+        server.shutdown(socket.SHUT_RDWR)
+        server.close()
+        thread.join()
+
+
+def problems(settings: Settings, port: int) -> list[tuple[str, dict[str, object]]]:
+    settings.PUBLIC_URL = settings.SHORT_URL = f"https://localhost:{port}"
+    return list(examinations.certificate_ends())
+
+
+@pytest.mark.parametrize(("days", "expected"), [(30, []), (13, [("localhost", {"days": 13})])])
+def test_certificate_that_ends_within_two_weeks(
+    tmp_path: Path,
+    settings: Settings,
+    monkeypatch: pytest.MonkeyPatch,
+    days: int,
+    expected: list[object],
+) -> None:
+    pem = certificate(tmp_path, days)
+    monkeypatch.setenv("SSL_CERT_FILE", str(pem))
+
+    with tls_server(pem) as port:
+        assert problems(settings, port) == expected
+        assert certificates.certificates()[0].ok is (not expected)
+
+
+def test_certificate_that_nobody_trusts(tmp_path: Path, settings: Settings) -> None:
+    with tls_server(certificate(tmp_path, 30)) as port:
+        ((host, facts),) = problems(settings, port)
+
+    assert host == "localhost"
+    assert "not trusted" in str(facts["days"])
+
+
+def test_plain_http_has_no_certificate(settings: Settings) -> None:
+    settings.PUBLIC_URL = settings.SHORT_URL = "http://localhost:1"
+
+    assert list(examinations.certificate_ends()) == []
+
+
+def test_failed_check_of_the_doctor_is_a_problem(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(examinations, "CHECKS", [stores.settings_are_sound])
+    assert list(examinations.failed_checks()) == []
+
+    settings.DEBUG = True
+    ((name, facts),) = examinations.failed_checks()
+    assert (name, facts["said"]) == ("settings", "DEBUG is on")
+
+
+@pytest.mark.django_db
+def test_account_that_the_vendor_refuses(settings: Settings) -> None:
+    settings.TWILIO = {
+        "api_url": "http://127.0.0.1:1",
+        "account_sid": "AC1",
+        "auth_token": "t",
+        "sender": "+15005550006",
+    }
+    for other in ("WHATSAPP", "TELEGRAM_GATEWAY", "TELEGRAM_BOT"):
+        setattr(settings, other, {**getattr(settings, other), "token": ""})
+    registry.clear_caches()
+
+    ((name, facts),) = examinations.account_broken()
+
+    assert name == "twilio"
+    assert "connection" in facts["said"]

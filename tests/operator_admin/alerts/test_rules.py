@@ -1,0 +1,33 @@
+"""Every rule has a condition, words in both languages, and a row in the runbook."""
+
+import re
+from pathlib import Path
+
+import pytest
+from django.utils import translation
+
+from operator_admin.alerts import page
+from operator_admin.alerts.evaluation import SOURCES
+from operator_admin.alerts.rules import RULES
+
+RUNBOOK = Path("docs/operations.md")
+CYRILLIC = re.compile("[а-яё]", re.IGNORECASE)
+
+
+def test_every_rule_has_a_condition_in_its_group() -> None:
+    assert {name: rule.group for name, rule in RULES.items()} == {
+        name: group for group, conditions in SOURCES.items() for name in conditions
+    }
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_rule_is_in_the_runbook_and_in_russian(name: str) -> None:
+    assert f"| `{name}` |" in RUNBOOK.read_text(encoding="utf-8")
+    with translation.override("ru"):
+        rule = page.describe(name, RULES[name])
+    assert CYRILLIC.search(rule.title) or name == "doctor"
+    assert CYRILLIC.search(rule.cure)
+
+
+def test_causes_are_rules() -> None:
+    assert {cause for rule in RULES.values() for cause in rule.causes} <= set(RULES)

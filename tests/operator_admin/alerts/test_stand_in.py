@@ -1,0 +1,92 @@
+"""The web process alerts while no worker lives, and while PostgreSQL is away."""
+
+from datetime import timedelta
+
+import pytest
+import responses
+from django.core import mail as django_mail
+from django.db import OperationalError
+from django.utils import timezone
+from pytest_django import Settings
+
+from operator_admin.alerts import evaluation, stand_in
+from operator_admin.alerts.rules import Group
+from operator_admin.models import Alert, AlertRun
+from tests.operator_admin.alerts.conftest import accept, beat, texts
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("service")]
+
+
+@pytest.fixture(autouse=True)
+def operators(settings: Settings) -> None:
+    settings.OPERATOR_EMAILS = ["ops@example.com"]
+
+
+def age_runs() -> None:
+    AlertRun.objects.update(at=timezone.now() - timedelta(minutes=4))
+
+
+def test_schedule_that_runs_is_left_alone() -> None:
+    evaluation.run(Group.MINUTE)
+    before = AlertRun.objects.get().at
+
+    stand_in.StandIn().look()
+
+    assert AlertRun.objects.get().at == before
+
+
+def test_dead_worker_is_reported_by_the_web_process(telegram: responses.RequestsMock) -> None:
+    accept(telegram)
+    beat("delivery", age=400)
+    web = stand_in.StandIn()
+
+    web.look()
+    Alert.objects.update(due_at=timezone.now() - timedelta(seconds=1))
+    age_runs()
+    web.look()
+
+    assert len(texts(telegram)) == 1
+    assert "Ни один обработчик" in texts(telegram)[0]
+    (email,) = django_mail.outbox
+    assert (email.to, "kvitok-worker" in str(email.body)) == (["ops@example.com"], True)
+
+
+@pytest.fixture
+def broken(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    def fail() -> bool:
+        raise OperationalError("down")
+
+    monkeypatch.setattr(stand_in, "_is_alone", fail)
+    return monkeypatch
+
+
+def test_outage_of_postgres_is_told_once_by_all_processes_and_its_end_once(
+    telegram: responses.RequestsMock, broken: pytest.MonkeyPatch
+) -> None:
+    accept(telegram)
+    processes = [stand_in.StandIn(), stand_in.StandIn()]
+
+    for web in processes:
+        web.look()
+    assert texts(telegram) == []  # one failure may be a hiccup
+    for _ in range(5):
+        for web in processes:
+            web.look()
+    assert len(texts(telegram)) == len(django_mail.outbox) == 1
+    assert "PostgreSQL не отвечает" in texts(telegram)[0]
+
+    broken.undo()
+    for web in processes:
+        web.look()
+    assert len(texts(telegram)) == len(django_mail.outbox) == 2
+    assert "PostgreSQL снова отвечает" in texts(telegram)[1]
+
+
+@pytest.mark.usefixtures("no_redis", "broken")
+def test_outage_without_redis_is_told_once_by_each_process() -> None:
+    web = stand_in.StandIn()
+
+    for _ in range(5):
+        web.look()
+
+    assert len(django_mail.outbox) == 1
