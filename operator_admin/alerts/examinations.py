@@ -12,6 +12,7 @@ from operator_admin import doctor
 from operator_admin.alerts.conditions import Condition, Problem
 from operator_admin.doctor import (
     certificates,
+    key_rotation,
     money,
     processes,
     public_access,
@@ -32,6 +33,7 @@ CHECKS: list[doctor.Check] = [
     processes.static_files,
     processes.translations,
     money.operators,
+    key_rotation.key_rings,
     public_access.mail_server,
     public_access.public_url,
     public_access.proxies,
