@@ -135,6 +135,13 @@ class HttpProvider(Provider):
         # and cost half as much again per call.
         self._adapter = HTTPAdapter(max_retries=0)
         self._adapter.init_poolmanager(1, 64, socket_options=_SOCKET_OPTIONS)
+        self._proxies: dict[str, str] = {}
+
+    def use_proxy(self, url: str) -> None:
+        """Makes every call by this proxy; with none, directly."""
+        self._proxies = {"http": url, "https": url} if url else {}
+        if url:  # made now, since requests would make it without the options
+            self._adapter.proxy_manager_for(url, socket_options=_SOCKET_OPTIONS)
 
     def _check(self, message: Outgoing) -> None:
         if message.content not in self.capabilities.contents:
@@ -186,7 +193,7 @@ class HttpProvider(Provider):
             request.headers["Content-Length"] = str(len(body.data))
             request.body = cast(bytes, body)
         try:
-            response = self._adapter.send(request, timeout=self._timeout)
+            response = self._adapter.send(request, timeout=self._timeout, proxies=self._proxies)
             data, rows = parse(response.content), parse_rows(response.content)
         except (requests.RequestException, HTTPError) as error:
             return None, _root_cause(error)
@@ -206,9 +213,12 @@ def _verdict_by_status(status: int) -> Verdict:
 
 def _root_cause(error: BaseException) -> str:
     """The class name of the root cause; its text would hold the URL, which may hold a token."""
+    at_proxy = False  # two libraries have errors of this name
     while (inner := error.__cause__ or error.__context__) is not None:
+        at_proxy = at_proxy or "Proxy" in type(error).__name__
         error = inner
-    return type(error).__name__
+    name = type(error).__name__
+    return f"{name} at the proxy" if at_proxy else name
 
 
 def parse(body: bytes) -> Json:

@@ -10,6 +10,7 @@ from django.conf import settings
 
 from channels.providers.base import Content, Provider
 from channels.providers.hosted_provider import HostedProvider
+from channels.providers.http import HttpProvider
 from channels.providers.scripted import ScriptedProvider
 from channels.providers.smpp.provider import Smpp
 from channels.providers.smsc import Smsc
@@ -87,9 +88,12 @@ def _accounts(name: str, vendor: Vendor) -> Iterator[tuple[str, Mapping[str, str
 
 def _build(name: str, vendor: Vendor, options: Mapping[str, str]) -> Provider:
     callback = {"callback_url": hook_url(name)} if vendor.takes_callback_url else {}
+    own = {option: value for option, value in options.items() if option != "proxy"}
     make = cast(Callable[..., Provider], vendor.provider_class)
-    provider = make(**options, **callback, timeout=settings.PROVIDER_TIMEOUT)
+    provider = make(**own, **callback, timeout=settings.PROVIDER_TIMEOUT)
     provider.name = name
+    if isinstance(provider, HttpProvider):
+        provider.use_proxy(options.get("proxy", ""))
     return provider
 
 

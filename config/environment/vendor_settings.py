@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from django.core.exceptions import ImproperlyConfigured
 
+from config.environment import proxies
 from config.environment.variables import env as environment
 
 Options = dict[str, Any]
@@ -84,6 +85,7 @@ def _whatsapp(env: VariableReader) -> Options:
     return {
         "api_url": env.str("WHATSAPP_API_URL", "https://graph.facebook.com"),
         "version": env.str("WHATSAPP_API_VERSION", "v25.0"),
+        "proxy": proxies.for_account(env.str("WHATSAPP_PROXY", ""), env.name("WHATSAPP_PROXY")),
         "token": env.str("WHATSAPP_TOKEN", ""),
         "phone_number_id": env.str("WHATSAPP_PHONE_NUMBER_ID", ""),
         "business_account_id": env.str("WHATSAPP_BUSINESS_ACCOUNT_ID", ""),
@@ -99,6 +101,9 @@ def _whatsapp(env: VariableReader) -> Options:
 def _telegram_gateway(env: VariableReader) -> Options:
     return {
         "api_url": env.str("TELEGRAM_GATEWAY_API_URL", "https://gatewayapi.telegram.org"),
+        "proxy": proxies.for_account(
+            env.str("TELEGRAM_GATEWAY_PROXY", ""), env.name("TELEGRAM_GATEWAY_PROXY")
+        ),
         "token": env.str("TELEGRAM_GATEWAY_TOKEN", ""),
     }
 
@@ -106,6 +111,9 @@ def _telegram_gateway(env: VariableReader) -> Options:
 def _telegram_bot(env: VariableReader) -> Options:
     return {
         "api_url": env.str("TELEGRAM_BOT_API_URL", "https://api.telegram.org"),
+        "proxy": proxies.for_account(
+            env.str("TELEGRAM_BOT_PROXY", ""), env.name("TELEGRAM_BOT_PROXY")
+        ),
         "token": env.str("TELEGRAM_BOT_TOKEN", ""),
         "secret_token": env.str("TELEGRAM_BOT_SECRET", ""),
         "username": env.str("TELEGRAM_BOT_USERNAME", "").removeprefix("@"),
@@ -120,6 +128,7 @@ def _telegram_bot(env: VariableReader) -> Options:
 def _twilio(env: VariableReader) -> Options:
     return {
         "api_url": env.str("TWILIO_API_URL", "https://api.twilio.com"),
+        "proxy": proxies.for_account(env.str("TWILIO_PROXY", ""), env.name("TWILIO_PROXY")),
         "account_sid": env.str("TWILIO_ACCOUNT_SID", ""),
         "auth_token": env.str("TWILIO_AUTH_TOKEN", ""),
         "sender": env.str("TWILIO_FROM", ""),
@@ -129,6 +138,7 @@ def _twilio(env: VariableReader) -> Options:
 def _smsc(env: VariableReader) -> Options:
     return {
         "api_url": env.str("SMSC_API_URL", "https://smsc.ru"),
+        "proxy": proxies.for_account(env.str("SMSC_PROXY", ""), env.name("SMSC_PROXY")),
         "login": env.str("SMSC_LOGIN", ""),
         "password": env.str("SMSC_PASSWORD", ""),
         "sender": env.str("SMSC_SENDER", ""),

@@ -83,7 +83,7 @@ def accounts(
         own = {name: value for name, value in secrets.items() if name.startswith(f"{provider}_")}
         if not any(is_set(environ, name) for name in own):
             found |= {name: text.format(simulator=simulator_url) for name, text in fixed.items()}
-            found |= own
+            found |= own | {f"{provider}_PROXY": "direct"}  # the simulator is on loopback
     return found
 
 

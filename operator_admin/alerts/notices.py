@@ -106,17 +106,20 @@ def shorten(text: str) -> str:
 
 
 @cache
-def _bot(api_url: str, token: str) -> TelegramBot:
-    return TelegramBot(
+def _bot(api_url: str, proxy: str, token: str) -> TelegramBot:
+    bot = TelegramBot(
         api_url=api_url, token=token, secret_token="", timeout=settings.PROVIDER_TIMEOUT
     )
+    bot.use_proxy(proxy)
+    return bot
 
 
 def chat() -> TelegramBot | None:
     """The bot that writes to the operators' chat; None if there is none."""
     if not (settings.OPERATOR_TELEGRAM_BOT_TOKEN and settings.OPERATOR_TELEGRAM_CHAT_ID):
         return None
-    return _bot(settings.TELEGRAM_BOT["api_url"], settings.OPERATOR_TELEGRAM_BOT_TOKEN)
+    ours = settings.TELEGRAM_BOT
+    return _bot(ours["api_url"], ours.get("proxy", ""), settings.OPERATOR_TELEGRAM_BOT_TOKEN)
 
 
 def deliver_telegram() -> bool:

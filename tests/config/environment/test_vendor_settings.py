@@ -20,12 +20,14 @@ def test_named_account_has_what_is_its_own(monkeypatch: pytest.MonkeyPatch) -> N
     assert found == {
         "kz": {
             "api_url": "https://api.twilio.com",
+            "proxy": "",
             "account_sid": "",
             "auth_token": "secret",
             "sender": "+77010000000",
         },
         "uz": {
-            "api_url": "https://api.twilio.com", "account_sid": "", "auth_token": "", "sender": "",
+            "api_url": "https://api.twilio.com", "proxy": "", "account_sid": "", "auth_token": "",
+            "sender": "",
         },
     }  # fmt: skip
 

@@ -20,10 +20,10 @@ from operator_admin.alerts import examinations
 from operator_admin.doctor import certificates, stores
 
 
-def certificate(folder: Path, days: int) -> Path:
-    """A certificate for localhost and its key, in one file; it is its own authority."""
+def certificate(folder: Path, days: int, host: str = "localhost") -> Path:
+    """A certificate for the host and its key, in one file; it is its own authority."""
     key, now = ec.generate_private_key(ec.SECP256R1()), datetime.now(UTC)
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, host)])
     made = (
         x509.CertificateBuilder()
         .subject_name(name)
@@ -32,7 +32,7 @@ def certificate(folder: Path, days: int) -> Path:
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - timedelta(days=60))
         .not_valid_after(now + timedelta(days=days, hours=1))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName(host)]), critical=False)
         .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
         .sign(key, hashes.SHA256())
     )

@@ -1,0 +1,157 @@
+"""Calls to vendors by a proxy: real ones on loopback, whose password shows nowhere."""
+
+import logging
+import socket
+import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+import requests.adapters
+from pytest_django import Settings
+
+from channels.providers.base import Accepted, SendError, TransientError
+from channels.providers.telegram.bot import TelegramBot
+from channels.vendor_accounts import registry
+from config.environment import proxies
+from tests.channels.providers.local_proxies import ESCAPED, LOGIN, http_proxy, running, socks_proxy
+from tests.channels.providers.test_http import ACCEPTED, answer, read_request, server
+from tests.channels.providers.vendors import BOT_TOKEN, bot, message
+from tests.config.test_settings import start
+from tests.operator_admin.alerts.test_examinations import certificate
+
+HOST = "telegram.vendor.test"  # that only the proxy can resolve
+PROXIES = [("http", http_proxy), ("socks5h", socks_proxy)]
+
+
+def accept(connection: socket.socket) -> None:
+    read_request(connection)
+    connection.sendall(answer(ACCEPTED))
+
+
+@contextmanager
+def account(proxy: str, scheme: str = "http") -> Iterator[TelegramBot]:
+    provider = bot(api_url=f"{scheme}://{HOST}", timeout=(1.0, 1.0))
+    provider.use_proxy(proxy)
+    yield provider
+    provider._adapter.close()
+
+
+@pytest.mark.parametrize(("scheme", "handle"), PROXIES)
+def test_message_goes_by_the_proxy_which_resolves_the_name(scheme: str, handle: object) -> None:
+    with (
+        server(accept) as vendor,
+        running(handle, vendor) as proxy,  # type: ignore[arg-type]
+        account(proxy.url(scheme)) as provider,
+    ):
+        assert isinstance(provider.send(message()), Accepted)
+
+    (asked,) = proxy.asked
+    assert HOST in asked
+
+
+@pytest.mark.parametrize(("scheme", "handle"), PROXIES)
+def test_proxy_sees_no_word_of_an_encrypted_call(
+    scheme: str, handle: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pem = certificate(tmp_path, 30, HOST)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(pem)
+    monkeypatch.setattr(requests.adapters, "DEFAULT_CA_BUNDLE_PATH", str(pem))
+
+    def accept_encrypted(connection: socket.socket) -> None:
+        with context.wrap_socket(connection, server_side=True) as encrypted:
+            accept(encrypted)
+
+    with (
+        server(accept_encrypted) as vendor,
+        running(handle, vendor) as proxy,  # type: ignore[arg-type]
+        account(proxy.url(scheme), "https") as provider,
+    ):
+        assert isinstance(provider.send(message()), Accepted)
+
+    (asked,) = proxy.asked
+    assert asked.endswith(f"{HOST}:443")
+
+
+@pytest.mark.parametrize(("scheme", "handle"), PROXIES)
+def test_password_that_the_proxy_refuses_shows_nowhere(
+    scheme: str, handle: object, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    with (
+        server(accept) as vendor,
+        running(handle, vendor) as proxy,  # type: ignore[arg-type]
+        account(proxy.url(scheme, "kvitok:wr0ng-password"), "https") as provider,
+        pytest.raises(SendError) as caught,
+    ):
+        provider.send(message())
+
+    assert type(caught.value) is TransientError  # nothing was sent: it may be tried again
+    assert "roxy" in caught.value.detail or "SOCKS" in caught.value.detail
+    seen = repr(caught.value) + repr(provider.__dict__["_headers"]) + caplog.text
+    assert "wr0ng" not in seen
+    assert BOT_TOKEN not in seen
+
+
+@pytest.mark.parametrize("scheme", ["http", "socks5h"])
+def test_proxy_that_is_away_is_definite(scheme: str) -> None:
+    with (
+        account(f"{scheme}://{ESCAPED}@127.0.0.1:1", "https") as provider,
+        pytest.raises(TransientError) as caught,
+    ):
+        provider.send(message())
+
+    assert LOGIN[1] not in repr(caught.value)
+    assert "roxy" in caught.value.detail
+
+
+def test_environment_of_other_programs_is_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
+    monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:1")
+    with server(accept) as vendor:
+        provider = bot(api_url=f"http://127.0.0.1:{vendor}", timeout=(1.0, 1.0))
+
+        assert isinstance(provider.send(message()), Accepted)
+        provider._adapter.close()
+
+
+def test_registry_gives_each_account_its_proxy(settings: Settings) -> None:
+    url = "http://127.0.0.1:3128"
+    settings.TELEGRAM_BOT = {**settings.TELEGRAM_BOT, "token": BOT_TOKEN, "proxy": url}
+    registry.clear_caches()
+
+    provider = registry.live_providers()["telegram_bot"]
+
+    assert isinstance(provider, TelegramBot)
+    assert provider._proxies == {"http": url, "https": url}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "127.0.0.1:3128",
+        "http://127.0.0.1",
+        "socks5://127.0.0.1:1080",
+        "ftp://127.0.0.1:21",
+        "http://user:s3cret@:3128",
+        "http://user:s3cret@host:port",
+        "http://user:s3cret/@host:3128",
+        "http://user:s3cret@host:3128/path",
+    ],
+)
+def test_proxy_that_cannot_work_is_refused_without_quoting_it(text: str) -> None:
+    refused = start(TWILIO_PROXY=text)
+
+    assert refused.returncode != 0
+    assert "TWILIO_PROXY must be http://host:port" in refused.stderr
+    assert "s3cret" not in refused.stderr
+
+
+def test_accounts_take_their_own_proxy_or_the_one_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(proxies, "OUTGOING_PROXY", "http://all:3128")
+
+    assert proxies.for_account("", "X") == "http://all:3128"
+    assert proxies.for_account("socks5h://own:1080/", "X") == "socks5h://own:1080"
+    assert proxies.for_account("direct", "X") == ""
