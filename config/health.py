@@ -3,14 +3,12 @@
 from typing import Any
 
 import redis
-from django.db import Error as DatabaseError
 from django.http import HttpRequest, JsonResponse
-from psycopg_pool import PoolTimeout
 
 from accounts.client_ip import client_ip
+from config import readiness
 from config.server import probe
 from config.storage.redis_client import raise_if_demoted, redis_client
-from config.storage.schema_check import unapplied_migrations
 
 
 def livez(request: HttpRequest) -> JsonResponse:
@@ -22,24 +20,17 @@ def livez(request: HttpRequest) -> JsonResponse:
 
 
 def readyz(_request: HttpRequest) -> JsonResponse:
-    """Readiness: PostgreSQL responds and is migrated. Without Redis we are degraded, but ready."""
-    checks = {"database": _database(), "redis": _redis()}
-    reasons = [text for text in (checks["database"],) if text != "ok"]
+    """Readiness: PostgreSQL is migrated and takes writes. Without Redis we are only degraded."""
+    checks = readiness.database.report()
+    reasons = [f"{part}: {text}" for part, text in checks.items() if text != readiness.OK]
+    checks["redis"] = _redis()
     status = "ready" if not reasons else "not ready"
-    if not reasons and checks["redis"] != "ok":
+    if not reasons and checks["redis"] != readiness.OK:
         status = "degraded"
     body: dict[str, Any] = {"status": status, "checks": checks}
     if reasons:
         body["reasons"] = reasons
     return _response(body, 503 if reasons else 200)
-
-
-def _database() -> str:
-    try:
-        missing = unapplied_migrations()
-    except (DatabaseError, PoolTimeout):
-        return "unavailable"
-    return f"{len(missing)} migrations are not applied" if missing else "ok"
 
 
 def _redis() -> str:
@@ -48,7 +39,7 @@ def _redis() -> str:
         raise_if_demoted()
     except redis.RedisError:
         return "unavailable: sends answer queued, limits are counted in the database"
-    return "ok"
+    return readiness.OK
 
 
 def _request_facts(request: HttpRequest) -> dict[str, Any]:

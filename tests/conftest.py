@@ -19,6 +19,7 @@ from channels import wakeups
 from channels.deliver.dispatcher import Dispatcher
 from channels.vendor_accounts import availability, registry
 from channels.waiting import outcome_signals
+from config import readiness
 from config.local import bootstrap
 from config.storage.redis_client import redis_client
 from links.addresses import blocked_sites, short_hosts
@@ -87,6 +88,7 @@ def _fresh_process() -> Iterator[None]:
 
 def _reset_process_state() -> None:
     translation.deactivate()  # the test client leaves its last request's language behind
+    readiness.database.forget()
     api_keys.clear_cache()
     registry.clear_caches()
     availability.reset()

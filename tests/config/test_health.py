@@ -1,8 +1,12 @@
 """Health checks with each store up and down."""
 
 import json
+import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,8 +14,14 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.test import Client
 from pytest_django import Settings
 
+from channels.models import Heartbeat
+from config import readiness
+from config.background import PeriodicThread
 from config.environment.variables import ROOT
+from config.local.store_servers import Postgres
 from config.server import probe
+from tests.api.races import at_once
+from tests.config.small_disk import small_disk
 from tests.config.test_settings import GOOD
 
 ASK = """
@@ -39,21 +49,22 @@ def test_live_but_not_ready_without_stores() -> None:
 
     assert (alive, ready) == (200, 503)
     assert body["status"] == "not ready"
-    assert body["reasons"] == ["unavailable"]
+    assert body["reasons"] == ["database: no answer within 2 s"]
     assert "pa55word" not in text
     assert "127.0.0.1" not in text
 
 
-@pytest.mark.django_db
+@pytest.mark.django_db(transaction=True)
 def test_ready_with_both(client: Client) -> None:
     answer = client.get("/readyz")
 
     assert answer.status_code == 200
-    assert answer.json() == {"status": "ready", "checks": {"database": "ok", "redis": "ok"}}
+    checks = {"database": "ok", "writes": "ok", "redis": "ok"}
+    assert answer.json() == {"status": "ready", "checks": checks}
     assert answer.headers["Cache-Control"] == "no-store"
 
 
-@pytest.mark.django_db
+@pytest.mark.django_db(transaction=True)
 @pytest.mark.usefixtures("no_redis")
 def test_without_redis_it_serves_and_says_so(client: Client) -> None:
     answer = client.get("/readyz")
@@ -63,14 +74,84 @@ def test_without_redis_it_serves_and_says_so(client: Client) -> None:
     assert answer.json()["checks"]["redis"].startswith("unavailable")
 
 
-@pytest.mark.django_db
+@pytest.mark.django_db(transaction=True)
 def test_not_ready_until_migrated(client: Client) -> None:
-    MigrationRecorder.Migration.objects.filter(app="channels", name="0001_squashed").delete()
+    applied = MigrationRecorder.Migration.objects.filter(app="channels", name="0001_squashed")
+    (row,) = applied
+    applied.delete()
 
     answer = client.get("/readyz")
 
+    row.save()
     assert answer.status_code == 503
-    assert answer.json()["reasons"] == ["1 migrations are not applied"]
+    assert answer.json()["reasons"] == ["database: 1 migrations are not applied"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_probes_of_a_few_seconds_share_one_write(client: Client) -> None:
+    client.get("/readyz")
+    (first,) = Heartbeat.objects.values_list("at", flat=True)
+    answers = at_once([lambda: Client().get("/readyz").status_code] * 8)
+    (same,) = Heartbeat.objects.values_list("at", flat=True)
+    readiness.database.forget()
+    client.get("/readyz")
+    (later,) = Heartbeat.objects.values_list("at", flat=True)
+
+    assert answers == [200] * 8
+    assert first == same < later
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounts a file system of its own")
+@pytest.mark.slow
+def test_not_ready_while_the_disk_of_the_database_is_full() -> None:
+    """A row that is updated in its page would still find room there."""
+    with small_disk("160m") as disk, postgres_on(disk) as url:
+        before = ready(url)
+        with kept_full(disk):
+            full = ready(url)
+
+    assert before == (200, [])
+    assert full == (503, ["writes: refused: the database's disk is full"])
+
+
+@contextmanager
+def postgres_on(disk: Path) -> Iterator[str]:
+    server = Postgres(disk / "postgres", durable=True, log=disk.parent / f"{disk.name}.log")
+    server.start()
+    try:
+        environ = os.environ | {"DATABASE_URL": server.url}
+        command = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
+        subprocess.run(command, cwd=ROOT, env=environ, check=True)
+        yield server.url
+    finally:
+        server.close()
+        server.log.unlink()
+
+
+@contextmanager
+def kept_full(disk: Path) -> Iterator[None]:
+    """Takes what PostgreSQL gives back, too."""
+    filler = PeriodicThread("filler", lambda: fill(disk / "rest"), 0.01)
+    fill(disk / "rest")
+    filler.start()
+    yield
+    filler.stop()
+
+
+def fill(file: Path) -> None:
+    with file.open("ab", buffering=0) as rest, suppress(OSError):
+        while True:
+            rest.write(bytes(4096))
+
+
+def ready(url: str) -> tuple[int, list[str]]:
+    environ = os.environ | {"DATABASE_URL": url, "LOG_LEVEL": "CRITICAL"}
+    environ |= {"DJANGO_SETTINGS_MODULE": "config.settings"}
+    output = subprocess.check_output(
+        [sys.executable, "-W", "ignore", "-c", ASK], cwd=ROOT, env=environ, text=True
+    )
+    status, _, body = output.splitlines()[-1].partition(" ")
+    return int(status), json.loads(body).get("reasons", [])
 
 
 @pytest.mark.parametrize("length", [0, 8, -1])

@@ -17,6 +17,7 @@ from prometheus_client.multiprocess import MultiProcessCollector
 
 from config.environment.variables import ROOT
 from config.local.processes import last_lines
+from tests.config.small_disk import small_disk
 from tests.config.test_settings import GOOD
 from tests.stack.programs import Program, free_port
 
@@ -129,19 +130,6 @@ def counts_by_service(directory: Path) -> list[dict[str, float]]:
 def _samples(families: Iterable[Metric]) -> dict[str, float]:
     samples = [sample for family in families for sample in family.samples]
     return {f"{one.name}{sorted(one.labels.values())}": one.value for one in samples}
-
-
-@contextmanager
-def small_disk(folder: Path) -> Iterator[Path]:
-    folder = folder / "disk"
-    folder.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "none", folder], check=False)
-    if mounted.returncode:
-        pytest.skip("no mounting here")
-    try:
-        yield folder
-    finally:
-        subprocess.run(["umount", folder], check=True)
 
 
 def files(directory: Path) -> set[str]:
@@ -262,9 +250,9 @@ def test_directory_that_cannot_be_written_fails_no_request(tmp_path: Path) -> No
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounts a file system of its own")
-def test_full_disk_kills_no_process_that_counts(tmp_path: Path) -> None:
+def test_full_disk_kills_no_process_that_counts() -> None:
     """Writing to a page of a file that has no room on the disk would be a SIGBUS."""
-    with small_disk(tmp_path) as disk:
+    with small_disk("4m") as disk:
         counted = run(COUNT_ON_A_FULL_DISK, disk)
 
     assert (counted.returncode, counted.stdout.splitlines()) == (0, ["counted"])

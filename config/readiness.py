@@ -1,0 +1,103 @@
+"""Whether PostgreSQL takes writes, asked by one thread for all probes of a few seconds."""
+
+import threading
+import time
+from concurrent.futures import Future
+from contextlib import suppress
+
+from django.db import Error as DatabaseError
+from django.db import connection, transaction
+from psycopg import errors
+from psycopg_pool import PoolTimeout
+
+from channels.deliver.heartbeats import HeartbeatWriter
+from channels.waiting import outcome_signals
+from config.storage.pooled_connection import pooled_connection
+from config.storage.schema_check import unapplied_migrations
+
+FRESH_SECONDS = 3.0  # for which an answer is given again
+PATIENCE = 2.0  # seconds: a probe of a load balancer gives up soon after
+NO_ANSWER = f"no answer within {PATIENCE:g} s"
+OK = "ok"
+Report = dict[str, str]  # by part: ok, or what is wrong
+
+_LIMITS = f"SET LOCAL statement_timeout = {int(PATIENCE * 1000)}; SET LOCAL work_mem = '64kB'"
+# Spills 100 kB into a temporary file. Rows that fit into pages that the database has already can
+# be updated on a full disk for a while, so a heartbeat alone would not notice it.
+_NEEDS_ROOM = "SELECT count(*) FROM generate_series(1, 10000)"
+
+
+class DatabaseCheck:
+    """At most one check is under way: a database that hangs holds one thread, not one a probe."""
+
+    def __init__(self) -> None:
+        self._starting = threading.Lock()
+        self._report: Report = {}
+        self._done: Future[None] = Future()
+        self._begun_at = self._stale_at = float("-inf")
+
+    def report(self) -> Report:
+        """The last report if it is fresh, else a new one; waits for `PATIENCE` at most."""
+        with self._starting:
+            if time.monotonic() >= self._stale_at:
+                self._begin()
+            report, done, begun_at = self._report, self._done, self._begun_at
+        with suppress(TimeoutError):
+            done.result(max(0.0, begun_at + PATIENCE - time.monotonic()))
+        parts = {"database": NO_ANSWER} | report
+        return parts if parts["database"] != OK else {"writes": NO_ANSWER} | parts
+
+    def forget(self) -> None:
+        self._stale_at = float("-inf")
+
+    def _begin(self) -> None:
+        self._report, self._done = {}, Future()
+        self._begun_at, self._stale_at = time.monotonic(), float("inf")
+        arguments = (self._report, self._done)
+        threading.Thread(target=self._run, args=arguments, name="readiness", daemon=True).start()
+
+    def _run(self, report: Report, done: "Future[None]") -> None:
+        try:
+            with pooled_connection():
+                report["database"] = _migrated()
+                if report["database"] == OK:
+                    report["writes"] = _written()
+        finally:
+            self._stale_at = time.monotonic() + FRESH_SECONDS
+            done.set_result(None)
+
+
+def _migrated() -> str:
+    try:
+        missing = unapplied_migrations()
+    except (DatabaseError, PoolTimeout):
+        return "unavailable"
+    return f"{len(missing)} migrations are not applied" if missing else OK
+
+
+def _written() -> str:
+    """Writes the heartbeat of this process, and needs new room on the disk."""
+    begun_at = time.monotonic()
+    try:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(_LIMITS)
+            HeartbeatWriter("web").write(outcome_signals.facts())
+            cursor.execute(_NEEDS_ROOM)
+    except (DatabaseError, PoolTimeout) as error:
+        return _failure(error.__cause__ or error)
+    # A commit that waits for a standby in vain succeeds after the time-out.
+    return OK if time.monotonic() < begun_at + PATIENCE else NO_ANSWER
+
+
+def _failure(error: BaseException) -> str:
+    match error:
+        case errors.ReadOnlySqlTransaction():
+            return "refused: the database is read-only"
+        case errors.DiskFull():
+            return "refused: the database's disk is full"
+        case errors.LockNotAvailable() | errors.QueryCanceled():
+            return NO_ANSWER
+    return f"failed: {getattr(error, 'sqlstate', None) or type(error).__name__}"
+
+
+database = DatabaseCheck()

@@ -1,0 +1,84 @@
+"""`/readyz` while PostgreSQL answers and nothing can be written."""
+
+import os
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+
+import pytest
+import requests
+from django.db import connection, transaction
+
+from config.readiness import FRESH_SECONDS, NO_ANSWER, PATIENCE
+from tests.stack.paused_process import paused
+from tests.stack.programs import children, wait_until
+from tests.stack.stack import Stack, drop_connections
+
+
+@pytest.fixture(autouse=True)
+def recovery(stack: Stack) -> Iterator[None]:
+    yield
+    stack.recover()
+    stack.new_errors()
+
+
+def ask(stack: Stack) -> requests.Response:
+    return requests.get(f"{stack.url}/readyz", timeout=10)
+
+
+def test_database_in_recovery_is_not_ready_until_it_is_promoted(stack: Stack) -> None:
+    standby = stack.postgres.data / "standby.signal"
+    stack.postgres.stop()
+    standby.touch()
+    if stack.postgres.account:
+        os.chown(standby, stack.postgres.account.uid, stack.postgres.account.gid)
+    stack.postgres.start()
+    drop_connections()
+
+    wait_until(lambda: ask(stack).json()["checks"]["database"] == "ok")
+    answer, alive = ask(stack), requests.get(f"{stack.url}/livez", timeout=10)
+    standby.unlink()
+    stack.postgres.restart()
+    wait_until(lambda: ask(stack).status_code == 200)
+
+    assert answer.status_code == 503
+    assert answer.json()["checks"]["writes"] == "refused: the database is read-only"
+    assert answer.json()["reasons"] == ["writes: refused: the database is read-only"]
+    assert alive.status_code == 200
+
+
+def test_hanging_database_is_not_ready_within_seconds_and_takes_no_threads(
+    stack: Stack, threads: ThreadPoolExecutor
+) -> None:
+    with everything_paused(stack.postgres.pid):
+        time.sleep(FRESH_SECONDS)
+        began_at = time.monotonic()
+        answers = list(threads.map(lambda _: ask(stack), range(3 * 64)))
+        seconds = time.monotonic() - began_at
+        alive = requests.get(f"{stack.url}/livez", timeout=10)
+    wait_until(lambda: ask(stack).status_code == 200)
+
+    assert {answer.status_code for answer in answers} == {503}
+    assert answers[-1].json()["reasons"] == [f"database: {NO_ANSWER}"]
+    assert seconds < PATIENCE + 3
+    assert alive.status_code == 200
+
+
+def test_write_that_waits_for_a_lock_is_given_up(stack: Stack) -> None:
+    time.sleep(FRESH_SECONDS)
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("LOCK TABLE channels_heartbeat IN ACCESS EXCLUSIVE MODE")
+        answer = ask(stack)
+    wait_until(lambda: ask(stack).status_code == 200)
+
+    assert answer.status_code == 503
+    assert answer.json()["reasons"] == [f"writes: {NO_ANSWER}"]
+
+
+@contextmanager
+def everything_paused(pid: int) -> Iterator[None]:
+    with ExitStack() as stack:
+        for one in (pid, *children(pid)):
+            stack.enter_context(paused(one))
+        yield
