@@ -25,6 +25,7 @@ SLOW = (
     "tests/browser/",
     "tests/stack/",
     "tests/tools/",
+    "tests/upgrade/",
     "tests/config/local/",
     "tests/config/environment/test_production_checks.py",
     "tests/config/test_metrics.py",

@@ -54,8 +54,10 @@ class Program:
         environ: Mapping[str, str],
         url: str = "",
         words: str = "",
+        cwd: Path = ROOT,
     ) -> None:
         self.command = command
+        self.cwd = cwd
         self.log = log
         self.environ = dict(environ)
         self.url = url
@@ -78,7 +80,7 @@ class Program:
             log=self.log,
             die=self.die,
             env=self.environ | environ,
-            cwd=ROOT,
+            cwd=self.cwd,
         )
 
     def wait_ready(self) -> None:
