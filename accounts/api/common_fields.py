@@ -23,7 +23,15 @@ CURSOR = Field(
     _("The `next_cursor` of the previous page."),
     required=False,
 )
-HAS_MORE = Field("has_more", boolean(), _("Whether there are more items after this page."), False)
+HAS_MORE = Field(
+    "has_more",
+    boolean(),
+    _(
+        "Whether there may be more items after this page. A page of a filtered list may have "
+        "fewer items than `limit`, even none, before the last page."
+    ),
+    False,
+)
 NEXT_CURSOR = Field(
     "next_cursor",
     nullable(text()),

@@ -18,6 +18,13 @@ class Change:
 NOVEMBER_22 = date(2026, 11, 22)
 CHANGES: tuple[Change, ...] = (
     Change(
+        date(2026, 11, 23),
+        _(
+            "A page of a filtered list may have fewer items than `limit`, even none, while "
+            "`has_more` is `true`: read on by `next_cursor` until it is `false`."
+        ),
+    ),
+    Change(
         NOVEMBER_22,
         _(
             "Sends and verifications return `phone`, the number as the service read it. Without a "

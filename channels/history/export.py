@@ -19,14 +19,17 @@ BATCH_SIZE = 1000
 MAX_ROWS = 1_000_000  # plus a heading: the limit of a spreadsheet
 
 
-def rows_of(messages: QuerySet[Message], member: Member) -> Iterator[list[str]]:
+def rows_of(
+    messages: QuerySet[Message], history: QuerySet[Message] | None, member: Member
+) -> Iterator[list[str]]:
     """Streams batches; the database connection is closed between them."""
     yield _headings()
-    yield from (_cells(message, member) for message in islice(_all(messages), MAX_ROWS))
+    yield from (_cells(message, member) for message in islice(_all(messages, history), MAX_ROWS))
 
 
-def _all(rows: QuerySet[Message]) -> Iterator[Message]:
-    for batch in pagination.batches(rows.select_related("api_key"), BATCH_SIZE):
+def _all(rows: QuerySet[Message], history: QuerySet[Message] | None) -> Iterator[Message]:
+    keyed = rows.select_related("api_key")
+    for batch in pagination.batches(keyed, BATCH_SIZE, history=history):
         if not connection.in_atomic_block:
             connection.close()
         yield from batch

@@ -1,12 +1,12 @@
 """Searches a company's messages for the cabinet: filtered, newest first, with their charges."""
 
 from collections.abc import Mapping
-from contextlib import suppress
-from dataclasses import dataclass
-from datetime import date, datetime, timedelta
-from typing import Any
+from datetime import date, timedelta
+from typing import Any, TypeVar
 
+from django.db import models
 from django.db.models import OuterRef, Q, QuerySet, Subquery
+from django.db.models.expressions import RawSQL
 
 from accounts.api import pagination
 from accounts.api.pagination import Page, forgiving_page_of
@@ -15,20 +15,16 @@ from billing.models import Transfer
 from channels.history.day_counts import start_of
 from channels.models import Message
 from channels.recipients import phone_search
-from config.errors import DomainError
 from config.ids import parse_id, started_at
 
-EXACT_FILTERS = ("channel", "state", "kind", "api_key")
-MAX_SCANNED = 50_000  # messages scanned for one page of a filter without an index
+EXACT_FILTERS = ("channel", "kind", "api_key")
+UNDELIVERED = {Message.State.FAILED, Message.State.EXPIRED}
+# In literals, as in the condition of `message_undelivered`: a plan for any parameters can use it.
+_IS_UNDELIVERED = RawSQL(
+    "channels_message.state IN ('failed', 'expired')", [], models.BooleanField()
+)
+Messages = TypeVar("Messages", bound=QuerySet[Message])
 REQUEST_WINDOW = timedelta(minutes=5)  # how far a message may be from the time in its request id
-
-
-@dataclass(frozen=True, slots=True)
-class SearchResult:
-    """A page, and the time down to which was scanned if not to the end."""
-
-    page: Page
-    scanned_until: datetime | None = None
 
 
 def matching(company: Company, chosen: Mapping[str, Any]) -> QuerySet[Message]:
@@ -38,23 +34,29 @@ def matching(company: Company, chosen: Mapping[str, Any]) -> QuerySet[Message]:
         return with_charges(rows.filter(_by_id(searched_id)))
     rows = rows.filter(mode=chosen.get("mode", Mode.LIVE))
     rows = rows.filter(**{name: chosen[name] for name in EXACT_FILTERS if name in chosen})
+    if state := chosen.get("state"):
+        rows = in_state(rows, state)
     if phone := chosen.get("phone"):
         rows = rows.filter(_by_phone(phone, company.country))
     return with_charges(rows.filter(_in_days(chosen)))
 
 
-def search(company: Company, chosen: Mapping[str, Any], query: Mapping[str, str]) -> SearchResult:
-    """A page of matches. Without an index, each page scans a bounded part of the history."""
+def search(company: Company, chosen: Mapping[str, Any], query: Mapping[str, str]) -> Page:
     rows = matching(company, chosen)
-    end = None if _is_indexed(chosen, company.country) else _end_of_scan(company, chosen, query)
-    if end is None:
-        return SearchResult(forgiving_page_of(rows, query))
-    # `created_at__gte` is redundant, but only it can use the index.
-    until = Q(created_at__gt=end.created_at) | Q(id__gte=end.id)
-    page = forgiving_page_of(rows.filter(until, created_at__gte=end.created_at), query)
-    if page.next_cursor:
-        return SearchResult(page)
-    return SearchResult(Page(page.rows, pagination.encode(end)), end.created_at)
+    return forgiving_page_of(rows, query, history=scanned(company, chosen))
+
+
+def scanned(company: Company, chosen: Mapping[str, Any]) -> QuerySet[Message] | None:
+    """The messages among which a filter without an index looks; None for one with an index."""
+    if _is_indexed(chosen, company.country):
+        return None
+    mode = chosen.get("mode", Mode.LIVE)
+    return Message.objects.of(company).filter(_in_days(chosen), mode=mode)
+
+
+def in_state(rows: Messages, state: str) -> Messages:
+    rows = rows.filter(state=state)
+    return rows.filter(_IS_UNDELIVERED) if state in UNDELIVERED else rows
 
 
 def recent(company: Company, count: int) -> list[Message]:
@@ -73,24 +75,8 @@ def with_charges(rows: QuerySet[Message]) -> QuerySet[Message]:
 def _is_indexed(chosen: Mapping[str, Any], country: str) -> bool:
     """Whether an index finds the matches without scanning others."""
     is_whole_phone = phone_search.whole_number(chosen.get("phone", ""), country) is not None
-    is_undelivered = chosen.get("state") in {Message.State.FAILED, Message.State.EXPIRED}
     by_day_alone = not chosen.keys() - {"mode", "date_from", "date_to"}
-    return "id" in chosen or is_whole_phone or is_undelivered or by_day_alone
-
-
-def _end_of_scan(
-    company: Company, chosen: Mapping[str, Any], query: Mapping[str, str]
-) -> Message | None:
-    """The last message of a scan of MAX_SCANNED; None if there are fewer."""
-    mode = chosen.get("mode", Mode.LIVE)
-    rows: QuerySet[Message] = Message.objects.of(company).filter(_in_days(chosen), mode=mode)
-    with suppress(DomainError):
-        rows = pagination.after(rows, query)
-    return (
-        rows.order_by(*pagination.NEWEST_FIRST)
-        .only("created_at")[MAX_SCANNED - 1 : MAX_SCANNED]
-        .first()
-    )
+    return "id" in chosen or is_whole_phone or chosen.get("state") in UNDELIVERED or by_day_alone
 
 
 def _by_id(text: str) -> Q:

@@ -14,7 +14,7 @@ from accounts.api.base_view import ApiResponse, ApiView
 from accounts.api.fields import body_of
 from accounts.api.query_params import QueryFields
 from channels import phone_numbers
-from channels.history import test_phone
+from channels.history import messages, test_phone
 from channels.models import Attempt, FallbackEvent, Message, MessageQuerySet, Receipt
 from channels.providers.base import Content
 from channels.vendor_accounts import availability, registry
@@ -42,10 +42,7 @@ class Messages(ApiView):
     calls = (LIST_MESSAGES,)
 
     def get(self, request: Request) -> HttpResponse:
-        query = request.query_params
-        page = pagination.page_of(
-            filter_messages(_own_messages(self), query, self.principal.country), query
-        )
+        page = _page(self, request.query_params)
         return ApiResponse(self.success(pagination.body_of_page(page, MESSAGE.body_of)))
 
 
@@ -90,10 +87,7 @@ class TestMessages(ApiView):
     def get(self, request: Request) -> HttpResponse:
         if not self.principal.is_test:
             raise DomainError(Error.FORBIDDEN, message=TEST_KEYS_ONLY)
-        query = request.query_params
-        page = pagination.page_of(
-            filter_messages(_own_messages(self), query, self.principal.country), query
-        )
+        page = _page(self, request.query_params)
         return ApiResponse(self.success(pagination.body_of_page(page, _as_on_phone)))
 
 
@@ -101,24 +95,26 @@ def _own_messages(view: ApiView) -> MessageQuerySet:
     return Message.objects.filter(company_id=view.principal.company_id, mode=view.principal.mode)
 
 
-def filter_messages(
-    messages: MessageQuerySet, query: Mapping[str, str], country: str
-) -> MessageQuerySet:
-    """Filters by phone in any format, channel, status, kind and time (`from` ≤ created < `to`)."""
+def _page(view: ApiView, query: Mapping[str, str]) -> pagination.Page:
+    """By phone in any format, channel, status, kind and time (`from` ≤ created < `to`)."""
     asked = QueryFields(query)
-    phone = asked.text(WITH_PHONE)
-    asked_for = {
-        "channel": asked.text(OF_CHANNEL),
-        "state": asked.text(WITH_STATUS),
-        "kind": asked.text(OF_KIND),
-        "created_at__gte": asked.time(CREATED_FROM),
-        "created_at__lt": asked.time(CREATED_TO),
-    }
+    phone, state = asked.text(WITH_PHONE), asked.text(WITH_STATUS)
+    start, end = asked.time(CREATED_FROM), asked.time(CREATED_TO)
+    chosen = {"channel": asked.text(OF_CHANNEL), "kind": asked.text(OF_KIND)}
+    chosen = {name: value for name, value in chosen.items() if value}
     asked.check()
-    conditions = {name: value for name, value in asked_for.items() if value}
+    history = _own_messages(view)
+    if start:
+        history = history.filter(created_at__gte=start)
+    if end:
+        history = history.filter(created_at__lt=end)
+    rows = history.filter(**chosen)
+    if state:
+        rows = messages.in_state(rows, state)
     if phone:
-        conditions["phone"] = phone_numbers.normalise(phone, country)
-    return messages.filter(**conditions)
+        rows = rows.filter(phone=phone_numbers.normalise(phone, view.principal.country))
+    has_index = phone or state in messages.UNDELIVERED or not (chosen or state)
+    return pagination.page_of(rows, query, history=None if has_index else history)
 
 
 def _channel(channel: Channel, mode: str) -> dict[str, Any]:

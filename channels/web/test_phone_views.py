@@ -16,7 +16,7 @@ from channels.web.forms import PhoneFilter
 def test_phone(request: CabinetRequest) -> HttpResponse:
     form = PhoneFilter(request.GET, member=request.member)
     chosen = form.chosen() | {"mode": Mode.TEST}
-    page = messages.search(request.company, chosen, request.GET).page
+    page = messages.search(request.company, chosen, request.GET)
     fingerprint = test_phone_history.fingerprint(page.rows)
     if request.htmx and request.GET.get("seen") == fingerprint:
         return HttpResponse(status=204)  # no swap: the user may be copying a code

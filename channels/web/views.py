@@ -26,15 +26,13 @@ FAST_POLL, SLOW_POLL = 2, 15  # seconds between polls of a message that is not f
 @member_required()
 def message_list(request: CabinetRequest) -> HttpResponse:
     form = HistoryFilter(request.GET, member=request.member)
-    result = messages.search(request.company, form.chosen(), request.GET)
     context = {
         "form": form,
         "mode": form.mode_chosen,
         "is_filtered": bool(form.chosen().keys() - {"mode"}),
         "is_by_id": "id" in form.chosen(),
         "is_first": not request.GET.get("cursor"),
-        "page": result.page,
-        "looked_until": result.scanned_until,
+        "page": messages.search(request.company, form.chosen(), request.GET),
         "base_url": settings.PUBLIC_URL,
     }
     return render(request, "cabinet/message_list.html", context)
@@ -44,17 +42,18 @@ def message_list(request: CabinetRequest) -> HttpResponse:
 def message_export(request: CabinetRequest) -> StreamingHttpResponse:
     """The filtered history as a CSV file."""
     form = HistoryFilter(request.GET, member=request.member)
-    rows = messages.matching(request.company, form.chosen())
+    chosen = form.chosen()
+    found = messages.matching(request.company, chosen)
+    history = messages.scanned(request.company, chosen)
     record(
         "history.exported",
-        ", ".join(sorted(form.chosen())),  # the names of the filters alone: no phone is logged
+        ", ".join(sorted(chosen)),  # the names of the filters alone: no phone is logged
         company=request.company,
         user=request.user,
         ip=client_ip(request.META),
     )
-    lines = csv_lines(
-        export.rows_of(rows, request.member), get_language() or settings.LANGUAGE_CODE
-    )
+    rows = export.rows_of(found, history, request.member)
+    lines = csv_lines(rows, get_language() or settings.LANGUAGE_CODE)
     response = StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8")
     name = f"kvitok-{form.mode_chosen}-{timezone.localdate():%Y-%m-%d}.csv"
     response["Content-Disposition"] = f'attachment; filename="{name}"'

@@ -68,10 +68,24 @@ class Links(LinkView):
     calls = (LIST,)
 
     def get(self, request: Request) -> HttpResponse:
-        query = request.query_params
-        found = filter_links(self.own(), query, self.principal.company_id)
-        page = pagination.page_of(found, query)
+        page = self.page(request.query_params)
         return self.answer(pagination.body_of_page(page, LINK.body_of))
+
+    def page(self, query: Mapping[str, str]) -> pagination.Page:
+        """By slug or alias, state, batch, and time of making (`from` ≤ created < `to`)."""
+        asked = QueryFields(query)
+        slug, batch, state = asked.text(WITH_SLUG), asked.text(OF_BATCH), asked.text(WITH_STATE)
+        start, end = asked.time(CREATED_FROM), asked.time(CREATED_TO)
+        asked.check()
+        history = made_between(self.own(), start, end)
+        links = history.filter(in_state(state)) if state else history
+        if slug:
+            links = links.filter(with_slug(slug, self.principal.company_id))
+        if batch:
+            batch_id = parse_id("bat", batch)
+            links = links.filter(batch_id=batch_id) if batch_id else links.none()
+        has_index = slug or batch or not state
+        return pagination.page_of(links, query, history=None if has_index else history)
 
 
 class LinkDetail(LinkView):
@@ -112,26 +126,12 @@ class LinkStats(LinkView):
         return self.answer(body_of(link, LINK_STATS) | _series(interval, points) | seen)
 
 
-def filter_links(
-    links: QuerySet[Link], query: Mapping[str, str], company_id: int
+def made_between(
+    links: QuerySet[Link], start: datetime | None, end: datetime | None
 ) -> QuerySet[Link]:
-    """By slug or alias, state, batch, and time of making (`from` ≤ created < `to`)."""
-    asked = QueryFields(query)
-    slug, batch, state = asked.text(WITH_SLUG), asked.text(OF_BATCH), asked.text(WITH_STATE)
-    start, end = asked.time(CREATED_FROM), asked.time(CREATED_TO)
-    asked.check()
-    if slug:
-        links = links.filter(with_slug(slug, company_id))
-    if batch:
-        batch_id = parse_id("bat", batch)
-        links = links.filter(batch_id=batch_id) if batch_id else links.none()
-    if state:
-        links = links.filter(in_state(state))
     if start:
         links = links.filter(created_at__gte=start)
-    if end:
-        links = links.filter(created_at__lt=end)
-    return links
+    return links.filter(created_at__lt=end) if end else links
 
 
 def with_slug(slug: str, company_id: int) -> Q:

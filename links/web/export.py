@@ -19,7 +19,9 @@ MAX_ROWS = 1_000_000  # and a heading: the most a sheet holds
 _STATES = dict(STATES)
 
 
-def rows_of(links: QuerySet[Link]) -> Iterator[list[str | int]]:
+def rows_of(
+    links: QuerySet[Link], history: QuerySet[Link] | None = None
+) -> Iterator[list[str | int]]:
     """Batch after batch, while the reader takes them; no connection is held in between."""
     yield [
         pgettext("link", "Created"),
@@ -33,11 +35,11 @@ def rows_of(links: QuerySet[Link]) -> Iterator[list[str | int]]:
         _("First click"),
         _("Last click"),
     ]
-    yield from map(_cells, islice(_in_batches(links), MAX_ROWS))
+    yield from map(_cells, islice(_in_batches(links, history), MAX_ROWS))
 
 
-def _in_batches(links: QuerySet[Link]) -> Iterator[Link]:
-    for batch in pagination.batches(links, BATCH_SIZE):
+def _in_batches(links: QuerySet[Link], history: QuerySet[Link] | None) -> Iterator[Link]:
+    for batch in pagination.batches(links, BATCH_SIZE, history=history):
         if not connection.in_atomic_block:
             connection.close()
         yield from batch

@@ -1,6 +1,6 @@
 """The cabinet's list of short links, and the same as a spreadsheet."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.db.models import Q, QuerySet
@@ -29,6 +29,7 @@ from links.web.forms import LinkFilter
 def link_list(request: CabinetRequest) -> HttpResponse:
     form = LinkFilter(request.GET)
     chosen = form.chosen()
+    found = matching(request.company, chosen)
     context = {
         "form": form,
         "mode": form.mode_chosen,
@@ -37,30 +38,39 @@ def link_list(request: CabinetRequest) -> HttpResponse:
         "is_filtered": bool(chosen.keys() - {"mode"}),
         "base_url": settings.PUBLIC_URL,
         "is_first": not request.GET.get("cursor"),
-        "page": forgiving_page_of(matching(request.company, chosen), request.GET),
+        "page": forgiving_page_of(found.links, request.GET, history=found.history),
     }
     return render(request, "cabinet/link_list.html", context)
 
 
-def matching(company: Company, chosen: dict[str, Any]) -> QuerySet[Link]:
+class Matches(NamedTuple):
+    links: QuerySet[Link]
+    history: QuerySet[Link] | None  # where a filter without an index looks
+
+
+def matching(company: Company, chosen: dict[str, Any]) -> Matches:
     own = Link.objects.filter(company=company, mode=chosen.get("mode", Mode.LIVE))
     links: QuerySet[Link] = own.with_stops()
-    if batch := chosen.get("batch"):
-        batch_id = parse_id("bat", batch)
-        links = links.filter(batch_id=batch_id) if batch_id else links.none()
+    is_indexed = not chosen.get("state")
     if state := chosen.get("state"):
         links = links.filter(in_state(state))
     if text := chosen.get("search", "").strip():
-        links = links.filter(_found_by(text, company))
-    return links
+        named = _named(text, company)
+        is_indexed = Link.objects.filter(named, company=company).exists()
+        links = links.filter(named if is_indexed else Q(url__icontains=text))
+    if batch := chosen.get("batch"):
+        batch_id = parse_id("bat", batch)
+        is_indexed = True
+        links = links.filter(batch_id=batch_id) if batch_id else links.none()
+    return Matches(links, None if is_indexed else own)
 
 
-def _found_by(text: str, company: Company) -> Q:
-    """A short link, a part of a target, or the id of a batch."""
+def _named(text: str, company: Company) -> Q:
+    """A short link, or the id of a batch; what has neither is searched for in the targets."""
     if batch_id := parse_id("bat", text):
         return Q(batch_id=batch_id)
     slug = text.rstrip("/").rpartition("/")[2]
-    return Q(key__in=short_hosts.keys(slug, company.pk)) | Q(url__icontains=text)
+    return Q(key__in=short_hosts.keys(slug, company.pk), retired_at=None)
 
 
 @require_GET
@@ -74,8 +84,10 @@ def link_export(request: CabinetRequest) -> StreamingHttpResponse:
         user=request.user,
         ip=client_ip(request.META),
     )
-    rows = export.rows_of(matching(request.company, form.chosen()))
-    lines = csv_lines(rows, get_language() or settings.LANGUAGE_CODE)
+    found = matching(request.company, form.chosen())
+    lines = csv_lines(
+        export.rows_of(found.links, found.history), get_language() or settings.LANGUAGE_CODE
+    )
     response = StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8")
     name = f"kvitok-links-{form.mode_chosen}-{timezone.localdate():%Y-%m-%d}.csv"
     response["Content-Disposition"] = f'attachment; filename="{name}"'

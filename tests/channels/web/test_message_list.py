@@ -8,8 +8,8 @@ from django.urls import reverse
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
+from accounts.api import pagination
 from accounts.models import Member
-from channels.history import messages
 from channels.models import Message
 from tests.api.clients import Api
 from tests.factories import ApiKeyFactory, MessageFactory, TransferFactory
@@ -182,7 +182,7 @@ def found(client: Client, **query: str) -> tuple[int, str]:
 def test_search_for_rare_messages_runs_in_parts(
     client: Client, owner: Member, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(messages, "MAX_SCANNED", 4)
+    monkeypatch.setattr(pagination, "SCANS", (1, 4))
     rare = MessageFactory.create(company=owner.company, kind="link")
     MessageFactory.create_batch(5, company=owner.company)
     first = client.get(reverse("message-list"), {"kind": "link"})
@@ -192,13 +192,13 @@ def test_search_for_rare_messages_runs_in_parts(
 
     assert (first.context["page"].rows, bool(cursor)) == ([], True)
     assert "Искать дальше" in first.content.decode()
-    assert (second.context["page"].rows, second.context["looked_until"]) == ([rare], None)
+    assert (second.context["page"].rows, second.context["page"].scanned_until) == ([rare], None)
 
 
 def test_search_in_parts_misses_nothing(
     client: Client, owner: Member, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(messages, "MAX_SCANNED", 3)
+    monkeypatch.setattr(pagination, "SCANS", (1, 3))
     for n in range(20):
         MessageFactory.create(company=owner.company, kind="link" if n % 4 == 0 else "code")
     Message.objects.update(created_at=timezone.now())  # equal times: the id parts them
@@ -215,7 +215,7 @@ def test_search_in_parts_misses_nothing(
 def test_undelivered_and_whole_numbers_are_found_at_once(
     client: Client, owner: Member, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(messages, "MAX_SCANNED", 1)
+    monkeypatch.setattr(pagination, "SCANS", (1, 1))
     MessageFactory.create(company=owner.company, phone="+79160000001", state="failed")
     MessageFactory.create_batch(3, company=owner.company)
 
