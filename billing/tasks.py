@@ -4,7 +4,7 @@ from celery import shared_task
 
 from billing.budgets import mail
 from billing.orders import orders
-from billing.wallet import low_balance
+from billing.wallet import low_balance, running_balances
 
 
 @shared_task(name="billing.expire_orders")
@@ -20,3 +20,8 @@ def send_low_balance_alerts() -> None:
 @shared_task(name="billing.send_budget_alerts")
 def send_budget_alerts() -> None:
     mail.sweep()
+
+
+@shared_task(name="billing.store_running_balances")
+def store_running_balances(*, whole: bool = False) -> None:
+    running_balances.store(whole=whole)

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from django.core.cache import cache
 from django.db import connection, transaction
 
+from billing.wallet.running_balances import EVERY_WRONG
+
 # Earlier runs have checked old messages. Phones are anonymised much later; the condition on them
 # lets the partial index on `created_at` find recent messages.
 RECENT_MESSAGES = "m.created_at > now() - interval '2 hours' AND m.phone NOT LIKE '%*'"
@@ -27,6 +29,8 @@ CHECKS = {
           FROM billing_transfer GROUP BY company_id) t USING (company_id)
         WHERE COALESCE(w.available, 0) <> COALESCE(t.available, 0)
            OR COALESCE(w.held, 0) <> COALESCE(t.held, 0)""",
+    "running balance differs from its transfers": f"""
+        SELECT 'company ' || company_id || ' at ' || created_at FROM ({EVERY_WRONG}) AS wrong""",  # noqa: S608 - constants
     "held differs from the open holds": """
         SELECT 'company ' || COALESCE(w.company_id, m.company_id)
         FROM billing_wallet w FULL JOIN (
@@ -89,6 +93,7 @@ CHECKS = {
 }
 FULL_SCAN_CHECKS = {
     "wallet differs from its transfers",
+    "running balance differs from its transfers",
     "transfer of a message that does not exist",
     "credited without a paid top-up",
 }

@@ -19,6 +19,10 @@ SCHEDULE = {
     "count-clicks": _every(1, "links.count_clicks", expires=5),
     "prove-clicks": _every(1, "links.prove_clicks", expires=5),
     "send-low-balance-alerts": _every(30, "billing.send_low_balance_alerts", expires=30),
+    "store-running-balances": _every(60, "billing.store_running_balances", expires=60),
+    "store-all-running-balances": _every(
+        3600, "billing.store_running_balances", expires=600, whole=True
+    ),
     "expire-orders": _every(60, "billing.expire_orders", expires=60),
     "count-days": _every(30, "channels.count_days", expires=30),
     "check-recent-ledger": _every(60, "channels.check_ledger", expires=60, recent=True),

@@ -4,6 +4,7 @@ from billing.models.budget import Budget, SpentDay
 from billing.models.offer import Package, Tariff
 from billing.models.order import InvoiceCounter, Order, Payment
 from billing.models.party import BillingProfile, Seller
+from billing.models.running_balance import RunningBalance
 from billing.models.wallet import Transfer, Wallet
 
 __all__ = [
@@ -13,6 +14,7 @@ __all__ = [
     "Order",
     "Package",
     "Payment",
+    "RunningBalance",
     "Seller",
     "SpentDay",
     "Tariff",

@@ -99,6 +99,13 @@ class Transfer(models.Model):
                 F("company"), F("created_at").desc(), F("id").desc(), name="transfer_statement"
             ),
             models.Index(fields=["message_id"], name="transfer_message"),
+            models.Index(  # they are few: a page of them would otherwise scan all transfers
+                F("company"),
+                F("created_at").desc(),
+                F("id").desc(),
+                name="transfer_external",
+                condition=Q(kind__in=["top_up", "grant", "withdraw"]),
+            ),
         ]
 
     def __str__(self) -> str:

@@ -4,71 +4,49 @@ The balance of a statement is available plus held. Holds and releases move token
 they are left out unless requested.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db import connection
-from django.db.models import QuerySet
+from django.db.models import BooleanField, QuerySet
+from django.db.models.expressions import RawSQL
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
 
 from accounts.models import Company
 from billing.models import Transfer
+from billing.wallet import running_balances
 from config.ids import public_id
 from config.storage.named_rows import Row, fetch_all
 
 Kind = Transfer.Kind
-INTERNAL_KINDS = (Kind.HOLD, Kind.RELEASE)
+INTERNAL_KINDS = {Kind.HOLD, Kind.RELEASE}
+EXTERNAL_KINDS = {Kind.TOP_UP, Kind.GRANT, Kind.WITHDRAW}  # few: they have an index
 SIGNS = {Kind.TOP_UP: 1, Kind.GRANT: 1, Kind.WITHDRAW: -1, Kind.CAPTURE: -1}
-CHANGE = """CASE WHEN kind IN ('top_up', 'grant') THEN amount
-  WHEN kind IN ('withdraw', 'capture') THEN -amount ELSE 0 END"""
-
-# The current balance minus the newer lines: reads only the page and what is newer. One statement,
-# so wallet and lines come from one snapshot; inlined, the sum would be recomputed for each line.
-BALANCES = f"""
-WITH opening AS MATERIALIZED (
-  SELECT w.available + w.held - COALESCE((
-    SELECT sum({CHANGE}) FROM billing_transfer
-    WHERE company_id = w.company_id AND (created_at, id) > (%(newest_at)s, %(newest)s)), 0) AS owned
-  FROM billing_wallet w WHERE w.company_id = %(company)s),
-lines AS (
-  SELECT id, sum({CHANGE}) OVER (ORDER BY created_at DESC, id DESC) - ({CHANGE}) AS later
-  FROM billing_transfer WHERE company_id = %(company)s
-    AND (created_at, id) <= (%(newest_at)s, %(newest)s)
-    AND (created_at, id) >= (%(oldest_at)s, %(oldest)s))
-SELECT lines.id, (opening.owned - lines.later)::bigint FROM lines, opening
-WHERE lines.id = ANY(%(ids)s)
-"""  # noqa: S608 - nothing of a request's
-
-# The balance before the first line, and the last line now: later ones are left out.
-BOUNDS = f"""
-SELECT created_at AS newest_at, id AS newest, (
-  SELECT COALESCE(sum({CHANGE}), 0)::bigint FROM billing_transfer
-  WHERE company_id = %(company)s AND created_at < %(since)s) AS before
-FROM billing_transfer WHERE company_id = %(company)s
+# Literals limit them: a plan for any limit would sort the whole history.
+NEWEST = """
+SELECT created_at, id FROM billing_transfer WHERE company_id = %(company)s
   AND created_at >= %(since)s AND created_at < %(until)s ORDER BY created_at DESC, id DESC LIMIT 1
-"""  # noqa: S608
-
-# The next lines, oldest first, by the index.
+"""
 NEXT_LINES = """
-SELECT created_at, id, kind, amount, message_id, reason
-FROM billing_transfer WHERE company_id = %(company)s AND kind = ANY(%(kinds)s)
-  AND created_at >= %(since)s AND (created_at, id) > (%(last_at)s, %(last)s)
-  AND (created_at, id) <= (%(newest_at)s, %(newest)s) ORDER BY created_at, id LIMIT %(limit)s
+SELECT created_at, id, kind, amount, message_id, reason FROM billing_transfer
+WHERE company_id = %(company)s {condition}
+  AND created_at >= %(last_at)s AND created_at <= %(newest_at)s
+  AND (created_at, id) > (%(last_at)s, %(last)s)
+  AND (created_at, id) <= (%(newest_at)s, %(newest)s) ORDER BY created_at, id
 """
 BEGINNING, END = datetime(2000, 1, 1, tzinfo=UTC), datetime(9999, 1, 1, tzinfo=UTC)
 CHUNK = 2000
 
 
-class Bounds(NamedTuple):
-    """The row of `BOUNDS`."""
+class Place(NamedTuple):
+    """The row of `NEWEST`."""
 
-    newest_at: datetime
-    newest: int
-    before: int
+    created_at: datetime
+    id: int
 
 
 class Line(NamedTuple):
@@ -82,29 +60,30 @@ class Line(NamedTuple):
     reason: str
 
 
-def filtered(company: Company, chosen: Mapping[str, Any]) -> QuerySet[Transfer]:
-    rows = Transfer.objects.filter(company=company, kind__in=_kinds(chosen))
+class Lines(NamedTuple):
+    """The transfers that a filter chooses."""
+
+    rows: QuerySet[Transfer]
+    history: QuerySet[Transfer] | None  # where a filter without an index looks
+
+
+def lines_of(company: Company, chosen: Mapping[str, Any]) -> Lines:
     since, until = _period(chosen)
+    history = Transfer.objects.filter(company=company)
     if since is not BEGINNING:
-        rows = rows.filter(created_at__gte=since)
-    return rows if until is END else rows.filter(created_at__lt=until)
+        history = history.filter(created_at__gte=since)
+    if until is not END:
+        history = history.filter(created_at__lt=until)
+    kinds = _kinds(chosen)
+    if kinds >= set(Kind):
+        return Lines(history, None)
+    return Lines(history.filter(_of_kinds(kinds)), None if kinds <= EXTERNAL_KINDS else history)
 
 
 def with_balances(company: Company, rows: Sequence[Transfer]) -> list[tuple[Transfer, int]]:
-    """Pairs a page's transfers, newest first, with the balance after each."""
-    if not rows:
-        return []
-    params: dict[str, Any] = {
-        "company": company.pk,
-        "newest_at": rows[0].created_at,
-        "newest": rows[0].pk,
-        "oldest_at": rows[-1].created_at,
-        "oldest": rows[-1].pk,
-        "ids": [row.pk for row in rows],
-    }
-    with connection.cursor() as cursor:
-        cursor.execute(BALANCES, params)
-        balances: dict[int, int] = dict(cursor.fetchall())
+    """Pairs transfers with the balance after each."""
+    places = [(row.created_at, row.pk) for row in rows]
+    balances = running_balances.balances_after(company.pk, places)
     return [(row, balances[row.pk]) for row in rows]
 
 
@@ -139,30 +118,46 @@ def export(company: Company, chosen: Mapping[str, Any]) -> Iterator[list[str | i
 
 def _lines(company: Company, chosen: Mapping[str, Any]) -> Iterator[tuple[Line, int]]:
     """Yields each line with the balance after it."""
-    since, until = _period(chosen)
-    wanted = set(_kinds(chosen))
-    params = {"company": company.pk, "kinds": sorted(wanted | SIGNS.keys()), "since": since}
-    for bounds in _read(BOUNDS, params | {"until": until}, Bounds):
-        balance = bounds.before
-        newest = {"newest_at": bounds.newest_at, "newest": bounds.newest}
-        for line in _lines_until(params | newest):
-            balance += balance_change(line.kind, line.amount)
-            if line.kind in wanted:
-                yield line, balance
-
-
-def _lines_until(params: dict[str, Any]) -> Iterator[Line]:
-    """Yields lines in batches; gives the connection back in between, as readers may be slow."""
-    last_at, last = params["since"], 0
-    while True:
-        place = {"last_at": last_at, "last": last, "limit": CHUNK}
-        lines = _read(NEXT_LINES, params | place, Line)
+    kinds = _kinds(chosen)
+    for batch in _batches(company, *_period(chosen), kinds):
+        lines = [line for line in batch if line.kind in kinds]
+        places = [(line.created_at, line.id) for line in lines]
+        balances = running_balances.balances_after(company.pk, places)
         if not connection.in_atomic_block:
             connection.close()
-        yield from lines
-        if len(lines) < CHUNK:
-            return
-        last_at, last = lines[-1].created_at, lines[-1].id
+        for line in lines:
+            yield line, balances[line.id]
+
+
+def _batches(
+    company: Company, since: datetime, until: datetime, kinds: Set[Kind]
+) -> Iterator[list[Line]]:
+    """Yields lines up to the one that is the newest now, oldest first; more than the kinds ask for
+    where no index finds them, so that every batch reads a bounded part of the history.
+    """
+    params = {"company": company.pk, "since": since, "until": until, "last_at": since, "last": 0}
+    for newest in _read(NEWEST, params, Place):
+        params |= {"newest_at": newest.created_at, "newest": newest.id}
+        while True:
+            lines = _read(_next_lines(kinds), params, Line)
+            yield lines
+            if len(lines) < CHUNK:
+                return
+            params |= {"last_at": lines[-1].created_at, "last": lines[-1].id}
+
+
+def _next_lines(kinds: Set[Kind]) -> str:
+    condition = f"AND {_in(kinds)}" if kinds <= EXTERNAL_KINDS else ""
+    return f"{NEXT_LINES.format(condition=condition)} LIMIT {CHUNK:d}"
+
+
+def _of_kinds(kinds: Set[Kind]) -> RawSQL:
+    return RawSQL(f"billing_transfer.{_in(kinds)}", [], BooleanField())  # noqa: S611 - constants
+
+
+def _in(kinds: Set[Kind]) -> str:
+    """In literals: a plan for any parameters could not use `transfer_external`."""
+    return f"kind IN ({', '.join(sorted(repr(kind.value) for kind in kinds))})"
 
 
 def _read(statement: str, params: dict[str, Any], kind: Callable[..., Row]) -> list[Row]:
@@ -171,11 +166,11 @@ def _read(statement: str, params: dict[str, Any], kind: Callable[..., Row]) -> l
         return fetch_all(cursor, kind)
 
 
-def _kinds(chosen: Mapping[str, Any]) -> list[str]:
+def _kinds(chosen: Mapping[str, Any]) -> frozenset[Kind]:
     kind = chosen.get("kind")
     if kind == "all":
-        return list(Kind.values)
-    return [kind] if kind else [kind for kind in Kind.values if kind not in INTERNAL_KINDS]
+        return frozenset(Kind)
+    return frozenset([Kind(kind)] if kind else set(Kind) - INTERNAL_KINDS)
 
 
 def _period(chosen: Mapping[str, Any]) -> tuple[datetime, datetime]:

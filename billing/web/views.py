@@ -13,7 +13,7 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
-from accounts.api.pagination import page_of
+from accounts.api.pagination import forgiving_page_of
 from accounts.audit.events import record
 from accounts.cabinet.csv_rows import csv_lines
 from accounts.cabinet.number_fields import GroupedIntegerField
@@ -53,7 +53,8 @@ def balance(request: CabinetRequest) -> HttpResponse:
             return redirect("balance-order", order.public_id)
     company, profile = request.company, billing_profiles.for_company(request.company)
     available, held = ledger.balance(company.pk)
-    recent = list(statements.filtered(company, {}).order_by("-created_at", "-id")[:RECENT])
+    found = statements.lines_of(company, {})
+    recent = forgiving_page_of(found.rows, {"limit": str(RECENT)}, history=found.history).rows
     context = {
         "available": available,
         "held": held,
@@ -103,11 +104,8 @@ def alert(request: CabinetRequest) -> HttpResponse:
 @member_required(can_see_money)
 def statement(request: CabinetRequest) -> HttpResponse:
     form = StatementFilter(request.GET)
-    rows = statements.filtered(request.company, form.chosen())
-    try:
-        page = page_of(rows, request.GET)
-    except DomainError:  # an invalid cursor: show the first page
-        page = page_of(rows, {})
+    found = statements.lines_of(request.company, form.chosen())
+    page = forgiving_page_of(found.rows, request.GET, history=found.history)
     context = {
         "form": form,
         "is_filtered": bool(form.chosen()),

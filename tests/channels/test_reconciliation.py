@@ -14,7 +14,7 @@ from django.utils import timezone
 from structlog.testing import capture_logs
 
 from accounts.models import Company
-from billing.models import Payment, Transfer, Wallet
+from billing.models import Payment, RunningBalance, Transfer, Wallet
 from billing.wallet import ledger
 from channels import reconciliation, tasks
 from channels.lifecycle.state_machine import Event, EventKind
@@ -52,7 +52,7 @@ def test_sound_ledger_has_no_breach(busy_api: Api) -> None:
 
     call_command("reconcile", stdout=out)
 
-    assert out.getvalue() == "The books agree: 12 checks, no breach.\n"
+    assert out.getvalue() == "The books agree: 13 checks, no breach.\n"
     assert ledger.balance(busy_api.company.pk) == (982, 2)
 
 
@@ -148,6 +148,16 @@ def undo_the_proof() -> None:
     Attempt.objects.filter(state="delivered").update(state="sent")
 
 
+def store_a_wrong_balance() -> None:
+    first = Transfer.objects.order_by("created_at", "id")[0]
+    RunningBalance.objects.create(
+        company_id=first.company_id,
+        created_at=first.created_at,
+        transfer_id=first.pk,
+        balance=first.amount + 1,
+    )
+
+
 PLANTED: dict[str, tuple[Callable[[], object], set[str]]] = {
     "tokens out of nothing": (
         lambda: Wallet.objects.update(available=F("available") + 1),
@@ -164,6 +174,10 @@ PLANTED: dict[str, tuple[Callable[[], object], set[str]]] = {
     "wallet gone": (
         lambda: Wallet.objects.all().delete(),
         {"wallet differs from its transfers", "held differs from the open holds"},
+    ),
+    "stored balance changed": (
+        store_a_wrong_balance,
+        {"running balance differs from its transfers"},
     ),
     "line lost": (lose_a_line, {"wallet differs from its transfers"}),
     "delivered and not settled": (
@@ -247,6 +261,7 @@ def test_planted_breach_is_found(busy_api: Api, name: str) -> None:
 
 WHOLE_LEDGER = {
     "wallet differs from its transfers",
+    "running balance differs from its transfers",
     "credited without a paid top-up",
     "transfer of a message that does not exist",
 }
@@ -320,7 +335,7 @@ def test_breaches_are_named(busy_api: Api) -> None:
     Message.objects.filter(pk=message.pk).update(state="delivered")
     out = StringIO()
 
-    with pytest.raises(CommandError, match="2 breaches of 12 checks"):
+    with pytest.raises(CommandError, match="2 breaches of 13 checks"):
         call_command("reconcile", stdout=out)
 
     assert out.getvalue().splitlines() == [
