@@ -91,6 +91,7 @@ INSTALLED_APPS = [
     "channels",
     "otp",
     "links",
+    "persons",
     "api_docs",
     "operator_admin.apps.OperatorAdminSiteConfig",
     "django.contrib.auth",

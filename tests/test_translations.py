@@ -11,7 +11,17 @@ from django.utils.translation.template import templatize
 
 ROOT = Path(__file__).resolve().parents[1]
 CATALOGUE = ROOT / "locale/ru/LC_MESSAGES/django.po"
-APPS = ["config", "accounts", "billing", "channels", "links", "otp", "operator_admin", "api_docs"]
+APPS = [
+    "config",
+    "accounts",
+    "billing",
+    "channels",
+    "links",
+    "otp",
+    "persons",
+    "operator_admin",
+    "api_docs",
+]
 # The position of the msgid among the arguments.
 CALLS = dict.fromkeys(["_", "gettext", "gettext_lazy", "ngettext", "ngettext_lazy"], 0)
 CALLS |= dict.fromkeys(["pgettext", "pgettext_lazy", "npgettext", "npgettext_lazy"], 1)

@@ -53,6 +53,8 @@ ACTION_LABELS: dict[str, StrOrPromise] = {
     "links.blocked": _("disabled links to a blocked site"),
     "links.stopped": _("stopped short links"),
     "links.released": _("released short links"),
+    "person.exported": _("exported a person's data"),
+    "person.erased": _("erased a person's data"),
     "factor.reset": _("reset a second factor"),
     "admin.added": _("added in the admin"),
     "admin.changed": _("changed in the admin"),

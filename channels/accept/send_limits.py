@@ -15,10 +15,12 @@ from math import ceil
 from typing import Protocol
 from uuid import UUID
 
+import structlog
 from django.conf import settings
 from django.db import IntegrityError, InterfaceError, OperationalError, connection
 from django.utils.translation import gettext_lazy as _
 from psycopg import errors
+from redis.exceptions import RedisError
 
 from accounts.api import atomic_limits
 from accounts.api.atomic_limits import Bucket, LimiterDownError, LimitVerdict, Pool, Window, hashed
@@ -26,6 +28,9 @@ from accounts.keys.api_keys import NO_LIMITS, CompanyLimits
 from channels.accept import phone_pool
 from channels.accept.phone_pool import Draw
 from config.errors import DomainError, Error
+from config.storage.redis_client import redis_client
+
+log = structlog.get_logger(__name__)
 
 SHARED_POOL_EMPTY = _("This number gets too many messages from various senders")
 
@@ -112,6 +117,16 @@ def release(send: CountedMessage) -> None:
         back=Window(f"back:{send.company_id}:{send.mode}:{hashed(send.phone)}", count, seconds),
         pool=_pool(send),
     )
+
+
+def forget(phone: str) -> None:
+    """Deletes all counters of this phone, of every company. They expire within two days anyway."""
+    try:
+        client = redis_client()
+        for key in client.scan_iter(match=f"*:{hashed(phone)}*", count=1000):
+            client.delete(key)
+    except RedisError as error:
+        log.warning("send_limits_not_forgotten", error=type(error).__name__)
 
 
 def _raise_if_refused(limit: LimitVerdict) -> None:

@@ -14,18 +14,22 @@ from django.utils import timezone
 
 from accounts.models import Endpoint
 from accounts.sign_in import mfa
+from persons.erasure_list import erasures_by_key
 
 NeededKeys = dict[str, dict[str, str]]  # setting → id of a key → its fingerprint
 
 ABSENT = ""  # the fingerprint of a key that the settings lacked when the backup was made
 CONSEQUENCES = {
     "MFA_KEYS": "nobody with a second factor could sign in",
-    "WEBHOOK_KEYS": "webhooks could not be signed",
+    "WEBHOOK_KEYS": "webhooks could not be signed, nor erasures applied again",
 }
 
 
 def needed_keys() -> NeededKeys:
-    ids = {"MFA_KEYS": _of_second_factors(), "WEBHOOK_KEYS": _of_endpoints()}
+    ids = {
+        "MFA_KEYS": _of_second_factors(),
+        "WEBHOOK_KEYS": _of_endpoints() | set(erasures_by_key()),
+    }
     return {
         setting: {key_id: _fingerprint(setting, key_id) for key_id in sorted(found)}
         for setting, found in ids.items()

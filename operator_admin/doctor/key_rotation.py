@@ -9,13 +9,20 @@ from config.key_rings import identities
 from operator_admin.doctor.finding import Finding, failed, passed
 from operator_admin.metrics import figures
 from otp.code_counts import live_codes_by_key
+from persons.erasure_list import erasures_by_key
 
 Ring = tuple[str, ...]  # the keys of a process in order, each `id:fingerprint`
 
 THIS_PROCESS = "this process"
+
+
+def _uses_of_webhook_keys() -> Counter[str]:
+    return signing.secrets_by_key() + erasures_by_key()
+
+
 USES: dict[str, tuple[Callable[[], Counter[str]], str]] = {
     "OTP_KEYS": (live_codes_by_key, "live codes"),
-    "WEBHOOK_KEYS": (signing.secrets_by_key, "secrets of endpoints"),
+    "WEBHOOK_KEYS": (_uses_of_webhook_keys, "secrets of endpoints and erasures"),
     "MFA_KEYS": (mfa.secrets_by_key, "second factors"),
 }
 UNVERIFIED_CURE = (

@@ -19,7 +19,8 @@ from config.local.embedded import temporary
 
 ROOT = Path(__file__).resolve().parents[2]
 PRODUCT = (
-    *("accounts", "api_docs", "billing", "channels", "config", "links", "operator_admin", "otp"),
+    *("accounts", "api_docs", "billing", "channels", "config", "links", "operator_admin"),
+    *("otp", "persons"),
     *("static", "templates", "tools/simulator"),
 )
 NEARBY = 12  # lines: names this close to one another are a list

@@ -1,0 +1,113 @@
+"""Every column of the schema that can hold a phone, and what an erasure does with it.
+
+A test compares this with the schema: a new column is unknown to the eraser until it stands here.
+"""
+
+# Erased or anonymised; `persons.sql` has the statements.
+ERASED = {
+    "accounts_deliveryattempt": "answer",
+    "accounts_event": "data",
+    "accounts_idempotentrequest": "body",
+    "channels_attempt": "provider_id error_detail",
+    "channels_contact": "phone",
+    "channels_knownrecipient": "vendor user_id",
+    "channels_message": "phone params",
+    "channels_part": "provider provider_id",
+    "channels_provideralert": "provider code detail kind",
+    "channels_receipt": "provider_id alternatives phone error_detail raw",
+    "django_admin_log": "object_repr change_message",
+    "links_click": "kind referrer device",
+    "links_link": "url utm expired_url",
+    "links_report": "words",
+    "otp_verification": "phone mac",
+}
+
+# About the person too, and kept, each for a reason.
+KEPT = {
+    "the person's own STOP, or the operator's block, must go on protecting them": {
+        "channels_blockedphone": "phone reason",
+    },
+    "who did what is append-only; it names a phone only where the operator blocked or freed one": {
+        "accounts_auditevent": "actor action subject",
+    },
+    "goes 24 hours after the request, and keeps it from taking effect twice until then": {
+        "accounts_idempotentrequest": "path key request_hash",
+    },
+    "recognises a repeated receipt or event; made of ids, not of the phone alone": {
+        "accounts_event": "kind key",
+        "channels_receipt": "digest",
+    },
+    "an alias must not lead elsewhere within 90 days; the link itself is closed": {
+        "links_link": "slug key",
+    },
+    "what an anonymous message cost and how it ended: books and statistics": {
+        "billing_transfer": "kind amount key proof reason",
+        "channels_attempt": "channel provider state error_class error_code",
+        "channels_fallbackevent": "reason channel",
+        "channels_message": "content channel chain request_id state error",
+        "channels_receipt": "provider state word error_code",
+        "links_link": "clicks previews scanners",
+        "links_report": "reason",
+        "otp_verification": "purpose key_id",
+    },
+    "the list of erasures: a keyed hash, for what a backup brings back": {
+        "persons_erasure": "key_id phone_hash",
+    },
+}
+
+# Companies, their members, the operator, money and the machine: nothing about recipients.
+NOT_OF_RECIPIENTS = {
+    "account_emailaddress": "email",
+    "account_emailconfirmation": "key",
+    "accounts_apikey": "name prefix digest scopes allowed_ips",
+    "accounts_cacheentry": "key value",
+    "accounts_company": "name status brand default_channel allowed_countries budgets fallback_chain"
+    " link_host link_targets link_utm link_expired_url patience",
+    "accounts_delivery": "state",
+    "accounts_deliveryattempt": "headers error",
+    "accounts_endpoint": "url kinds description key_id previous_key_id disabled_reason",
+    "accounts_invitation": "email role",
+    "accounts_mail": "template to subject text html key error",
+    "accounts_member": "role",
+    "accounts_user": "password email name",
+    "accounts_usersession": "session_key user_agent",
+    "auth_group": "name",
+    "auth_permission": "name codename",
+    "billing_billingprofile": "legal_name inn kpp address email low_balance",
+    "billing_budget": "own usual",
+    "billing_order": "tokens amount vat_rate gateway state payment_id payment_url return_url"
+    " parties",
+    "billing_package": "code tokens price",
+    "billing_payment": "gateway payment_id amount problem reference",
+    "billing_seller": "name inn kpp address bank_name bic account corr_account vat_rate head"
+    " accountant details_en",
+    "billing_spentday": "tokens busiest_hour",
+    "billing_tariff": "tokens_from price",
+    "billing_wallet": "available held day_tokens hour_tokens",
+    "channels_daycount": "channel state",
+    "channels_daytotal": "spent returned",
+    "channels_heartbeat": "process kind facts",
+    "channels_provideraccount": "name prefixes reason",
+    "django_admin_log": "object_id",
+    "django_content_type": "app_label model",
+    "django_migrations": "app name",
+    "django_session": "session_key session_data",
+    "links_blockedhost": "host reason",
+    "links_shorthost": "host",
+    "mfa_authenticator": "type data",
+    "operator_admin_alert": "rule subject facts",  # vendors, processes, figures
+    "operator_admin_alertrun": "group",
+    "operator_admin_telegramnotice": "text error",
+    "otp_autofill": "webotp_host app_hash",
+    "otp_codetext": "purpose channel body",
+}
+
+
+def known_columns() -> set[str]:
+    tables = [ERASED, *KEPT.values(), NOT_OF_RECIPIENTS]
+    return {
+        f"{table}.{column}"
+        for columns in tables
+        for table, names in columns.items()
+        for column in names.split()
+    }

@@ -1,0 +1,108 @@
+"""Erases what is kept about one person (GDPR art. 17, 152-ФЗ art. 14 and 21).
+
+Rows that the books, the limits on guesses or the statistics need stay, without the phone and
+without what was written to it; `persons.columns` says which columns those are and why.
+"""
+
+from datetime import datetime
+from functools import partial
+from math import ceil
+from typing import Any
+
+import structlog
+from django.db import connection, transaction
+from django.db.backends.utils import CursorWrapper
+from django.utils import timezone
+
+from accounts.audit.events import record
+from accounts.models import Company, User
+from channels.accept import send_limits
+from links.follow import resolution
+from links.models import Link
+from persons import erasure_list, sql
+from persons.person import Person, Rows, find_rows, lift_timeout
+
+log = structlog.get_logger(__name__)
+
+
+class NotFinishedError(Exception):
+    """Something is still being delivered to the person, or a code can still be entered."""
+
+    def __init__(self, until: datetime) -> None:
+        super().__init__(until)
+        self.until = until
+
+    @property
+    def seconds(self) -> int:
+        return max(1, ceil((self.until - timezone.now()).total_seconds()))
+
+
+@transaction.atomic
+def erase(
+    *,
+    person: Person,
+    user: User | None = None,
+    ip: str | None = None,
+    until: datetime | None = None,
+) -> dict[str, int]:
+    """Returns how many rows changed, by kind; raises NotFinishedError and changes nothing.
+
+    `until` leaves newer messages alone: an erasure that is repeated after a restore.
+    """
+    with connection.cursor() as cursor:
+        lift_timeout(cursor)
+        rows = find_rows(cursor, person, until=until)
+        _lock(cursor, rows)
+        _raise_if_open(cursor, person, rows)
+        links = list(Link.objects.filter(pk__in=rows.links))
+        resolution.invalidate_before_commit(*links)
+        counts = _erase_rows(cursor, person, rows, until)
+    if until is None and (rows.messages or person.is_everywhere):
+        erasure_list.add(person)
+    _record(person, rows, user, ip)
+    transaction.on_commit(partial(_after_commit, person, links))
+    return counts
+
+
+def _lock(cursor: CursorWrapper, rows: Rows) -> None:
+    for statement in sql.LOCKS:
+        cursor.execute(statement, rows.params)
+
+
+def _raise_if_open(cursor: CursorWrapper, person: Person, rows: Rows) -> None:
+    statements = [sql.BUSY] if person.is_everywhere else [sql.BUSY, sql.GUESSED]
+    for statement in statements:
+        cursor.execute(statement, rows.params)
+        (until,) = cursor.fetchone()
+        if until is not None:
+            raise NotFinishedError(until)
+
+
+def _erase_rows(
+    cursor: CursorWrapper, person: Person, rows: Rows, until: datetime | None
+) -> dict[str, int]:
+    params: dict[str, Any] = person.params | rows.params | {"until": until}
+    cursor.execute(sql.EVENT_IDS, params)
+    params["events"] = [event_id for (event_id,) in cursor.fetchall()]
+    statements = sql.ERASE | (sql.ERASE_EVERYWHERE if person.is_everywhere else {})
+    counts = {}
+    for name, statement in statements.items():
+        cursor.execute(statement, params)
+        counts[name] = cursor.rowcount
+    return counts
+
+
+def _record(person: Person, rows: Rows, user: User | None, ip: str | None) -> None:
+    """In the service's audit log, and in that of every company whose rows changed."""
+    companies = Company.objects.filter(pk__in=rows.companies)
+    if person.is_everywhere:
+        record("person.erased", person.anonymised, company=None, user=user, ip=ip)
+    for company in companies:
+        record("person.erased", person.anonymised, company=company, user=user, ip=ip)
+
+
+def _after_commit(person: Person, links: list[Link]) -> None:
+    resolution.invalidate_after_commit(*links)
+    if person.is_everywhere:
+        send_limits.forget(person.phone)
+    log.info("person_erased", company=person.company_id, links=len(links))

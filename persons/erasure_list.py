@@ -1,0 +1,116 @@
+"""The list of erasures, so that what a backup brings back is erased again.
+
+A phone has too few digits for a plain hash, so the hash is keyed; with the keys that live longest.
+"""
+
+import hashlib
+import hmac
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from typing import Any, NamedTuple
+
+import orjson
+from django.conf import settings
+from django.db import connection
+
+from accounts.webhooks import signing
+from config.storage.named_rows import fetch_all
+from persons.models import Erasure
+from persons.person import Person
+
+_ADD = """
+INSERT INTO persons_erasure (company_id, mode, key_id, phone_hash, erased_at)
+VALUES (%(company_id)s, %(mode)s, %(key_id)s, %(phone_hash)s, COALESCE(%(erased_at)s, now()))
+ON CONFLICT (phone_hash, company_id, mode)
+DO UPDATE SET erased_at = GREATEST(persons_erasure.erased_at, excluded.erased_at)
+"""
+
+# Every phone that is kept anywhere.
+_PHONES = """
+SELECT DISTINCT phone FROM channels_message WHERE phone NOT LIKE '%*'
+UNION SELECT phone FROM channels_contact
+UNION SELECT phone FROM channels_receipt WHERE phone LIKE '+%'
+"""
+
+
+class Listed(NamedTuple):
+    """A row of the list."""
+
+    company_id: int | None
+    mode: str
+    key_id: str
+    phone_hash: bytes
+    erased_at: datetime
+
+
+def add(person: Person) -> None:
+    key_id = signing.current_key_id()
+    with connection.cursor() as cursor:
+        cursor.execute(
+            _ADD,
+            {
+                "company_id": person.company_id,
+                "mode": person.mode,
+                "key_id": key_id,
+                "phone_hash": phone_hash(person.phone, key_id),
+                "erased_at": None,
+            },
+        )
+
+
+def phone_hash(phone: str, key_id: str) -> bytes:
+    key = hmac.digest(settings.WEBHOOK_KEYS[key_id], b"erasures", hashlib.sha256)
+    return hmac.digest(key, phone.encode(), hashlib.sha256)
+
+
+def erasures_by_key() -> Counter[str]:
+    return Counter(Erasure.objects.values_list("key_id", flat=True))
+
+
+def dump() -> Iterator[str]:
+    """The list as JSON lines: to be kept outside the database, which a restore sets back."""
+    rows = Erasure.objects.order_by("id").values_list(*Listed._fields)
+    for row in map(Listed._make, rows):
+        values = row._asdict() | {"phone_hash": bytes(row.phone_hash).hex()}
+        yield orjson.dumps(values, option=orjson.OPT_UTC_Z).decode()
+
+
+def load(lines: Iterable[str]) -> int:
+    """Adds a list that was dumped before; returns how many lines it had."""
+    count = 0
+    with connection.cursor() as cursor:
+        for line in filter(str.strip, lines):
+            values: dict[str, Any] = orjson.loads(line)
+            cursor.execute(_ADD, values | {"phone_hash": bytes.fromhex(values["phone_hash"])})
+            count += 1
+    return count
+
+
+def missing_keys() -> int:
+    """How many entries no listed key can compare."""
+    return Erasure.objects.exclude(key_id__in=settings.WEBHOOK_KEYS).count()
+
+
+def find_erased() -> Iterator[tuple[Person, datetime]]:
+    """Persons on the list of whom there is something again, with the time of their erasure."""
+    listed: dict[bytes, list[Listed]] = {}
+    for row in map(Listed._make, Erasure.objects.values_list(*Listed._fields)):
+        listed.setdefault(bytes(row.phone_hash), []).append(row)
+    keys = {row.key_id for rows in listed.values() for row in rows} & settings.WEBHOOK_KEYS.keys()
+    for phone in _phones() if listed else ():
+        for key_id in keys:
+            for row in listed.get(phone_hash(phone, key_id), ()):
+                yield Person(phone, row.company_id, row.mode), row.erased_at
+
+
+def _phones() -> list[str]:
+    with connection.cursor() as cursor:
+        cursor.execute(_PHONES)
+        return [one.phone for one in fetch_all(cursor, _Phone)]
+
+
+class _Phone(NamedTuple):
+    """A row of `_PHONES`."""
+
+    phone: str

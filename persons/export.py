@@ -1,0 +1,145 @@
+"""Exports what is kept about one person (GDPR art. 15 and 20, 152-ФЗ art. 14), as JSON."""
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from django.db import connection, transaction
+from django.utils import timezone
+
+from accounts.audit.events import record
+from accounts.models import Company, User
+from channels.history.redaction import redact
+from persons import sql
+from persons.person import Person, find_rows, lift_timeout
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """The rows of one table: every column but those that are ours alone."""
+
+    rows: str  # FROM and WHERE, of `t`
+    id_prefix: str = ""  # of the API's ids
+    hidden: tuple[str, ...] = ()  # says nothing about the person
+    internal: tuple[str, ...] = ()  # between the service and its vendors
+
+
+SECTIONS = {
+    "messages": Section(
+        "channels_message t WHERE id = ANY(%(messages)s) ORDER BY created_at",
+        "msg",
+        ("api_key_id", "due_at", "priority"),
+    ),
+    "attempts": Section(
+        "channels_attempt t WHERE id = ANY(%(attempts)s) ORDER BY started_at",
+        "",
+        ("lease_until", "poll_at", "polls"),
+        ("provider_id", "error_detail"),
+    ),
+    "receipts": Section(
+        "channels_receipt t WHERE attempt_id = ANY(%(attempts)s) ORDER BY received_at",
+        "",
+        ("digest", "due_at"),
+        ("provider_id", "alternatives", "ref", "raw", "error_detail"),
+    ),
+    "sms_parts": Section(
+        "channels_part t WHERE attempt_id = ANY(%(attempts)s) ORDER BY id", "", (), ("provider_id",)
+    ),
+    "fallback_events": Section(
+        "channels_fallbackevent t WHERE message_id = ANY(%(messages)s) ORDER BY at"
+    ),
+    "verifications": Section(
+        "otp_verification t WHERE id = ANY(%(verifications)s) ORDER BY created_at",
+        "otp",
+        ("mac", "key_id"),
+    ),
+    "links": Section(
+        "links_link t WHERE id = ANY(%(links)s) ORDER BY created_at", "lnk", ("key", "reuse_key")
+    ),
+    "clicks": Section("links_click t WHERE link_id = ANY(%(links)s) ORDER BY at"),
+    "link_reports": Section("links_report t WHERE link_id = ANY(%(links)s) ORDER BY reported_at"),
+    "events": Section("accounts_event t WHERE id = ANY(%(events)s) ORDER BY at", "evt", ("key",)),
+    "webhook_answers": Section(
+        "accounts_deliveryattempt t WHERE delivery_id IN (SELECT id FROM accounts_delivery"
+        " WHERE event_id = ANY(%(events)s)) ORDER BY started_at",
+        "",
+        ("headers",),
+    ),
+    "idempotent_requests": Section(
+        "accounts_idempotentrequest t WHERE position(%(phone)s IN body) > 0"
+        " AND (%(company_id)s::bigint IS NULL OR company_id = %(company_id)s)"
+        " AND (%(mode)s = '' OR mode = %(mode)s) ORDER BY created_at",
+        "",
+        ("request_hash",),
+    ),
+}
+# What the service itself keeps, for all companies.
+SECTIONS_EVERYWHERE = {
+    "blocked_phones": Section("channels_blockedphone t WHERE phone = %(phone)s"),
+    "bot_contacts": Section("channels_contact t WHERE phone = %(phone)s"),
+    "vendor_user_ids": Section(
+        "channels_knownrecipient t WHERE attempt_id = ANY(%(attempts)s) ORDER BY id"
+    ),
+    "alerts": Section(
+        "channels_provideralert t WHERE position(%(digits)s IN detail) > 0 OR detail IN ("
+        "SELECT user_id FROM channels_knownrecipient WHERE attempt_id = ANY(%(attempts)s))"
+    ),
+    "unmatched_receipts": Section(
+        "channels_receipt t WHERE attempt_id IS NULL"
+        " AND (phone = %(phone)s OR position(%(digits)s::bytea IN raw) > 0)",
+        "",
+        ("digest", "due_at"),
+    ),
+    "links_that_mention_the_phone": Section(
+        "links_link t WHERE position(%(digits)s IN url) > 0 AND id <> ALL(%(links)s)",
+        "lnk",
+        ("key", "reuse_key"),
+    ),
+}
+
+_LONG_NUMBER = re.compile(r"\d{9,15}")
+
+
+@transaction.atomic
+def export(*, person: Person, user: User | None = None, ip: str | None = None) -> dict[str, Any]:
+    """All rows by kind. What companies never see of vendors, only the operator's export has."""
+    sections = SECTIONS | (SECTIONS_EVERYWHERE if person.is_everywhere else {})
+    with connection.cursor() as cursor:
+        lift_timeout(cursor)
+        params: dict[str, Any] = person.params | find_rows(cursor, person).params
+        cursor.execute(sql.EVENT_IDS, params)
+        params["events"] = [event_id for (event_id,) in cursor.fetchall()]
+        data = {}
+        for name, section in sections.items():
+            cursor.execute(_statement(section, person), params)
+            data[name] = [_row(orjson.loads(text), person) for (text,) in cursor.fetchall()]
+        cursor.execute(sql.SHARED_CALLS, params)
+        shared = {receipt_id for (receipt_id,) in cursor.fetchall()}
+    for receipt in data["receipts"]:
+        if receipt["id"] in shared:
+            receipt.pop("raw", None)
+    company = None if person.company_id is None else Company.objects.get(pk=person.company_id)
+    record("person.exported", person.anonymised, company=company, user=user, ip=ip)
+    return {"phone": person.phone, "exported_at": timezone.now(), "data": data}
+
+
+def _statement(section: Section, person: Person) -> str:
+    left_out = section.hidden if person.is_everywhere else section.hidden + section.internal
+    columns = "to_jsonb(t)" + "".join(f" - '{name}'" for name in left_out)
+    if section.id_prefix:
+        public_id = f"'{section.id_prefix}_' || replace(t.id::text, '-', '')"
+        columns += f" || jsonb_build_object('id', {public_id})"
+    return f"SELECT ({columns})::text FROM {section.rows}"  # noqa: S608
+
+
+def _row(row: dict[str, Any], person: Person) -> dict[str, Any]:
+    """What a vendor sent may name other people: their numbers are masked."""
+    if raw := row.get("raw"):
+        text = redact(bytes.fromhex(raw.removeprefix("\\x")))
+        row["raw"] = _LONG_NUMBER.sub(lambda found: _own_or_masked(found[0], person), text)
+    return row
+
+
+def _own_or_masked(digits: str, person: Person) -> str:
+    return digits if digits == person.phone.removeprefix("+") else "•••"

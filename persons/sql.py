@@ -1,0 +1,163 @@
+"""Finds, locks and erases the rows of one person.
+
+Lock order: verification → link → message → attempt (docs/architecture.md). No row that money
+depends on is deleted, and `billing_transfer` holds no phone.
+"""
+
+MESSAGES = """
+SELECT id, company_id, kind, subject_id, (params ->> 'link')::uuid AS link_id
+FROM channels_message
+WHERE phone = %(phone)s AND (%(company_id)s::bigint IS NULL OR company_id = %(company_id)s)
+  AND (%(mode)s = '' OR mode = %(mode)s)
+  AND (%(until)s::timestamptz IS NULL OR created_at <= %(until)s)
+ORDER BY created_at, id
+"""
+ATTEMPTS = "SELECT id FROM channels_attempt WHERE message_id = ANY(%s) ORDER BY started_at, id"
+
+LOCKS = (
+    "SELECT FROM otp_verification WHERE id = ANY(%(verifications)s) ORDER BY id FOR NO KEY UPDATE",
+    "SELECT FROM links_link WHERE id = ANY(%(links)s) ORDER BY id FOR NO KEY UPDATE",
+    "SELECT FROM channels_message WHERE id = ANY(%(messages)s) ORDER BY id FOR NO KEY UPDATE",
+)
+
+# Until when something about the person is not over: a message without its outcome, the hold of a
+# later attempt, a code that can be entered.
+BUSY = """
+SELECT max(until) FROM (
+  SELECT deadline AS until FROM channels_message
+  WHERE id = ANY(%(messages)s) AND (state IN ('queued', 'sent') OR is_owed)
+  UNION ALL
+  SELECT expires_at FROM otp_verification
+  WHERE id = ANY(%(verifications)s) AND expires_at > now() AND verified_at IS NULL
+    AND superseded_at IS NULL AND attempts < max_attempts) AS open
+"""
+# Wrong codes count against guessing for a day: a stolen key must not reset the count by erasing.
+GUESSED = """
+SELECT max(judged_at) + interval '24 hours' FROM otp_verification
+WHERE id = ANY(%(verifications)s) AND judged_at > now() - interval '24 hours'
+  AND attempts > (verified_at IS NOT NULL)::int
+"""
+
+VERIFICATIONS = """
+UPDATE otp_verification SET phone = %(anonymised)s, mac = '\\x',
+  superseded_at = COALESCE(superseded_at, now()),
+  settled_at = CASE WHEN verified_at IS NULL THEN now() ELSE settled_at END
+WHERE id = ANY(%(verifications)s)
+"""
+
+# The slug stays, so that an alias is not given to somebody else; only the operator could open the
+# link again, and it leads nowhere.
+LINKS = """
+UPDATE links_link SET url = 'about:blank', utm = '', expired_url = '', reuse_key = NULL,
+  disabled_at = COALESCE(disabled_at, now()), is_barred = true
+WHERE id = ANY(%(links)s)
+"""
+CLICKS = "DELETE FROM links_click WHERE link_id = ANY(%(links)s)"
+REPORTS = "UPDATE links_report SET words = '' WHERE link_id = ANY(%(links)s) AND words <> ''"
+
+# Of the parameters the texts of the company's own templates stay; `text` is what it wrote to this
+# person.
+MESSAGES_ERASED = """
+UPDATE channels_message SET phone = %(anonymised)s,
+  params = params || CASE WHEN params ? 'short_url' THEN '{"short_url": null}' ELSE '{}' END::jsonb
+                  || CASE WHEN params ? 'text' THEN '{"text": ""}' ELSE '{}' END::jsonb
+WHERE id = ANY(%(messages)s)
+"""
+# WhatsApp's message ids contain the phone.
+ATTEMPTS_ERASED = """
+UPDATE channels_attempt SET provider_id = NULL, error_detail = '' WHERE id = ANY(%(attempts)s)
+"""
+PARTS = "DELETE FROM channels_part WHERE attempt_id = ANY(%(attempts)s)"
+# Receipts of one call of the vendor that reported about other people too.
+SHARED_CALLS = """
+SELECT DISTINCT own.id FROM channels_receipt own JOIN channels_receipt other
+  ON other.provider = own.provider AND other.received_at = own.received_at
+WHERE own.attempt_id = ANY(%(attempts)s)
+  AND (other.attempt_id IS NULL OR other.attempt_id <> ALL(%(attempts)s))
+"""
+# The receipts that came in one call of the vendor share its body, also with other people's.
+SHARED_BODIES = """
+UPDATE channels_receipt SET raw = '' WHERE raw <> '' AND position(%(digits)s::bytea IN raw) > 0
+  AND (provider, received_at) IN (
+    SELECT provider, received_at FROM channels_receipt WHERE attempt_id = ANY(%(attempts)s))
+"""
+# The row stays, since its digest recognises a repeat.
+RECEIPTS = """
+UPDATE channels_receipt SET phone = '', raw = '', provider_id = '', alternatives = '{}',
+  error_detail = ''
+WHERE attempt_id = ANY(%(attempts)s)
+"""
+UNMATCHED_RECEIPTS = """
+DELETE FROM channels_receipt WHERE attempt_id IS NULL
+  AND (phone = %(phone)s OR position(%(digits)s::bytea IN raw) > 0)
+  AND (%(until)s::timestamptz IS NULL OR received_at <= %(until)s)
+"""
+VENDOR_USER_IDS = """
+DELETE FROM channels_knownrecipient WHERE attempt_id = ANY(%(attempts)s)
+"""
+ALERTS = """
+DELETE FROM channels_provideralert WHERE position(%(digits)s IN detail) > 0
+  OR detail IN (SELECT user_id FROM channels_knownrecipient WHERE attempt_id = ANY(%(attempts)s))
+"""
+CONTACTS = """
+DELETE FROM channels_contact WHERE phone = %(phone)s
+  AND (%(until)s::timestamptz IS NULL OR shared_at <= %(until)s)
+"""
+
+EVENT_IDS = """
+SELECT id FROM accounts_event WHERE company_id = ANY(%(companies)s) AND (
+  (mode IN ('live', 'test') AND key = ANY(%(event_keys)s) AND kind IN (
+    'message.sent', 'message.delivered', 'message.failed', 'message.expired', 'otp.verified'))
+  OR (kind = 'link.clicked' AND data ->> 'id' = ANY(%(link_ids)s)))
+"""
+# A webhook that is still due goes out anonymised.
+EVENTS = """
+UPDATE accounts_event SET data = data
+  || CASE WHEN data ? 'phone' THEN jsonb_build_object('phone', %(anonymised)s::text)
+          ELSE '{}' END
+  || CASE WHEN data ? 'url' THEN '{"url": "about:blank"}' ELSE '{}' END::jsonb
+  || CASE WHEN kind <> 'link.clicked' AND data ? 'short_url' THEN '{"short_url": null}'
+          ELSE '{}' END::jsonb
+WHERE id = ANY(%(events)s)
+"""
+# What the company's own server answered may quote the event.
+WEBHOOK_ANSWERS = """
+UPDATE accounts_deliveryattempt SET answer = '' WHERE answer <> '' AND delivery_id IN (
+  SELECT id FROM accounts_delivery WHERE event_id = ANY(%(events)s))
+"""
+STORED_ANSWERS = """
+UPDATE accounts_idempotentrequest SET body = replace(body, %(phone)s, %(anonymised)s)
+WHERE position(%(phone)s IN body) > 0
+  AND (%(company_id)s::bigint IS NULL OR company_id = %(company_id)s)
+  AND (%(mode)s = '' OR mode = %(mode)s)
+  AND (%(until)s::timestamptz IS NULL OR created_at <= %(until)s)
+"""
+ADMIN_LOG = """
+UPDATE django_admin_log SET object_repr = replace(object_repr, %(phone)s, %(anonymised)s),
+  change_message = replace(change_message, %(phone)s, %(anonymised)s)
+WHERE position(%(phone)s IN object_repr) > 0 OR position(%(phone)s IN change_message) > 0
+"""
+
+# In this order; by what is counted. `ALERTS` reads what `VENDOR_USER_IDS` deletes.
+ERASE = {
+    "verifications": VERIFICATIONS,
+    "links": LINKS,
+    "clicks": CLICKS,
+    "link_reports": REPORTS,
+    "messages": MESSAGES_ERASED,
+    "attempts": ATTEMPTS_ERASED,
+    "sms_parts": PARTS,
+    "shared_receipt_bodies": SHARED_BODIES,
+    "receipts": RECEIPTS,
+    "events": EVENTS,
+    "webhook_answers": WEBHOOK_ANSWERS,
+    "idempotent_requests": STORED_ANSWERS,
+}
+# What the service itself keeps about the person, for all companies.
+ERASE_EVERYWHERE = {
+    "alerts": ALERTS,
+    "vendor_user_ids": VENDOR_USER_IDS,
+    "unmatched_receipts": UNMATCHED_RECEIPTS,
+    "bot_contacts": CONTACTS,
+    "admin_log": ADMIN_LOG,
+}

@@ -1,0 +1,255 @@
+"""An erasure leaves no trace of the phone, and nothing of anybody else is touched."""
+
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from accounts.api.atomic_limits import hashed
+from accounts.models import AuditEvent, Company
+from channels import reconciliation
+from channels.accept import send_limits
+from channels.models import BlockedPhone, Contact, Message, Receipt
+from config.ids import uuid7
+from config.storage.redis_client import redis_client
+from links.models import Link
+from otp.models import Verification
+from otp.settlement import settle_verified
+from persons import columns
+from persons.erasure import NotFinishedError, erase
+from persons.models import Erasure
+from persons.person import Person
+from tests.api.clients import Api
+from tests.channels.message_stages import accepted
+from tests.factories import (
+    AttemptFactory,
+    CompanyFactory,
+    MessageFactory,
+    ReceiptFactory,
+    VerificationFactory,
+)
+from tests.otp.sent_codes import code_of, wrong_code
+from tests.persons.traces import OTHER, PHONE, leave, leave_with_the_service, rows_naming
+
+pytestmark = pytest.mark.django_db
+
+
+def tables() -> list[str]:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace"
+            " AND relkind IN ('r', 'p') AND NOT relispartition"
+        )
+        return [name for (name,) in cursor.fetchall()]
+
+
+@pytest.mark.parametrize("table", sorted(columns.ERASED))
+def test_table_does_not_name_the_phone_afterwards(company: Company, table: str) -> None:
+    leave(company)
+    leave_with_the_service()
+    if table != "channels_knownrecipient":  # the vendor's id of the person is deleted
+        assert rows_naming(PHONE, table) > 0
+
+    erase(person=Person(PHONE))
+
+    assert rows_naming(PHONE, table) == 0
+
+
+def test_no_table_at_all_names_the_phone_but_the_block_list(company: Company) -> None:
+    leave(company)
+    leave(company, mode="test")
+    leave_with_the_service()
+    BlockedPhone.objects.create(phone=PHONE, said_stop=True)
+
+    erase(person=Person(PHONE))
+
+    found = {table for table in tables() if rows_naming(PHONE, table)}
+    assert found == {"channels_blockedphone"}
+
+
+def test_traces_of_others_stay(company: Company) -> None:
+    leave(company)
+    leave(company, OTHER)
+    leave_with_the_service(OTHER)
+    before = {table: rows_naming(OTHER, table) for table in tables()}
+
+    erase(person=Person(PHONE))
+
+    assert {table: rows_naming(OTHER, table) for table in tables()} == before
+
+
+def test_company_erases_only_what_is_its_own(company: Company) -> None:
+    other = CompanyFactory.create()
+    leave(company)
+    kept = leave(other)
+    leave_with_the_service()
+
+    erase(person=Person(PHONE, company.pk))
+
+    kept.refresh_from_db()
+    assert kept.phone == PHONE
+    assert not Message.objects.filter(company=company, phone=PHONE).exists()
+    assert not Verification.objects.filter(company=company, phone=PHONE).exists()
+    assert Contact.objects.filter(phone=PHONE).exists()
+
+
+def test_key_of_one_mode_erases_that_mode(company: Company) -> None:
+    leave(company)
+    leave(company, mode="test")
+
+    erase(person=Person(PHONE, company.pk, "test"))
+
+    assert set(Message.objects.filter(phone=PHONE).values_list("mode", flat=True)) == {"live"}
+
+
+def test_messages_stay_for_the_books_without_the_person(company: Company) -> None:
+    message = leave(company)
+
+    counts = erase(person=Person(PHONE))
+
+    message.refresh_from_db()
+    assert (message.phone, message.state) == ("+7916*", "delivered")
+    assert message.params == {"text": "", "short_url": None, "brand": "Shop"}
+    assert (counts["messages"], counts["verifications"], counts["links"]) == (2, 1, 1)
+
+
+def test_link_of_the_person_is_closed_and_leads_nowhere(company: Company) -> None:
+    message = leave(company)
+
+    erase(person=Person(PHONE))
+
+    link = Link.objects.get(message_id=message.pk)
+    assert (link.url, link.state, link.is_barred) == ("about:blank", "disabled", True)
+
+
+def test_code_that_was_checked_says_nothing_any_more(company: Company) -> None:
+    leave(company)
+
+    erase(person=Person(PHONE))
+
+    verification = Verification.objects.get()
+    assert (bytes(verification.mac), verification.superseded_at is None) == (b"", False)
+
+
+def test_bodies_that_report_about_others_lose_the_phone_too(company: Company) -> None:
+    attempt = AttemptFactory.create(message__phone=OTHER, message__state="delivered")
+    message = leave(company)
+    own = Receipt.objects.get(attempt__message=message)
+    shared = ReceiptFactory.create(
+        attempt=attempt, provider=own.provider, received_at=own.received_at, raw=bytes(own.raw)
+    )
+
+    erase(person=Person(PHONE, company.pk))
+
+    shared.refresh_from_db()
+    assert bytes(shared.raw) == b""
+    assert shared.provider_id == attempt.provider_id
+
+
+def test_erasure_is_audited_without_the_phone(company: Company) -> None:
+    leave(company)
+
+    erase(person=Person(PHONE))
+
+    events = AuditEvent.objects.filter(action="person.erased").order_by("id")
+    assert [(one.company_id, one.subject) for one in events] == [
+        (None, "+7916*"),
+        (company.pk, "+7916*"),
+    ]
+
+
+def test_list_of_erasures_has_no_phone() -> None:
+    erase(person=Person(PHONE))
+
+    listed = Erasure.objects.get()
+    assert (listed.company_id, listed.mode, len(bytes(listed.phone_hash))) == (None, "", 32)
+
+
+def test_stranger_to_the_company_is_not_listed(company: Company) -> None:
+    counts = erase(person=Person(PHONE, company.pk))
+
+    assert not any(counts.values())
+    assert not Erasure.objects.exists()
+
+
+def test_second_erasure_finds_nothing(company: Company) -> None:
+    leave(company)
+    leave_with_the_service()
+    erase(person=Person(PHONE))
+
+    assert not any(erase(person=Person(PHONE)).values())
+    assert Erasure.objects.count() == 1
+
+
+@pytest.mark.parametrize("state", ["queued", "sent"])
+def test_message_on_its_way_is_finished_first(company: Company, state: str) -> None:
+    leave(company)
+    deadline = timezone.now() + timedelta(seconds=500)
+    MessageFactory.create(company=company, phone=PHONE, state=state, deadline=deadline)
+
+    with pytest.raises(NotFinishedError) as refused:
+        erase(person=Person(PHONE))
+
+    assert 490 < refused.value.seconds <= 500
+    assert rows_naming(PHONE, "channels_contact") == 0
+    assert Message.objects.filter(phone=PHONE).count() == 3
+
+
+def test_hold_of_a_later_attempt_is_settled_first(company: Company) -> None:
+    MessageFactory.create(company=company, phone=PHONE, state="delivered", is_owed=True)
+
+    with pytest.raises(NotFinishedError):
+        erase(person=Person(PHONE))
+
+
+def test_code_that_can_be_entered_is_waited_for(company: Company) -> None:
+    verification = VerificationFactory.create(company=company, phone=PHONE)
+    MessageFactory.create(
+        company=company, phone=PHONE, state="delivered", subject_id=verification.pk
+    )
+
+    with pytest.raises(NotFinishedError):
+        erase(person=Person(PHONE))
+
+
+def test_wrong_codes_of_a_day_cannot_be_erased_by_the_company(api: Api) -> None:
+    api.post("/otp/send", {"phone": PHONE})
+    for _ in range(4):
+        api.post("/otp/verify", {"phone": PHONE, "code": wrong_code(PHONE)})
+    assert api.post("/otp/verify", {"phone": PHONE, "code": code_of(PHONE)}).status == 200
+    Message.objects.update(state="delivered")
+
+    with pytest.raises(NotFinishedError) as refused:
+        erase(person=Person(PHONE, api.company.pk))
+
+    assert refused.value.seconds > 86_000
+    assert erase(person=Person(PHONE))["verifications"] == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_ledger_is_consistent_afterwards(api: Api) -> None:
+    attempt = accepted(api, PHONE)
+    api.post("/otp/verify", {"phone": PHONE, "code": code_of(PHONE)})
+    settle_verified()
+    before = list(reconciliation.breaches())
+
+    erase(person=Person(PHONE))
+
+    assert before == list(reconciliation.breaches()) == []
+    assert Message.objects.get(pk=attempt.message_id).phone == "+7916*"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_counters_of_the_phone_are_deleted_with_the_rest(company: Company) -> None:
+    send = send_limits.Send(uuid7(), company.pk, "live", "code", PHONE)
+    with send_limits.acquire(send):
+        pass
+    pattern = f"*{hashed(PHONE)}*"
+    assert list(redis_client().scan_iter(pattern))
+
+    erase(person=Person(PHONE, company.pk))
+    assert list(redis_client().scan_iter(pattern))
+
+    erase(person=Person(PHONE))
+    assert not list(redis_client().scan_iter(pattern))

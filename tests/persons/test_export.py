@@ -1,0 +1,120 @@
+"""An export has every row about the person, and nothing about anybody else."""
+
+import orjson
+import pytest
+
+from accounts.models import AuditEvent, Company
+from channels.models import BlockedPhone, Receipt
+from persons import columns
+from persons.erasure import erase
+from persons.export import SECTIONS, SECTIONS_EVERYWHERE, export
+from persons.person import Person
+from tests.factories import AttemptFactory, CompanyFactory, LinkFactory, ReceiptFactory
+from tests.persons.traces import OTHER, PHONE, leave, leave_with_the_service
+
+pytestmark = pytest.mark.django_db
+BY_NAME = SECTIONS | SECTIONS_EVERYWHERE
+
+
+def test_every_section_has_its_rows(company: Company) -> None:
+    leave(company)
+    leave_with_the_service()
+    BlockedPhone.objects.create(phone=PHONE)
+    LinkFactory.create(url=f"https://wa.me/{PHONE.removeprefix('+')}")
+
+    data = export(person=Person(PHONE))["data"]
+
+    assert {name: len(rows) for name, rows in data.items()} == {
+        "messages": 2, "attempts": 1, "receipts": 1, "sms_parts": 1, "fallback_events": 0,
+        "verifications": 1, "links": 1, "clicks": 1, "link_reports": 1, "events": 2,
+        "webhook_answers": 2, "idempotent_requests": 1, "blocked_phones": 1, "bot_contacts": 1,
+        "vendor_user_ids": 1, "alerts": 1, "unmatched_receipts": 1,
+        "links_that_mention_the_phone": 1,
+    }  # fmt: skip
+
+
+def test_every_table_that_is_erased_is_exported() -> None:
+    exported = {section.rows.split()[0] for section in BY_NAME.values()}
+
+    assert set(columns.ERASED) - exported == {"django_admin_log"}  # what operators clicked
+
+
+def test_nothing_of_others_is_exported(company: Company) -> None:
+    leave(company)
+    leave(company, OTHER)
+    leave_with_the_service()
+    leave_with_the_service(OTHER)
+
+    text = orjson.dumps(export(person=Person(PHONE))).decode()
+
+    assert OTHER.removeprefix("+") not in text
+
+
+def test_company_exports_its_own_rows_without_what_vendors_wrote(company: Company) -> None:
+    leave(company)
+    leave(CompanyFactory.create())
+    leave_with_the_service()
+
+    data = export(person=Person(PHONE, company.pk, "live"))["data"]
+
+    assert {row["company_id"] for row in data["messages"]} == {company.pk}
+    assert set(data) == set(SECTIONS)
+    assert {"raw", "provider_id", "ref"} & set(data["receipts"][0]) == set()
+
+
+def test_ids_are_those_of_the_api(company: Company) -> None:
+    message = leave(company)
+
+    data = export(person=Person(PHONE))["data"]
+
+    assert data["messages"][-1]["id"] == message.public_id
+    assert data["messages"][-1]["params"]["text"] == f"Dear {PHONE}"
+    assert data["links"][0]["url"] == f"https://shop.example/?p={PHONE}"
+
+
+def test_call_of_a_vendor_about_several_people_is_left_out(company: Company) -> None:
+    message = leave(company)
+    own = Receipt.objects.get(attempt__message=message)
+    assert "raw" in export(person=Person(PHONE))["data"]["receipts"][0]
+    ReceiptFactory.create(
+        attempt=AttemptFactory.create(message__phone=OTHER), provider=own.provider,
+        received_at=own.received_at,
+    )  # fmt: skip
+
+    assert "raw" not in export(person=Person(PHONE))["data"]["receipts"][0]
+
+
+def test_numbers_of_others_in_a_call_are_masked(company: Company) -> None:
+    message = leave(company)
+    Receipt.objects.filter(attempt__message=message).update(
+        raw=f'{{"to": "{PHONE[1:]}", "from": "{OTHER[1:]}"}}'.encode()
+    )
+
+    (receipt,) = export(person=Person(PHONE))["data"]["receipts"]
+
+    assert PHONE[1:] in receipt["raw"]
+    assert OTHER[1:] not in receipt["raw"]
+
+
+def test_nothing_that_could_make_a_code_is_exported(company: Company) -> None:
+    leave(company)
+
+    (verification,) = export(person=Person(PHONE))["data"]["verifications"]
+
+    assert {"mac", "key_id"} & set(verification) == set()
+
+
+def test_export_is_audited(company: Company) -> None:
+    export(person=Person(PHONE, company.pk))
+
+    event = AuditEvent.objects.get(action="person.exported")
+    assert (event.company_id, event.subject) == (company.pk, "+7916*")
+
+
+def test_erased_person_has_nothing_left_to_export(company: Company) -> None:
+    leave(company)
+    leave_with_the_service()
+
+    erase(person=Person(PHONE))
+
+    assert not any(export(person=Person(PHONE))["data"].values())

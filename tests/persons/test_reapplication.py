@@ -1,0 +1,124 @@
+"""Whom a restored backup brings back is erased again, by the list of erasures."""
+
+from datetime import timedelta
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.utils import timezone
+from pytest_django import Settings
+
+from accounts.models import Company
+from channels.models import Contact, Message
+from persons.erasure import erase
+from persons.models import Erasure
+from persons.person import Person
+from persons.reapplication import Reapplied, reapply_erasures
+from tests.factories import CompanyFactory, MessageFactory
+from tests.persons.traces import OTHER, PHONE, leave, leave_with_the_service
+
+pytestmark = pytest.mark.django_db
+A_MINUTE = timedelta(minutes=1)
+
+
+def restore(company: Company, phone: str = PHONE) -> None:
+    """The rows of the person as they were before the erasure; the list is kept."""
+    leave(company, phone)
+    leave_with_the_service(phone)
+    Message.objects.update(created_at=timezone.now() - A_MINUTE)
+    Contact.objects.update(shared_at=timezone.now() - A_MINUTE)
+
+
+def phones() -> set[str]:
+    return set(Message.objects.values_list("phone", flat=True))
+
+
+def test_person_is_erased_again(company: Company) -> None:
+    erase(person=Person(PHONE))
+    restore(company)
+    restore(company, OTHER)
+
+    done = reapply_erasures()
+
+    assert done == Reapplied(erased=1, unfinished=0, unknown=0)
+    assert phones() == {"+7916*", OTHER}
+    assert list(Contact.objects.values_list("phone", flat=True)) == [OTHER]
+
+
+def test_erasure_of_a_company_is_reapplied_to_that_company(company: Company) -> None:
+    other = CompanyFactory.create()
+    leave(company)
+    erase(person=Person(PHONE, company.pk, "live"))
+    Message.objects.all().delete()
+    restore(company)
+    leave(other)
+
+    reapply_erasures()
+
+    assert set(Message.objects.filter(company=company).values_list("phone", flat=True)) == {
+        "+7916*"
+    }
+    assert set(Message.objects.filter(company=other).values_list("phone", flat=True)) == {PHONE}
+
+
+def test_messages_after_the_erasure_stay(company: Company) -> None:
+    erase(person=Person(PHONE))
+    Erasure.objects.update(erased_at=timezone.now() - A_MINUTE)
+    MessageFactory.create(company=company, phone=PHONE, state="delivered")
+
+    assert reapply_erasures().erased == 0
+    assert phones() == {PHONE}
+
+
+def test_repeating_it_changes_nothing_and_moves_no_date(company: Company) -> None:
+    erase(person=Person(PHONE))
+    restore(company)
+    erased_at = Erasure.objects.get().erased_at
+    reapply_erasures()
+
+    assert reapply_erasures() == Reapplied(0, 0, 0)
+    assert Erasure.objects.get().erased_at == erased_at
+
+
+def test_message_that_is_open_again_is_waited_for(company: Company) -> None:
+    erase(person=Person(PHONE))
+    restore(company)
+    Message.objects.filter(kind="code").update(state="sent")
+
+    assert reapply_erasures() == Reapplied(erased=0, unfinished=1, unknown=0)
+    with pytest.raises(CommandError, match="run this once more"):
+        call_command("reapply_erasures", stdout=StringIO())
+
+
+def test_keys_rotate_under_the_list(company: Company, settings: Settings) -> None:
+    erase(person=Person(PHONE))
+    restore(company)
+    settings.WEBHOOK_KEYS = {"new": b"n" * 32} | settings.WEBHOOK_KEYS
+
+    assert reapply_erasures().erased == 1
+
+
+def test_entries_of_a_lost_key_are_reported(settings: Settings) -> None:
+    erase(person=Person(PHONE))
+    settings.WEBHOOK_KEYS = {"new": b"n" * 32}
+
+    assert reapply_erasures() == Reapplied(erased=0, unfinished=0, unknown=1)
+    with pytest.raises(CommandError, match="no longer in WEBHOOK_KEYS"):
+        call_command("reapply_erasures", stdout=StringIO())
+
+
+def test_list_survives_outside_the_database(company: Company, tmp_path: Path) -> None:
+    erase(person=Person(PHONE))
+    listed, output = StringIO(), StringIO()
+    call_command("reapply_erasures", "--list", stdout=listed)
+    file = tmp_path / "erasures"
+    file.write_text(listed.getvalue(), encoding="utf-8")
+    Erasure.objects.all().delete()  # the backup is older than the erasure
+    restore(company)
+
+    call_command("reapply_erasures", str(file), stdout=output)
+
+    assert PHONE[1:] not in listed.getvalue()
+    assert output.getvalue().splitlines() == ["1 entries read.", "1 persons erased again."]
+    assert phones() == {"+7916*"}

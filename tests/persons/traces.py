@@ -1,0 +1,135 @@
+"""Everything that the service keeps after it sent a code and a link to a person."""
+
+import secrets
+from datetime import timedelta
+
+from django.contrib.admin.models import LogEntry
+from django.contrib.contenttypes.models import ContentType
+from django.db import connection
+from django.utils import timezone
+
+from accounts.models import Company, DeliveryAttempt, IdempotentRequest
+from channels.models import Attempt, Contact, KnownRecipient, Message, Part, ProviderAlert, Receipt
+from links.clicks import partitions
+from links.models import Link, Report
+from otp.models import Verification
+from tests.factories import (
+    AttemptFactory,
+    DeliveryFactory,
+    EndpointFactory,
+    EventFactory,
+    LinkFactory,
+    MessageFactory,
+    ReceiptFactory,
+    UserFactory,
+    VerificationFactory,
+)
+
+PHONE = "+79161234567"
+OTHER = "+79997654321"
+DAYS_AGO = timedelta(days=2)
+
+
+def leave(company: Company, phone: str = PHONE, mode: str = "live") -> Message:
+    """A delivered link, a code that was entered, and their traces; returns the link's message."""
+    code = _code(company, phone, mode)
+    message = _link(company, phone, mode)
+    attempt = _attempt(message)
+    _webhook(company, mode, f"msg_{message.id.hex}", {"phone": phone, "short_url": "https://k/x"})
+    _webhook(company, mode, f"otp_{code.id.hex}", {"phone": phone}, kind="otp.verified")
+    IdempotentRequest.objects.create(
+        company=company, mode=mode, path="/otp/verify", key=secrets.token_hex(8),
+        request_hash=b"x", status=200, body=f'{{"phone": "{phone}"}}',
+    )  # fmt: skip
+    KnownRecipient.objects.create(
+        vendor="whatsapp", user_id=f"u-{message.id.hex}", attempt_id=attempt.id
+    )
+    return message
+
+
+def leave_with_the_service(phone: str = PHONE) -> None:
+    """What belongs to no company."""
+    digits = phone.removeprefix("+")
+    Contact.objects.create(phone=phone, chat_id=int(digits))
+    ProviderAlert.objects.create(provider="twilio", code="x", detail=f"{phone} is odd")
+    Receipt.objects.create(
+        provider="smpp", digest=phone.encode(), state="delivered", word="DELIVRD", phone=phone,
+        raw=digits.encode(), due_at=None,
+    )  # fmt: skip
+    LogEntry.objects.create(
+        user=UserFactory.create(), content_type=ContentType.objects.get_for_model(Contact),
+        object_id="1", object_repr=phone, action_flag=3, change_message="",
+    )  # fmt: skip
+
+
+def _code(company: Company, phone: str, mode: str) -> Verification:
+    past = timezone.now() - DAYS_AGO
+    verification = VerificationFactory.create(
+        company=company, phone=phone, mode=mode, attempts=1, created_at=past, expires_at=past,
+        judged_at=past, verified_at=past, settled_at=past, purpose=f"p-{company.pk}",
+    )  # fmt: skip
+    MessageFactory.create(
+        company=company, phone=phone, mode=mode, subject_id=verification.id, state="delivered",
+        due_at=None, finished_at=past, price=0,
+    )  # fmt: skip
+    return verification
+
+
+def _link(company: Company, phone: str, mode: str) -> Message:
+    link = LinkFactory.create(
+        company=company, mode=mode, url=f"https://shop.example/?p={phone}", utm=f"u={phone}",
+        expired_url=f"https://shop.example/?e={phone}",
+    )  # fmt: skip
+    message = MessageFactory.create(
+        company=company, phone=phone, mode=mode, kind="link", content="link", subject_id=link.id,
+        params={"text": f"Dear {phone}", "short_url": "https://k/x", "brand": "Shop"},
+        state="delivered", due_at=None, finished_at=timezone.now(), price=0,
+    )  # fmt: skip
+    Link.objects.filter(pk=link.pk).update(message_id=message.pk)
+    Report.objects.create(link=link, reason="other", words=f"I am {phone}")
+    partitions.ensure_upcoming()
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO links_click (link_id, at, kind, referrer, device, country)"
+            " VALUES (%s, now(), 'person', %s, 'ios', 'RU')",
+            [link.pk, f"{phone}.example"],
+        )
+    return message
+
+
+def _attempt(message: Message) -> Attempt:
+    digits = message.phone.removeprefix("+")
+    attempt = AttemptFactory.create(
+        message=message, state="delivered", provider_id=f"wamid.{digits}-{message.id.hex}",
+        error_detail=f"not {message.phone}",
+    )  # fmt: skip
+    ReceiptFactory.create(
+        attempt=attempt, phone=message.phone, raw=f'{{"to": "{digits}"}}'.encode(),
+        alternatives=[digits], error_detail=message.phone, due_at=None,
+    )  # fmt: skip
+    Part.objects.create(
+        attempt=attempt, number=1, total=1, provider="smpp", provider_id=f"{digits}{message.id.hex}"
+    )
+    return attempt
+
+
+def _webhook(
+    company: Company, mode: str, key: str, data: dict[str, str], kind: str = "message.delivered"
+) -> None:
+    endpoint = EndpointFactory.create(company=company, mode=mode)
+    event = EventFactory.create(company=company, mode=mode, kind=kind, key=key, data=data)
+    delivery = DeliveryFactory.create(endpoint=endpoint, event=event)
+    DeliveryAttempt.objects.create(
+        delivery=delivery, started_at=timezone.now(), duration_ms=1, answer=f"saw {data['phone']}"
+    )
+
+
+def rows_naming(phone: str, table: str) -> int:
+    """Rows of a table with the phone's digits in any column; bytea is in hexadecimal as text."""
+    digits = phone.removeprefix("+")
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT count(*) FROM {table} t WHERE t::text LIKE %s OR t::text LIKE %s",  # noqa: S608
+            [f"%{digits}%", f"%{digits.encode().hex()}%"],
+        )
+        return int(cursor.fetchone()[0])
