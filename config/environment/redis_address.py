@@ -1,38 +1,67 @@
-"""Reads where Redis is: `redis://`, `rediss://` (TLS) and `unix://`, with a password or without.
+"""Reads where Redis is.
 
-Options of TLS are named as redis-py names them. No other option is taken: timeouts are ours.
+`redis://[user:password@]host:port/0`, `rediss://…` by TLS, `unix://[…@]/path?db=0`, and for the
+master that Sentinel names `redis+sentinel://[user:password@]host:port,host:port/service/0`, by TLS
+`rediss+sentinel://…`. Options of TLS are called as redis-py calls them. Timeouts are ours.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
+from urllib.parse import SplitResult, parse_qs, quote, unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
 TCP, TLS, UNIX = "redis", "rediss", "unix"
-_SCHEMES = {TCP: TCP, TLS: TLS, UNIX: UNIX, "redis+socket": UNIX}  # the last as kombu writes it
-_TLS_FILES = ("ssl_ca_certs", "ssl_certfile", "ssl_keyfile")
-_TLS_OPTIONS = {*_TLS_FILES, "ssl_cert_reqs", "ssl_check_hostname"}
+_SENTINEL = {"redis+sentinel": TCP, "rediss+sentinel": TLS}
+# The third as kombu writes it.
+_SCHEMES = {TCP: TCP, TLS: TLS, "redis+socket": UNIX, UNIX: UNIX, **_SENTINEL}
+_KOMBU_SENTINEL = "sentinel"  # names no service, so kombu cannot do without another setting
+_PORT, _SENTINEL_PORT = 6379, 26379
+_TLS_OPTIONS = ("ssl_ca_certs", "ssl_certfile", "ssl_keyfile", "ssl_cert_reqs")
 _VERIFICATIONS = ("none", "optional", "required")
+_TRUE, _FALSE = ("true", "yes", "1"), ("false", "no", "0")
+
+
+@dataclass(frozen=True)
+class Sentinels:
+    """The servers to ask for the address of the master called `service`."""
+
+    service: str
+    addresses: tuple[tuple[str, int], ...]
+    options: Mapping[str, Any] = field(repr=False)  # of redis-py's connection to them
 
 
 @dataclass(frozen=True)
 class RedisAddress:
-    scheme: str
-    options: Mapping[str, Any] = field(repr=False)  # of redis-py's connection: may hold a password
+    scheme: str  # TCP, TLS or UNIX
+    options: Mapping[str, Any] = field(repr=False)  # of redis-py's connection; with the password
+    sentinels: Sentinels | None = None
 
     @property
     def celery_url(self) -> str:
         """What Celery shows in logs: without user, password and options."""
-        host, port = self.options.get("host", "localhost"), self.options.get("port", 0)
-        server = f"[{host}]" if ":" in host else host
+        host, port = self.options.get("host", "localhost"), self.options.get("port", _PORT)
+        if self.sentinels:
+            host = self.sentinels.service
+        server = f"[{host}]" if ":" in host else quote(host)
         return f"redis://{server}:{port}/{self.options['db']}"
 
 
 def is_redis(url: str) -> bool:
     """Whether it is for us to read; a Celery broker may be something else."""
-    return url.partition("://")[0] in _SCHEMES
+    return url.partition("://")[0] in {*_SCHEMES, _KOMBU_SENTINEL}
+
+
+def with_password(url: str, password: str, *, variable: str = "REDIS_PASSWORD") -> str:
+    """The URL with a password that came apart from it; raises ImproperlyConfigured."""
+    scheme, _, rest = url.partition("://")
+    user, at, _ = rest.partition("/")[0].rpartition("@")
+    if not password:
+        return url
+    if ":" in user:
+        raise ImproperlyConfigured(f"{variable}: the URL has a password already")
+    return f"{scheme}://{user}:{quote(password, safe='')}@{rest[len(user + at) :]}"
 
 
 def parse(url: str, *, variable: str = "REDIS_URL") -> RedisAddress:
@@ -44,27 +73,51 @@ def parse(url: str, *, variable: str = "REDIS_URL") -> RedisAddress:
 
 
 def _parse(url: SplitResult) -> RedisAddress:
+    if url.scheme == _KOMBU_SENTINEL:
+        raise ValueError("write redis+sentinel://host:port,host:port/service/0")
     if url.scheme not in _SCHEMES:
-        raise ValueError(f"must begin with {', '.join(f'{name}://' for name in (TCP, TLS, UNIX))}")
+        raise ValueError("must begin with redis://, rediss://, unix:// or redis+sentinel://")
     scheme = _SCHEMES[url.scheme]
     query = {name: values[-1] for name, values in parse_qs(url.query).items()}
-    path = unquote(url.path)
-    is_socket = scheme == UNIX
-    database = query.pop("db", "") or query.pop("virtual_host", "")
+    tls = _tls(query) if scheme == TLS else {}
+    userinfo, _, servers = url.netloc.rpartition("@")
+    user, _, password = userinfo.partition(":")
     options: dict[str, Any] = {
-        "db": _database(database or ("" if is_socket else path.strip("/"))),
-        "username": unquote(url.username or "") or query.pop("username", None),
-        "password": unquote(url.password or "") or query.pop("password", None),
+        "username": unquote(user) or query.pop("username", None),
+        "password": unquote(password) or query.pop("password", None),
     }
-    if is_socket:
-        options["path"] = path
+    sentinels, path = None, unquote(url.path)
+    if scheme == UNIX:
+        options["path"], path = path, ""
+    elif url.scheme in _SENTINEL:
+        service, _, path = path.strip("/").partition("/")
+        sentinels = _sentinels(service, servers, query, tls)
     else:
-        options |= {"host": unquote(url.hostname or "localhost"), "port": url.port or 6379}
-    if scheme == TLS:
-        options |= _tls(query)
+        options["host"], options["port"] = _server(servers, _PORT)
+    database = query.pop("db", "") or query.pop("virtual_host", "") or path.strip("/")
+    options["db"] = _database(database)
     if query:
         raise ValueError(f"unknown options: {', '.join(sorted(query))}")
-    return RedisAddress(scheme, options)
+    return RedisAddress(scheme, options | tls, sentinels)
+
+
+def _sentinels(
+    service: str, servers: str, query: dict[str, str], tls: Mapping[str, Any]
+) -> Sentinels:
+    if not service:
+        raise ValueError("no service is named, as in redis+sentinel://host:port/service/0")
+    options: dict[str, Any] = {
+        "username": query.pop("sentinel_username", None),
+        "password": query.pop("sentinel_password", None),
+        **tls,
+    }
+    addresses = tuple(_server(one, _SENTINEL_PORT) for one in servers.split(","))
+    return Sentinels(service, addresses, options)
+
+
+def _server(text: str, port: int) -> tuple[str, int]:
+    server = urlsplit(f"//{text}")
+    return unquote(server.hostname or "localhost"), server.port or port
 
 
 def _database(text: str) -> int:
@@ -76,12 +129,11 @@ def _database(text: str) -> int:
 
 
 def _tls(query: dict[str, str]) -> dict[str, Any]:
-    given: dict[str, Any] = {name: query.pop(name) for name in _TLS_OPTIONS & query.keys()}
+    given: dict[str, Any] = {name: query.pop(name) for name in _TLS_OPTIONS if name in query}
     if given.get("ssl_cert_reqs", "required") not in _VERIFICATIONS:
         raise ValueError(f"ssl_cert_reqs must be one of {', '.join(_VERIFICATIONS)}")
-    if "ssl_check_hostname" in given:
-        text = given["ssl_check_hostname"].lower()
-        if text not in {"true", "false", "yes", "no", "1", "0"}:
+    if check := query.pop("ssl_check_hostname", "").lower():
+        if check not in (*_TRUE, *_FALSE):
             raise ValueError("ssl_check_hostname must be true or false")
-        given["ssl_check_hostname"] = text in {"true", "yes", "1"}
+        given["ssl_check_hostname"] = check in _TRUE
     return given

@@ -8,7 +8,7 @@ from config.environment.variables import at_least, env
 
 try:
     DATABASES = {"default": env.dj_db_url("DATABASE_URL")}
-    REDIS_URL = env.str("REDIS_URL")
+    REDIS_URL = redis_address.with_password(env.str("REDIS_URL"), env.str("REDIS_PASSWORD", ""))
 except EnvError as error:
     raise ImproperlyConfigured(
         f"{error}: set DATABASE_URL and REDIS_URL, or start with `make run` / `make test`, "

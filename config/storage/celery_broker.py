@@ -9,11 +9,19 @@ from kombu.transport import redis as kombu_redis
 from config.environment import redis_address
 from config.storage import redis_connections
 
+SENTINEL_TIMEOUT = 0.3  # seconds: as every publish is capped
 _TCP_ONLY = {"host", "port", "socket_keepalive", "socket_keepalive_options"}
 
 
 class Channel(kombu_redis.Channel):
-    """kombu's, connected as we connect: its own knows neither roles nor `unix://`."""
+    """kombu's, connected as we connect: its own knows neither roles nor `unix://`.
+
+    Without a timeout a worker that asks a hanging server for anything would wait for ever. It is
+    longer than the second for which a worker blocks on its queue; a publisher's is `CAPPED`.
+    """
+
+    socket_timeout = 5.0
+    socket_connect_timeout = 1.0
 
     def _get_pool(self, asynchronous: bool = False) -> redis.ConnectionPool:
         address = redis_address.parse(settings.BROKER_URL, variable="CELERY_BROKER_URL")
@@ -22,7 +30,8 @@ class Channel(kombu_redis.Channel):
         if address.scheme == redis_address.UNIX:
             options = {name: value for name, value in options.items() if name not in _TCP_ONLY}
         self.keyprefix_fanout = self.keyprefix_fanout.format(db=address.options["db"])
-        return redis.ConnectionPool(**options | dict(address.options))
+        own = redis_connections.connection_options(address, SENTINEL_TIMEOUT)
+        return redis.ConnectionPool(**options | own)
 
 
 class Transport(kombu_redis.Transport):

@@ -20,7 +20,7 @@ def _client(timeout: float | None, connect: float) -> redis.Redis:
     pool = redis_connections.pool(
         redis_address.parse(settings.REDIS_URL),
         socket_timeout=timeout,
-        socket_connect_timeout=connect,
+        connect_timeout=connect,
         retry=Retry(NoBackoff(), 0),
         health_check_interval=0,
         on_refusal=_drop_connections,

@@ -7,9 +7,11 @@ that whoever uses it connects again, and to the new master if an address has mov
 
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NoReturn
 
 import redis
+from redis.backoff import NoBackoff
 from redis.connection import (
     AbstractConnection,
     Connection,
@@ -22,6 +24,8 @@ from redis.exceptions import (
     ReadOnlyError,
     ResponseError,
 )
+from redis.retry import Retry
+from redis.sentinel import Sentinel
 from redis.utils import str_if_bytes
 
 from config.environment import redis_address
@@ -30,6 +34,9 @@ from config.environment.redis_address import RedisAddress
 _REFUSALS = (ReadOnlyError, ClusterDownError, NoPermissionError)  # MASTERDOWN is a ClusterDownError
 # Words that the library has no type for; a script of Redis 6 has them inside its error.
 _REFUSAL_WORDS = re.compile(r"(^|-)(READONLY|MASTERDOWN|NOREPLICAS|UNBLOCKED) ")
+
+
+Server = tuple[str, int]
 
 
 class ServerRefusalError(redis.ConnectionError):
@@ -41,12 +48,29 @@ def _nothing() -> None:
 
 
 class MasterConnection(AbstractConnection):
-    """`on_refusal` is called after a refusal: other connections may lead to the same server."""
+    """`on_refusal` is called after a refusal and when Sentinel names another master: other
+    connections may lead to the same server.
+    """
 
-    def __init__(self, *, on_refusal: Callable[[], None] = _nothing, **options: Any) -> None:
-        self._on_refusal = on_refusal
+    def __init__(
+        self,
+        *,
+        on_refusal: Callable[[], None] = _nothing,
+        find_master: Callable[[], Server] | None = None,
+        **options: Any,
+    ) -> None:
+        self._on_refusal, self._find_master = on_refusal, find_master
         self._is_open = False
+        self._master: Server | None = None
         super().__init__(**options)
+
+    def _connect(self) -> Any:
+        if self._find_master is not None:
+            last, self._master = self._master, self._find_master()
+            self.host, self.port = self._master
+            if last not in (None, self._master):
+                self._on_refusal()
+        return super()._connect()  # type: ignore[no-untyped-call, safe-super]
 
     def on_connect_check_health(self, check_health: bool = True) -> None:
         self._is_open = False  # the library tolerates refusals of some commands of its own
@@ -98,9 +122,30 @@ def connection_class(address: RedisAddress) -> type[MasterConnection]:
     return found
 
 
-def pool(address: RedisAddress, **options: Any) -> redis.ConnectionPool:
+def connection_options(address: RedisAddress, connect_timeout: float) -> dict[str, Any]:
+    """Of redis-py's connection, and how it finds its master."""
+    options = dict(address.options)
+    if (named := address.sentinels) is not None:
+        asked = Sentinel(  # type: ignore[no-untyped-call]
+            named.addresses,
+            sentinel_kwargs={
+                "socket_timeout": connect_timeout,
+                "socket_connect_timeout": connect_timeout,
+                "retry": Retry(NoBackoff(), 0),
+                "ssl": address.scheme == redis_address.TLS,
+                **named.options,
+            },
+        )
+        options["find_master"] = partial(asked.discover_master, named.service)
+    return options
+
+
+def pool(address: RedisAddress, *, connect_timeout: float, **options: Any) -> redis.ConnectionPool:
     return redis.ConnectionPool(
-        connection_class=connection_class(address), **options, **address.options
+        connection_class=connection_class(address),
+        socket_connect_timeout=connect_timeout,
+        **options,
+        **connection_options(address, connect_timeout),
     )
 
 
