@@ -23,7 +23,8 @@ SELECT lower(regexp_replace(mode, '([a-z])([A-Z])', '\1 \2', 'g')) AS mode,
 FROM pg_locks WHERE pid = %s AND NOT granted LIMIT 1
 """
 _BLOCKERS = """
-SELECT pid, COALESCE(usename::text, backend_type) AS role, COALESCE(state, 'running') AS state,
+SELECT pid, COALESCE(usename::text, backend_type) AS role,
+       COALESCE(state, 'unknown state') AS state,
        COALESCE(EXTRACT(epoch FROM clock_timestamp() - xact_start)::int, 0) AS seconds
 FROM pg_stat_activity WHERE pid = ANY(pg_blocking_pids(%s)) ORDER BY xact_start LIMIT 3
 """
@@ -97,7 +98,7 @@ def _waiting(cursor: CursorWrapper, pid: int) -> tuple[str, str] | None:
         f"process {one.pid} ({one.role}, {one.state}, for {one.seconds} s)"
         for one in fetch_all(cursor, _Blocker)
     ]
-    holders = ", ".join(held) or "somebody who is gone"
+    holders = ", ".join(held) or "a prepared transaction, or somebody who is gone by now"
     return wait.target, f"Waiting for {wait.mode} on {wait.target}: {holders}"
 
 

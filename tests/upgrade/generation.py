@@ -14,6 +14,10 @@ from tools.last_release import Release
 
 _WORKER = ["--pool", "threads", "--concurrency", "4", "--without-mingle", "--without-gossip"]
 
+_PRINT_TASKS = (
+    "from config.celery import app; app.loader.import_default_modules(); print(*app.tasks)"
+)
+
 
 def check_out(release: Release, folder: Path) -> Path:
     """The files of a release, outside of this checkout."""
@@ -41,12 +45,19 @@ class Generation:
         self.beat = self._program("beat", *self._celery("beat", "--schedule", schedule))
         self.programs = (self.beat, self.worker, self.web)
 
-    def manage(self, *words: str) -> str:
+    def manage(self, *words: str, **environ: str) -> str:
         """Run `manage.py` to its end; an AssertionError has what it printed."""
+        return self._python("manage.py", *words, **environ)
+
+    def tasks(self) -> set[str]:
+        """The Celery tasks that its workers know."""
+        return set(self._python("-c", _PRINT_TASKS).split())
+
+    def _python(self, *words: str, **environ: str) -> str:
         done = subprocess.run(
-            [sys.executable, "manage.py", *words],
+            [sys.executable, *words],
             cwd=self._root,
-            env=self._environ,
+            env=self._environ | environ,
             capture_output=True,
             text=True,
             check=False,
@@ -54,11 +65,9 @@ class Generation:
         assert done.returncode == 0, f"{self.name}: {words}: {done.stdout}{done.stderr}"
         return done.stdout
 
-    def launch(self) -> None:
+    def start(self) -> None:
         for program in self.programs:
             program.launch()
-
-    def wait_ready(self) -> None:
         for program in self.programs:
             program.wait_ready()
 

@@ -2,11 +2,11 @@
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import count
+from itertools import count, cycle
 from typing import Any
 
 import requests
@@ -19,6 +19,7 @@ TARGET = "https://example.com/orders/{}"
 THREADS = 2
 PAUSE = 0.2  # seconds between two rounds of a thread: the processes need to get a word in
 OK = requests.codes.ok
+PAGES = ("/cabinet/", "/cabinet/messages", "/cabinet/links", "/cabinet/balance")
 
 
 @dataclass
@@ -26,7 +27,7 @@ class Traffic:
     """Each round is that of one customer: a code, a message with a link, a short link, a visit."""
 
     url: str
-    key: str
+    demo: Mapping[str, str]  # what `seed_demo` wrote: a live key, a login
     carrier: Carrier
     phase: str = "before"
     failures: list[str] = field(default_factory=list)
@@ -37,9 +38,10 @@ class Traffic:
 
     @contextmanager
     def flowing(self) -> Iterator[None]:
-        over = threading.Event()
-        with ThreadPoolExecutor(THREADS) as pool:
+        over, person = threading.Event(), self._sign_in()
+        with ThreadPoolExecutor(THREADS + 1) as pool:
             running = [pool.submit(self._until, over) for _ in range(THREADS)]
+            running.append(pool.submit(self._browse, person, over))
             try:
                 yield
             finally:
@@ -88,6 +90,24 @@ class Traffic:
             self.rounds[phase] = self.rounds.get(phase, 0) + 1
             time.sleep(PAUSE)
 
+    def _sign_in(self) -> requests.Session:
+        person = requests.Session()
+        page = f"{self.url}/account/login/"
+        person.get(page, timeout=20)
+        form = {"login": self.demo["email"], "password": self.demo["password"]}
+        csrf = {"csrfmiddlewaretoken": person.cookies["csrftoken"]}
+        answer = person.post(page, data=form | csrf, timeout=20)
+        assert "/cabinet/" in answer.url, answer.url
+        return person
+
+    def _browse(self, person: requests.Session, over: threading.Event) -> None:
+        """A session begun with the old processes goes on with the new ones."""
+        for page in cycle(PAGES):
+            if over.wait(1):
+                return
+            answer = person.get(f"{self.url}{page}", allow_redirects=False, timeout=20)
+            self._expect(OK, answer.status_code, page)
+
     def _round(self) -> None:
         self.enter_code(self.send_code())
         number = next(self._numbers)
@@ -114,7 +134,7 @@ class Traffic:
         answer = requests.request(
             method,
             f"{self.url}/api/v1{path}",
-            headers={"Authorization": f"Bearer {self.key}", **headers},
+            headers={"Authorization": f"Bearer {self.demo['live_key']}", **headers},
             timeout=20,
             **body,
         )
