@@ -7,7 +7,7 @@ import pytest
 from django.core.management import call_command
 from pytest_django import DjangoDbBlocker
 
-from tests.operator_admin.backup.copies import Copy, execute
+from tests.operator_admin.backup.copies import Copy, execute, url_of
 
 
 @pytest.fixture
@@ -15,7 +15,7 @@ def copy(transactional_db: None) -> Iterator[Copy]:
     """An empty database."""
     execute("DROP DATABASE IF EXISTS kvitok_copy WITH (FORCE)")
     execute("CREATE DATABASE kvitok_copy TEMPLATE template0")
-    yield Copy("kvitok_copy")
+    yield Copy(url_of("kvitok_copy"))
     execute("DROP DATABASE kvitok_copy WITH (FORCE)")
 
 

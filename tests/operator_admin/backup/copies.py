@@ -3,6 +3,8 @@
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,8 +12,11 @@ from urllib.parse import quote, urlencode
 
 import psycopg
 from django.db import connection
+from psycopg.conninfo import conninfo_to_dict
 
 from config.environment.variables import ROOT
+from tests.factories import IssuedKey
+from tests.stack.programs import wait_until
 
 
 def url_of(database: str) -> str:
@@ -26,11 +31,11 @@ def url_of(database: str) -> str:
 class Copy:
     """A database that a backup is restored into."""
 
-    name: str
+    url: str
 
     @property
-    def url(self) -> str:
-        return url_of(self.name)
+    def name(self) -> str:
+        return str(conninfo_to_dict(self.url)["dbname"])
 
     def execute(self, statement: str) -> None:
         with psycopg.connect(self.url, autocommit=True) as session:
@@ -53,6 +58,31 @@ class Copy:
             check=False,
             timeout=90,
         )
+
+    @contextmanager
+    def sending(self, key: IssuedKey) -> Iterator[None]:
+        """Meanwhile another process sends codes with this key, until the end of the block."""
+        environ = {
+            "DATABASE_URL": self.url,
+            "API_KEY": key.plaintext,
+            "SEND_WAIT": "0",
+            "DJANGO_SETTINGS_MODULE": "config.settings",
+        }
+        process = subprocess.Popen(
+            [sys.executable, "-m", "tests.operator_admin.backup.sending", str(key.company_id)],
+            cwd=ROOT,
+            env=os.environ | environ,
+        )
+        try:
+            wait_until(lambda: self.count_messages() > 20, 30)
+            yield
+            assert process.poll() is None
+        finally:
+            process.kill()
+            process.wait()
+
+    def count_messages(self) -> int:
+        return int(self.query("SELECT count(*) FROM channels_message")[0])
 
 
 def execute(statement: str) -> None:

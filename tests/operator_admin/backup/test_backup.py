@@ -1,10 +1,6 @@
 """A backup of a busy service, restored into a second database that sends nothing old."""
 
-import os
 import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 
@@ -16,7 +12,6 @@ from billing.wallet import ledger
 from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import Message
 from channels.outcomes import transitions
-from config.environment.variables import ROOT
 from operator_admin.backup import postgres_programs
 from operator_admin.backup.manifest import Manifest
 from tests.api.clients import Api
@@ -29,36 +24,13 @@ from tests.stack.programs import wait_until
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-@contextmanager
-def sending(api: Api) -> Iterator[None]:
-    """Another process sends codes meanwhile."""
-    ledger.grant(company=api.company, amount=1_000_000, reason="test")
-    key = ApiKeyFactory.create(company=api.company)
-    environ = os.environ | {
-        "DATABASE_URL": url_of("test_kvitok"),
-        "API_KEY": key.plaintext,
-        "SEND_WAIT": "0",
-        "DJANGO_SETTINGS_MODULE": "config.settings",
-    }
-    process = subprocess.Popen(
-        [sys.executable, "-m", "tests.operator_admin.backup.sending", str(api.company.pk)],
-        cwd=ROOT,
-        env=environ,
-    )
-    try:
-        wait_until(lambda: Message.objects.count() > 20, 30)
-        yield
-        assert process.poll() is None
-    finally:
-        process.kill()
-        process.wait()
-
-
 def test_backup_under_load_restores_and_proves(api: Api, directory: Path, copy: Copy) -> None:
-    with sending(api):
+    ledger.grant(company=api.company, amount=1_000_000, reason="test")
+    original = Copy(url_of("test_kvitok"))
+    with original.sending(ApiKeyFactory.create(company=api.company)):
         take(directory)
-        taken = Message.objects.count()
-        wait_until(lambda: Message.objects.count() > taken)
+        taken = original.count_messages()
+        wait_until(lambda: original.count_messages() > taken)
 
     done = copy.manage("restore", directory, "--prove")
 

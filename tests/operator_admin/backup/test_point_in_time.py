@@ -1,0 +1,73 @@
+"""A base backup and the archived WAL bring a killed server back as of before a mishap."""
+
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from accounts.models import Company
+from billing.wallet import ledger
+from config.local.server_files import account_for, temporary_directory
+from operator_admin.backup import postgres_programs
+from tests.factories import ApiKeyFactory
+from tests.operator_admin.backup.conftest import take
+from tests.operator_admin.backup.copies import Copy
+from tests.operator_admin.backup.servers import ArchivingPostgres, RecoveringPostgres
+from tests.stack.programs import wait_until
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def source() -> Iterator[ArchivingPostgres]:
+    directory = temporary_directory(account_for())
+    server = ArchivingPostgres(directory / "source")
+    with closing(server):
+        server.start()
+        yield server
+    shutil.rmtree(directory)
+
+
+def load(directory: Path, copy: Copy) -> None:
+    program = postgres_programs.find_program(
+        "pg_restore", server=postgres_programs.server_version()
+    )
+    dump = directory / "dump"
+    subprocess.run([program, f"--dbname={copy.url}", "--no-owner", dump], check=True)
+
+
+def archive_all(copy: Copy, archive: Path) -> None:
+    """Wait until what was committed up to now is in the archive."""
+    (segment,) = copy.query("SELECT pg_walfile_name(pg_switch_wal())")
+    wait_until((archive / segment).exists)
+
+
+def test_recovery_to_the_second_before_a_mishap(
+    company: Company, directory: Path, source: ArchivingPostgres
+) -> None:
+    ledger.grant(company=company, amount=1_000_000, reason="test")
+    original = Copy(source.url)
+    key = ApiKeyFactory.create(company=company)
+    take(directory)
+    load(directory, original)
+    source.base_backup()
+    with original.sending(key):
+        pass
+    sent, moment = original.query("SELECT count(*), now()::text FROM channels_message")[0]
+    original.execute("DELETE FROM otp_verification; UPDATE accounts_company SET name = ''")
+    archive_all(original, source.archive)
+    source.kill()
+
+    recovered = RecoveringPostgres(source, until=moment)
+    with closing(recovered):
+        recovered.start()
+        copy = Copy(recovered.url)
+        done = copy.manage("restore", "--already-restored", "--prove", "--confirm", "kvitok")
+
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert f"{sent} open messages expired" in done.stdout
+        assert copy.query("SELECT name FROM accounts_company") == [company.name]
+        assert copy.query("SELECT count(*) FROM otp_verification") == [sent]
