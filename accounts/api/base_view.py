@@ -10,7 +10,7 @@ import psycopg_pool
 import structlog
 from django.conf import settings
 from django.core.exceptions import SuspiciousOperation
-from django.db import InterfaceError, OperationalError, connection
+from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
 from django.utils import translation
 from django.utils.functional import Promise
@@ -223,17 +223,9 @@ def as_domain_error(error: Exception) -> DomainError:
         return error
     if isinstance(error, DATABASE_UNAVAILABLE):
         log.error("database_unavailable", error=type(error).__name__)
-        _drop_dead_connections()
         return DomainError(Error.UNAVAILABLE, retry_after=1)
     kind = next((kind for kind in ERROR_OF_EXCEPTION if isinstance(error, kind)), None)
     return DomainError(ERROR_OF_EXCEPTION[kind] if kind else Error.INTERNAL_ERROR)
-
-
-def _drop_dead_connections() -> None:
-    """After a PostgreSQL outage one request fails, instead of one per pooled connection."""
-    pool = connection.pool  # type: ignore[attr-defined]
-    if pool is not None and not connection.in_atomic_block:
-        pool.check()
 
 
 DATABASE_UNAVAILABLE = (OperationalError, InterfaceError, psycopg_pool.PoolTimeout)

@@ -28,6 +28,7 @@ from accounts.keys.api_keys import NO_LIMITS, CompanyLimits
 from channels.accept import phone_pool
 from channels.accept.phone_pool import Draw
 from config.errors import DomainError, Error
+from config.primary_connection import NotPrimaryError
 from config.storage.redis_client import redis_client
 
 log = structlog.get_logger(__name__)
@@ -143,7 +144,12 @@ def _raise_if_refused(limit: LimitVerdict) -> None:
         raise DomainError(Error.SEND_LIMIT, retry_after=limit.wait, limit={"kind": "phone"})
 
 
-_DEFINITE = (errors.LockNotAvailable, errors.QueryCanceled, errors.DeadlockDetected)
+_DEFINITE = (
+    errors.LockNotAvailable,
+    errors.QueryCanceled,
+    errors.DeadlockDetected,
+    NotPrimaryError,
+)
 
 
 def nothing_was_written(error: Exception) -> bool:

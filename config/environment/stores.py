@@ -5,6 +5,7 @@ from environs import EnvError
 
 from config.environment import redis_address
 from config.environment.variables import at_least, env
+from config.primary_connection import PrimaryConnection
 
 try:
     DATABASES = {"default": env.dj_db_url("DATABASE_URL")}
@@ -17,6 +18,7 @@ except EnvError as error:
 
 # TCP keepalive notices a vanished database within seconds; the system default is hours.
 _NETWORK = {
+    "target_session_attrs": "primary",  # of several hosts, or behind a proxy that is late
     "connect_timeout": 3,
     "keepalives": 1,
     "keepalives_idle": 10,
@@ -31,7 +33,14 @@ DATABASES["default"] |= {
     | DATABASES["default"].get("OPTIONS", {})
     | {
         # 64 request threads share 8 connections: each uses one for 1–2 ms.
-        "pool": {"min_size": 1, "max_size": env.int("DATABASE_POOL", 8), "timeout": 5},
+        "pool": {
+            "min_size": 1,
+            "max_size": env.int("DATABASE_POOL", 8),
+            "timeout": 5,
+            "connection_class": PrimaryConnection,
+            # Pauses between its attempts double until this long. Then the next request tries.
+            "reconnect_timeout": 2,
+        },
         # Django's default is off for both; together they give a fifth of the throughput.
         "server_side_binding": True,
         "prepare_threshold": 2,

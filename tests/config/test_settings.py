@@ -120,7 +120,9 @@ def test_least_prices_and_lease_start() -> None:
 
 
 def options(**changes: str) -> dict[str, Any]:
-    code = "import json; from config import settings; print(json.dumps(settings.DATABASES))"
+    code = (
+        "import json; from config import settings as s; print(json.dumps(s.DATABASES, default=str))"
+    )
     output = subprocess.check_output(
         [sys.executable, "-c", code], cwd=ROOT, env=GOOD | changes, text=True
     )
@@ -146,6 +148,13 @@ def test_statements_have_their_time(given: str | None, milliseconds: int) -> Non
     found = options(**{"DATABASE_STATEMENT_TIMEOUT": given} if given else {})
 
     assert f"-c statement_timeout={milliseconds} " in found["options"]
+
+
+def test_several_hosts_are_named_in_the_address() -> None:
+    found = options(DATABASE_URL="postgresql:///kvitok?host=a,b&port=5432,5433")
+
+    assert (found["host"], found["port"]) == ("a,b", "5432,5433")
+    assert found["target_session_attrs"] == "primary"
 
 
 def test_address_may_name_options_of_its_own() -> None:

@@ -1,0 +1,122 @@
+"""The pool leaves a server that died or stopped being the primary, and notices its successor."""
+
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from typing import Any
+
+import psycopg
+import pytest
+from django.conf import settings
+from django.db import connection
+from psycopg_pool import ConnectionPool, PoolTimeout
+
+from config.local.server_files import account_for, temporary_directory
+from config.local.store_servers import Postgres
+
+Pool = ConnectionPool[psycopg.Connection]
+WRITE = "CREATE TABLE written (); DROP TABLE written"
+
+
+def pool_of(**params: Any) -> Pool:
+    """With the options of the service's own."""
+    options = settings.DATABASES["default"]["OPTIONS"]["pool"]
+    return ConnectionPool(kwargs=params | {"autocommit": True}, open=True, **options)
+
+
+@pytest.fixture
+def pool(db: None) -> Iterator[Pool]:
+    with pool_of(**connection.get_connection_params()) as pool:
+        yield pool
+
+
+def everyone(pool: Pool, statement: str) -> None:
+    """Run it in three sessions, which are idle in the pool afterwards."""
+    sessions = [pool.getconn() for _ in range(3)]
+    for session in sessions:
+        session.execute(statement)
+        pool.putconn(session)
+
+
+def failures(pool: Pool, times: int) -> int:
+    failed = 0
+    for _ in range(times):
+        session = pool.getconn()
+        try:
+            session.execute(WRITE)
+        except psycopg.OperationalError:
+            failed += 1
+        pool.putconn(session)
+    return failed
+
+
+def test_one_write_fails_on_a_server_that_only_reads(pool: Pool) -> None:
+    everyone(pool, "SET default_transaction_read_only = on")
+
+    assert failures(pool, 5) == 1
+
+
+def test_one_statement_fails_when_the_server_drops_its_sessions(pool: Pool) -> None:
+    everyone(pool, "SELECT")
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() "
+            "AND datname = current_database() AND state = 'idle' AND query = 'SELECT'"
+        )
+
+    assert failures(pool, 5) == 1
+
+
+def test_session_of_a_transaction_is_not_used_again(pool: Pool) -> None:
+    everyone(pool, "SET default_transaction_read_only = on")
+    session = pool.getconn()
+
+    with pytest.raises(psycopg.OperationalError), session.transaction():
+        session.execute(WRITE)
+    pool.putconn(session)
+
+    assert failures(pool, 3) == 0
+
+
+def test_session_whose_statement_was_refused_stays(pool: Pool) -> None:
+    session = pool.getconn()
+
+    with suppress(psycopg.Error):
+        session.execute("SELECT 1 / 0")
+    pool.putconn(session)
+
+    assert not session.closed
+
+
+@pytest.mark.slow
+def test_server_that_was_away_for_long_is_noticed_within_seconds() -> None:
+    """psycopg's pool would wait longer after each failure, up to minutes."""
+    directory = temporary_directory(account_for())
+    server = Postgres(directory / "postgres", durable=False, log=directory / "log")
+    with closing(server):
+        server.start()
+        with pool_of(host=str(server.sockets), user="kvitok", dbname="kvitok") as pool:
+            everyone(pool, "SELECT")
+            server.kill()
+            down_for(pool, 9.0)
+            server.start()
+            back_at = time.monotonic()
+
+            while not answers(pool):
+                assert time.monotonic() - back_at < 3.0
+    shutil.rmtree(directory)
+
+
+def down_for(pool: Pool, seconds: float) -> None:
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        assert not answers(pool)
+        time.sleep(0.2)
+
+
+def answers(pool: Pool) -> bool:
+    with suppress(psycopg.OperationalError, PoolTimeout), pool.connection(timeout=0.5) as session:
+        session.execute("SELECT")
+        return True
+    return False
