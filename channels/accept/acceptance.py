@@ -115,8 +115,8 @@ def accept(
     )
     waits = not test_numbers.is_scripted(principal, phone, test_numbers.QUEUED)
     with outcome_signals.waiter(message.id) if waits else nullcontext() as waiter:
-        with send_limits.acquire(send, mark=message.sender.mark):
-            written = _write(write, retried_on)
+        with send_limits.acquire(send, mark=message.sender.mark) as one_try:
+            written = _write(write, retried_on, one_try)
         wakeups.wake_workers()
         signal = _wait(message.id, waiter)
     plan = message.plan
@@ -132,10 +132,13 @@ def _take_quota(principal: Principal, content: Content) -> None:
         test_quotas.consume(principal.company_id, "links")
 
 
-def _write(write: Callable[[], WrittenT], retried_on: Collection[str]) -> WrittenT:
+def _write(
+    write: Callable[[], WrittenT], retried_on: Collection[str], one_try: send_limits.OneTry
+) -> WrittenT:
     for tries_left in reversed(range(MAX_TRIES)):
         try:
-            return write()
+            with one_try():
+                return write()
         except FundsReturnedError:
             if not tries_left:
                 raise DomainError(Error.UNAVAILABLE, retry_after=1) from None

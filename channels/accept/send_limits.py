@@ -8,8 +8,8 @@ waits longer than one send takes to refill; each company's first sends of a day 
 reserve, so that other companies cannot block them.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from math import ceil
 from typing import Protocol
@@ -17,7 +17,7 @@ from uuid import UUID
 
 import structlog
 from django.conf import settings
-from django.db import IntegrityError, InterfaceError, OperationalError, connection
+from django.db import IntegrityError, InterfaceError, OperationalError, connection, transaction
 from django.utils.translation import gettext_lazy as _
 from psycopg import errors
 from redis.exceptions import RedisError
@@ -34,6 +34,8 @@ from config.storage.redis_client import redis_client
 log = structlog.get_logger(__name__)
 
 SHARED_POOL_EMPTY = _("This number gets too many messages from various senders")
+
+OneTry = Callable[[], AbstractContextManager[object]]
 
 
 class CountedMessage(Protocol):
@@ -62,13 +64,14 @@ class Send:
 
 
 @contextmanager
-def acquire(send: Send, *, mark: str = "") -> Iterator[None]:
+def acquire(send: Send, *, mark: str = "") -> Iterator[OneTry]:
     """Counts this send while it is accepted, or raises `resend_too_soon` or `send_limit`.
 
     A refusal inside releases it, because nothing was sent. An error that leaves the commit unknown
     releases it only under an Idempotency-Key, by which the database recognises a repeat: without
     one the message may be on its way. `mark` is the hash of that key: while the send that holds
-    the cool-down runs, a parallel repeat gets `request_in_progress`.
+    the cool-down runs, a parallel repeat gets `request_in_progress`. What it yields goes around
+    each try of the statement.
     """
     gate, seconds = _gate(send, mark)
     try:
@@ -82,11 +85,11 @@ def acquire(send: Send, *, mark: str = "") -> Iterator[None]:
         )
     except LimiterDownError:
         with _counted_in_postgres(send):
-            yield
+            yield transaction.atomic  # without it, a failed try would end the transaction
         return
     _raise_if_refused(verdict)
     try:
-        yield
+        yield nullcontext
     except Exception as error:
         if nothing_was_written(error) or (mark and not isinstance(error, IntegrityError)):
             holder = f"{send.id.hex}:"
@@ -217,39 +220,41 @@ def _pool(send: CountedMessage) -> Pool | None:
     )
 
 
+# By the statement's time: the transaction may have waited for the lock since it began.
 _COUNT = """
-SELECT count(*) FILTER (WHERE created_at > now() - make_interval(secs => %(seconds)s)),
-       COALESCE(EXTRACT(epoch FROM min(created_at)
-         FILTER (WHERE created_at > now() - make_interval(secs => %(seconds)s))
-         + make_interval(secs => %(seconds)s) - now()), 0)::int
-FROM channels_message
+SELECT count(*) FILTER (WHERE created_at > start.at),
+       COALESCE(EXTRACT(epoch FROM min(created_at) FILTER (WHERE created_at > start.at)
+         - min(start.at)), 0)::int
+FROM channels_message,
+  (SELECT statement_timestamp() - make_interval(secs => %(seconds)s) AS at) start
 WHERE phone = %(phone)s AND mode = %(mode)s AND state <> 'failed'
-  AND created_at > now() - interval '1 day'
+  AND created_at > statement_timestamp() - interval '1 day'
   AND company_id = %(company_id)s AND kind = %(kind)s::text
 """
 
 # All companies' sends with their age; two days are twice what an empty pool takes to refill.
 _SENT = """
-SELECT company_id, EXTRACT(epoch FROM now() - created_at)::float
+SELECT company_id, EXTRACT(epoch FROM statement_timestamp() - created_at)::float
 FROM channels_message
 WHERE phone = %s AND mode = 'live' AND kind = %s AND state <> 'failed'
-  AND created_at > now() - interval '2 days'
+  AND created_at > statement_timestamp() - interval '2 days'
 ORDER BY created_at
 """
 
 
 @contextmanager
 def _counted_in_postgres(send: Send) -> Iterator[None]:
-    """The same limits from accepted messages; an advisory lock serialises sends to one phone."""
+    """The same limits from accepted messages; an advisory lock serialises sends to one phone.
+
+    The send joins the lock's transaction. A lock of the session would outlive it in a pooler, whose
+    sessions change between two transactions.
+    """
     number = int.from_bytes(bytes.fromhex(hashed(send.phone))[:8], "big", signed=True)
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_lock(%s)", [number])
-    try:
+    with transaction.atomic():
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [number])
         _raise_if_refused(_count_in_postgres(send))
         yield
-    finally:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_unlock(%s)", [number])
 
 
 def _count_in_postgres(send: Send) -> LimitVerdict:

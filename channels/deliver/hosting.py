@@ -14,6 +14,7 @@ from django.db import connection
 from channels.deliver.dispatcher import Dispatcher
 from channels.providers.hosted_provider import HostedProvider
 from channels.providers.inbound import InboundEvents
+from config.storage import direct_session
 
 log = structlog.get_logger(__name__)
 
@@ -107,8 +108,8 @@ class AccountLock:
             self._session.execute("SELECT 1")
 
     def _take(self) -> None:
-        """Takes the lock on its own connection: a pooled one would pass to others with it."""
-        session = psycopg.connect(**connection.get_connection_params(), autocommit=True)
+        """Takes the lock on its own session: a pooled one would pass to others with it."""
+        session = direct_session.connect()
         row = session.execute(_TRY_LOCK, self._key).fetchone()
         if not (row and row[0]):
             session.close()

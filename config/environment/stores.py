@@ -1,5 +1,7 @@
 """Connections and timeouts of PostgreSQL and Redis."""
 
+from typing import Any
+
 from django.core.exceptions import ImproperlyConfigured
 from environs import EnvError
 
@@ -17,7 +19,7 @@ except EnvError as error:
     ) from None
 
 # TCP keepalive notices a vanished database within seconds; the system default is hours.
-_NETWORK = {
+DATABASE_NETWORK: dict[str, Any] = {
     "target_session_attrs": "primary",  # of several hosts, or behind a proxy that is late
     "connect_timeout": 3,
     "keepalives": 1,
@@ -26,10 +28,12 @@ _NETWORK = {
     "keepalives_count": 3,
     "tcp_user_timeout": 15_000,
 }
+# Set where DATABASE_URL leads to a pooler in transaction mode: there a session is one transaction.
+DATABASE_DIRECT_URL = env.str("DATABASE_DIRECT_URL", "")
 _STATEMENT_TIMEOUT = at_least(0, "DATABASE_STATEMENT_TIMEOUT", 10_000)  # ms; 0: none
 DATABASES["default"] |= {
     "CONN_MAX_AGE": 0,
-    "OPTIONS": _NETWORK
+    "OPTIONS": DATABASE_NETWORK
     | DATABASES["default"].get("OPTIONS", {})
     | {
         # 64 request threads share 8 connections: each uses one for 1–2 ms.
@@ -43,11 +47,14 @@ DATABASES["default"] |= {
         },
         # Django's default is off for both; together they give a fifth of the throughput.
         "server_side_binding": True,
-        "prepare_threshold": 2,
+        "prepare_threshold": 2 if env.bool("DATABASE_PREPARED_STATEMENTS", True) else None,
         "options": f"-c lock_timeout=3000 -c statement_timeout={_STATEMENT_TIMEOUT}"
         " -c idle_in_transaction_session_timeout=20000",
     },
 }
+if DATABASE_DIRECT_URL:
+    del DATABASES["default"]["OPTIONS"]["options"]  # poolers refuse it: they are set by the role
+    DATABASES["default"]["DISABLE_SERVER_SIDE_CURSORS"] = True
 
 redis_address.parse(REDIS_URL)  # what cannot be read is refused at start
 BROKER_URL = env.str("CELERY_BROKER_URL", "") or REDIS_URL

@@ -21,9 +21,9 @@ def take_backup(directory: Path, *, jobs: int, programs: Path | None = None) -> 
     partial = directory.with_name(f"{directory.name}.partial")
     if directory.exists():
         raise BackupError(f"{directory} exists: name a new directory.")
-    shutil.rmtree(partial, ignore_errors=True)
-    partial.mkdir(mode=0o700, parents=True)  # it holds phone numbers
     with patient_session():
+        shutil.rmtree(partial, ignore_errors=True)
+        partial.mkdir(mode=0o700, parents=True)  # it holds phone numbers
         manifest = _dump(partial, jobs=jobs, programs=programs)
     manifest.write(partial)
     partial.rename(directory)

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 
 from django.db import connection
 
+from config.storage import direct_session
 from operator_admin.backup import BackupError
 
 _SETTINGS = (
@@ -26,6 +27,10 @@ SELECT pg_has_role(datdba, 'USAGE') FROM pg_database WHERE datname = current_dat
 @contextmanager
 def patient_session() -> Iterator[None]:
     """Django's connection without its pool and time limits, for the commands that need it."""
+    if direct_session.is_pooled():
+        raise BackupError(
+            "DATABASE_URL leads to a pooler: name PostgreSQL itself in it for this command."
+        )
     options = connection.settings_dict["OPTIONS"]
     connection.close()
     connection.close_pool()  # type: ignore[attr-defined]

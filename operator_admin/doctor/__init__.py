@@ -30,6 +30,7 @@ LOCAL_CHECKS: list[Check] = [
 DATABASE_CHECKS: list[Check] = [
     stores.migrations,
     stores.database_role,
+    stores.pooler,
     stores.clock,
     processes.web,
     processes.worker,

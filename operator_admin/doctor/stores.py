@@ -10,12 +10,14 @@ from django.db import Error as DatabaseError
 from django.db import connection
 from psycopg_pool import PoolTimeout
 
+from config.storage import direct_session
 from config.storage.redis_client import raise_if_demoted, redis_client
 from config.storage.redis_connections import ServerRefusalError
 from config.storage.schema_check import unapplied_migrations
 from operator_admin import database_role as roles
 from operator_admin.doctor.finding import Finding, failed, passed, verdict
 
+_UNLIMITED = "SELECT name FROM pg_settings WHERE name = ANY(%s) AND setting = '0' ORDER BY name"
 MIN_POSTGRES, MIN_REDIS = 15, (6, 2)
 MAX_CLOCK_SKEW = 2.0  # seconds
 DATABASE_CURE = (
@@ -24,6 +26,8 @@ DATABASE_CURE = (
 CLOSED_CURE = (
     "Restore it with `manage.py restore … --prove`, or see “Backups” in docs/operations.md."
 )
+POOLER_CURE = "Set DATABASE_DIRECT_URL: see “PgBouncer” in docs/operations.md."
+LIMITS = ["idle_in_transaction_session_timeout", "lock_timeout", "statement_timeout"]
 REDIS_CURE = "Start Redis, or mend REDIS_URL. Meanwhile sends answer `queued` and work by the tick."
 
 
@@ -84,6 +88,21 @@ def database_role() -> Finding:
     detail = "; ".join(powers) or "cannot rewrite the audit or the books"
     cure = "Run the application with a role of its own: see “Two roles” in docs/operations.md."
     return verdict("database role", detail, cure, ok=not powers)
+
+
+def pooler() -> Finding:
+    """A pooler passes on neither our sessions nor our time limits."""
+    is_pooled = direct_session.is_pooled()
+    if is_pooled and not settings.DATABASE_DIRECT_URL:
+        return failed("pooler", "DATABASE_URL leads to a pooler", POOLER_CURE)
+    if not settings.DATABASE_DIRECT_URL:
+        return passed("pooler", "none")
+    with connection.cursor() as cursor:
+        cursor.execute(_UNLIMITED, [LIMITS])
+        unlimited = [name for (name,) in cursor.fetchall()]
+    detail = f"no {', '.join(unlimited)}" if unlimited else "time limits are the role's"
+    cure = "As a superuser: ALTER ROLE … SET each of them; see “PgBouncer” in docs/operations.md."
+    return verdict("pooler", detail, cure, ok=not unlimited)
 
 
 def clock() -> Finding:

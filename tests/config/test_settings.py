@@ -150,6 +150,15 @@ def test_statements_have_their_time(given: str | None, milliseconds: int) -> Non
     assert f"-c statement_timeout={milliseconds} " in found["options"]
 
 
+def test_pooler_gets_no_settings_of_the_session() -> None:
+    found = options(
+        DATABASE_DIRECT_URL="postgresql://db/kvitok", DATABASE_PREPARED_STATEMENTS="false"
+    )
+
+    assert "options" not in found
+    assert found["prepare_threshold"] is None
+
+
 def test_several_hosts_are_named_in_the_address() -> None:
     found = options(DATABASE_URL="postgresql:///kvitok?host=a,b&port=5432,5433")
 

@@ -60,7 +60,7 @@ def test_without_services_every_check_fails_with_a_cure() -> None:
 
     assert code == 1
     assert crosses(found) == {
-        "database", "migrations", "database role", "clock", "redis", "redis memory",
+        "database", "migrations", "database role", "pooler", "clock", "redis", "redis memory",
         "redis persistence", "clicks",
         "broker", "web", "worker", "beat", "binds", "key rings", "ledger", "queue", "outboxes",
         "operators",
@@ -98,6 +98,25 @@ def test_debug_fails_the_check(settings: Settings) -> None:
     settings.DEBUG = True
 
     assert "DEBUG is on" in stores.settings_are_sound().detail
+
+
+def test_closed_database_fails_the_check(db: None) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL default_transaction_read_only = on")
+
+    assert "not proved" in stores.database().detail
+
+
+def test_pooler_without_time_limits_fails_the_check(db: None, settings: Settings) -> None:
+    settings.DATABASE_DIRECT_URL = "postgresql:///kvitok"
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL lock_timeout = 0")
+
+    assert stores.pooler().detail == "no lock_timeout"
+
+
+def test_no_pooler_passes_the_check(db: None) -> None:
+    assert stores.pooler().ok
 
 
 @pytest.mark.django_db

@@ -6,6 +6,7 @@ from django.core.management.base import CommandError, CommandParser
 from django.core.management.commands import migrate
 from django.db import connections
 
+from config.storage import direct_session
 from config.storage.lock_watch import watched
 from config.storage.migration_locks import LocksNotAvailableError, only_one, retry, timeouts
 
@@ -39,6 +40,10 @@ class Command(migrate.Command):
 
     def _migrate(self, *args: Any, **options: Any) -> None:
         connection = connections[options["database"]]
+        if direct_session.is_pooled():
+            raise CommandError(
+                "DATABASE_URL leads to a pooler: name PostgreSQL itself in it for this command."
+            )
         self._applying = ""
         with (
             timeouts(connection, lock=options["lock_timeout"]),

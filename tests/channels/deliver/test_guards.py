@@ -22,11 +22,12 @@ from channels.vendor_accounts import registry
 from channels.waiting import outcome_signals as waiting_sends
 from config.errors import DomainError, Error
 from config.ids import uuid7
+from links.addresses.slugs import generate
 from tests.api.blocking import apart, behind_us, waiting
 from tests.api.clients import Api
 from tests.api.races import at_once
 from tests.channels.message_stages import PHONE, accepted, claim, send, submitted
-from tests.factories import AttemptFactory, MessageFactory
+from tests.factories import AttemptFactory, LinkFactory, MessageFactory
 from tests.otp.aging import forget_limits
 from tests.stack.programs import wait_until
 
@@ -238,6 +239,32 @@ def test_sends_to_one_phone_are_serialised_without_redis(api: Api, no_redis: Non
             late = behind_us(pool, partial(_refusal, theirs))
             MessageFactory.create(company=api.company, phone=PHONE)
         assert late.result() is Error.RESEND_TOO_SOON
+
+
+def test_lock_without_redis_ends_with_its_transaction(api: Api, no_redis: None) -> None:
+    """A lock of the session would stay in a pooler's session, which others get next."""
+    one = send_limits.Send(uuid7(), api.company.pk, "live", "code", PHONE)
+
+    with send_limits.acquire(one), connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_unlock_all()")
+        cursor.execute("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted")
+        held = cursor.fetchone()
+
+    assert held == (1,)
+
+
+def test_failed_try_without_redis_is_tried_again(
+    api: Api, no_redis: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A taken slug must not end the transaction that holds the lock."""
+    drawn = iter([LinkFactory.create().slug])
+    monkeypatch.setattr(
+        "links.addresses.slugs.generate", lambda length: next(drawn, generate(length))
+    )
+
+    answer = api.post("/links/send", {"phone": PHONE, "url": "https://example.com"})
+
+    assert answer.status == 200
 
 
 def _refusal(one: send_limits.Send) -> Error | None:
