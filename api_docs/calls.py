@@ -7,6 +7,7 @@ from channels.web import calls as messages
 from links.api import batch_calls, link_calls
 from links.api import calls as links
 from otp.web import calls as codes
+from persons.web import calls as persons
 
 CALLS: tuple[Call, ...] = (
     *codes.CALLS,
@@ -16,6 +17,7 @@ CALLS: tuple[Call, ...] = (
     *messages.CALLS,
     *money.CALLS,
     *webhooks.CALLS,
+    *persons.CALLS,
 )
 BY_ROUTE = {(call.method, call.path): call for call in CALLS}
 BY_NAME = {call.name: call for call in CALLS}

@@ -12,6 +12,7 @@ from links.api.batch_views import Batch, BulkLinks, ReleaseBatch
 from links.api.link_views import LinkDetail, Links, LinkStats
 from links.api.views import SendLink, Shorten
 from otp.web.api import CheckCode, SendCode
+from persons.web.api import ErasePerson, ExportPerson
 
 VIEWS: tuple[type[ApiView], ...] = (
     SendCode,
@@ -36,6 +37,8 @@ VIEWS: tuple[type[ApiView], ...] = (
     WebhookDetail,
     RotateWebhook,
     TestWebhook,
+    ExportPerson,
+    ErasePerson,
 )
 
 # Formerly documented paths that still work. They are ambiguous with links/{id}, which client

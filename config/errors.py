@@ -36,6 +36,7 @@ class Error(Enum):
     METHOD_NOT_ALLOWED = (405, _("Method not allowed"))
     REQUEST_TIMEOUT = (408, _("The request body took too long to arrive"))
     REQUEST_IN_PROGRESS = (409, _("A request with this Idempotency-Key is still running"))
+    PERSON_BUSY = (409, _("A message or a code for this number is still in progress"))
     UNSUPPORTED_MEDIA_TYPE = (415, _("Send the body as application/json"))
     INVALID_INPUT = (422, _("Check the request fields"))
     INVALID_PHONE = (422, _("Invalid phone number"))

@@ -13,7 +13,7 @@ from accounts.api.base_view import ApiResponse, ApiView
 from accounts.api.idempotency import IdempotencyKey
 from config.errors import AfterEffectError, DomainError, Error
 
-NOT_STORED = {401, 402, 403, 429, 500, 503}  # statuses of refusals before any effect
+NOT_STORED = {401, 402, 403, 409, 429, 500, 503}  # statuses of refusals before any effect
 
 
 class IdempotentView(ApiView):

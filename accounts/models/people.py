@@ -302,6 +302,7 @@ class Scope(models.TextChoices):
     BALANCE = "balance", _("balance")
     TOP_UP = "top_up", _("top-up")
     WEBHOOKS = "webhooks", _("webhooks")
+    PERSONS = "persons", _("personal data: export and erasure")
 
 
 def every_scope() -> list[str]:

@@ -20,6 +20,13 @@ CHANGES: tuple[Change, ...] = (
     Change(
         date(2026, 11, 23),
         _(
+            "`GET /persons/export` and `POST /persons/erase` export and erase the data of a phone "
+            "number; keys made earlier lack their scope, `persons`."
+        ),
+    ),
+    Change(
+        date(2026, 11, 23),
+        _(
             "A page of a filtered list may have fewer items than `limit`, even none, while "
             "`has_more` is `true`: read on by `next_cursor` until it is `false`."
         ),

@@ -67,6 +67,15 @@ ADVICE: dict[Error, Advice] = {
         retry=True,
         extra=("retry_after",),
     ),
+    Error.PERSON_BUSY: Advice(
+        _(
+            "A message to this number is in progress, a code can still be entered, or wrong codes "
+            "of the last 24 hours limit guessing. Nothing was erased."
+        ),
+        _("Repeat the request after `retry_after` seconds."),
+        retry=True,
+        extra=("retry_after",),
+    ),
     Error.UNSUPPORTED_MEDIA_TYPE: Advice(
         _("The body was not sent as JSON."),
         _("Add the header `Content-Type: application/json`."),

@@ -55,6 +55,10 @@ TAGS: dict[
         _("Webhooks"),
         _("Endpoints and their events."),
     ),
+    "persons": (
+        _("Personal data"),
+        _("Export and erase what is stored about a person."),
+    ),
 }
 DESCRIPTION = _(
     "One-time codes and short links by {channels}. Only what was delivered is "

@@ -39,7 +39,9 @@ ASKED = {
     "createTopUp": {"tokens": 1000, "gateway": "sandbox"},
     "createWebhook": {"url": "https://shop.example/kvitok"},
     "changeWebhook": {"description": "Склад", "enabled": False},
+    "erasePerson": {"phone": PHONE},
 }
+QUERIES = {"exportPerson": f"?phone={PHONE.removeprefix('+')}"}
 # What must have been called before, by how a path begins.
 BEFORE = {
     "/links/{": "shortenLink",
@@ -85,7 +87,7 @@ def perform(api: Api, call: Call) -> Answer:
         return api.post("/otp/verify", {"phone": PHONE, "code": code})
     path = addressed(api, call)
     body = orjson.dumps(ASKED[call.name]) if call.name in ASKED else b""
-    return api.call(call.method, path, body)
+    return api.call(call.method, path + QUERIES.get(call.name, ""), body)
 
 
 @pytest.fixture

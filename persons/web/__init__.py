@@ -1,0 +1,1 @@
+"""HTTP: the API's calls about one person's data."""

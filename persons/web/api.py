@@ -1,0 +1,60 @@
+"""GET /persons/export and POST /persons/erase: the data of the key's company and mode."""
+
+from typing import Any
+
+from django.http import HttpResponse
+from rest_framework.request import Request
+
+from accounts.api.base_view import ApiResponse, ApiView
+from accounts.api.idempotent_view import IdempotentView
+from accounts.api.query_params import QueryFields
+from accounts.api.request_fields import REQUIRED, RequestFields
+from accounts.client_ip import client_ip
+from accounts.keys.api_keys import Principal
+from channels import phone_numbers
+from channels.web.fields import PHONE
+from config.errors import DomainError, Error, invalid_input
+from persons.erasure import NotFinishedError, erase
+from persons.export import export
+from persons.person import Person
+from persons.web.calls import ERASE, ERASED, EXPORT, PERSON
+
+
+class ExportPerson(ApiView):
+    calls = (EXPORT,)
+
+    def get(self, request: Request) -> HttpResponse:
+        asked = QueryFields(request.query_params)
+        phone = asked.text(PERSON)
+        asked.check()
+        if not phone:
+            raise invalid_input(phone=REQUIRED)
+        person = _person(self.principal, phone)
+        return ApiResponse(self.success(export(person=person, ip=client_ip(request.META))))
+
+
+class ErasePerson(IdempotentView):
+    """The stored answer of a request with an Idempotency-Key has no phone."""
+
+    calls = (ERASE,)
+
+    def post(self, request: Request) -> HttpResponse:
+        payload = self.payload(request)
+        fields = RequestFields(payload)
+        phone = fields.text(PHONE)
+        fields.check()
+        person = _person(self.principal, phone or "")
+
+        def effect() -> dict[str, Any]:
+            try:
+                counts = erase(person=person, ip=client_ip(request.META))
+            except NotFinishedError as busy:
+                raise DomainError(Error.PERSON_BUSY, retry_after=busy.seconds) from None
+            return self.success({"erased": {field.name: counts[field.name] for field in ERASED}})
+
+        return self.once_atomic(self.idempotency_key(request, payload), effect)
+
+
+def _person(principal: Principal, phone: str) -> Person:
+    e164 = phone_numbers.normalise(phone, principal.country)
+    return Person(e164, principal.company_id, principal.mode)

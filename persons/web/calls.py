@@ -1,0 +1,70 @@
+"""GET /persons/export and POST /persons/erase, declared."""
+
+from dataclasses import replace
+
+from django.utils.translation import gettext_lazy as _
+
+from accounts.api.calls import Call
+from accounts.api.fields import Field, Schema, Shape, array, integer, text, time
+from accounts.models import Scope
+from channels.web.fields import PHONE, UNDERSTOOD_PHONE
+from config.errors import Error
+
+ROWS: Schema = {"type": "object", "additionalProperties": array({"type": "object"})}
+PERSON = Field("phone", text(), _("The phone number, in any format."))
+
+EXPORT = Call(
+    "GET",
+    "/persons/export",
+    "exportPerson",
+    _("Export a person's data"),
+    _(
+        "Returns everything the service stores about a phone number for the company, in the key's "
+        "mode, to answer a request for access under GDPR art. 15 or 152-FZ art. 14."
+    ),
+    Scope.PERSONS,
+    message=_("Personal data"),
+    query=(PERSON,),
+    answer=(
+        UNDERSTOOD_PHONE,
+        Field("exported_at", time(), _("When the data was exported."), "2026-11-23T10:15:12Z"),
+        Field(
+            "data",
+            ROWS,
+            _(
+                "Arrays of stored rows by kind: messages, attempts, receipts, verifications, "
+                "links, clicks, events and so on. New kinds and fields may be added."
+            ),
+            {"messages": [{"id": "msg_0192f0c1a6d87b3e9c4f5a6b7c8d9e0f", "channel": "sms"}]},
+        ),
+    ),
+    refusals=(Error.INVALID_INPUT, Error.INVALID_PHONE),
+)
+
+
+def _count(name: str, example: int) -> Field:
+    return Field(name, integer(0), _("The number of rows that were anonymized."), example)
+
+
+ERASED = Shape(
+    "ErasedRows", (_count("messages", 4), _count("verifications", 2), _count("links", 1))
+)
+ERASE = Call(
+    "POST",
+    "/persons/erase",
+    "erasePerson",
+    _("Erase a person's data"),
+    _(
+        "Erases what the service stores about a phone number for the company, in the key's mode. "
+        "Messages stay in the history without the number and the text; links sent to it stop "
+        "working. Refused while a message is in progress, a code can be entered, or wrong codes of "
+        "the last 24 hours limit guessing."
+    ),
+    Scope.PERSONS,
+    message=_("The data was erased"),
+    body=(replace(PHONE, description=PERSON.description),),
+    answer=(Field("erased", {"type": "object"}, _("What was erased."), fields=ERASED),),
+    refusals=(Error.INVALID_INPUT, Error.INVALID_PHONE, Error.PERSON_BUSY),
+)
+
+CALLS = (EXPORT, ERASE)

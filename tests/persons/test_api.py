@@ -1,0 +1,104 @@
+"""A company exports and erases its own data about a person, in the mode of its key."""
+
+import pytest
+
+from accounts.models import AuditEvent, IdempotentRequest, Scope
+from channels.models import Message
+from links.models import Link
+from tests.api.clients import Api, ClientOf
+from tests.factories import CompanyFactory, MessageFactory
+from tests.persons.traces import PHONE, leave
+
+pytestmark = pytest.mark.django_db
+
+
+def test_company_exports_what_is_its_own(api: Api) -> None:
+    message = leave(api.company)
+    leave(CompanyFactory.create())
+    leave(api.company, mode="test")
+
+    answer = api.get("/persons/export", {"phone": "8 (916) 123-45-67"})
+
+    assert (answer.status, answer.body["phone"]) == (200, PHONE)
+    assert len(answer.body["data"]["messages"]) == 2
+    assert answer.body["data"]["messages"][-1]["id"] == message.public_id
+    assert "bot_contacts" not in answer.body["data"]
+
+
+def test_company_erases_what_is_its_own(api: Api) -> None:
+    leave(api.company)
+    others = leave(CompanyFactory.create())
+
+    answer = api.post("/persons/erase", {"phone": PHONE})
+
+    assert answer.body["erased"] == {"messages": 2, "verifications": 1, "links": 1}
+    assert list(Message.objects.filter(phone=PHONE).values_list("company", flat=True)) == [
+        others.company_id,
+        others.company_id,
+    ]
+
+
+def test_test_key_does_not_reach_live_data(api: Api, test_api: Api) -> None:
+    leave(api.company)
+
+    assert test_api.post("/persons/erase", {"phone": PHONE}).body["erased"]["messages"] == 0
+    assert test_api.get("/persons/export", {"phone": PHONE}).body["data"]["messages"] == []
+
+
+def test_open_message_is_waited_for(api: Api) -> None:
+    MessageFactory.create(company=api.company, phone=PHONE, state="sent")
+
+    answer = api.post("/persons/erase", {"phone": PHONE})
+
+    assert (answer.status, answer.code) == (409, "person_busy")
+    assert 500 < answer.body["retry_after"] <= 600
+    assert int(answer.headers["Retry-After"]) == answer.body["retry_after"]
+
+
+def test_refusal_is_not_remembered_by_the_key(api: Api) -> None:
+    message = MessageFactory.create(company=api.company, phone=PHONE, state="sent", price=0)
+    key = {"Idempotency_Key": "once"}
+    assert api.post("/persons/erase", {"phone": PHONE}, **key).status == 409
+    Message.objects.filter(pk=message.pk).update(state="delivered")
+
+    assert api.post("/persons/erase", {"phone": PHONE}, **key).status == 200
+    assert api.post("/persons/erase", {"phone": PHONE}, **key).body["erased"]["messages"] == 1
+    assert PHONE not in (IdempotentRequest.objects.get().body or "")
+
+
+def test_key_without_the_scope_is_refused(api: Api, client_of: ClientOf) -> None:
+    scopes = [one.value for one in Scope if one is not Scope.PERSONS]
+    limited = client_of(api.company, scopes=scopes)
+
+    assert limited.post("/persons/erase", {"phone": PHONE}).code == "forbidden"
+    assert limited.get("/persons/export", {"phone": PHONE}).code == "forbidden"
+
+
+def test_phone_is_required_and_checked(api: Api) -> None:
+    assert list(api.get("/persons/export").body["errors"]) == ["phone"]
+    assert list(api.post("/persons/erase", {}).body["errors"]) == ["phone"]
+    assert api.get("/persons/export", {"phone": "12"}).code == "invalid_phone"
+    assert api.post("/persons/erase", {"phone": "12"}).code == "invalid_phone"
+
+
+def test_link_of_an_erased_person_cannot_be_enabled_again(api: Api) -> None:
+    message = leave(api.company)
+    api.post("/persons/erase", {"phone": PHONE})
+    link = Link.objects.get(message_id=message.pk)
+
+    answer = api.call("PATCH", f"/links/{link.public_id}", b'{"enabled": true}')
+
+    assert answer.status == 403
+    assert api.get(f"/messages/{message.public_id}").body["phone"] == "+7916*"
+
+
+def test_both_are_audited_for_the_company(api: Api) -> None:
+    leave(api.company)
+    api.get("/persons/export", {"phone": PHONE})
+    api.post("/persons/erase", {"phone": PHONE})
+
+    actions = AuditEvent.objects.filter(company=api.company).order_by("id")
+    assert list(actions.values_list("action", flat=True))[-2:] == [
+        "person.exported",
+        "person.erased",
+    ]
