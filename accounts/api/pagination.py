@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from typing import Any, NamedTuple
 
 from django.core.exceptions import ValidationError
@@ -14,6 +15,7 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from config.errors import DomainError, invalid_input
+from config.storage.pooled_connection import read_patiently
 
 PAGE, MAX_PAGE = 50, 200
 NEWEST_FIRST = ("-created_at", "-id")
@@ -87,17 +89,18 @@ def forgiving_page_of(
 def batches(
     rows: QuerySet[Any], size: int, *, history: QuerySet[Any] | None = None
 ) -> Iterator[list[Any]]:
-    """All rows, newest first. Holds no database cursor or transaction between batches.
+    """All rows, newest first. Holds no database connection between batches, and outlives a restart
+    of the database.
 
     With a `history`, as of a page, no statement scans more than a bounded part of it.
     """
-    batch = _batch(rows, history, None, size)
+    batch = read_patiently(partial(_batch, rows, history, None, size))
     while True:
         if batch.rows:
             yield batch.rows
         if batch.end is None:
             return
-        batch = _batch(rows, history, batch.end, size)
+        batch = read_patiently(partial(_batch, rows, history, batch.end, size))
 
 
 def _batch(

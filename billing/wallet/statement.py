@@ -6,6 +6,7 @@ they are left out unless requested.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from datetime import UTC, date, datetime, time, timedelta
+from functools import partial
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -21,6 +22,7 @@ from billing.models import Transfer
 from billing.wallet import running_balances
 from config.ids import public_id
 from config.storage.named_rows import Row, fetch_all
+from config.storage.pooled_connection import read_patiently
 
 Kind = Transfer.Kind
 INTERNAL_KINDS = {Kind.HOLD, Kind.RELEASE}
@@ -122,9 +124,7 @@ def _lines(company: Company, chosen: Mapping[str, Any]) -> Iterator[tuple[Line, 
     for batch in _batches(company, *_period(chosen), kinds):
         lines = [line for line in batch if line.kind in kinds]
         places = [(line.created_at, line.id) for line in lines]
-        balances = running_balances.balances_after(company.pk, places)
-        if not connection.in_atomic_block:
-            connection.close()
+        balances = read_patiently(partial(running_balances.balances_after, company.pk, places))
         for line in lines:
             yield line, balances[line.id]
 
@@ -136,10 +136,10 @@ def _batches(
     where no index finds them, so that every batch reads a bounded part of the history.
     """
     params = {"company": company.pk, "since": since, "until": until, "last_at": since, "last": 0}
-    for newest in _read(NEWEST, params, Place):
+    for newest in read_patiently(partial(_read, NEWEST, params, Place)):
         params |= {"newest_at": newest.created_at, "newest": newest.id}
         while True:
-            lines = _read(_next_lines(kinds), params, Line)
+            lines = read_patiently(partial(_read, _next_lines(kinds), params, Line))
             yield lines
             if len(lines) < CHUNK:
                 return

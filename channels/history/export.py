@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from datetime import datetime
 from itertools import islice
 
-from django.db import connection
 from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -30,8 +29,6 @@ def rows_of(
 def _all(rows: QuerySet[Message], history: QuerySet[Message] | None) -> Iterator[Message]:
     keyed = rows.select_related("api_key")
     for batch in pagination.batches(keyed, BATCH_SIZE, history=history):
-        if not connection.in_atomic_block:
-            connection.close()
         yield from batch
 
 

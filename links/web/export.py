@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from datetime import datetime
 from itertools import islice
 
-from django.db import connection
 from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -40,8 +39,6 @@ def rows_of(
 
 def _in_batches(links: QuerySet[Link], history: QuerySet[Link] | None) -> Iterator[Link]:
     for batch in pagination.batches(links, BATCH_SIZE, history=history):
-        if not connection.in_atomic_block:
-            connection.close()
         yield from batch
 
 

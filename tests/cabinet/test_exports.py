@@ -1,0 +1,82 @@
+"""Every export: each row once while the database restarts, and no connection held for a reader."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import psycopg
+import pytest
+from django.db import connection
+from django.test import Client
+from django.urls import reverse
+
+from accounts.models import Company, Member
+from billing.wallet import ledger
+from tests.factories import LinkFactory, MemberFactory, MessageFactory
+
+pytestmark = pytest.mark.django_db(transaction=True)
+ROWS = 9
+
+
+def _messages(company: Company) -> None:
+    MessageFactory.create_batch(ROWS, company=company)
+
+
+def _links(company: Company) -> None:
+    LinkFactory.create_batch(ROWS, company=company)
+
+
+def _transfers(company: Company) -> None:
+    for amount in range(1, ROWS + 1):
+        ledger.grant(company=company, amount=amount, reason="")
+
+
+EXPORTS = {"message-export": _messages, "link-export": _links, "balance-csv": _transfers}
+
+
+@pytest.fixture(autouse=True)
+def _small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("channels.history.export.BATCH_SIZE", "links.web.export.BATCH_SIZE"):
+        monkeypatch.setattr(name, 2)
+    monkeypatch.setattr("billing.wallet.statement.CHUNK", 2)
+
+
+def download(client: Client, route: str, fill: Callable[[Company], None]) -> Iterator[bytes]:
+    member: Member = MemberFactory.create(role=Member.Role.OWNER)
+    client.force_login(member.user)
+    fill(member.company)
+    response: Any = client.get(reverse(route))
+    lines: Iterator[bytes] = iter(response.streaming_content)
+    return lines
+
+
+def end_all_sessions() -> None:
+    with connection.cursor() as cursor:
+        address = cursor.connection.info.dsn
+    connection.close()
+    with psycopg.connect(address, autocommit=True) as other:
+        other.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+
+
+@pytest.mark.parametrize("route", EXPORTS)
+def test_every_row_is_there_once_though_the_database_restarts(client: Client, route: str) -> None:
+    lines = download(client, route, EXPORTS[route])
+    read = [next(lines) for _ in range(4)]  # the byte order mark, the headings, two rows
+    end_all_sessions()
+
+    read += lines
+
+    rows = read[2:]
+    assert (len(rows), len(set(rows))) == (ROWS, ROWS)
+
+
+@pytest.mark.parametrize("route", EXPORTS)
+def test_reader_holds_no_connection(client: Client, route: str) -> None:
+    lines = download(client, route, EXPORTS[route])
+
+    held = [connection.connection is not None for _line in lines]
+
+    assert len(held) == ROWS + 2
+    assert not any(held[2:])  # the byte order mark and the headings come before any read
