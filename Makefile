@@ -53,7 +53,7 @@ migrations: ## every change of a model has its migration, which blocks nobody
 fmt: dev ## format and fix what can be fixed
 	@$(PY) -m ruff check --quiet --fix . ; $(PY) -m ruff format .
 lock: dev ## pin requirements/*.in, ARGS=--upgrade to the newest
-	@$(COMPILE) requirements/base.in -o requirements/base.txt && $(COMPILE) requirements/dev.in -o requirements/dev.txt
+	@$(COMPILE) requirements/base.in -o requirements/base.txt && $(COMPILE) requirements/otel.in -o requirements/otel.txt && $(COMPILE) requirements/dev.in -o requirements/dev.txt
 clean: python ## remove .venv, var/ and caches; refuses while `make run` is running
 	@$(PYTHON) -I config/local/checkout.py
 

@@ -9,6 +9,7 @@ from django.core.exceptions import ImproperlyConfigured
 from config import logs
 from config.channels import CHANNELS
 from config.environment import vendor_settings
+from config.environment.openapi_settings import SPECTACULAR_SETTINGS  # noqa: F401 - a setting
 from config.environment.operator_settings import (  # noqa: F401 - settings of these names
     OPERATOR_EMAILS,
     OPERATOR_LANGUAGE,
@@ -34,6 +35,7 @@ from config.environment.stores import (  # noqa: F401 - settings of these names
     REDIS_TIMEOUT,
     REDIS_URL,
 )
+from config.environment.tracing_settings import TRACING  # noqa: F401 - a setting of this name
 from config.environment.variables import (
     ROOT,
     at_least,
@@ -382,16 +384,6 @@ REST_FRAMEWORK: dict[str, Any] = {
     "DEFAULT_THROTTLE_CLASSES": [],
     "EXCEPTION_HANDLER": "accounts.api.base_view.exception_handler",
     "DEFAULT_SCHEMA_CLASS": "api_docs.schema.schema.CallSchema",
-}
-SPECTACULAR_SETTINGS: dict[str, Any] = {
-    "TITLE": "Kvitok API",
-    "VERSION": "1",
-    "OAS_VERSION": "3.1.1",
-    "LICENSE": {"name": "MIT", "identifier": "MIT"},
-    "SCHEMA_PATH_PREFIX": "/api/v1",
-    "SCHEMA_PATH_PREFIX_TRIM": True,
-    "PREPROCESSING_HOOKS": ["api_docs.schema.schema.only_calls"],
-    "POSTPROCESSING_HOOKS": ["api_docs.schema.schema.add_components"],
 }
 
 # --- Logs ----------------------------------------------------------------------------------------

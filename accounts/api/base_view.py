@@ -27,7 +27,7 @@ from accounts.client_ip import client_ip
 from accounts.keys import api_keys
 from accounts.keys.api_keys import Principal
 from accounts.models import Company, Scope
-from config import ids, metrics
+from config import ids, metrics, tracing
 from config.errors import DomainError, Error
 from config.texts import StrOrPromise
 
@@ -93,6 +93,7 @@ class ApiView(APIView):
     def initialize_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Request:
         self.started = time.perf_counter()
         self.request_id = ids.request_id()
+        tracing.begin_request()
         structlog.contextvars.bind_contextvars(request_id=self.request_id)
         return Request(request)
 
@@ -158,6 +159,8 @@ class ApiView(APIView):
             response["RateLimit"] = f'"key";r={max(0, left)};t={wait}'
         seconds = time.perf_counter() - self.started
         metrics.count_request(type(self).__name__, response.status_code, seconds)
+        if tracing.is_on():
+            self._trace(request, response, seconds)
         log.info(
             "api_request",
             method=request.method,
@@ -170,6 +173,17 @@ class ApiView(APIView):
         response._has_been_logged = True  # type: ignore[attr-defined]  # noqa: SLF001
         structlog.contextvars.unbind_contextvars("request_id")
         return response
+
+    def _trace(self, request: Request, response: HttpResponse, seconds: float) -> None:
+        attributes: dict[str, str | int] = {
+            "http.request.method": str(request.method),
+            "http.route": request.path,
+            "http.response.status_code": response.status_code,
+            "kvitok.request.id": self.request_id,
+        }
+        traceparent = request.META.get("HTTP_TRACEPARENT", "")
+        name = f"{request.method} {request.path}"
+        tracing.record_request(name, seconds, attributes, traceparent)
 
 
 def identify(meta: Mapping[str, Any], scope: Scope | None = None) -> Principal:

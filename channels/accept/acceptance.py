@@ -24,6 +24,7 @@ from channels.routing import test_numbers
 from channels.routing.channel_plan import ChannelPlan, SendRequest
 from channels.waiting import outcome_signals
 from channels.waiting.first_outcome import SendOutcome, first_outcome
+from config import tracing
 from config.errors import DomainError, Error
 from config.ids import uuid7
 from config.storage.named_rows import Row, fetch_all
@@ -115,7 +116,10 @@ def accept(
     )
     waits = not test_numbers.is_scripted(principal, phone, test_numbers.QUEUED)
     with outcome_signals.waiter(message.id) if waits else nullcontext() as waiter:
-        with send_limits.acquire(send, mark=message.sender.mark) as one_try:
+        with (
+            send_limits.acquire(send, mark=message.sender.mark) as one_try,
+            tracing.committing(message.id),
+        ):
             written = _write(write, retried_on, one_try)
         wakeups.wake_workers()
         signal = _wait(message.id, waiter)

@@ -37,7 +37,7 @@ from channels.providers.inbound import AccountAlert, AlertKind
 from channels.recipients import telegram_contacts
 from channels.vendor_accounts import availability, breaker_state, registry, vendor_alerts
 from channels.vendor_accounts.circuit_breaker import Breakers, Call, Change
-from config import metrics
+from config import metrics, tracing
 from config.outbox_loop import OutboxLoop, write_in_batches
 from config.storage.redis_client import blocking_redis_client
 
@@ -145,7 +145,10 @@ class Dispatcher:
             free = self.threads - self.in_flight.total()
             limit = min(free, CLAIM_BATCH, max(1, self.share - busiest))
             busy = [name for name, calls in self.in_flight.items() if calls >= self.share]
+            started = time.time_ns()
             messages = claim(limit, busy, self.hosted) if limit > 0 else []
+            if tracing.is_on():
+                _trace_claims(messages, started)
             start_before = time.monotonic() + START_TIMEOUT
             for message in messages:
                 self.in_flight[message.provider] += 1
@@ -235,7 +238,32 @@ def with_provider_id(event: Event, provider: str, message_id: UUID, phone: str) 
 
 def _count_call(claimed: ClaimedMessage, result: str, called_at: float) -> None:
     result = result.removesuffix("Error").lower()
-    metrics.count_call(claimed.provider, result, time.monotonic() - called_at)
+    seconds = time.monotonic() - called_at
+    metrics.count_call(claimed.provider, result, seconds)
+    if tracing.is_on():
+        attributes = {**_trace_attributes(claimed), "kvitok.result": result}
+        tracing.record_call(
+            claimed.message_id,
+            claimed.attempt_id,
+            seconds,
+            attributes,
+            ok=result == "accepted",
+        )
+
+
+def _trace_claims(messages: list[ClaimedMessage], started: int) -> None:
+    for message in messages:
+        attributes = _trace_attributes(message)
+        tracing.record_claim(message.message_id, message.attempt_id, started, attributes)
+
+
+def _trace_attributes(claimed: ClaimedMessage) -> dict[str, str | int]:
+    return {
+        "kvitok.provider": claimed.provider,
+        "kvitok.attempt.number": claimed.n,
+        "kvitok.kind": claimed.kind,
+        "kvitok.mode": claimed.mode,
+    }
 
 
 def outgoing(claimed: ClaimedMessage) -> Outgoing:

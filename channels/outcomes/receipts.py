@@ -5,6 +5,7 @@ a repeat. A receipt for an unknown attempt is parked and matched again later.
 """
 
 import hashlib
+import time
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import NamedTuple
@@ -18,11 +19,13 @@ from django.db.backends.utils import CursorWrapper
 from billing.wallet.ledger import DeliveryProof
 from channels import sql, wakeups
 from channels.lifecycle.state_machine import Event, EventKind
+from channels.lifecycle.states import Decision
 from channels.outcomes import sms_parts, transitions
 from channels.phone_numbers import e164_or_none
 from channels.providers.inbound import InboundEvents, Receipt, ReceiptState
 from channels.recipients import vendor_user_ids
 from channels.vendor_accounts import registry
+from config import tracing
 from config.storage.named_rows import fetch_all
 
 log = structlog.get_logger(__name__)
@@ -134,6 +137,7 @@ def apply_stored() -> bool:
 
 
 def _apply_batch(limit: int, only: int | None = None) -> int:
+    started = time.time_ns()
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(sql.DUE_RECEIPTS, {"limit": limit, "patience": MATCH_TIMEOUT, "only": only})
         due = fetch_all(cursor, DueReceipt)
@@ -147,6 +151,8 @@ def _apply_batch(limit: int, only: int | None = None) -> int:
             cursor.execute(sql.MARK_RECEIPTS_APPLIED, [list(matched), list(matched.values())])
         _park(cursor, [row for row in due if row.attempt_id is None])
     transitions.announce(decisions)
+    if tracing.is_on():
+        _trace(due, decisions, started)
     return len(due)
 
 
@@ -177,6 +183,17 @@ class DueReceipt(NamedTuple):
     attempt_id: UUID | None
     is_timed_out: bool
     part_id: int | None
+
+
+def _trace(due: Sequence[DueReceipt], decisions: Sequence[Decision], started: int) -> None:
+    message_of = {
+        attempt.id: decision.message.id for decision in decisions for attempt in decision.attempts
+    }
+    for row in due:
+        if row.attempt_id in message_of:
+            attributes = {"kvitok.provider": row.provider, "kvitok.receipt.state": row.state}
+            message_id = message_of[row.attempt_id]
+            tracing.record_receipt(message_id, row.attempt_id, started, attributes)
 
 
 def _park(cursor: CursorWrapper, unmatched: Sequence[DueReceipt]) -> None:

@@ -1,0 +1,54 @@
+"""OpenTelemetry, by the variables that its specification names; off without an endpoint."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+
+from django.core.exceptions import ImproperlyConfigured
+
+from config.environment.variables import env
+
+
+def _endpoint(url: str) -> str:
+    if url and not url.startswith(("http://", "https://")):
+        raise ImproperlyConfigured("OTEL_EXPORTER_OTLP_ENDPOINT must be http://… or https://…")
+    if url and find_spec("opentelemetry") is None:
+        raise ImproperlyConfigured(
+            "OTEL_EXPORTER_OTLP_ENDPOINT needs more packages: "
+            "pip install --require-hashes -r requirements/otel.txt"
+        )
+    return url.rstrip("/")
+
+
+def _headers(text: str) -> dict[str, str]:
+    """`name=value,name=value`; never quoted, since they hold the collector's key."""
+    pairs = [one.partition("=") for one in text.split(",") if one.strip()]
+    if not all(name.strip() and equals for name, equals, _ in pairs):
+        raise ImproperlyConfigured("OTEL_EXPORTER_OTLP_HEADERS must be name=value,name=value")
+    return {name.strip().lower(): value.strip() for name, _, value in pairs}
+
+
+def _ratio(text: str) -> float:
+    try:
+        ratio = float(text)
+    except ValueError:
+        ratio = -1.0
+    if not 0 <= ratio <= 1:
+        raise ImproperlyConfigured("OTEL_TRACES_SAMPLER_ARG must be a share from 0 to 1")
+    return ratio
+
+
+@dataclass(frozen=True, slots=True)
+class Tracing:
+    endpoint: str  # empty: off
+    headers: Mapping[str, str] = field(repr=False)
+    service_name: str
+    ratio: float
+
+
+TRACING = Tracing(
+    _endpoint(env.str("OTEL_EXPORTER_OTLP_ENDPOINT", "")),
+    _headers(env.str("OTEL_EXPORTER_OTLP_HEADERS", "")),
+    env.str("OTEL_SERVICE_NAME", "") or "kvitok",
+    _ratio(env.str("OTEL_TRACES_SAMPLER_ARG", "") or "1"),
+)
