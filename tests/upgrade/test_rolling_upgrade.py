@@ -1,21 +1,32 @@
 """An upgrade from the last release under load: no request fails, nothing is lost or paid twice."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from config.environment.variables import ROOT
+from tests.accounts.webhooks.receivers import Receiver, listening
 from tests.stack.programs import wait_until
 from tests.upgrade.conftest import Upgrade
 from tests.upgrade.generation import Generation
 from tests.upgrade.traffic import Traffic
 
 
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    with listening() as one:
+        yield one
+
+
 @pytest.mark.timeout(400)  # under a minute on two idle cores, many times that on busy ones
-def test_an_upgrade_under_load_fails_and_loses_nothing(upgrade: Upgrade) -> None:
+def test_an_upgrade_under_load_fails_and_loses_nothing(
+    upgrade: Upgrade, receiver: Receiver
+) -> None:
     old, new, traffic = upgrade.old, upgrade.new, upgrade.traffic
     tokens = traffic.get("/balance")["available"]
+    endpoint = traffic.post("/webhooks", {"url": receiver.url, "events": ["message.delivered"]})
     waiting = [traffic.send_code() for _ in range(3)]
 
     with traffic.flowing():
@@ -37,6 +48,7 @@ def test_an_upgrade_under_load_fails_and_loses_nothing(upgrade: Upgrade) -> None
     assert_delivered_once(traffic)
     assert_charged_once(traffic, tokens)
     assert_clicks_counted(traffic)
+    assert_company_told(traffic, receiver, endpoint["secret"])
     new.manage("reconcile")
 
 
@@ -73,3 +85,12 @@ def assert_clicks_counted(traffic: Traffic) -> None:
         return {one["id"]: one["clicks"] + one["previews"] + one["scanners"] for one in links}
 
     wait_until(lambda: counted() == traffic.links, 30, instead=counted)
+
+
+def assert_company_told(traffic: Traffic, receiver: Receiver, secret: str) -> None:
+    def told() -> list[str]:
+        """A message for each event, however often it was posted."""
+        events = {call.id: call.verified(secret)["data"]["id"] for call in list(receiver.calls)}
+        return sorted(events.values())
+
+    wait_until(lambda: told() == sorted(traffic.phones), 30, instead=told)
