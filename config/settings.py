@@ -307,12 +307,8 @@ MFA_PASSKEY_LOGIN_ENABLED = True
 MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = not PRODUCTION  # plain http in development
 MFA_TOTP_ISSUER = "Kvitok"
 
-EMAIL_BACKEND = env.str(
-    "EMAIL_BACKEND",
-    "django.core.mail.backends.smtp.EmailBackend"
-    if PRODUCTION
-    else "config.local.file_email_backend.EmailBackend",
-)
+_MAIL = "django.core.mail.backends.smtp" if PRODUCTION else "config.local.file_email_backend"
+EMAIL_BACKEND = env.str("EMAIL_BACKEND", f"{_MAIL}.EmailBackend")
 EMAIL_FILE_PATH = VAR_DIR / "mail"
 EMAIL_HOST = env.str("EMAIL_HOST", "localhost")
 EMAIL_PORT = env.int("EMAIL_PORT", 25)

@@ -1,7 +1,15 @@
 """What the admin's autodiscovery looks for; the lists and pages register themselves."""
 
-from operator_admin import companies_admin, people_admin, views
+from operator_admin import companies_admin, people_admin, persons_page, views
 from operator_admin.alerts import page
 from operator_admin.vendors import account_admin, setup_pages
 
-__all__ = ["account_admin", "companies_admin", "page", "people_admin", "setup_pages", "views"]
+__all__ = [
+    "account_admin",
+    "companies_admin",
+    "page",
+    "people_admin",
+    "persons_page",
+    "setup_pages",
+    "views",
+]

@@ -33,10 +33,10 @@ def redirect_to_factor(request: HttpRequest, user: User, then: str) -> HttpRespo
     return HttpResponseRedirect(f"{reverse('mfa_reauthenticate')}?{urlencode({'next': then})}")
 
 
-# Pages that change who gets in: prefixes of their names. Adding, deleting and setting passwords
-# want a proof when they are opened, changing when it is sent.
+# Pages that change who gets in, or reach one person's data: prefixes of their names. Adding,
+# deleting and setting passwords want a proof when they are opened, changing when it is sent.
 PEOPLE = ("accounts_user_", "accounts_member_", "account_emailaddress_", "mfa_authenticator_",
-          "auth_group_", "accounts_company_change")  # fmt: skip
+          "auth_group_", "accounts_company_change", "persons")  # fmt: skip
 PASSWORD = "auth_user_password_change"  # noqa: S105 - the name of a page
 
 

@@ -1,0 +1,110 @@
+"""The admin's page about a person: a fresh second factor, a confirmation, an audit event."""
+
+import json
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Permission
+from django.test import Client
+from django.urls import reverse
+from pytest_django import Settings
+
+from accounts.models import AuditEvent, Company, User
+from channels.models import Message
+from tests.factories import MessageFactory, UserFactory
+from tests.operator_admin.operators import make_operator, sign_in
+from tests.persons.traces import PHONE, leave, leave_with_the_service
+
+pytestmark = pytest.mark.django_db
+SPELLING = "8 916 123-45-67"
+
+
+@pytest.fixture
+def operator(client: Client, settings: Settings) -> User:
+    settings.OPERATOR_MFA = True
+    user = make_operator()
+    sign_in(client, user, "password", "mfa")
+    return user
+
+
+def post(client: Client, **fields: str) -> Any:
+    return client.post(reverse("admin:persons"), {"phone": SPELLING} | fields)
+
+
+def test_page_asks_for_a_phone(client: Client, operator: User) -> None:
+    page = client.get(reverse("admin:persons"))
+
+    assert page.status_code == 200
+    assert 'type="tel"' in page.content.decode()
+
+
+def test_export_is_a_file_of_json(client: Client, operator: User, company: Company) -> None:
+    leave(company)
+    leave_with_the_service()
+
+    answer = post(client, export="yes")
+
+    exported = json.loads(answer.content)
+    assert answer.headers["Content-Disposition"] == 'attachment; filename="person.json"'
+    assert "no-store" in answer.headers["Cache-Control"]
+    assert (exported["phone"], len(exported["data"]["bot_contacts"])) == (PHONE, 1)
+    assert AuditEvent.objects.get(action="person.exported").user == operator
+
+
+def test_erasure_is_confirmed_first(client: Client, operator: User, company: Company) -> None:
+    leave(company)
+
+    page = post(client, erase="yes").content.decode()
+
+    assert PHONE in page
+    assert 'name="confirmed"' in page
+    assert Message.objects.filter(phone=PHONE).count() == 2
+
+
+def test_confirmed_erasure_is_audited(client: Client, operator: User, company: Company) -> None:
+    leave(company)
+
+    answer = post(client, confirmed="yes")
+
+    assert answer.headers["Location"] == reverse("admin:persons")
+    assert not Message.objects.filter(phone=PHONE).exists()
+    events = AuditEvent.objects.filter(action="person.erased").order_by("id")
+    assert [(one.user, one.subject) for one in events] == [(operator, "+7916*")] * 2
+
+
+def test_open_message_is_named(client: Client, operator: User, company: Company) -> None:
+    MessageFactory.create(company=company, phone=PHONE, state="sent")
+
+    page = post(client, confirmed="yes").content.decode()
+
+    assert "Повторите после" in page
+    assert Message.objects.filter(phone=PHONE).exists()
+
+
+def test_what_is_no_phone_is_refused(client: Client, operator: User) -> None:
+    page = client.post(reverse("admin:persons"), {"phone": "somebody", "export": "yes"})
+
+    assert "Это не номер телефона" in page.content.decode()
+
+
+@pytest.mark.parametrize("action", ["export", "erase", "confirmed"])
+def test_second_factor_is_asked_for_again(
+    client: Client, settings: Settings, company: Company, action: str
+) -> None:
+    settings.OPERATOR_MFA = True
+    sign_in(client, make_operator(), "password", "mfa", age=3600)
+    leave(company)
+
+    answer = post(client, **{action: "yes"})
+
+    assert reverse("mfa_reauthenticate") in answer.headers["Location"]
+    assert Message.objects.filter(phone=PHONE).count() == 2
+
+
+def test_operator_without_the_permission_is_refused(client: Client) -> None:
+    user = UserFactory.create(is_staff=True)
+    user.user_permissions.add(Permission.objects.get(codename="view_message"))
+    sign_in(client, user, "password")
+
+    assert client.get(reverse("admin:persons")).status_code == 403
+    assert post(client, confirmed="yes").status_code == 403
