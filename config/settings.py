@@ -28,8 +28,6 @@ from config.environment.stores import (  # noqa: F401 - settings of these names
     CACHES,
     CELERY_BROKER_READ_URL,
     CELERY_BROKER_WRITE_URL,
-    DATABASE_DIRECT_URL,
-    DATABASE_NETWORK,
     DATABASES,
     RATELIMIT_USE_CACHE,
     REDIS_TIMEOUT,

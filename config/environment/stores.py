@@ -19,7 +19,7 @@ except EnvError as error:
     ) from None
 
 # TCP keepalive notices a vanished database within seconds; the system default is hours.
-DATABASE_NETWORK: dict[str, Any] = {
+_NETWORK: dict[str, Any] = {
     "target_session_attrs": "primary",  # of several hosts, or behind a proxy that is late
     "connect_timeout": 3,
     "keepalives": 1,
@@ -29,11 +29,11 @@ DATABASE_NETWORK: dict[str, Any] = {
     "tcp_user_timeout": 15_000,
 }
 # Set where DATABASE_URL leads to a pooler in transaction mode: there a session is one transaction.
-DATABASE_DIRECT_URL = env.str("DATABASE_DIRECT_URL", "")
+_DIRECT_URL = env.str("DATABASE_DIRECT_URL", "")
 _STATEMENT_TIMEOUT = at_least(0, "DATABASE_STATEMENT_TIMEOUT", 10_000)  # ms; 0: none
 DATABASES["default"] |= {
     "CONN_MAX_AGE": 0,
-    "OPTIONS": DATABASE_NETWORK
+    "OPTIONS": _NETWORK
     | DATABASES["default"].get("OPTIONS", {})
     | {
         # 64 request threads share 8 connections: each uses one for 1–2 ms.
@@ -52,7 +52,8 @@ DATABASES["default"] |= {
         " -c idle_in_transaction_session_timeout=20000",
     },
 }
-if DATABASE_DIRECT_URL:
+if _DIRECT_URL:
+    DATABASES["default"]["DIRECT"] = {"conninfo": _DIRECT_URL} | _NETWORK
     del DATABASES["default"]["OPTIONS"]["options"]  # poolers refuse it: they are set by the role
     DATABASES["default"]["DISABLE_SERVER_SIDE_CURSORS"] = True
 

@@ -3,17 +3,18 @@
 from typing import Any
 
 import psycopg
-from django.conf import settings
 from django.db import connection
 
 
 def connect() -> psycopg.Connection[Any]:
     """A session of its own on PostgreSQL itself, outside our pool and any other."""
-    params = connection.get_connection_params()
-    if not settings.DATABASE_DIRECT_URL:
-        return psycopg.connect(**params, autocommit=True)
-    network = settings.DATABASE_NETWORK
-    return psycopg.connect(settings.DATABASE_DIRECT_URL, **network, autocommit=True)
+    params = connection.settings_dict.get("DIRECT") or connection.get_connection_params()
+    return psycopg.connect(**params, autocommit=True)
+
+
+def has_direct_address() -> bool:
+    """Whether the settings say that DATABASE_URL leads to a pooler."""
+    return "DIRECT" in connection.settings_dict
 
 
 def is_pooled() -> bool:

@@ -93,9 +93,9 @@ def database_role() -> Finding:
 def pooler() -> Finding:
     """A pooler passes on neither our sessions nor our time limits."""
     is_pooled = direct_session.is_pooled()
-    if is_pooled and not settings.DATABASE_DIRECT_URL:
+    if is_pooled and not direct_session.has_direct_address():
         return failed("pooler", "DATABASE_URL leads to a pooler", POOLER_CURE)
-    if not settings.DATABASE_DIRECT_URL:
+    if not direct_session.has_direct_address():
         return passed("pooler", "none")
     with connection.cursor() as cursor:
         cursor.execute(_UNLIMITED, [LIMITS])

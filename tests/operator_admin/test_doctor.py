@@ -107,8 +107,10 @@ def test_closed_database_fails_the_check(db: None) -> None:
     assert "not proved" in stores.database().detail
 
 
-def test_pooler_without_time_limits_fails_the_check(db: None, settings: Settings) -> None:
-    settings.DATABASE_DIRECT_URL = "postgresql:///kvitok"
+def test_pooler_without_time_limits_fails_the_check(
+    db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(connection.settings_dict, "DIRECT", {"conninfo": "postgresql:///kvitok"})
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL lock_timeout = 0")
 
