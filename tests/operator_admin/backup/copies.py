@@ -15,6 +15,7 @@ from django.db import connection
 from psycopg.conninfo import conninfo_to_dict
 
 from config.environment.variables import ROOT
+from operator_admin.backup import postgres_programs
 from tests.factories import IssuedKey
 from tests.stack.programs import wait_until
 
@@ -60,19 +61,24 @@ class Copy:
         )
 
     @contextmanager
-    def sending(self, key: IssuedKey) -> Iterator[None]:
-        """Meanwhile another process sends codes with this key, until the end of the block."""
+    def sending(self, key: IssuedKey, accepted: Path = Path(os.devnull)) -> Iterator[None]:
+        """Meanwhile another process sends codes with this key, until the end of the block.
+
+        The file gets the ids of those that were accepted.
+        """
         environ = {
             "DATABASE_URL": self.url,
             "API_KEY": key.plaintext,
             "SEND_WAIT": "0",
             "DJANGO_SETTINGS_MODULE": "config.settings",
         }
-        process = subprocess.Popen(
-            [sys.executable, "-m", "tests.operator_admin.backup.sending", str(key.company_id)],
-            cwd=ROOT,
-            env=os.environ | environ,
-        )
+        with accepted.open("wb") as output:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "tests.operator_admin.backup.sending", str(key.company_id)],
+                cwd=ROOT,
+                env=os.environ | environ,
+                stdout=output,
+            )
         try:
             wait_until(lambda: self.count_messages() > 20, 30)
             yield
@@ -89,3 +95,12 @@ def execute(statement: str) -> None:
     """On the server, outside any transaction."""
     with psycopg.connect(url_of("postgres"), autocommit=True) as session:
         session.execute(statement)
+
+
+def load(directory: Path, copy: Copy) -> None:
+    """The backup's dump alone, as PostgreSQL's own program loads it."""
+    program = postgres_programs.find_program(
+        "pg_restore", server=postgres_programs.server_version()
+    )
+    dump = directory / "dump"
+    subprocess.run([program, f"--dbname={copy.url}", "--no-owner", dump], check=True)

@@ -1,7 +1,6 @@
 """A base backup and the archived WAL bring a killed server back as of before a mishap."""
 
 import shutil
-import subprocess
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -11,10 +10,9 @@ import pytest
 from accounts.models import Company
 from billing.wallet import ledger
 from config.local.server_files import account_for, temporary_directory
-from operator_admin.backup import postgres_programs
 from tests.factories import ApiKeyFactory
 from tests.operator_admin.backup.conftest import take
-from tests.operator_admin.backup.copies import Copy
+from tests.operator_admin.backup.copies import Copy, load
 from tests.operator_admin.backup.servers import ArchivingPostgres, RecoveringPostgres
 from tests.stack.programs import wait_until
 
@@ -29,14 +27,6 @@ def source() -> Iterator[ArchivingPostgres]:
         server.start()
         yield server
     shutil.rmtree(directory)
-
-
-def load(directory: Path, copy: Copy) -> None:
-    program = postgres_programs.find_program(
-        "pg_restore", server=postgres_programs.server_version()
-    )
-    dump = directory / "dump"
-    subprocess.run([program, f"--dbname={copy.url}", "--no-owner", dump], check=True)
 
 
 def archive_all(copy: Copy, archive: Path) -> None:
