@@ -2,7 +2,7 @@
 
 The original went on without the copy: what waited there has been sent since. Here it must not be
 sent again. What the copy can still prove is settled first; then every open message expires and its
-hold returns, and webhooks, e-mails and sessions end.
+hold returns, and webhooks, e-mails, notices and sessions end.
 """
 
 from collections.abc import Callable
@@ -18,6 +18,7 @@ from channels import extensions
 from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import Attempt, Message
 from channels.outcomes import receipts, transitions
+from operator_admin.models import Alert, TelegramNotice
 
 BATCH = 500
 HELD_BACK = "held back: from a restored backup"
@@ -32,6 +33,7 @@ class HeldBack:
     messages: int
     webhooks: int
     emails: int
+    notices: int  # to the operators' chat
     sessions: int
 
 
@@ -40,15 +42,16 @@ def hold_back() -> HeldBack:
     _settle_proofs()
     messages = _expire_messages()
     # Afterwards: an expired message is an event for its company, which may replay it.
-    return HeldBack(messages, _fail_webhooks(), _drop_emails(), _end_sessions())
+    return HeldBack(messages, _fail_webhooks(), _drop_emails(), _drop_notices(), _end_sessions())
 
 
 def still_open() -> int:
-    """What would still be sent: messages, webhooks and e-mails."""
+    """What would still be sent: messages, webhooks, e-mails and notices."""
     return (
         Message.objects.filter(_OPEN | _OWED | Q(due_at__isnull=False)).count()
         + Delivery.objects.filter(due_at__isnull=False).count()
         + Mail.objects.filter(due_at__isnull=False).count()
+        + TelegramNotice.objects.count()
     )
 
 
@@ -92,6 +95,12 @@ def _drop_emails() -> int:
     return Mail.objects.filter(due_at__isnull=False).update(
         due_at=None, text="", html="", error=HELD_BACK
     )
+
+
+def _drop_notices() -> int:
+    """Also ends the alerts, silently: what is wrong with the copy begins anew."""
+    Alert.objects.filter(ended_at=None).update(ended_at=timezone.now())
+    return TelegramNotice.objects.all().delete()[0]
 
 
 def _end_sessions() -> int:

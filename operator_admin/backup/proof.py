@@ -1,6 +1,6 @@
 """Proves a restored copy: each finding says what holds, or what does not."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from allauth.mfa.models import Authenticator
@@ -15,7 +15,9 @@ from config.storage.schema_check import unapplied_migrations
 from operator_admin.backup.book_sums import AVAILABLE, HELD, Sums, token_sums
 from operator_admin.backup.holding_back import still_open
 from operator_admin.backup.session import other_sessions
-from operator_admin.doctor.finding import Finding, passed, verdict
+from operator_admin.doctor.finding import Finding, failed, passed, verdict
+from persons import erasure_list
+from persons.reapplication import reapply_erasures
 
 _SINCE = """
 SELECT COALESCE(sum(amount) FILTER (WHERE kind = 'release'), 0),
@@ -32,10 +34,13 @@ def last_transfer() -> int:
         return int(cursor.fetchone()[0])
 
 
-def prove(before: Sums, last: int) -> Iterator[Finding]:
-    """`before`: the tokens as copied; `last`: the last transfer that was copied."""
+def prove(before: Sums, last: int, *, erasures: Iterable[str]) -> Iterator[Finding]:
+    """`before`: the tokens as copied; `last`: the last transfer that was copied; `erasures`: a list
+    that is newer than the copy's own, or nothing.
+    """
     yield _migrations()
-    yield _erasures()
+    yield _retention()
+    yield _erasures(erasures)
     yield _ledger()
     yield _tokens(before, last)
     yield _nothing_waits()
@@ -48,9 +53,28 @@ def _migrations() -> Finding:
     return verdict("migrations", ", ".join(missing) or "all applied", "", ok=not missing)
 
 
-def _erasures() -> Finding:
+def _retention() -> Finding:
     """What was to be deleted since the copy was made is deleted here too."""
     return passed("retention", f"{retention.purge()} rows were past their time, and are gone")
+
+
+def _erasures(lines: Iterable[str]) -> Finding:
+    """Persons who were erased since the copy was made are erased here too."""
+    try:
+        read = erasure_list.load(lines)
+    except (ValueError, KeyError, TypeError) as error:
+        return failed("erasures", str(error), "Name a list that `reapply_erasures --list` wrote.")
+    done = reapply_erasures()
+    detail = f"{read} entries read, {done.erased} persons erased again"
+    if done.unfinished:
+        detail += f", {done.unfinished} whose codes can still be entered"
+    if done.unknown:
+        detail += f", {done.unknown} under a key that WEBHOOK_KEYS lacks"
+    cure = (
+        "Append the key to WEBHOOK_KEYS, or wait until the codes have expired; then "
+        "`manage.py restore --already-restored --prove`."
+    )
+    return verdict("erasures", detail, cure, ok=not (done.unfinished or done.unknown))
 
 
 def _ledger() -> Finding:

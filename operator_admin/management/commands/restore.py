@@ -42,6 +42,12 @@ class Command(BaseCommand):
         )
         parser.add_argument("--replace", action="store_true", help="lose what the database holds")
         parser.add_argument("--confirm", metavar="DATABASE", help="its name, instead of a question")
+        parser.add_argument(
+            "--erasures",
+            type=Path,
+            metavar="FILE",
+            help="a list by `reapply_erasures --list` that is newer than the backup's own",
+        )
         parser.add_argument("--allow-missing-keys", action="store_true")
         parser.add_argument("--jobs", type=int, default=2, help="tables restored at once")
         parser.add_argument("--programs", type=Path, help="the folder that has pg_restore")
@@ -49,6 +55,11 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         if (options["directory"] is None) != options["already_restored"]:
             raise CommandError("Name the backup's directory, or --already-restored.")
+        if options["erasures"]:
+            if not options["prove"]:
+                raise CommandError("--erasures belongs to --prove.")
+            if not options["erasures"].is_file():
+                raise CommandError(f"{options['erasures']} is missing.")
         try:
             with patient_session():
                 self._restore(options)
@@ -60,7 +71,7 @@ class Command(BaseCommand):
         copied, last = token_sums(), last_transfer()
         findings += self._show([_held_back(hold_back())])
         if options["prove"]:
-            findings += self._show(prove(copied, last))
+            findings += self._show(prove(copied, last, erasures=_lines(options["erasures"])))
         if not all(finding.ok for finding in findings):
             raise BackupError(CLOSED.format(_database()))
         open_database()
@@ -129,8 +140,13 @@ def _held_back(held: HeldBack) -> Finding:
     return passed(
         "held back",
         f"{held.messages} open messages expired, {held.webhooks} webhooks failed (companies may "
-        f"replay them), {held.emails} e-mails dropped, {held.sessions} sessions ended",
+        f"replay them), {held.emails} e-mails and {held.notices} notices dropped, "
+        f"{held.sessions} sessions ended",
     )
+
+
+def _lines(path: Path | None) -> list[str]:
+    return path.read_text(encoding="utf-8").splitlines() if path else []
 
 
 def _database() -> str:
