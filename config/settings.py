@@ -13,6 +13,7 @@ from config.environment.openapi_settings import SPECTACULAR_SETTINGS  # noqa: F4
 from config.environment.operator_settings import (  # noqa: F401 - settings of these names
     OPERATOR_EMAILS,
     OPERATOR_LANGUAGE,
+    OPERATOR_MUTED_ALERTS,
     OPERATOR_TELEGRAM_BOT_TOKEN,
     OPERATOR_TELEGRAM_CHAT_ID,
 )

@@ -45,6 +45,10 @@ def _chat(text: str) -> str:
 
 OPERATOR_EMAILS = _addresses(env.str("OPERATOR_EMAILS", ""))
 OPERATOR_LANGUAGE = _language(env.str("OPERATOR_LANGUAGE", "") or "ru")
+# `rule`, or `rule:subject` for one account, disk or check.
+OPERATOR_MUTED_ALERTS = frozenset(
+    name.strip() for name in env.str("OPERATOR_MUTED_ALERTS", "").split(",") if name.strip()
+)
 OPERATOR_TELEGRAM_BOT_TOKEN = _token(env.str("OPERATOR_TELEGRAM_BOT_TOKEN", "")) or env.str(
     "TELEGRAM_BOT_TOKEN", ""
 )

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import structlog
+from django.conf import settings
 from django.db import connection, transaction
 
 from operator_admin.alerts import notices
@@ -84,8 +85,16 @@ def _evaluate(conditions: Mapping[str, Condition]) -> tuple[dict[Key, Facts], se
             connection.close_if_unusable_or_obsolete()
             continue
         evaluated.add(rule)
-        found |= {(rule, subject[:120]): facts for subject, facts in problems}
+        found |= {
+            (rule, subject[:120]): facts
+            for subject, facts in problems
+            if not _is_muted(rule, subject)
+        }
     return found, evaluated
+
+
+def _is_muted(rule: str, subject: str) -> bool:
+    return not {rule, f"{rule}:{subject}"}.isdisjoint(settings.OPERATOR_MUTED_ALERTS)
 
 
 def _apply(found: Mapping[Key, Facts], evaluated: Collection[str], at: datetime) -> Changes:

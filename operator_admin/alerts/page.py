@@ -52,6 +52,7 @@ def alerts(request: HttpRequest) -> HttpResponse:
         "telegram_error": refused.error if refused else "",
         "addresses": [address for address, _language in operator_mail.recipients()],
         "chat": settings.OPERATOR_TELEGRAM_CHAT_ID if notices.chat() else "",
+        "muted": sorted(settings.OPERATOR_MUTED_ALERTS),
         "rules": [describe(name, rule) for name, rule in RULES.items()],
     }
     return TemplateResponse(request, "operator_admin/alerts.html", context)

@@ -4,6 +4,7 @@ from datetime import datetime, timedelta
 
 import pytest
 from django.db.models import F
+from pytest_django import Settings
 
 from accounts.models import Mail
 from operator_admin.alerts import evaluation
@@ -111,6 +112,28 @@ def test_consequences_of_a_dead_worker_wait_for_its_own_alert() -> None:
     assert WORKER in subjects()
     assert not any("E-mails wait" in one for one in subjects())
     assert Alert.objects.filter(rule="mail-stands", notices=0).exists()
+
+
+def test_muted_alert_is_told_to_nobody_and_ends_if_it_was_open(settings: Settings) -> None:
+    minutes_pass(3, silent=True)
+    settings.OPERATOR_MUTED_ALERTS = {"worker-silent"}
+
+    minutes_pass(5, silent=True)
+
+    assert subjects() == [WORKER, OVER]
+    assert not Alert.objects.filter(ended_at=None).exists()
+
+
+def test_one_subject_of_a_rule_is_muted_alone(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.OPERATOR_MUTED_ALERTS = {"disk-full:/"}
+    problems = [("/", {"free": 1}), ("/srv", {"free": 2})]
+    monkeypatch.setitem(evaluation.SOURCES, Group.MINUTE, {"disk-full": lambda: iter(problems)})
+
+    assert evaluation.run(Group.MINUTE)
+
+    assert [alert.subject for alert in Alert.objects.all()] == ["/srv"]
 
 
 def test_two_beats_evaluate_once() -> None:
