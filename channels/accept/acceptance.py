@@ -116,11 +116,11 @@ def accept(
     )
     waits = not test_numbers.is_scripted(principal, phone, test_numbers.QUEUED)
     with outcome_signals.waiter(message.id) if waits else nullcontext() as waiter:
-        with (
-            send_limits.acquire(send, mark=message.sender.mark) as one_try,
-            tracing.committing(message.id),
-        ):
+        with send_limits.acquire(send, mark=message.sender.mark) as one_try:
+            traced = tracing.start()
             written = _write(write, retried_on, one_try)
+            if traced:
+                tracing.record_commit(message.id, traced)
         wakeups.wake_workers()
         signal = _wait(message.id, waiter)
     plan = message.plan
