@@ -7,7 +7,7 @@ LIVE := ENVIRONMENT=production SECRET_KEY=$$($(PY) -c 'import secrets; print(sec
 COMPILE := $(PY) -m uv pip compile --quiet --generate-hashes --universal --python-version 3.11 --no-emit-index-url --no-header $(ARGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help run test coverage chaos mutants bench examples screenshots check migrations fmt lock clean base dev python
+.PHONY: help run test coverage chaos drill mutants bench examples screenshots check migrations fmt lock clean base dev python
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -28,6 +28,8 @@ coverage: dev ## the quick tests, and which modules they cover too little; pages
 	@$(PY) -m tests.coverage_report $(if $(ARGS),,--check)
 chaos: dev ## kills under load, then the books: ARGS="--seed 7 --sends 5000 --kills 20 --flush --short"
 	@exec $(PY) -m tools.chaos $(ARGS)
+drill: dev ## one part lost under load, and what that cost: ARGS="redis|redis-replica|redis-failover|web|worker|beat|smpp|all --rate 15"
+	@exec $(PY) -m tools.drills $(ARGS)
 mutants: dev ## our guards taken away one by one, each of which a named check must notice; ARGS="name …"
 	@exec $(PY) -m tests.mutants $(ARGS)
 bench: base ## the budgets, beside their floors, 7 minutes; ARGS="--only verify,send --seconds 3 --rounds 4 --concurrency 1,16,64"

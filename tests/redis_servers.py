@@ -43,7 +43,7 @@ class RedisServer:
         return self.process.pid
 
     def launch(self) -> None:
-        self.directory.mkdir(exist_ok=True)
+        self.directory.mkdir(parents=True, exist_ok=True)
         config = self.directory / "redis.conf"
         config.touch()
         program = self.program or str(reachable_programs(None).redis)

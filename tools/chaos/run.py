@@ -5,7 +5,7 @@ import os
 import shutil
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from config.environment.variables import ROOT
 from config.local.embedded import Servers, temporary
 from config.local.processes import kill_survivors
 from tools.chaos.checks import external_records, verdicts
-from tools.chaos.plan import Options, Plan, make, speed_of
+from tools.chaos.plan import Options, Speed, make, speed_of
 from tools.chaos.report import Report
 from tools.chaos.stack import MARK, Stack
 from tools.chaos.traffic.client import Account
@@ -29,7 +29,7 @@ def run(options: Options, say: Say) -> Report:
     place = ROOT / "var/chaos" / f"{options.seed}-{os.getpid()}"
     place.mkdir(parents=True)
     begun = time.monotonic()
-    with temporary(durable=True, environ={}) as servers, _kept(place, servers, say) as keep:
+    with temporary(durable=True, environ={}) as servers, kept(place, servers, say) as keep:
         report = _run(options, servers, place, say)
         report.seconds = time.monotonic() - begun
         if report.is_clean and not options.keep:
@@ -40,7 +40,7 @@ def run(options: Options, say: Say) -> Report:
 
 
 @contextmanager
-def _kept(place: Path, servers: Servers, say: Say) -> Iterator[threading.Event]:
+def kept(place: Path, servers: Servers, say: Say) -> Iterator[threading.Event]:
     """Leaves no process behind; keeps data and logs unless the event is cleared."""
     keep = threading.Event()
     keep.set()
@@ -65,7 +65,7 @@ def _run(options: Options, servers: Servers, place: Path, say: Say) -> Report:
     stack = Stack(servers, place, options)
     os.environ.update(stack.environ)
     say(f"{plan.sends} sends and {options.kills} kills in {plan.seconds:.0f} s …")
-    accounts = _prepare(options, plan)
+    accounts = prepare(plan.tokens, speed_of(options))
     stack.start()
     say("Everything is up.")
     load = Load(options, plan, stack, accounts=accounts, say=say)
@@ -82,13 +82,14 @@ def _run(options: Options, servers: Servers, place: Path, say: Say) -> Report:
     )
 
 
-def _prepare(options: Options, plan: Plan) -> list[Account]:
+def prepare(tokens: Sequence[int], speed: Speed) -> list[Account]:
+    """Django, the schema, and a company for each amount of tokens."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     django.setup()
     logging.getLogger("urllib3").setLevel(logging.ERROR)  # answers cut short are our own doing
     from tools.chaos.traffic import companies  # noqa: PLC0415 - models need Django set up
 
     call_command("migrate", verbosity=0, interactive=False)
-    accounts = companies.create_companies(plan.tokens, speed_of(options))
+    accounts = companies.create_companies(tokens, speed)
     companies.drop_connections()
     return accounts

@@ -59,7 +59,7 @@ class Ports:
 
     @classmethod
     def free(cls) -> "Ports":
-        found = _free_ports()
+        found = free_ports()
         return cls(*(next(found) for _ in range(5)))
 
 
@@ -77,16 +77,16 @@ class Stack:
         self.speed = speed_of(options)
         self.simulator_log = place / "simulator.sqlite3"
         self.counts = place / "proxy-counts.json"
-        self.environ = _environment(servers, self.ports, place, self.speed)
+        self.environ = environment(servers, self.ports, place, self.speed)
         self.proxy = self._program(
             "proxy", ["-m", "tools.chaos.faults.proxy", self._lines(options)]
         )
         self.simulator = self._program("simulator", ["-m", "tools.simulator"])
-        self.web = self._program("web", _web(self.ports.web))
+        self.web = self._program("web", web_command(self.ports.web))
         self.web.die = signal.SIGTERM  # killed outright, granian would leave its workers behind
-        self.worker = self._program("worker", _worker("first"))
-        self.second_worker = self._program("worker-2", _worker("second"))
-        self.beat = self._program("beat", _beat(place / "beat-schedule"))
+        self.worker = self._program("worker", worker_command("first"))
+        self.second_worker = self._program("worker-2", worker_command("second"))
+        self.beat = self._program("beat", beat_command(place / "beat-schedule"))
         self.proxy.words = self.worker.words = self.second_worker.words = " ready."
         self.simulator.url = f"{url(self.ports.simulator)}/livez"
         self.web.url = f"{url(self.ports.web)}/livez"
@@ -166,7 +166,7 @@ def _owned(servers: Servers) -> tuple[Postgres, Redis]:
     return servers.postgres, servers.redis
 
 
-def _environment(servers: Servers, ports: Ports, place: Path, speed: Speed) -> dict[str, str]:
+def environment(servers: Servers, ports: Ports, place: Path, speed: Speed) -> dict[str, str]:
     """Ignores the shell's settings of the service."""
     example = (ROOT / ".env.example").read_text(encoding="utf-8")
     foreign = set(_NAMES.findall(example)) | {"PYTHONDONTWRITEBYTECODE"}
@@ -214,22 +214,22 @@ def _short_intervals(speed: Speed) -> dict[str, str]:
     }
 
 
-def _web(port: int) -> list[str]:
+def web_command(port: int) -> list[str]:
     return ["-m", "config.web_server", "--host", HOST, "--port", str(port), "--workers", "2"]
 
 
-def _worker(name: str) -> list[str]:
+def worker_command(name: str) -> list[str]:
     threads = ["--pool", "threads", "--concurrency", "4", "--hostname", f"{name}@%h"]
     quiet = ["--without-mingle", "--without-gossip", "--loglevel", "INFO"]
     return ["-m", "celery", "-A", "config", "worker", *threads, *quiet]
 
 
-def _beat(schedule: Path) -> list[str]:
+def beat_command(schedule: Path) -> list[str]:
     files = ["--schedule", str(schedule), "--pidfile="]
     return ["-m", "celery", "-A", "config", "beat", *files, "--loglevel", "WARNING"]
 
 
-def _free_ports() -> Iterator[int]:
+def free_ports() -> Iterator[int]:
     first = secrets.randbelow(len(_PORTS))
     for number in range(len(_PORTS)):
         port = _PORTS[(first + number) % len(_PORTS)]

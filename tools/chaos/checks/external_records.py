@@ -41,8 +41,9 @@ CREATE TEMP TABLE client_entry (
 """
 
 # Which attempt a vendor's message was: by our reference, which Twilio keeps in its callback's
-# address. The bot has none: then by the name that it gave the message, which has the chat in it; by
-# the link, which is in one message only; or, of attempts whose answer was lost, by the code.
+# address. The bot and a message centre have none: then by the name that they gave the message, the
+# bot's with the chat in it; by the link, which is in one message only; or, of attempts whose answer
+# was lost, by the code.
 MATCH_BY_REF = """
 UPDATE phone_message p SET attempt_id = a.id, message_id = a.message_id
 FROM channels_attempt a WHERE a.id = p.ref AND a.provider = p.provider
@@ -52,6 +53,12 @@ UPDATE phone_message p SET attempt_id = a.id, message_id = a.message_id
 FROM channels_attempt a
 WHERE p.ref IS NULL AND p.provider = 'telegram_bot' AND a.provider = p.provider
   AND a.provider_id LIKE '%:' || ltrim(p.phone, '+') || ':' || p.provider_id
+"""
+# Ids of a message centre are stored without leading zeros.
+MATCH_BY_CENTRE_ID = """
+UPDATE phone_message p SET attempt_id = a.id, message_id = a.message_id
+FROM channels_attempt a
+WHERE p.provider = 'smpp' AND a.provider = 'smpp' AND a.provider_id = ltrim(p.provider_id, '0')
 """
 MATCH_BY_LINK = """
 UPDATE phone_message p SET message_id = m.id, attempt_id = (
@@ -64,7 +71,7 @@ WHERE p.ref IS NULL AND p.attempt_id IS NULL AND m.phone = p.phone
 UNNAMED = """
 SELECT a.id, m.id, m.phone, m.subject_id, m.params ->> 'key', (m.params ->> 'length')::int
 FROM channels_attempt a JOIN channels_message m ON m.id = a.message_id
-WHERE a.provider = 'telegram_bot' AND a.provider_id IS NULL AND m.content = 'code'
+WHERE a.provider IN ('telegram_bot', 'smpp') AND a.provider_id IS NULL AND m.content = 'code'
   AND m.params ? 'key'
 ORDER BY a.started_at, a.id
 """
@@ -73,7 +80,7 @@ MATCH_BY_CODE = """
 UPDATE phone_message p SET attempt_id = u.attempt_id, message_id = u.message_id
 FROM unnamed_code u, (
   SELECT id, row_number() OVER (PARTITION BY phone, code ORDER BY id) AS n FROM phone_message
-  WHERE ref IS NULL AND attempt_id IS NULL AND provider = 'telegram_bot') came
+  WHERE ref IS NULL AND attempt_id IS NULL AND provider IN ('telegram_bot', 'smpp')) came
 WHERE came.id = p.id AND u.phone = p.phone AND u.code = p.code AND u.n = came.n
 """
 
@@ -122,6 +129,7 @@ def fill(cursor: CursorWrapper, table: str, rows: Iterable[Sequence[object]]) ->
 def match(cursor: CursorWrapper) -> None:
     cursor.execute(MATCH_BY_REF)
     cursor.execute(MATCH_BY_NAME)
+    cursor.execute(MATCH_BY_CENTRE_ID)
     cursor.execute(MATCH_BY_LINK)
     cursor.execute(UNNAMED)
     fill(cursor, "unnamed_code", _with_codes(cursor.fetchall()))

@@ -2,12 +2,13 @@
 
 import sqlite3
 import time
+from collections.abc import Callable
 from contextlib import closing
+from pathlib import Path
+from typing import Protocol
 
 from tools.chaos import database
 from tools.chaos.database import DatabaseProbe
-from tools.chaos.faults.fault_injector import FaultInjector
-from tools.chaos.stack import Stack
 
 POLL_INTERVAL = 0.2
 RECEIPT_TIMEOUT = 12.0  # seconds for vendors to send their receipts
@@ -16,9 +17,15 @@ POLL_ROUNDS, POLL_ROUND = 2, 3.5
 PENDING_RECEIPTS = "SELECT count(*) FROM messages WHERE pending <> ''"
 
 
+class Runner(Protocol):
+    """Whoever supervises the programs meanwhile."""
+
+    def run(self, until: Callable[[], bool], seconds: float) -> bool: ...
+
+
 class Drain:
-    def __init__(self, stack: Stack, asked: DatabaseProbe, injector: FaultInjector) -> None:
-        self._stack, self._database, self._conductor = stack, asked, injector
+    def __init__(self, simulator_log: Path, asked: DatabaseProbe, runner: Runner) -> None:
+        self._simulator_log, self._database, self._runner = simulator_log, asked, runner
         self._looked = 0.0
         self._seen: int | None = None
 
@@ -28,7 +35,7 @@ class Drain:
 
     def hurry(self) -> None:
         """Wait for receipts and polls, then age the deadlines of messages still open."""
-        self._conductor.run(self._is_told, RECEIPT_TIMEOUT)
+        self._runner.run(self._is_told, RECEIPT_TIMEOUT)
         self._run(database.UNDER_WAY, RECEIPT_TIMEOUT)
         for _ in range(POLL_ROUNDS):
             self._database.change(database.AGE_POLLS)
@@ -40,7 +47,7 @@ class Drain:
     def _run(self, query: str, seconds: float) -> None:
         """Wait until a count is zero."""
         self._seen = None
-        self._conductor.run(lambda: self._look(query) == 0, seconds)
+        self._runner.run(lambda: self._look(query) == 0, seconds)
 
     def _look(self, query: str) -> int | None:
         if time.monotonic() > self._looked + POLL_INTERVAL:
@@ -52,7 +59,7 @@ class Drain:
         if time.monotonic() < self._looked + POLL_INTERVAL:
             return False
         self._looked = time.monotonic()
-        path = f"file:{self._stack.simulator_log}?mode=ro"
+        path = f"file:{self._simulator_log}?mode=ro"
         with closing(sqlite3.connect(path, uri=True)) as log:
             (untold,) = log.execute(PENDING_RECEIPTS).fetchone()
         return bool(untold == 0)

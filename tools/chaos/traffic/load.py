@@ -53,7 +53,7 @@ class Load:
             seed=options.seed,
         )
         self.people = PhoneUsers(self.backend, plan.orders, stack.simulator_log, stack.carrier)
-        self.drain = Drain(stack, self.database, self.injector)
+        self.drain = Drain(stack.simulator_log, self.database, self.injector)
         self.flusher = Flusher(stack.redis.url)
         self.begin = 0.0
 
