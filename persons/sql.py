@@ -45,11 +45,11 @@ UPDATE otp_verification SET phone = %(anonymised)s, mac = '\\x',
 WHERE id = ANY(%(verifications)s)
 """
 
-# The slug stays, so that an alias is not given to somebody else; only the operator could open the
-# link again, and it leads nowhere.
+# The slug stays, so that an alias is not given to somebody else too soon. Should the company enable
+# the link again, it leads nowhere.
 LINKS = """
 UPDATE links_link SET url = 'about:blank', utm = '', expired_url = '', reuse_key = NULL,
-  disabled_at = COALESCE(disabled_at, now()), is_barred = true
+  disabled_at = COALESCE(disabled_at, now())
 WHERE id = ANY(%(links)s)
 """
 CLICKS = "DELETE FROM links_click WHERE link_id = ANY(%(links)s)"

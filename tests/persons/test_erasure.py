@@ -120,7 +120,8 @@ def test_link_of_the_person_is_closed_and_leads_nowhere(company: Company) -> Non
     erase(person=Person(PHONE))
 
     link = Link.objects.get(message_id=message.pk)
-    assert (link.url, link.state, link.is_barred) == ("about:blank", "disabled", True)
+    assert (link.url, link.utm, link.expired_url) == ("about:blank", "", "")
+    assert link.state == "disabled"
 
 
 def test_code_that_was_checked_says_nothing_any_more(company: Company) -> None:
