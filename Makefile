@@ -28,7 +28,7 @@ coverage: dev ## the quick tests, and which modules they cover too little; pages
 	@$(PY) -m tests.coverage_report $(if $(ARGS),,--check)
 chaos: dev ## kills under load, then the books: ARGS="--seed 7 --sends 5000 --kills 20 --flush --short"
 	@exec $(PY) -m tools.chaos $(ARGS)
-drill: dev ## one part lost under load, and what that cost: ARGS="redis|redis-replica|redis-failover|web|worker|beat|smpp|all --rate 15"
+drill: dev ## one part lost under load, and what that cost: ARGS="redis|redis-replica|redis-failover|postgres|web|worker|beat|smpp|all --rate 15"
 	@exec $(PY) -m tools.drills $(ARGS)
 mutants: dev ## our guards taken away one by one, each of which a named check must notice; ARGS="name …"
 	@exec $(PY) -m tests.mutants $(ARGS)

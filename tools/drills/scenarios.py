@@ -12,6 +12,7 @@ from tools.drills.stack import RESTART_AFTER, Stack
 EVERY_CHANNEL = ("whatsapp", "telegram", "sms")
 START = 45.0  # seconds that a killed process may take to serve again, on a busy machine
 NOBODY = ("127.0.0.1", "1")
+RECONNECTED = 10.0  # seconds after a database is back, on a busy machine
 UNNOTICED = 5.0  # seconds that the loss of another part may cost
 
 
@@ -82,6 +83,14 @@ SCENARIOS = {
         max_silence=UNNOTICED,
         max_delivery=UNNOTICED,
         has_sentinels=True,
+    ),
+    "postgres": Scenario(
+        "PostgreSQL killed, back after 10 s",
+        lambda stack: stack.postgres.kill(),
+        lambda stack: stack.postgres.start(),
+        10.0,
+        max_silence=10.0 + RECONNECTED,
+        max_delivery=10.0 + RECONNECTED,
     ),
     "web": _process("web", "the only web server killed, back at once", max_silence=START),
     "worker": _process("worker", "the only worker killed, back at once"),
