@@ -23,6 +23,8 @@ SELECT r.rolsuper AS is_superuser,
 FROM pg_class c, pg_roles r
 WHERE c.oid = %s::regclass AND r.rolname = current_user
 """
+# To give a table to its owner again would lock it all the same.
+_OF_OTHERS = " JOIN pg_class c ON c.oid = relid WHERE pg_get_userbyid(c.relowner) <> %s"
 
 
 class _Rights(NamedTuple):
@@ -46,7 +48,7 @@ def grant(role: str) -> None:
             raise UnknownRoleError(role)
         for statement in _statements(connection.ops.quote_name(role)):
             cursor.execute(statement)
-        cursor.execute(_PARTITIONS, [OWNED])
+        cursor.execute(_PARTITIONS + _OF_OTHERS, [OWNED, role])
         for (table,) in cursor.fetchall():
             cursor.execute(f"ALTER TABLE {table} OWNER TO {connection.ops.quote_name(role)}")
 

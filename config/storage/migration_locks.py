@@ -3,16 +3,17 @@
 import random
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import psycopg
-from django.db import OperationalError
+from django.db import OperationalError, ProgrammingError
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 Say = Callable[[str], None]
 
 _RETRIED = (psycopg.errors.LockNotAvailable, psycopg.errors.DeadlockDetected)
 _LONGEST_PAUSE = 30.0  # seconds between two tries
+_DEADLOCK_TIMEOUT = "200ms"  # shorter than anybody else's: the migration notices first, and yields
 _KEY = 0x6B7669746F6B  # of the advisory lock: "kvitok"
 
 
@@ -26,12 +27,17 @@ def timeouts(connection: BaseDatabaseWrapper, *, lock: float) -> Iterator[None]:
     with connection.cursor() as cursor:
         cursor.execute(f"SET lock_timeout = {int(lock * 1000)}")
         cursor.execute("SET statement_timeout = 0")
+        # For a superuser, or by GRANT SET ON PARAMETER; otherwise the service may be the one.
+        with suppress(ProgrammingError):
+            cursor.execute(f"SET deadlock_timeout = '{_DEADLOCK_TIMEOUT}'")
     try:
         yield
     finally:
         with connection.cursor() as cursor:
             cursor.execute("RESET lock_timeout")
             cursor.execute("RESET statement_timeout")
+            with suppress(ProgrammingError):
+                cursor.execute("RESET deadlock_timeout")
 
 
 @contextmanager

@@ -130,6 +130,21 @@ def test_an_index_of_a_partitioned_table_is_built_on_every_partition(
     execute("DROP TABLE scratch_new")
 
 
+def test_of_a_deadlock_the_migration_is_the_one_that_yields(threads: ThreadPoolExecutor) -> None:
+    migrate("0003")
+    execute("CREATE TABLE scratch_other (id int)")
+
+    with plain_connection() as other, other.transaction():
+        other.execute("DELETE FROM scratch_other")
+        migrating = start(threads, "0004")
+        wait_until(lambda: "scratch" in altered())
+        other.execute("INSERT INTO scratch (note) VALUES ('waits for the migration')")
+
+    output = migrating.result(30)
+    execute("DROP TABLE scratch_other")
+    assert "trying again" in output
+
+
 def test_two_migrations_at_once_go_one_after_the_other(threads: ThreadPoolExecutor) -> None:
     with long_transaction():
         both = [start(threads, "0003"), start(threads, "0003")]
@@ -200,6 +215,16 @@ def execute(statements: str) -> None:
     with connection.cursor() as cursor:
         for statement in statements.split(";"):
             cursor.execute(statement)
+
+
+def altered() -> list[str]:
+    """The tables that somebody has locked alone."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT relation::regclass::text FROM pg_locks"
+            " WHERE mode = 'AccessExclusiveLock' AND granted AND relation IS NOT NULL"
+        )
+        return [name for (name,) in cursor.fetchall()]
 
 
 def columns() -> list[str]:

@@ -1,6 +1,7 @@
 """The application runs with a role that owns no table and can rewrite no history."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from io import StringIO
 
 import pytest
@@ -14,6 +15,7 @@ from billing.wallet import ledger
 from links.clicks import partitions
 from operator_admin import database_role
 from operator_admin.doctor import stores
+from tests.api.blocking import behind_us
 from tests.factories import CompanyFactory, UserFactory
 
 pytestmark = pytest.mark.django_db
@@ -84,6 +86,30 @@ def test_grants_are_given_again_without_harm(db: None) -> None:
         cursor.execute(f'SET LOCAL ROLE "{ROLE}"')
 
     assert database_role.powers() == []
+
+
+@pytest.fixture
+def _granted() -> Iterator[None]:
+    """The role has its privileges, committed, as before any upgrade but the first."""
+    with connection.cursor() as cursor:
+        cursor.execute(f'CREATE ROLE "{ROLE}"')
+        call_command("grant_privileges", ROLE, stdout=StringIO())
+        yield
+        cursor.execute(f'REASSIGN OWNED BY "{ROLE}" TO CURRENT_USER')
+        cursor.execute(f'DROP OWNED BY "{ROLE}"')
+        cursor.execute(f'DROP ROLE "{ROLE}"')
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("_granted")
+def test_granting_again_waits_for_no_transaction_that_counts_clicks() -> None:
+    with ThreadPoolExecutor(1) as pool, transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("LOCK links_click IN ROW EXCLUSIVE MODE")
+        output = StringIO()
+        granting = behind_us(pool, lambda: call_command("grant_privileges", ROLE, stdout=output))
+
+        assert granting.done()
+    assert "may do" in output.getvalue()
 
 
 def test_unknown_role_is_refused_with_words() -> None:
