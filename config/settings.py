@@ -29,6 +29,8 @@ from config.environment.stores import (  # noqa: F401 - settings of these names
     CACHES,
     CELERY_BROKER_READ_URL,
     CELERY_BROKER_WRITE_URL,
+    DATABASE_REPLICA_MAX_LAG,
+    DATABASE_ROUTERS,
     DATABASES,
     RATELIMIT_USE_CACHE,
     REDIS_TIMEOUT,
@@ -132,6 +134,7 @@ MIDDLEWARE = [
     "accounts.security.middleware.AccountSecurityMiddleware",  # before allauth's, for exceptions
     "django_htmx.middleware.HtmxMiddleware",
     "config.server.middleware.NoStore",
+    "accounts.cabinet.replica_reads.NoteChanges",
     "config.server.middleware.ErrorPages",
     "config.server.middleware.ChainEnd",
 ]

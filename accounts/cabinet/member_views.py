@@ -11,6 +11,7 @@ from django.views.decorators.http import require_POST
 
 from accounts.api.pagination import forgiving_page_of
 from accounts.audit import texts
+from accounts.cabinet.replica_reads import may_read_replica
 from accounts.client_ip import client_ip
 from accounts.models import Member, User
 from accounts.people import members
@@ -149,6 +150,7 @@ def invitation_join(request: HttpRequest, token: str) -> HttpResponse:
 
 
 @member_required(can_manage_keys)
+@may_read_replica
 def audit_list(request: CabinetRequest) -> HttpResponse:
     page = forgiving_page_of(request.company.audit.select_related("user"), request.GET)
     context = {

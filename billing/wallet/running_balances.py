@@ -13,6 +13,8 @@ from typing import Any
 
 from django.db import connection, transaction
 
+from config.storage.replica import read_connection
+
 LOCK = 0x6B76_7262  # an advisory lock: one writer at a time
 INTERVAL = 250  # transfers from one stored balance to the next
 BATCH = 50_000  # transfers read per commit
@@ -151,7 +153,7 @@ def balances_after(company_id: int, places: Sequence[Place]) -> dict[int, int]:
         "times": [at for at, _id in places],
         "ids": [transfer_id for _at, transfer_id in places],
     }
-    with connection.cursor() as cursor:
+    with read_connection().cursor() as cursor:
         cursor.execute(_AFTER, params)
         rows = cursor.fetchall()
         if all(is_right for _id, _balance, is_right in rows):

@@ -10,7 +10,6 @@ from functools import partial
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from django.db import connection
 from django.db.models import BooleanField, QuerySet
 from django.db.models.expressions import RawSQL
 from django.utils import timezone
@@ -23,6 +22,7 @@ from billing.wallet import running_balances
 from config.ids import public_id
 from config.storage.named_rows import Row, fetch_all
 from config.storage.pooled_connection import read_patiently
+from config.storage.replica import read_connection
 
 Kind = Transfer.Kind
 INTERNAL_KINDS = {Kind.HOLD, Kind.RELEASE}
@@ -161,7 +161,7 @@ def _in(kinds: Set[Kind]) -> str:
 
 
 def _read(statement: str, params: dict[str, Any], kind: Callable[..., Row]) -> list[Row]:
-    with connection.cursor() as cursor:
+    with read_connection().cursor() as cursor:
         cursor.execute(statement, params)
         return fetch_all(cursor, kind)
 

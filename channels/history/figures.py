@@ -7,7 +7,6 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 
 from django.conf import settings
-from django.db import connection
 from django.db.models import Sum
 from django.utils import timezone
 
@@ -18,6 +17,7 @@ from channels.history.day_counts import PACE, last_counted, start_of
 from channels.models import DayTotal
 from config.channels import BY_NAME, CHANNELS
 from config.storage.named_rows import fetch_all
+from config.storage.replica import read_connection
 from config.texts import StrOrPromise
 
 DAYS = 14
@@ -141,7 +141,7 @@ def _read_messages(result: Figures, company: Company, mode: str, **days: date) -
         "live_from": start_of(days["live_day"]),
         **days,
     }
-    with connection.cursor() as cursor:
+    with read_connection().cursor() as cursor:
         cursor.execute(_READ, params)
         rows = fetch_all(cursor, _Counted)
     for row in rows:

@@ -6,6 +6,7 @@ from django.conf import settings
 from django.http import HttpResponse
 from django.shortcuts import render
 
+from accounts.cabinet import replica_reads
 from accounts.models import Member, Mode
 from accounts.people.roles import CabinetRequest, member_required
 from billing.models import Order
@@ -20,13 +21,13 @@ from channels.web.chart import chart
 def overview(request: CabinetRequest) -> HttpResponse:
     company = request.company
     mode = Mode.TEST if request.GET.get("mode") == Mode.TEST else Mode.LIVE
-    summary = figures(company, mode)
+    summary = replica_reads.read(request, lambda: figures(company, mode))
     context = {
         "balance": ledger.balance(company.pk) if request.member.can_see_money else None,
         "mode": mode,
         "figures": summary,
         "chart": chart(summary.days),
-        "recent": messages.recent(company, 5),
+        "recent": replica_reads.read(request, lambda: messages.recent(company, 5)),
         **_first_steps(request),
     }
     return render(request, "cabinet/overview.html", context)

@@ -10,6 +10,7 @@ from django.utils.translation import get_language
 
 from accounts.audit.events import record
 from accounts.cabinet.csv_rows import csv_lines
+from accounts.cabinet.replica_reads import may_read_replica
 from accounts.client_ip import client_ip
 from accounts.people.roles import CabinetRequest, can_read_keys, member_required
 from channels.history import export, messages
@@ -24,6 +25,7 @@ FAST_POLL, SLOW_POLL = 2, 15  # seconds between polls of a message that is not f
 
 
 @member_required()
+@may_read_replica
 def message_list(request: CabinetRequest) -> HttpResponse:
     form = HistoryFilter(request.GET, member=request.member)
     context = {
@@ -39,6 +41,7 @@ def message_list(request: CabinetRequest) -> HttpResponse:
 
 
 @member_required()
+@may_read_replica
 def message_export(request: CabinetRequest) -> StreamingHttpResponse:
     """The filtered history as a CSV file."""
     form = HistoryFilter(request.GET, member=request.member)

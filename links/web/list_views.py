@@ -13,6 +13,7 @@ from django.views.decorators.http import require_GET
 from accounts.api.pagination import forgiving_page_of
 from accounts.audit.events import record
 from accounts.cabinet.csv_rows import csv_lines
+from accounts.cabinet.replica_reads import may_read_replica
 from accounts.client_ip import client_ip
 from accounts.models import Company, Mode
 from accounts.people.roles import CabinetRequest, member_required
@@ -26,6 +27,7 @@ from links.web.forms import LinkFilter
 
 
 @member_required()
+@may_read_replica
 def link_list(request: CabinetRequest) -> HttpResponse:
     form = LinkFilter(request.GET)
     chosen = form.chosen()
@@ -75,6 +77,7 @@ def _named(text: str, company: Company) -> Q:
 
 @require_GET
 @member_required()
+@may_read_replica
 def link_export(request: CabinetRequest) -> StreamingHttpResponse:
     form = LinkFilter(request.GET)
     record(
