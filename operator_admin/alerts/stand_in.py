@@ -11,8 +11,7 @@ import structlog
 from django.conf import settings
 from django.core.mail import get_connection
 from django.core.mail.message import EmailMessage
-from django.db import Error as DatabaseError
-from django.db import connection
+from django.db import InterfaceError, OperationalError, connection
 from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 from psycopg_pool import PoolTimeout
@@ -47,7 +46,7 @@ class StandIn:
     def look(self) -> None:
         try:
             is_alone = _is_alone()
-        except (DatabaseError, PoolTimeout):
+        except (OperationalError, InterfaceError, PoolTimeout):
             connection.close()
             self._failures += 1
             if self._failures >= FAILED_LOOKS:

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 import responses
 from django.core import mail as django_mail
-from django.db import OperationalError
+from django.db import OperationalError, ProgrammingError
 from django.utils import timezone
 from pytest_django import Settings
 
@@ -80,6 +80,22 @@ def test_outage_of_postgres_is_told_once_by_all_processes_and_its_end_once(
         web.look()
     assert len(texts(telegram)) == len(django_mail.outbox) == 2
     assert "PostgreSQL снова отвечает" in texts(telegram)[1]
+
+
+def test_missing_table_is_no_outage(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A web process of the next release, before `migrate`."""
+
+    def fail() -> bool:
+        raise ProgrammingError("no such table")
+
+    monkeypatch.setattr(stand_in, "_is_alone", fail)
+    web = stand_in.StandIn()
+
+    for _ in range(3):
+        with pytest.raises(ProgrammingError):
+            web.look()
+
+    assert django_mail.outbox == []
 
 
 @pytest.mark.usefixtures("no_redis", "broken")
