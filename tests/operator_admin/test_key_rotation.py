@@ -15,6 +15,8 @@ from channels.deliver.heartbeats import HeartbeatWriter
 from channels.models import Heartbeat
 from operator_admin.doctor import key_rotation
 from operator_admin.doctor.finding import Finding
+from persons.erasure import erase
+from persons.person import Person
 from tests.api.clients import Api
 from tests.factories import CompanyFactory
 
@@ -126,7 +128,15 @@ def test_key_of_an_endpoint_is_kept(settings: Settings, *, replaced: bool) -> No
     )  # fmt: skip
     settings.WEBHOOK_KEYS = K2 | K1
 
-    assert "k1 verifies, and 1 secrets of endpoints need it" in finding("WEBHOOK_KEYS").detail
+    assert "k1 verifies, and 1 secrets of endpoints" in finding("WEBHOOK_KEYS").detail
+
+
+def test_key_of_the_list_of_erasures_is_kept(settings: Settings) -> None:
+    settings.WEBHOOK_KEYS = K1
+    erase(person=Person("+79161234567"))
+    settings.WEBHOOK_KEYS = K2 | K1
+
+    assert "and erasures need it: keep it" in finding("WEBHOOK_KEYS").detail
 
 
 def test_silent_process_is_not_asked_for_its_keys(settings: Settings) -> None:
