@@ -54,7 +54,7 @@ PRODUCTION = ENVIRONMENT == "production"
 if PRODUCTION:
     refuse_former_names()
 DEBUG = env.bool("DEBUG", False)
-VAR_DIR = Path(env.str("VAR_DIR", str(ROOT / "var")))
+VAR_DIR = Path(env.str("VAR_DIR", "") or ROOT / "var")
 PUBLIC_URL = env.str("PUBLIC_URL", "http://127.0.0.1:8000").rstrip("/")
 SHORT_URL = env.str("SHORT_URL", PUBLIC_URL).rstrip("/")
 SIMULATOR_URL = env.str("SIMULATOR_URL", "")
@@ -325,7 +325,7 @@ DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", "Kvitok <no-reply@localhost>"
 OPERATOR_MFA = env.bool("OPERATOR_MFA", True)  # the admin requires a second factor
 METRICS_PORT: int | None = int(env.str("METRICS_PORT", "") or 0) or None
 METRICS_HOST = env.str("METRICS_HOST", "127.0.0.1")
-METRICS_DIR = Path(env.str("METRICS_DIR", str(VAR_DIR / "metrics")))
+METRICS_DIR = Path(env.str("METRICS_DIR", "") or VAR_DIR / "metrics")
 
 # --- Language, time, files ---------------------------------------------------------------------
 
@@ -336,7 +336,7 @@ TIME_ZONE = env.str("TIME_ZONE", "Europe/Moscow")
 OPERATOR_COUNTRY = env.str("OPERATOR_COUNTRY", "RU")  # for national phone numbers in the admin
 USE_TZ = True
 STATIC_URL = "/static/"
-STATIC_ROOT = Path(env.str("STATIC_ROOT", str(ROOT / "staticfiles")))
+STATIC_ROOT = Path(env.str("STATIC_ROOT", "") or ROOT / "staticfiles")
 STATICFILES_DIRS = [ROOT / "static"]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},

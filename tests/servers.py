@@ -29,6 +29,7 @@ SLOW = (
     "tests/config/local/",
     "tests/config/environment/test_production_checks.py",
     "tests/config/test_metrics.py",
+    "tests/deploy/",
     "tests/config/test_settings.py",
     "tests/config/environment/test_vendor_settings.py",
     "tests/accounts/sign_in/test_throttle.py",

@@ -1,0 +1,104 @@
+"""`deploy/nginx.conf` in the nginx that is installed: Debian 12 has 1.22."""
+
+import os
+import shutil
+import socket
+import ssl
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from config.environment.variables import ROOT
+from config.local.processes import spawn
+from tests.config.server.test_gateway import small_web
+from tests.stack.programs import free_port, wait_until
+
+NGINX = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
+pytestmark = pytest.mark.skipif(NGINX is None, reason="no nginx here")
+HOST = "kvitok.example.com"
+
+
+@dataclass(frozen=True)
+class Proxy:
+    command: list[str]
+    port: int
+    folder: Path
+
+
+@pytest.fixture
+def proxy(tmp_path: Path) -> Proxy:
+    """The file as it is, but for addresses and the certificate."""
+    certificate(tmp_path)
+    port, text = free_port(), (ROOT / "deploy/nginx.conf").read_text("utf-8")
+    for old, new in {
+        "/etc/letsencrypt/live/kvitok.example.com": str(tmp_path),
+        "listen 443": f"listen 127.0.0.1:{port}",
+        "listen 80": f"listen 127.0.0.1:{free_port()}",
+        "server 127.0.0.1:8000": "server 127.0.0.1:UPSTREAM",
+    }.items():
+        assert old in text
+        text = text.replace(old, new)
+    (tmp_path / "kvitok.conf").write_text(text.replace("UPSTREAM", "8000"), "utf-8")
+    (tmp_path / "nginx.conf").write_text(
+        f"daemon off; pid {tmp_path}/pid; error_log {tmp_path}/error.log;\nevents {{}}\n"
+        f"http {{ access_log off; client_body_temp_path {tmp_path}/body;\n"
+        f"proxy_temp_path {tmp_path}/proxy; include {tmp_path}/kvitok.conf; }}\n"
+    )
+    command = [str(NGINX), "-p", str(tmp_path), "-c", str(tmp_path / "nginx.conf")]
+    return Proxy(command, port, tmp_path)
+
+
+def certificate(folder: Path) -> None:
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", f"/CN={HOST}",
+         "-keyout", folder / "privkey.pem", "-out", folder / "fullchain.pem"],
+        check=True, capture_output=True,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def running(proxy: Proxy) -> Iterator[Proxy]:
+    web = small_web(proxy.folder)
+    configuration = proxy.folder / "kvitok.conf"
+    configuration.write_text(configuration.read_text().replace(":8000", f":{web.command[-1]}"))
+    process = spawn(proxy.command, log=proxy.folder / "nginx.log")
+    wait_until((proxy.folder / "pid").exists)
+    yield proxy
+    process.terminate()
+    process.wait(10)
+    web.terminate()
+    web.wait_stopped()
+
+
+def test_configuration_is_accepted(proxy: Proxy) -> None:
+    done = subprocess.run([*proxy.command, "-t"], text=True, capture_output=True, check=False)
+
+    assert done.returncode == 0, done.stderr
+    assert "emerg" not in done.stderr
+
+
+def test_http2_is_offered_and_the_client_is_told(running: Proxy) -> None:
+    with connection(running, "h2") as two:
+        offered = two.selected_alpn_protocol()
+    with connection(running, "http/1.1") as one:
+        headers = f"Host: {HOST}\r\nX-Forwarded-Proto: http\r\nX_Forwarded_For: 192.0.2.9\r\n"
+        one.sendall(f"GET / HTTP/1.1\r\n{headers}Connection: close\r\n\r\n".encode())
+        answer = b""
+        while part := one.recv(65_536):
+            answer += part
+
+    assert offered == "h2"
+    assert b'"HTTP_X_FORWARDED_PROTO":"https"' in answer
+    assert b'"HTTP_X_FORWARDED_FOR":"127.0.0.1"' in answer
+    assert f'"HTTP_HOST":"{HOST}"'.encode() in answer
+
+
+def connection(proxy: Proxy, protocol: str) -> ssl.SSLSocket:
+    context = ssl.create_default_context(cafile=proxy.folder / "fullchain.pem")
+    context.check_hostname = False
+    context.set_alpn_protocols([protocol])
+    plain = socket.create_connection(("127.0.0.1", proxy.port), timeout=10)
+    return context.wrap_socket(plain)
