@@ -7,10 +7,10 @@ LIVE := ENVIRONMENT=production SECRET_KEY=$$($(PY) -c 'import secrets; print(sec
 COMPILE := $(PY) -m uv pip compile --quiet --generate-hashes --universal --python-version 3.11 --no-emit-index-url --no-header $(ARGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help run test coverage chaos drill mutants bench examples screenshots check migrations fmt lock clean base dev python
+.PHONY: help run test coverage chaos drill mutants bench examples screenshots check migrations fmt lock deploy-tools sbom clean base dev python
 
 help: ## what there is to make
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # --- Running and testing ---
 run: base ## the whole service with demo data, PORT=8000 SIMULATOR_PORT=8001; Ctrl-C stops it
@@ -55,7 +55,11 @@ migrations: ## every change of a model has its migration, which blocks nobody
 fmt: dev ## format and fix what can be fixed
 	@$(PY) -m ruff check --quiet --fix . ; $(PY) -m ruff format .
 lock: dev ## pin requirements/*.in, ARGS=--upgrade to the newest
-	@$(COMPILE) requirements/base.in -o requirements/base.txt && $(COMPILE) requirements/otel.in -o requirements/otel.txt && $(COMPILE) requirements/dev.in -o requirements/dev.txt
+	@$(COMPILE) requirements/base.in -o requirements/base.txt && $(COMPILE) requirements/otel.in -o requirements/otel.txt && $(COMPILE) requirements/deploy.in -o requirements/deploy.txt && $(COMPILE) requirements/dev.in -o requirements/dev.txt
+deploy-tools: python ## what `make sbom` and the tests of the chart need, into var/deploy-tools
+	@$(PYTHON) -m venv var/deploy-tools && var/deploy-tools/bin/python -m pip install -qq --disable-pip-version-check --require-hashes -r requirements/deploy.txt
+sbom: deploy-tools ## the bill of materials of the image, as CycloneDX, into var/kvitok.cdx.json
+	@var/deploy-tools/bin/cyclonedx-py requirements requirements/base.txt --pyproject pyproject.toml --output-reproducible --validate -o var/kvitok.cdx.json
 clean: python ## remove .venv, var/ and caches; refuses while `make run` is running
 	@$(PYTHON) -I config/local/checkout.py
 

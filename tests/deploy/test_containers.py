@@ -1,0 +1,125 @@
+"""The image, compose.yml and its proxy."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+import yaml
+from django.db import connection
+from django.test import Client
+from pytest_django import Settings
+
+from channels.deliver.heartbeats import HeartbeatWriter
+from channels.models import Heartbeat
+from config.environment.variables import ROOT
+
+DEPLOY = ROOT / "deploy"
+COMPOSE: dict[str, Any] = yaml.safe_load((DEPLOY / "compose.yml").read_text("utf-8"))
+SERVICES: dict[str, Any] = COMPOSE["services"]
+ONCE = {"migrate"}  # runs and ends
+CADDY = shutil.which("caddy")
+
+
+def test_image_is_pinned_healthy_and_not_root() -> None:
+    text = (DEPLOY / "Dockerfile").read_text("utf-8")
+
+    assert re.search(r"^FROM python:3\.\d+\.\d+-slim-\w+$", text, re.MULTILINE)
+    assert re.findall(r"^USER (.*)$", text, re.MULTILINE) == ["10001"]
+    assert text.index("USER 10001") > text.rindex("RUN ")
+    assert "/livez" in text.partition("HEALTHCHECK ")[2]
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_service_is_limited_restarted_and_watched(name: str) -> None:
+    service = SERVICES[name]
+
+    assert service["restart"] == ("no" if name in ONCE else "always")
+    assert set(service["deploy"]["resources"]["limits"]) == {"cpus", "memory"}
+    assert "max-size" in service["logging"]["options"]
+    assert name == "web" or "healthcheck" in service  # the image has web's
+    if "build" not in service:
+        assert re.search(r":\d+\.\d+", service["image"])
+
+
+def test_only_the_proxy_is_published() -> None:
+    assert [name for name, service in SERVICES.items() if "ports" in service] == ["proxy"]
+
+
+def test_everything_of_ours_waits_for_the_migrations() -> None:
+    ours = {name for name, service in SERVICES.items() if "build" in service} - ONCE
+
+    waiting = {
+        name
+        for name in ours
+        if SERVICES[name]["depends_on"]
+        == {"migrate": {"condition": "service_completed_successfully"}}
+    }
+
+    assert waiting == ours == {"web", "worker", "beat", "smpp", "metrics"}
+
+
+def test_only_migrations_run_as_the_owner_of_the_tables() -> None:
+    urls = {
+        name: service["environment"]["DATABASE_URL"]
+        for name, service in SERVICES.items()
+        if "build" in service
+    }
+
+    owners = [name for name, url in urls.items() if url.startswith("postgresql://kvitok:")]
+
+    assert owners == ["migrate"]
+
+
+@pytest.mark.skipif(CADDY is None, reason="no caddy here")
+def test_proxy_accepts_its_configuration() -> None:
+    hosts = {"PUBLIC_HOST": "kvitok.example.com", "SHORT_HOST": "go.example.com"}
+    done = subprocess.run(
+        [str(CADDY), "validate", "--adapter", "caddyfile", "--config", DEPLOY / "Caddyfile"],
+        env=os.environ | hosts,
+        text=True,
+        capture_output=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stderr
+
+
+def healthy(kind: str, **changes: str) -> bool:
+    path = f"/{connection.settings_dict['NAME']}"
+    url = urlsplit(os.environ["DATABASE_URL"])._replace(path=path).geturl()
+    done = subprocess.run(
+        [sys.executable, DEPLOY / "heartbeat.py", kind],
+        env=os.environ | {"DATABASE_URL": url} | changes,
+        check=False,
+    )
+    return done.returncode == 0
+
+
+@pytest.mark.django_db(transaction=True)
+def test_container_is_healthy_while_its_own_process_writes_heartbeats() -> None:
+    HeartbeatWriter("delivery").write({})
+    HeartbeatWriter("beat", shared=True).write({})
+    fresh = healthy("delivery"), healthy("beat")
+    Heartbeat.objects.filter(kind="delivery").update(process="delivery elsewhere 7")
+    elsewhere = healthy("delivery")
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE channels_heartbeat SET at = at - interval '2 minutes'")
+    silent = healthy("beat")
+
+    assert fresh == (True, True)
+    assert (elsewhere, silent) == (False, False)
+
+
+def test_container_is_healthy_while_the_database_is_away() -> None:
+    assert healthy("delivery", DATABASE_URL="postgresql://kvitok@127.0.0.1:1/none")
+
+
+def test_probe_of_a_pod_names_any_host(client: Client, settings: Settings) -> None:
+    settings.ALLOWED_HOSTS = ["kvitok.example.com"]
+
+    assert client.get("/livez", headers={"Host": "10.0.0.7:8000"}).status_code == 200

@@ -1,0 +1,141 @@
+"""The chart as Helm renders it, each manifest checked against Kubernetes' strict schemas."""
+
+import json
+import subprocess
+from typing import Any
+
+import pytest
+
+from config.environment.variables import ROOT
+
+PYTHON = ROOT / "var/deploy-tools/bin/python"
+LEAST = {"existingSecret": "kvitok", "migrate": {"existingSecret": "kvitok-owner"}}
+ALL = LEAST | {
+    "environment": {"PUBLIC_URL": "https://kvitok.example.com"},
+    "web": {"autoscaling": {"enabled": True}},
+    "smpp": {"accounts": ["smpp", "smpp:kz"]},
+    "metrics": {"enabled": True},
+    "ingress": {
+        "enabled": True,
+        "className": "nginx",
+        "hosts": ["kvitok.example.com", "go.example.com"],
+        "tlsSecret": "kvitok-tls",
+    },
+}
+pytestmark = pytest.mark.skipif(not PYTHON.exists(), reason="make deploy-tools has not run")
+
+
+def render(values: dict[str, Any]) -> dict[str, Any]:
+    done = subprocess.run(
+        [PYTHON, ROOT / "tests/deploy/render_chart.py"],
+        input=json.dumps(values),
+        text=True,
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+@pytest.fixture(scope="module")
+def everything() -> dict[str, Any]:
+    manifests = render(ALL)["manifests"]
+    return {f"{one['kind']} {one['metadata']['name']}": one for one in manifests}
+
+
+def pods(everything: dict[str, Any]) -> dict[str, Any]:
+    kinds = ("Deployment", "Job")
+    return {
+        name: manifest["spec"]["template"]["spec"]
+        for name, manifest in everything.items()
+        if name.startswith(kinds)
+    }
+
+
+def test_least_values_make_a_service() -> None:
+    manifests = render(LEAST)["manifests"]
+
+    assert sorted(f"{one['kind']} {one['metadata']['name']}" for one in manifests) == [
+        "Deployment demo-kvitok-beat",
+        "Deployment demo-kvitok-web",
+        "Deployment demo-kvitok-worker",
+        "Job demo-kvitok-migrate",
+        "PodDisruptionBudget demo-kvitok-web",
+        "PodDisruptionBudget demo-kvitok-worker",
+        "Service demo-kvitok-web",
+    ]
+
+
+def test_all_values_add_what_is_optional(everything: dict[str, Any]) -> None:
+    assert {
+        "Deployment demo-kvitok-smpp",
+        "Deployment demo-kvitok-smpp-kz",
+        "HorizontalPodAutoscaler demo-kvitok-web",
+        "Ingress demo-kvitok",
+    } <= everything.keys()
+    assert "replicas" not in everything["Deployment demo-kvitok-web"]["spec"]
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({}, "/existingSecret"),
+        (LEAST | {"existingsecret": "kvitok"}, "existingsecret"),
+        (LEAST | {"smpp": {"accounts": ["twilio"]}}, "/smpp/accounts"),
+        (LEAST | {"ingress": {"enabled": True}}, "ingress.hosts names the hosts"),
+    ],
+)
+def test_values_that_cannot_work_are_refused(values: dict[str, Any], words: str) -> None:
+    assert words in render(values)["refused"]
+
+
+def test_web_restarts_by_livez_and_leaves_the_service_by_readyz(everything: dict[str, Any]) -> None:
+    (web, _metrics) = pods(everything)["Deployment demo-kvitok-web"]["containers"]
+
+    paths = {name: probe["httpGet"]["path"] for name, probe in web.items() if "Probe" in name}
+
+    assert paths == {
+        "startupProbe": "/livez",
+        "livenessProbe": "/livez",
+        "readinessProbe": "/readyz",
+    }
+    assert web["readinessProbe"]["timeoutSeconds"] > 2  # /readyz answers within two seconds
+
+
+def test_migrations_run_first_and_as_the_owner(everything: dict[str, Any]) -> None:
+    job = everything["Job demo-kvitok-migrate"]
+    (container,) = pods(everything)["Job demo-kvitok-migrate"]["containers"]
+    sources = {one["name"]: one.get("valueFrom") for one in container["env"]}
+
+    assert job["metadata"]["annotations"]["helm.sh/hook"] == "pre-install,pre-upgrade"
+    assert sources["DATABASE_URL"] == {
+        "secretKeyRef": {"name": "kvitok-owner", "key": "DATABASE_URL"}
+    }
+
+
+def test_every_container_is_confined_and_limited(everything: dict[str, Any]) -> None:
+    for name, pod in pods(everything).items():
+        assert pod["securityContext"]["runAsNonRoot"], name
+        assert not pod["automountServiceAccountToken"], name
+        for container in pod["containers"]:
+            security = container["securityContext"]
+            assert security["readOnlyRootFilesystem"], name
+            assert security["capabilities"] == {"drop": ["ALL"]}, name
+            assert not security["allowPrivilegeEscalation"], name
+            assert "memory" in container["resources"]["limits"], name
+
+
+@pytest.mark.parametrize("name", ["beat", "smpp", "smpp-kz"])
+def test_what_runs_once_is_replaced_not_doubled(everything: dict[str, Any], name: str) -> None:
+    spec = everything[f"Deployment demo-kvitok-{name}"]["spec"]
+
+    assert (spec["replicas"], spec["strategy"]) == (1, {"type": "Recreate"})
+
+
+def test_version_is_that_of_the_release() -> None:
+    chart = (ROOT / "deploy/helm/kvitok/Chart.yaml").read_text("utf-8")
+    project = (ROOT / "pyproject.toml").read_text("utf-8")
+    version = project.partition('version = "')[2].partition('"')[0]
+
+    assert f'appVersion: "{version}"' in chart

@@ -1,0 +1,36 @@
+"""The units by systemd's own judgement."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from config.environment.variables import ROOT
+
+MOST = 3.0  # of 10; `systemd-analyze security` calls anything below 3 OK
+UNITS = sorted((ROOT / "deploy/systemd").glob("*.service"))
+ANALYZE = shutil.which("systemd-analyze")
+
+
+@pytest.mark.skipif(ANALYZE is None, reason="no systemd here")
+@pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.stem)
+def test_unit_is_hardly_exposed(unit: Path) -> None:
+    done = subprocess.run(
+        [str(ANALYZE), "security", "--offline=true", "--no-pager", unit],
+        text=True,
+        capture_output=True,
+        check=False,
+    )
+
+    found = re.search(r"Overall exposure level for \S+: ([\d.]+)", done.stdout)
+    assert found, done.stderr
+    assert float(found[1]) <= MOST
+
+
+def test_units_are_confined_alike() -> None:
+    confined = [unit.read_text("utf-8").partition("NoNewPrivileges=")[2] for unit in UNITS]
+
+    assert len(UNITS) == 6
+    assert len(set(confined)) == 1
