@@ -63,7 +63,8 @@ CHECKS = {
         WHERE t.message_id IS NOT NULL AND m.id IS NULL""",
     "paid top-up not credited exactly once": """
         SELECT 'top-up ' || o.id FROM billing_order o
-        LEFT JOIN billing_transfer t ON t.key = 'top_up:' || replace(o.id::text, '-', '')
+        LEFT JOIN billing_transfer t
+          ON t.key = 'top_up:' || replace(o.id::text, '-', '') AND t.message_id IS NULL
         WHERE o.state = 'paid' AND (t.id IS NULL OR t.kind <> 'top_up'
           OR t.company_id <> o.company_id OR t.amount <> o.tokens
           OR 1 <> (SELECT count(*) FROM billing_payment p WHERE p.order_id = o.id
@@ -88,7 +89,7 @@ CHECKS = {
             AND a.state IN ('submitting', 'ambiguous', 'sent')))""",
     "hold of another price than its message": """
         SELECT 'message ' || m.id FROM channels_message m JOIN billing_transfer t
-          ON t.key = 'hold:' || replace(m.id::text, '-', '') || ':' || m.hold
+          ON t.message_id = m.id AND t.hold = m.hold AND t.kind = 'hold'
         WHERE (m.state IN ('queued', 'sent') OR m.is_owed) AND t.amount <> m.price""",
 }
 FULL_SCAN_CHECKS = {

@@ -10,6 +10,7 @@ from accounts.models import IdempotentRequest
 from accounts.outbox import retention
 from channels import extensions
 from channels.extensions import Purger
+from config.storage import partitions
 
 log = structlog.get_logger(__name__)
 
@@ -49,6 +50,7 @@ WHERE id IN (SELECT id FROM channels_message
 def purge() -> int:
     """Runs each step to its end, even after a failed one; returns the number of changed rows."""
     steps: list[Purger] = [
+        _create_months,
         IdempotentRequest.objects.purge_expired,
         partial(_execute, DELETE_RECEIPTS, settings.RAW_RETENTION),
         partial(_execute, DELETE_ALERTS, settings.RAW_RETENTION),
@@ -59,6 +61,10 @@ def purge() -> int:
         *extensions.purgers(),
     ]
     return sum(_in_batches(step) for step in steps)
+
+
+def _create_months(_limit: int) -> int:
+    return partitions.create_upcoming()
 
 
 def _in_batches(step: Purger) -> int:

@@ -146,18 +146,29 @@ used AS (
     )
 )
 
+# What is looked up by another id than the message's is looked for in the months since then alone:
+# nothing changes an older message.
+OLDEST = "uuid7_at(now() - interval '100 days')"
+
 # Locks the messages of a group of events, in the common order. A message's lock also protects its
 # attempts: every writer of their states takes it first.
-LOCK_BY_ATTEMPTS = """
-SELECT id FROM channels_message
-WHERE id IN (SELECT message_id FROM channels_attempt WHERE id = ANY(%s)) ORDER BY id FOR UPDATE
+LOCK_BY_ATTEMPTS = f"""
+SELECT m.id FROM channels_message m
+WHERE m.id IN (SELECT a.message_id FROM channels_attempt a
+               WHERE a.id = ANY(%s) AND a.message_id >= {OLDEST})
+ORDER BY m.id FOR UPDATE
+"""  # noqa: S608 - constants of this file
+
+# Joined, so that each id is looked up in its own month.
+LOCK_MESSAGES = """
+SELECT m.id FROM unnest(%s::uuid[]) AS wanted(id) JOIN channels_message m ON m.id = wanted.id
+ORDER BY m.id FOR UPDATE OF m
 """
 
-LOCK_MESSAGES = "SELECT id FROM channels_message WHERE id = ANY(%s) ORDER BY id FOR UPDATE"
-
-LOCK_BY_SUBJECTS = (
-    "SELECT id FROM channels_message WHERE subject_id = ANY(%s) ORDER BY id FOR UPDATE"
-)
+LOCK_BY_SUBJECTS = f"""
+SELECT id FROM channels_message WHERE subject_id = ANY(%s) AND id >= {OLDEST}
+ORDER BY id FOR UPDATE
+"""  # noqa: S608
 
 # Skips messages that others have locked; the next sweep sees them again.
 LOCK_PATIENCE_EXPIRED = """
@@ -175,28 +186,29 @@ SELECT m.id, m.company_id, m.mode, m.kind, m.channel, m.chain, m.phone, m.state,
   a.id AS attempt_id, a.n AS attempt_n, a.hold AS attempt_hold, a.state AS attempt_state,
   a.provider AS attempt_provider, a.provider_id AS attempt_provider_id, a.polls AS attempt_polls,
   a.channel AS attempt_channel, a.price AS attempt_price, a.error_class AS attempt_error_class
-FROM channels_message m LEFT JOIN channels_attempt a ON a.message_id = m.id
-WHERE m.id = ANY(%s) ORDER BY m.id, a.n
+FROM unnest(%s::uuid[]) AS wanted(id) JOIN channels_message m ON m.id = wanted.id
+LEFT JOIN channels_attempt a ON a.message_id = m.id ORDER BY m.id, a.n
 """  # noqa: S608
 
 # The attempt that a used code or link proves delivered. Among the subject's open messages, or of
 # the clicked message alone: the cheapest attempt a vendor has, accepted before ambiguous ones; else
 # one that ended when patience ran out, which is free. None if a message of the subject is delivered
 # already. Read under the messages' locks, so that a receipt just applied is seen.
-PROVED_ATTEMPTS = """
+PROVED_ATTEMPTS = f"""
 SELECT (
   SELECT a.id FROM channels_message m JOIN channels_attempt a ON a.message_id = m.id
-  WHERE m.subject_id = v.subject_id AND m.state IN ('queued', 'sent')
+  WHERE m.subject_id = v.subject_id AND m.id >= {OLDEST} AND m.state IN ('queued', 'sent')
     AND (v.message_id IS NULL OR m.id = v.message_id)
     AND (a.state IN ('submitting', 'ambiguous', 'sent')
          OR (a.state = 'expired' AND a.error_class = 'patience'))
   ORDER BY (a.state = 'sent') DESC, (a.state <> 'expired') DESC, m.price, m.created_at LIMIT 1)
 FROM unnest(%s::uuid[], %s::uuid[]) AS v(subject_id, message_id)
 WHERE NOT EXISTS (SELECT 1 FROM channels_message d
-                  WHERE d.subject_id = v.subject_id AND d.state = 'delivered')
-"""
+                  WHERE d.subject_id = v.subject_id AND d.id >= {OLDEST}
+                    AND d.state = 'delivered')
+"""  # noqa: S608
 
-UPDATE_ATTEMPTS = """
+UPDATE_ATTEMPTS = f"""
 UPDATE channels_attempt a SET
   state = n.state, provider_id = COALESCE(a.provider_id, n.provider_id),
   error_class = COALESCE(n.error_class, a.error_class),
@@ -213,18 +225,18 @@ UPDATE channels_attempt a SET
 FROM unnest(%s::uuid[], %s::text[], %s::text[], %s::text[], %s::text[], %s::text[],
             %s::int[], %s::float[])
   AS n(id, state, provider_id, error_class, error_code, error_detail, polls, poll_in)
-WHERE a.id = n.id
-"""
+WHERE a.id = n.id AND a.message_id >= {OLDEST}
+"""  # noqa: S608
 
 # A provider id that we choose is the same for every attempt of a message. The latest attempt takes
 # it over, since the vendor's receipts under that id refer to it.
-TAKE_OVER_PROVIDER_IDS = """
+TAKE_OVER_PROVIDER_IDS = f"""
 UPDATE channels_attempt earlier SET provider_id = NULL
 FROM unnest(%s::uuid[], %s::text[]) AS n(id, provider_id)
-JOIN channels_attempt later ON later.id = n.id
+JOIN channels_attempt later ON later.id = n.id AND later.message_id >= {OLDEST}
 WHERE earlier.message_id = later.message_id AND earlier.n < later.n
   AND earlier.provider = later.provider AND earlier.provider_id = n.provider_id
-"""
+"""  # noqa: S608
 
 # Vendors' clocks are wrong or have whole seconds: clamps each time between the one it follows and
 # now. Marks the count of a message's earlier day stale, in the same commit.
@@ -285,9 +297,12 @@ APPEND_MESSAGE_EVENTS = f"WITH {events.append_sql(_MESSAGE_EVENTS)}"
 DUE_RECEIPTS = """
 SELECT r.id, r.state, r.provider, r.provider_id, r.error_code, r.error_detail, r.at,
   COALESCE(
-    (SELECT a.id FROM channels_attempt a WHERE a.id = r.ref AND a.provider = r.provider),
     (SELECT a.id FROM channels_attempt a
-     WHERE a.provider = r.provider AND a.provider_id = r.provider_id AND {plain}),
+     WHERE a.id = r.ref AND a.provider = r.provider AND a.message_id >= {oldest}),
+    (SELECT a.id FROM channels_attempt a
+     WHERE a.provider = r.provider AND a.provider_id = r.provider_id AND {plain}
+       AND a.message_id >= {oldest}
+     ORDER BY a.message_id DESC LIMIT 1),
     spelled.attempt_id, part.attempt_id) AS attempt_id,
   r.received_at < now() - make_interval(secs => %(patience)s) AS is_timed_out,
   COALESCE(spelled.part, part.id) AS part_id
@@ -300,10 +315,11 @@ LEFT JOIN LATERAL (
   SELECT found.attempt_id, found.part FROM (
     SELECT a.id AS attempt_id, NULL::bigint AS part, a.provider_id FROM channels_attempt a
     WHERE a.provider = r.provider AND a.provider_id = ANY(r.provider_id || r.alternatives)
+      AND a.message_id >= {oldest}
     UNION ALL
     SELECT p.attempt_id, p.id, p.provider_id FROM channels_part p
     WHERE p.provider = r.provider AND p.provider_id = ANY(r.provider_id || r.alternatives)
-  ) AS found JOIN channels_attempt a ON a.id = found.attempt_id
+  ) AS found JOIN channels_attempt a ON a.id = found.attempt_id AND a.message_id >= {oldest}
   JOIN channels_message m ON m.id = a.message_id
   WHERE m.phone = r.phone
     OR NOT r.needs_phone AND (found.provider_id = r.provider_id OR r.phone = '')
@@ -312,7 +328,7 @@ LEFT JOIN LATERAL (
 ) AS spelled ON NOT ({plain})
 WHERE r.due_at <= now() AND (%(only)s::bigint IS NULL OR r.id = %(only)s)
 ORDER BY r.due_at LIMIT %(limit)s FOR UPDATE OF r SKIP LOCKED
-""".format(plain="r.phone = '' AND r.alternatives = '{}'")  # noqa: S608
+""".format(plain="r.phone = '' AND r.alternatives = '{}'", oldest=OLDEST)  # noqa: S608
 
 # A separate statement, since workers ask often and mostly nothing is due.
 HAS_DUE_RECEIPTS = """
@@ -327,14 +343,15 @@ STORE_RECEIPT = """
 INSERT INTO channels_receipt
   (provider, digest, provider_id, alternatives, phone, needs_phone, ref, state, word, error_code,
    error_detail, at, raw)
-VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s) ON CONFLICT (digest) DO NOTHING
+VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s) ON CONFLICT DO NOTHING
 """
 
-STORE_PART = """
+STORE_PART = f"""
 INSERT INTO channels_part (attempt_id, number, total, provider, provider_id)
-SELECT a.id, %s, %s, a.provider, %s FROM channels_attempt a WHERE a.id = %s AND a.provider = %s
+SELECT a.id, %s, %s, a.provider, %s FROM channels_attempt a
+WHERE a.id = %s AND a.provider = %s AND a.message_id >= {OLDEST}
 ON CONFLICT DO NOTHING
-"""
+"""  # noqa: S608
 
 # Under `LOCK_BY_ATTEMPTS`, so that of two parts reported at once the second sees the first.
 MARK_PARTS_DELIVERED = """

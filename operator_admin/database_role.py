@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from django.db import connection, transaction
 
+from config.storage import partitions
 from config.storage.named_rows import fetch_all
 
 APPEND_ONLY = ("accounts_auditevent", "billing_transfer")
@@ -15,6 +16,7 @@ READ_ONLY = ("django_migrations",)
 OWNED = "links_click"  # the worker makes and drops its months, which takes its owner
 
 _PARTITIONS = "SELECT relid::regclass::text FROM pg_partition_tree(%s)"
+_MONTHS = "SELECT relid::regclass::text FROM pg_partition_tree(%s) WHERE isleaf AND level > 0"
 _POWERS = """
 SELECT r.rolsuper AS is_superuser,
        pg_has_role(c.relowner, 'MEMBER') AS is_owner,
@@ -51,6 +53,10 @@ def grant(role: str) -> None:
         cursor.execute(_PARTITIONS + _OF_OTHERS, [OWNED, role])
         for (table,) in cursor.fetchall():
             cursor.execute(f"ALTER TABLE {table} OWNER TO {connection.ops.quote_name(role)}")
+        for monthly in partitions.TABLES:
+            cursor.execute(_MONTHS, [monthly.name])
+            for (month,) in cursor.fetchall():  # reached through their parent alone
+                cursor.execute(f"REVOKE ALL ON {month} FROM {connection.ops.quote_name(role)}")
 
 
 def _statements(role: str) -> list[str]:
@@ -62,6 +68,7 @@ def _statements(role: str) -> list[str]:
         f"GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA public TO {role}",
         f"ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT {rights} ON TABLES TO {role}",
         f"ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT USAGE, SELECT ON SEQUENCES TO {role}",
+        f"GRANT EXECUTE ON FUNCTION create_month_partition(regclass, date) TO {role}",
         f"REVOKE UPDATE, DELETE, TRUNCATE ON {tables} FROM {role}",
         f"REVOKE INSERT, UPDATE, DELETE, TRUNCATE ON {fixed} FROM {role}",
     ]

@@ -85,20 +85,20 @@ m.company_id = %(company_id)s AND m.mode = 'live' AND m.created_at >= %(start)s
 AND m.created_at < %(end)s AND m.params ->> 'key' = %(key)s::text"""
 
 _TRANSFERS = f"""
-SELECT m.company_id, t.kind, m.price AS amount, t.key, m.id AS message_id, t.proof, t.reason,
-  t.created_at
+SELECT m.company_id, t.kind, m.price AS amount, NULL AS key, m.id AS message_id, 1 AS hold,
+  t.proof, t.reason, t.created_at
 FROM channels_message m, LATERAL (VALUES
-  ('hold', 'hold:' || replace(m.id::text, '-', '') || ':1', '', '', m.created_at),
+  ('hold', '', '', m.created_at),
   (CASE m.state WHEN 'delivered' THEN 'capture' ELSE 'release' END,
-   'settle:' || replace(m.id::text, '-', '') || ':1',
    CASE m.state WHEN 'delivered' THEN 'receipt' ELSE '' END,
    CASE m.state WHEN 'delivered' THEN '' ELSE m.state END, m.finished_at))
-  AS t(kind, key, proof, reason, created_at)
+  AS t(kind, proof, reason, created_at)
 WHERE {_IS_DEMO}"""  # noqa: S608 - constants of this file
 
 _GRANT = f"""
 SELECT m.company_id, 'grant' AS kind, sum(m.price) AS amount, 'demo:' || m.company_id AS key,
-  NULL::uuid AS message_id, '' AS proof, 'demo' AS reason, %(start)s::timestamptz AS created_at
+  NULL::uuid AS message_id, NULL::int AS hold, '' AS proof, 'demo' AS reason,
+  %(start)s::timestamptz AS created_at
 FROM channels_message m WHERE {_IS_DEMO} AND m.state = 'delivered' GROUP BY m.company_id"""  # noqa: S608
 
 

@@ -20,6 +20,7 @@ class Verification(models.Model):
         models.PROTECT,
         related_name="verifications",
         db_index=False,
+        db_constraint=False,
         verbose_name=_("company"),
     )
     mode = models.CharField(_("mode"), max_length=4, choices=Mode.choices)

@@ -8,6 +8,12 @@ from billing.wallet import ledger
 from channels import sql as channels_sql
 from links import sql as links_sql
 
+# Codes of earlier months are history, and are not looked at. A month's first days look at the month
+# before as well.
+_RECENT = """
+id >= uuid7_at(date_trunc('month', (now() - interval '3 days') AT TIME ZONE 'UTC')
+               AT TIME ZONE 'UTC')"""
+
 # One statement, one commit. A live code with time and attempts left is repeated (`current`);
 # otherwise a new verification supersedes it. Nothing is written unless the wallet paid: every
 # insert reads from `payer`. The unique index on the live row, not this statement, keeps parallel
@@ -17,7 +23,7 @@ WITH standing AS (  -- locked before the wallet, so it shows the last check's re
   SELECT id, expires_at, attempts, max_attempts, key_id, length, verified_at
   FROM otp_verification
   WHERE company_id = %(company_id)s AND mode = %(mode)s::text AND phone = %(phone)s::text
-    AND purpose = %(purpose)s::text AND superseded_at IS NULL
+    AND purpose = %(purpose)s::text AND superseded_at IS NULL AND {recent}
   FOR NO KEY UPDATE),
 cap AS (  -- as of the snapshot; only the check counts exactly
   SELECT guesses FROM otp_guess_cap(%(company_id)s, %(mode)s::text, %(phone)s::text,
@@ -35,7 +41,7 @@ superseded AS (
     settled_at = CASE WHEN verified_at IS NULL AND expires_at <= now() THEN now()
                       ELSE settled_at END
   WHERE company_id = %(company_id)s AND mode = %(mode)s::text AND phone = %(phone)s::text
-    AND purpose = %(purpose)s::text AND superseded_at IS NULL
+    AND purpose = %(purpose)s::text AND superseded_at IS NULL AND {recent}
     AND EXISTS (SELECT 1 FROM payer) AND NOT EXISTS (SELECT 1 FROM current)
   RETURNING id),
 made AS (
@@ -74,6 +80,7 @@ def send(*, is_test: bool, has_link: bool, has_key: bool, link_dies: bool = Fals
     if has_key:
         more += f",\nidempotency_key AS ({idempotency.INSERT})"
     statement = _SEND.format(
+        recent=_RECENT,
         not_blocked=channels_sql.NOT_BLOCKED,
         payer=channels_sql.FREE_PAYER if is_test else ledger.HOLD_WALLET,
         message=_MESSAGE,
@@ -93,18 +100,19 @@ WHERE judged_id IS NOT NULL
 """
 
 # Why no code was checked; read only after CHECK_CODE returned no row.
-REFUSAL_STATE = """
+REFUSAL_STATE = f"""
 SELECT verified_at IS NOT NULL AS is_used, expires_at <= now() AS is_expired,
        attempts >= max_attempts OR guesses = 0 AS is_exhausted
 FROM otp_verification, otp_guess_cap(%(company_id)s, %(mode)s::text, %(phone)s::text,
                                      %(failed_hour)s::int, %(failed_day)s::int)
 WHERE company_id = %(company_id)s AND mode = %(mode)s::text AND phone = %(phone)s::text
-  AND purpose = %(purpose)s::text AND superseded_at IS NULL
-"""
+  AND purpose = %(purpose)s::text AND superseded_at IS NULL AND {_RECENT}
+ORDER BY id DESC LIMIT 1
+"""  # noqa: S608 - constants of this file
 
 # Seconds until the cap on wrong guesses lets a new code be sent: until enough of them are older
 # than an hour and a day, or the last one is older than an hour.
-SECONDS_UNTIL_ALLOWED = """
+SECONDS_UNTIL_ALLOWED = f"""
 SELECT EXTRACT(epoch FROM LEAST(
          GREATEST(max(judged_at) FILTER (WHERE so_far >= %(failed_hour)s) + interval '1 hour',
                   max(judged_at) FILTER (WHERE so_far >= %(failed_day)s) + interval '24 hours',
@@ -117,8 +125,8 @@ FROM (SELECT judged_at, verified_at,
              sum(attempts - (verified_at IS NOT NULL)::int) OVER (ORDER BY judged_at DESC) AS so_far
       FROM otp_verification
       WHERE company_id = %(company_id)s AND mode = %(mode)s::text AND phone = %(phone)s::text
-        AND judged_at > now() - interval '24 hours') AS lately
-"""
+        AND judged_at > now() - interval '24 hours' AND {_RECENT}) AS lately
+"""  # noqa: S608
 
 # Codes that ended before they expired: superseded, or out of attempts. Their links may still live.
 _ENDED_EARLY = """
@@ -171,6 +179,13 @@ WHERE id IN (SELECT id FROM otp_verification
              WHERE created_at < now() - make_interval(days => %s) AND phone NOT LIKE '%%*'
              ORDER BY created_at LIMIT %s)
 """
+
+SUPERSEDE_PAST = f"""
+UPDATE otp_verification SET superseded_at = expires_at,
+  settled_at = CASE WHEN verified_at IS NULL THEN COALESCE(settled_at, now()) ELSE settled_at END
+WHERE id IN (SELECT id FROM otp_verification
+             WHERE superseded_at IS NULL AND NOT ({_RECENT}) LIMIT %s)
+"""  # noqa: S608
 
 # Codes sent in messages of a period, and how many were entered right. Code ids begin with their
 # creation time, so the range skips the codes of other periods.

@@ -12,7 +12,14 @@ from typing import Any
 
 from django.contrib.auth.hashers import make_password
 from django.utils import timezone
-from factory.declarations import LazyAttribute, LazyFunction, SelfAttribute, Sequence, SubFactory
+from factory.declarations import (
+    LazyAttribute,
+    LazyFunction,
+    Maybe,
+    SelfAttribute,
+    Sequence,
+    SubFactory,
+)
 from factory.django import DjangoModelFactory
 
 from accounts.keys import api_keys
@@ -211,7 +218,9 @@ class TransferFactory(DjangoModelFactory[Transfer]):
     company = SubFactory(CompanyFactory)
     kind = Transfer.Kind.GRANT
     amount = 1
-    key = Sequence(lambda n: f"test:{n}")
+    message_id = None
+    hold = Maybe("message_id", 1, None)
+    key = Maybe("message_id", None, Sequence(lambda n: f"test:{n}"))
 
 
 class PackageFactory(DjangoModelFactory[Package]):

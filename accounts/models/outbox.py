@@ -30,7 +30,9 @@ class EventKind(models.TextChoices):
 
 class Event(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
-    company = models.ForeignKey(Company, models.CASCADE, related_name="events", db_index=False)
+    company = models.ForeignKey(
+        Company, models.CASCADE, related_name="events", db_index=False, db_constraint=False
+    )
     mode = models.CharField(_("mode"), max_length=4, choices=Mode.choices)
     kind = models.CharField(_("event"), max_length=20, choices=EventKind)
     key = models.CharField(max_length=120)  # deduplicates: one event per kind and key
@@ -140,7 +142,9 @@ class Delivery(models.Model):
         FAILED = "failed", _("not accepted")
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
-    event = models.ForeignKey(Event, models.CASCADE, related_name="deliveries", db_index=False)
+    event = models.ForeignKey(
+        Event, models.CASCADE, related_name="deliveries", db_index=False, db_constraint=False
+    )
     endpoint = models.ForeignKey(
         Endpoint, models.CASCADE, related_name="deliveries", db_index=False
     )

@@ -48,7 +48,7 @@ wanted AS (
 event AS (
   INSERT INTO accounts_event (id, company_id, mode, kind, key, data, at)
   SELECT DISTINCT ON (id) id, company_id, mode, kind, key, data, at FROM wanted
-  ON CONFLICT (company_id, mode, kind, key) DO NOTHING RETURNING id)
+  ON CONFLICT DO NOTHING RETURNING id)
 INSERT INTO accounts_delivery (id, event_id, endpoint_id)
 SELECT gen_random_uuid(), event.id, wanted.endpoint_id FROM event JOIN wanted USING (id)"""  # noqa: S608
 

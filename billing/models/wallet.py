@@ -3,7 +3,7 @@
 from uuid import UUID
 
 from django.db import models
-from django.db.models import F, Q
+from django.db.models import ExpressionWrapper, F, Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
@@ -40,6 +40,9 @@ class TransferQuerySet(models.QuerySet["Transfer"]):
     def of_message(self, message_id: UUID) -> "TransferQuerySet":
         return self.filter(message_id=message_id).order_by("created_at", "id")
 
+    def with_key(self, key: str) -> "TransferQuerySet":
+        return self.filter(message_id=None, key=key)  # as the index on keys is
+
 
 class Transfer(models.Model):
     """One movement between two accounts; the kind names both, so it balances by construction."""
@@ -59,13 +62,20 @@ class Transfer(models.Model):
         CLICK = "click", _("the link was opened")
 
     company = models.ForeignKey(
-        Company, models.PROTECT, related_name="transfers", db_index=False, verbose_name=_("company")
+        Company,
+        models.PROTECT,
+        related_name="transfers",
+        db_index=False,
+        db_constraint=False,
+        verbose_name=_("company"),
     )
     kind = models.CharField(_("kind"), max_length=8, choices=Kind.choices)
     amount = models.PositiveBigIntegerField(_("tokens"))
-    # idempotency key
-    key = models.CharField(_("key"), max_length=80, unique=True)
+    # idempotency key, of those without a message
+    key = models.CharField(_("key"), max_length=80, null=True, blank=True)  # noqa: DJ001 - null: of a message
     message_id = models.UUIDField(_("message"), null=True, blank=True)
+    # number of the message's hold that it opens or settles
+    hold = models.PositiveSmallIntegerField(_("hold number"), null=True, blank=True)
     proof = models.CharField(_("proof"), max_length=12, choices=Proof.choices, blank=True)
     reason = models.CharField(_("reason"), max_length=200, blank=True)
     created_by = models.ForeignKey(
@@ -75,6 +85,7 @@ class Transfer(models.Model):
         blank=True,
         related_name="+",
         db_index=False,
+        db_constraint=False,
         verbose_name=_("created by"),
     )
     created_at = models.DateTimeField(_("time"), db_default=Now())
@@ -93,12 +104,26 @@ class Transfer(models.Model):
             models.UniqueConstraint(
                 fields=["message_id"], condition=Q(kind="capture"), name="transfer_one_capture"
             ),
+            # A hold is opened once and settled once. Serves look-ups by message, too.
+            models.UniqueConstraint(
+                "message_id",
+                "hold",
+                ExpressionWrapper(Q(kind="hold"), models.BooleanField()),
+                name="transfer_hold_once",
+            ),
+            models.UniqueConstraint(
+                fields=["key"], condition=Q(message_id__isnull=True), name="transfer_key_once"
+            ),
+            models.CheckConstraint(
+                condition=Q(message_id__isnull=True, hold__isnull=True, key__isnull=False)
+                | Q(message_id__isnull=False, hold__isnull=False),
+                name="transfer_has_hold_or_key",
+            ),
         ]
         indexes = [
             models.Index(
                 F("company"), F("created_at").desc(), F("id").desc(), name="transfer_statement"
             ),
-            models.Index(fields=["message_id"], name="transfer_message"),
             models.Index(  # they are few: a page of them would otherwise scan all transfers
                 F("company"),
                 F("created_at").desc(),

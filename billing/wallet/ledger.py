@@ -49,17 +49,8 @@ WHERE company_id = %(company_id)s AND available >= %(price)s AND EXISTS (SELECT 
 RETURNING company_id"""  # noqa: S608
 
 HOLD_TRANSFER = """
-INSERT INTO billing_transfer (company_id, kind, amount, key, message_id, proof, reason)
-SELECT company_id, 'hold', %(price)s, %(hold_key)s::text, %(message_id)s, '', '' FROM payer"""
-
-
-def hold_key(message_id: UUID, n: int = 1) -> str:
-    return f"hold:{message_id.hex}:{n}"
-
-
-def settle_key(message_id: UUID, n: int) -> str:
-    """Shared by capture and release, so a hold has only one of them."""
-    return f"settle:{message_id.hex}:{n}"
+INSERT INTO billing_transfer (company_id, kind, amount, message_id, hold, proof, reason)
+SELECT company_id, 'hold', %(price)s, %(message_id)s, 1, '', '' FROM payer"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,18 +67,18 @@ class Settlement:
     country: str = ""  # whose hourly budget a release in the same hour refunds
 
 
-# A hold settled twice conflicts on the key, a message captured twice on its own index. Such rows
-# are skipped with their money: only inserted rows move the wallet.
+# A hold settled twice, or a message captured twice, conflicts on a unique index. Such rows are
+# skipped with their money: only inserted rows move the wallet.
 _SETTLE = """
 WITH asked AS (
   SELECT * FROM unnest(%(company_id)s::bigint[], %(kind)s::text[], %(amount)s::bigint[],
-                       %(key)s::text[], %(message_id)s::uuid[], %(proof)s::text[],
-                       %(reason)s::text[], %(hold_key)s::text[], %(country)s::text[])
-    AS n(company_id, kind, amount, key, message_id, proof, reason, hold_key, country)),
+                       %(message_id)s::uuid[], %(hold)s::smallint[], %(proof)s::text[],
+                       %(reason)s::text[], %(country)s::text[])
+    AS n(company_id, kind, amount, message_id, hold, proof, reason, country)),
 moved AS (
-  INSERT INTO billing_transfer (company_id, kind, amount, key, message_id, proof, reason)
-  SELECT company_id, kind, amount, key, message_id, proof, reason FROM asked
-  ON CONFLICT DO NOTHING RETURNING company_id, kind, amount, key),
+  INSERT INTO billing_transfer (company_id, kind, amount, message_id, hold, proof, reason)
+  SELECT company_id, kind, amount, message_id, hold, proof, reason FROM asked
+  ON CONFLICT DO NOTHING RETURNING company_id, kind, amount, message_id, hold),
 due AS (
   SELECT company_id, sum(amount) AS settled,
          COALESCE(sum(amount) FILTER (WHERE kind = 'release'), 0) AS returned
@@ -111,8 +102,9 @@ back AS (
     sum(m.amount) FILTER (
       WHERE (h.created_at AT TIME ZONE %(time_zone)s::text)::date = p.today) AS day,
     COALESCE(sum(m.amount) FILTER (WHERE h.created_at >= p.hour), 0) AS hour
-  FROM p, moved m JOIN asked a USING (key) JOIN billing_transfer h ON h.key = a.hold_key
-  WHERE m.kind = 'release' GROUP BY m.company_id, a.country),
+  FROM p, moved m JOIN asked a USING (message_id, hold, kind)
+    JOIN billing_transfer h USING (message_id, hold)
+  WHERE m.kind = 'release' AND h.kind = 'hold' GROUP BY m.company_id, a.country),
 room AS (
   SELECT company_id, COALESCE(sum(day), 0) AS day, jsonb_object_agg(country, hour) AS hours
   FROM back GROUP BY company_id)""",  # noqa: S608
@@ -136,11 +128,10 @@ def settle(cursor: CursorWrapper, settlements: Sequence[Settlement]) -> None:
         "company_id": [each.company_id for each in payable],
         "kind": [each.kind.value for each in payable],
         "amount": [each.amount for each in payable],
-        "key": [settle_key(each.message_id, each.hold) for each in payable],
         "message_id": [each.message_id for each in payable],
+        "hold": [each.hold for each in payable],
         "proof": [each.proof for each in payable],
         "reason": [each.reason for each in payable],
-        "hold_key": [hold_key(each.message_id, each.hold) for each in payable],
         "country": [each.country or Budget.UNKNOWN for each in payable],
         "time_zone": settings.TIME_ZONE,
     }
@@ -171,8 +162,8 @@ class HoldMove:
 # cheapest moves go first, and a refused move takes nothing from the others: the country's hour
 # decides first, then the day, then the wallet, each on the running sums of the moves still in.
 # A move that fits one limit but not the next is no dearer than those after it, so these are refused
-# there as well. An existing key is an error: the message's own row would be wrong. A cheaper step
-# refunds the budgets as a release does.
+# there as well. A hold that exists already is an error: the message's own row would be wrong. A
+# cheaper step refunds the budgets as a release does.
 _MOVE_HOLDS = f"""
 WITH p AS ({sql.PERIOD}),
 w AS (
@@ -186,11 +177,11 @@ wanted AS (
     CASE WHEN new >= old OR w.hour = p.hour AND h.created_at >= p.hour
       THEN new - old ELSE 0 END AS of_hour
   FROM p CROSS JOIN unnest(
-      %(companies)s::bigint[], %(messages)s::uuid[], %(old)s::bigint[], %(new)s::bigint[],
-      %(old_keys)s::text[], %(settle_keys)s::text[], %(hold_keys)s::text[], %(reasons)s::text[],
-      %(countries)s::text[]) AS m(
-        company_id, message_id, old, new, old_key, settle_key, hold_key, reason, country)
-    LEFT JOIN w USING (company_id) LEFT JOIN billing_transfer h ON h.key = m.old_key),
+      %(companies)s::bigint[], %(messages)s::uuid[], %(holds)s::smallint[], %(old)s::bigint[],
+      %(new)s::bigint[], %(reasons)s::text[], %(countries)s::text[]) AS m(
+        company_id, message_id, hold, old, new, reason, country)
+    LEFT JOIN w USING (company_id) LEFT JOIN billing_transfer h
+      ON h.message_id = m.message_id AND h.hold = m.hold AND h.kind = 'hold'),
 by_hour AS (
   SELECT n.*, w.available, {sql.DAY_USED} AS day_used, budget.day AS day_budget,
     change <= 0 OR {sql.hour_used("n.country")} + sum(of_hour) OVER (
@@ -208,10 +199,11 @@ judged AS (
   FROM by_day n),
 paid AS (SELECT * FROM judged WHERE is_affordable AND is_within),
 moved AS (
-  INSERT INTO billing_transfer (company_id, kind, amount, key, message_id, proof, reason)
-  SELECT company_id, 'release', old, settle_key, message_id, '', reason FROM paid WHERE old > 0
+  INSERT INTO billing_transfer (company_id, kind, amount, message_id, hold, proof, reason)
+  SELECT company_id, 'release', old, message_id, hold, '', reason FROM paid WHERE old > 0
   UNION ALL
-  SELECT company_id, 'hold', new, hold_key, message_id, '', '' FROM paid WHERE new > 0),
+  SELECT company_id, 'hold', new, message_id, (hold + 1)::smallint, '', '' FROM paid
+  WHERE new > 0),
 changed AS (
   UPDATE billing_wallet w SET available = w.available - d.change, held = w.held + d.change,
     day = GREATEST(w.day, p.today), day_tokens = GREATEST(0, {sql.DAY_USED} + d.of_day),
@@ -256,11 +248,9 @@ def move_holds(
     params: dict[str, Any] = {
         "companies": [move.company_id for move in priced],
         "messages": [move.message_id for move in priced],
+        "holds": [move.hold for move in priced],
         "old": [move.old for move in priced],
         "new": [move.new for move in priced],
-        "old_keys": [hold_key(move.message_id, move.hold) for move in priced],
-        "settle_keys": [settle_key(move.message_id, move.hold) for move in priced],
-        "hold_keys": [hold_key(move.message_id, move.hold + 1) for move in priced],
         "reasons": [move.reason for move in priced],
         "countries": [move.country or Budget.UNKNOWN for move in priced],
         "all_companies": list({*touching, *(move.company_id for move in priced)}),
@@ -362,8 +352,8 @@ def settled_totals(
 _BOOK_HISTORY = """
 WITH history AS ({rows}), moved AS (
   INSERT INTO billing_transfer
-    (company_id, kind, amount, key, message_id, proof, reason, created_at)
-  SELECT company_id, kind, amount, key, message_id, proof, reason, created_at FROM history
+    (company_id, kind, amount, key, message_id, hold, proof, reason, created_at)
+  SELECT company_id, kind, amount, key, message_id, hold, proof, reason, created_at FROM history
   RETURNING kind, amount, company_id),
 due AS (
   SELECT company_id,

@@ -115,7 +115,7 @@ def _was_done(request: HttpRequest, form: AdjustForm) -> bool:
         once = UUID(form.data.get("once", ""))
     except ValueError:  # the form will say so
         return False
-    if not Transfer.objects.filter(key=f"adjust:{once.hex}").exists():
+    if not Transfer.objects.with_key(f"adjust:{once.hex}").exists():
         return False
     messages.warning(request, _("Already done: nothing was moved again."))
     return True

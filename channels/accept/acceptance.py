@@ -1,5 +1,6 @@
 """Accepts a message: counts it against the limits, commits it and waits for its first outcome."""
 
+import re
 from collections.abc import Callable, Collection, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -15,7 +16,6 @@ from accounts.api import test_quotas
 from accounts.api.idempotency import IdempotencyKey
 from accounts.keys.api_keys import Principal
 from billing.budgets import budgets
-from billing.wallet import ledger
 from channels import wakeups
 from channels.accept import send_limits
 from channels.phone_numbers import country_of
@@ -31,6 +31,7 @@ from config.storage.named_rows import Row, fetch_all
 
 MAX_TRIES = 5  # of the statement, when it conflicts with slugs or verifications of others
 WrittenT = TypeVar("WrittenT")
+_MONTH = re.compile(r"_\d{4}_\d{2}$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,6 @@ class NewMessage:
             "segments": self.plan.segments,
             "priority": 0 if self.kind == "code" else 1,
             "hold_seconds": settings.HOLD_DEADLINE[self.kind],
-            "hold_key": ledger.hold_key(self.id),
             **budgets.params(principal.budgets, country_of(self.request.phone)),
             **(idempotency_key.params if idempotency_key else {}),
         }
@@ -171,7 +171,7 @@ def first_row(statement: str, params: Mapping[str, Any], kind: Callable[..., Row
 
 
 def violated_constraint(error: IntegrityError) -> str:
-    """The name of the violated constraint, as Postgres reports it."""
+    """The name of the violated constraint; a month's own index has the month after it."""
     cause = error.__cause__
     name = cause.diag.constraint_name if isinstance(cause, psycopg.Error) else None
-    return name or ""
+    return _MONTH.sub("", name or "")

@@ -31,7 +31,12 @@ class Message(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     company = models.ForeignKey(
-        Company, models.PROTECT, related_name="messages", db_index=False, verbose_name=_("company")
+        Company,
+        models.PROTECT,
+        related_name="messages",
+        db_index=False,
+        db_constraint=False,
+        verbose_name=_("company"),
     )
     api_key = models.ForeignKey(
         ApiKey,
@@ -145,7 +150,12 @@ class Attempt(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     message = models.ForeignKey(
-        Message, models.CASCADE, related_name="attempts", db_index=False, verbose_name=_("message")
+        Message,
+        models.CASCADE,
+        related_name="attempts",
+        db_index=False,
+        db_constraint=False,
+        verbose_name=_("message"),
     )
     n = models.PositiveSmallIntegerField(_("number"))
     hold = models.PositiveSmallIntegerField(_("hold number"), default=1)
@@ -200,7 +210,9 @@ class Attempt(models.Model):
 class FallbackEvent(models.Model):
     """One decision of a message's fallback chain about a channel: a line of its timeline."""
 
-    message = models.ForeignKey(Message, models.CASCADE, related_name="fallback_events")
+    message = models.ForeignKey(
+        Message, models.CASCADE, related_name="fallback_events", db_constraint=False
+    )
     reason = models.CharField(max_length=12)  # a `state_machine.FallbackReason`
     channel = models.CharField(_("channel"), max_length=8, choices=channels.choices)
     at = models.DateTimeField(_("time"), db_default=Now())

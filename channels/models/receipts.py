@@ -32,7 +32,12 @@ class Receipt(models.Model):
     due_at = models.DateTimeField(_("due"), null=True, db_default=Now())
     applied_at = models.DateTimeField(_("applied"), null=True)
     attempt = models.ForeignKey(
-        Attempt, models.CASCADE, null=True, related_name="receipts", verbose_name=_("attempt")
+        Attempt,
+        models.CASCADE,
+        null=True,
+        related_name="receipts",
+        db_constraint=False,
+        verbose_name=_("attempt"),
     )
     raw = models.BinaryField()
 
@@ -51,7 +56,9 @@ class Receipt(models.Model):
 class Part(models.Model):
     """One part of a long SMS, which the vendor accepts and reports under its own id."""
 
-    attempt = models.ForeignKey(Attempt, models.CASCADE, related_name="parts", db_index=False)
+    attempt = models.ForeignKey(
+        Attempt, models.CASCADE, related_name="parts", db_index=False, db_constraint=False
+    )
     number = models.PositiveSmallIntegerField()  # from 1
     total = models.PositiveSmallIntegerField()
     provider = models.CharField(max_length=40)

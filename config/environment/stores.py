@@ -49,6 +49,9 @@ DATABASES["default"] |= {
         "server_side_binding": True,
         "prepare_threshold": 2 if env.bool("DATABASE_PREPARED_STATEMENTS", True) else None,
         "options": f"-c lock_timeout=3000 -c statement_timeout={_STATEMENT_TIMEOUT}"
+        # Planning some hot statements takes longer than running them, and lists must not change
+        # their plan with what is asked for.
+        " -c plan_cache_mode=force_generic_plan"
         " -c idle_in_transaction_session_timeout=20000",
     },
 }

@@ -10,7 +10,7 @@ from django.db import Error as DatabaseError
 from django.db import connection
 from psycopg_pool import PoolTimeout
 
-from config.storage import direct_session
+from config.storage import direct_session, partitions
 from config.storage.redis_client import raise_if_demoted, redis_client
 from config.storage.redis_connections import ServerRefusalError
 from config.storage.schema_check import unapplied_migrations
@@ -78,6 +78,18 @@ def migrations() -> Finding:
     missing = unapplied_migrations()
     detail = ", ".join(missing[:5]) or "all applied"
     return verdict("migrations", detail, "Run: python manage.py migrate", ok=not missing)
+
+
+def partitions_ahead() -> Finding:
+    """A message of a month without a partition would be refused."""
+    ahead = partitions.months_ahead()
+    whole = [table.name for table in partitions.TABLES if table.name not in ahead]
+    if whole:
+        cure = "Run once every process runs this release: python manage.py partition_tables"
+        return failed("partitions", f"not partitioned: {', '.join(whole)}", cure)
+    fewest = min(ahead.values())
+    cure = "Start the beat, which creates them hourly, and see that no transaction stays open."
+    return verdict("partitions", f"{fewest} months ahead", cure, ok=fewest >= 1)
 
 
 def database_role() -> Finding:

@@ -1,15 +1,14 @@
 WITH asked AS (
   SELECT *
-  FROM unnest(%(company_id)s::bigint[], %(kind)s::text[], %(amount)s::bigint[], %(key)s::text[],
-    %(message_id)s::uuid[], %(proof)s::text[], %(reason)s::text[], %(hold_key)s::text[],
-    %(country)s::text[]) AS n(company_id, kind, amount, key, message_id, proof, reason, hold_key,
-    country)),
+  FROM unnest(%(company_id)s::bigint[], %(kind)s::text[], %(amount)s::bigint[],
+    %(message_id)s::uuid[], %(hold)s::smallint[], %(proof)s::text[], %(reason)s::text[],
+    %(country)s::text[]) AS n(company_id, kind, amount, message_id, hold, proof, reason, country)),
 moved AS (
-  INSERT INTO billing_transfer (company_id, kind, amount, key, message_id, proof, reason)
-  SELECT company_id, kind, amount, key, message_id, proof, reason
+  INSERT INTO billing_transfer (company_id, kind, amount, message_id, hold, proof, reason)
+  SELECT company_id, kind, amount, message_id, hold, proof, reason
   FROM asked
   ON CONFLICT DO NOTHING
-  RETURNING company_id, kind, amount, key),
+  RETURNING company_id, kind, amount, message_id, hold),
 due AS (
   SELECT company_id, sum(amount) AS settled, COALESCE(sum(amount) FILTER (WHERE kind = 'release'),
     0) AS returned

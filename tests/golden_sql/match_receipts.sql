@@ -1,13 +1,16 @@
 SELECT r.id, r.state, r.provider, r.provider_id, r.error_code, r.error_detail, r.at, COALESCE( (
     SELECT a.id
     FROM channels_attempt a
-    WHERE a.id = r.ref AND a.provider = r.provider), (
+    WHERE a.id = r.ref AND a.provider = r.provider AND a.message_id >= uuid7_at(now() - interval
+      '100 days')), (
     SELECT a.id
     FROM channels_attempt a
     WHERE a.provider = r.provider AND a.provider_id = r.provider_id AND r.phone = '' AND
-      r.alternatives = '{}'), spelled.attempt_id, part.attempt_id) AS attempt_id, r.received_at <
-      now() - make_interval(secs => %(patience)s) AS is_timed_out, COALESCE(spelled.part, part.id)
-      AS part_id
+      r.alternatives = '{}' AND a.message_id >= uuid7_at(now() - interval '100 days')
+    ORDER BY a.message_id DESC
+    LIMIT 1), spelled.attempt_id, part.attempt_id) AS attempt_id, r.received_at < now() -
+      make_interval(secs => %(patience)s) AS is_timed_out, COALESCE(spelled.part, part.id) AS
+      part_id
 FROM channels_receipt r
 LEFT
 JOIN channels_part part ON part.provider = r.provider AND part.provider_id = r.provider_id AND
@@ -18,12 +21,14 @@ JOIN LATERAL (
   FROM (
     SELECT a.id AS attempt_id, NULL::bigint AS part, a.provider_id
     FROM channels_attempt a
-    WHERE a.provider = r.provider AND a.provider_id = ANY(r.provider_id || r.alternatives)
+    WHERE a.provider = r.provider AND a.provider_id = ANY(r.provider_id || r.alternatives) AND
+      a.message_id >= uuid7_at(now() - interval '100 days')
     UNION ALL SELECT p.attempt_id, p.id, p.provider_id
     FROM channels_part p
     WHERE p.provider = r.provider AND p.provider_id = ANY(r.provider_id || r.alternatives) ) AS
       found
-  JOIN channels_attempt a ON a.id = found.attempt_id
+  JOIN channels_attempt a ON a.id = found.attempt_id AND a.message_id >= uuid7_at(now() - interval
+    '100 days')
   JOIN channels_message m ON m.id = a.message_id
   WHERE m.phone = r.phone OR NOT r.needs_phone AND (found.provider_id = r.provider_id OR r.phone =
     '')

@@ -12,14 +12,13 @@ wanted AS (
     old OR w.hour = p.hour AND h.created_at >= p.hour THEN new - old ELSE 0 END AS of_hour
   FROM p
   CROSS
-  JOIN unnest( %(companies)s::bigint[], %(messages)s::uuid[], %(old)s::bigint[], %(new)s::bigint[],
-    %(old_keys)s::text[], %(settle_keys)s::text[], %(hold_keys)s::text[], %(reasons)s::text[],
-    %(countries)s::text[]) AS m( company_id, message_id, old, new, old_key, settle_key, hold_key,
-    reason, country)
+  JOIN unnest( %(companies)s::bigint[], %(messages)s::uuid[], %(holds)s::smallint[],
+    %(old)s::bigint[], %(new)s::bigint[], %(reasons)s::text[], %(countries)s::text[]) AS m(
+    company_id, message_id, hold, old, new, reason, country)
   LEFT
   JOIN w USING (company_id)
   LEFT
-  JOIN billing_transfer h ON h.key = m.old_key),
+  JOIN billing_transfer h ON h.message_id = m.message_id AND h.hold = m.hold AND h.kind = 'hold'),
 by_hour AS (
   SELECT n.*, w.available, CASE WHEN w.day >= p.today THEN w.day_tokens ELSE 0 END AS day_used,
     budget.day AS day_budget, change <= 0 OR CASE WHEN w.hour >= p.hour THEN
@@ -54,11 +53,11 @@ paid AS (
   FROM judged
   WHERE is_affordable AND is_within),
 moved AS (
-  INSERT INTO billing_transfer (company_id, kind, amount, key, message_id, proof, reason)
-  SELECT company_id, 'release', old, settle_key, message_id, '', reason
+  INSERT INTO billing_transfer (company_id, kind, amount, message_id, hold, proof, reason)
+  SELECT company_id, 'release', old, message_id, hold, '', reason
   FROM paid
   WHERE old > 0
-  UNION ALL SELECT company_id, 'hold', new, hold_key, message_id, '', ''
+  UNION ALL SELECT company_id, 'hold', new, message_id, (hold + 1)::smallint, '', ''
   FROM paid
   WHERE new > 0),
 changed AS (

@@ -2,7 +2,8 @@ WITH standing AS (
   SELECT id, expires_at, attempts, max_attempts, key_id, length, verified_at
   FROM otp_verification
   WHERE company_id = %(company_id)s AND mode = %(mode)s::text AND phone = %(phone)s::text AND
-    purpose = %(purpose)s::text AND superseded_at IS NULL FOR NO KEY UPDATE),
+    purpose = %(purpose)s::text AND superseded_at IS NULL AND id >= uuid7_at(date_trunc('month',
+    (now() - interval '3 days') AT TIME ZONE 'UTC') AT TIME ZONE 'UTC') FOR NO KEY UPDATE),
 cap AS (
   SELECT guesses
   FROM otp_guess_cap(%(company_id)s, %(mode)s::text, %(phone)s::text, %(failed_hour)s::int,
@@ -42,7 +43,8 @@ superseded AS (
   SET superseded_at = now(), settled_at = CASE WHEN verified_at IS NULL AND expires_at <= now() THEN
     now() ELSE settled_at END
   WHERE company_id = %(company_id)s AND mode = %(mode)s::text AND phone = %(phone)s::text AND
-    purpose = %(purpose)s::text AND superseded_at IS NULL AND EXISTS (
+    purpose = %(purpose)s::text AND superseded_at IS NULL AND id >= uuid7_at(date_trunc('month',
+    (now() - interval '3 days') AT TIME ZONE 'UTC') AT TIME ZONE 'UTC') AND EXISTS (
     SELECT 1
     FROM payer) AND NOT EXISTS (
     SELECT 1
@@ -80,8 +82,8 @@ message AS (
             now() + make_interval(secs => %(patience)s::float)
   FROM payer , code),
 hold AS (
-  INSERT INTO billing_transfer (company_id, kind, amount, key, message_id, proof, reason)
-  SELECT company_id, 'hold', %(price)s, %(hold_key)s::text, %(message_id)s, '', ''
+  INSERT INTO billing_transfer (company_id, kind, amount, message_id, hold, proof, reason)
+  SELECT company_id, 'hold', %(price)s, %(message_id)s, 1, '', ''
   FROM payer),
 link AS (
   INSERT INTO links_link (company_id, mode, message_id, expires_at, id, batch_id, slug, key,

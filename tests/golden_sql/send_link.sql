@@ -40,8 +40,8 @@ message AS (
     %(hold_seconds)s), now() + make_interval(secs => %(patience)s::float)
   FROM payer ),
 hold AS (
-  INSERT INTO billing_transfer (company_id, kind, amount, key, message_id, proof, reason)
-  SELECT company_id, 'hold', %(price)s, %(hold_key)s::text, %(message_id)s, '', ''
+  INSERT INTO billing_transfer (company_id, kind, amount, message_id, hold, proof, reason)
+  SELECT company_id, 'hold', %(price)s, %(message_id)s, 1, '', ''
   FROM payer)
 SELECT EXISTS (
   SELECT 1

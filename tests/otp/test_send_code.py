@@ -222,8 +222,8 @@ def test_every_send_holds_its_price(api: Api) -> None:
     assert ledger.balance(api.company.pk) == (983, 17)
     holds = Transfer.objects.filter(kind="hold").order_by("id")
     messages = Message.objects.order_by("created_at")
-    assert [(hold.amount, hold.message_id, hold.key) for hold in holds] == [
-        (message.price, message.id, f"hold:{message.id.hex}:1") for message in messages
+    assert [(hold.amount, hold.message_id, hold.hold) for hold in holds] == [
+        (message.price, message.id, 1) for message in messages
     ]
 
 

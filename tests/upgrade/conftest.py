@@ -34,6 +34,10 @@ class Database:
         generation.manage("migrate", "--noinput", DATABASE_URL=self.owner)
         generation.manage("grant_privileges", ROLE, DATABASE_URL=self.owner)
 
+    def partition(self, generation: Generation) -> None:
+        generation.manage("partition_tables", DATABASE_URL=self.owner)
+        generation.manage("grant_privileges", ROLE, DATABASE_URL=self.owner)
+
 
 @dataclass(frozen=True)
 class Upgrade:

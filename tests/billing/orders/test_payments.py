@@ -36,7 +36,7 @@ def problems() -> list[str]:
     return list(Payment.objects.order_by("pk").values_list("problem", flat=True))
 
 
-def top_ups(company: Company) -> list[tuple[str, int]]:
+def top_ups(company: Company) -> list[tuple[str | None, int]]:
     rows = Transfer.objects.filter(company=company, kind="top_up")
     return list(rows.values_list("key", "amount"))
 

@@ -49,8 +49,8 @@ def hold(company: Company, amount: int = 1, n: int = 1) -> Settlement:
         company=company,
         kind=TransferKind.HOLD,
         amount=amount,
-        key=ledger.hold_key(message_id, n),
         message_id=message_id,
+        hold=n,
     )
     wallet = Wallet.objects.get(company=company)
     wallet.available -= amount

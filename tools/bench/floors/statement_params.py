@@ -7,7 +7,6 @@ from typing import Any
 from django.conf import settings
 
 from billing.budgets import budgets
-from billing.wallet import ledger
 from config.ids import uuid7
 from links import sql as links_sql
 from links.models import INSERTED_COLUMNS, Link
@@ -39,7 +38,6 @@ def params(company_id: int, key_id: int, phone: str) -> dict[str, Any]:
         "priority": 0,
         "patience": None,
         "hold_seconds": settings.HOLD_DEADLINE["code"],
-        "hold_key": ledger.hold_key(message_id),
         **budgets.params({}, "RU"),
         "verification_id": uuid7(),
         "purpose": "verification",

@@ -83,7 +83,7 @@ class Send(Call):
 
 _ACCEPTED = """
 SELECT count(*), count(t.id) FROM channels_message m
-LEFT JOIN billing_transfer t ON t.key = 'hold:' || replace(m.id::text, '-', '') || ':1'
+LEFT JOIN billing_transfer t ON t.message_id = m.id AND t.hold = 1 AND t.kind = 'hold'
 WHERE m.phone BETWEEN %s AND %s
 """
 

@@ -109,7 +109,7 @@ CHECKS = (
         SELECT 'message ' || t.message_id FROM billing_transfer t
         WHERE t.kind = 'capture' AND t.proof = 'receipt' AND NOT EXISTS (
           SELECT 1 FROM channels_attempt a JOIN phone_message p ON p.attempt_id = a.id
-          WHERE a.message_id = t.message_id AND p.has_arrived AND t.key LIKE '%:' || a.hold
+          WHERE a.message_id = t.message_id AND p.has_arrived AND t.hold = a.hold
             AND (a.provider IN ('twilio', 'telegram_gateway')  -- asked: that leaves no receipt
               OR EXISTS (SELECT 1 FROM channels_receipt r
                          WHERE r.attempt_id = a.id AND r.state IN ('delivered', 'read'))))""",
@@ -122,7 +122,7 @@ CHECKS = (
         WHERE t.kind = 'capture' AND t.proof = 'handed_over' AND NOT EXISTS (
           SELECT 1 FROM channels_attempt a JOIN phone_message p ON p.attempt_id = a.id
           WHERE a.message_id = t.message_id AND a.provider = 'telegram_bot' AND p.has_arrived
-            AND t.key LIKE '%:' || a.hold)""",
+            AND t.hold = a.hold)""",
     ),
     Check(
         "I5 code",

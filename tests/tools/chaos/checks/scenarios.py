@@ -76,7 +76,7 @@ class World:
             kind="hold",
             amount=message.price,
             message_id=message.id,
-            key=ledger.hold_key(message.id, n),
+            hold=n,
         )
         self.wallet(-message.price, message.price)
 
@@ -90,7 +90,7 @@ class World:
             amount=message.price,
             message_id=message.id,
             proof=proof,
-            key=f"settle:{message.id.hex}:{n}",
+            hold=n,
         )
 
     def wallet(self, available: int, held: int) -> None:
