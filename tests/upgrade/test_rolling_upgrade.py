@@ -40,6 +40,8 @@ def test_an_upgrade_under_load_fails_and_loses_nothing(
         upgrade.balancer.use(new.url)
         old.stop()
         traffic.keep_on("new processes")
+        upgrade.database.contract(new)
+        traffic.keep_on("new processes, contracted")
         traffic.phase = "partition"
         upgrade.database.partition(new)
         traffic.keep_on("partitioned")
