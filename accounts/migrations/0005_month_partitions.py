@@ -12,10 +12,11 @@ RETURN (lpad(to_hex(floor(extract(epoch FROM at) * 1000)::bigint), 12, '0')
 # Runs with the rights of the tables' owner, so that the application need not own the books. A new
 # month gets the indexes of its parent, and those of its elder that are unique within a month. It is
 # built apart and then attached, which blocks neither readers nor writers of the parent, through which
-# alone other roles reach it.
+# alone other roles reach it. No name is looked up where the application may create one, and no table
+# taken that is not the owner's.
 CREATE_MONTH = """
 CREATE FUNCTION create_month_partition(parent regclass, month date) RETURNS boolean
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   parent_name text := (SELECT relname FROM pg_class WHERE oid = parent);
   suffix text := to_char(month, '_YYYY_MM');
@@ -31,37 +32,40 @@ BEGIN
   SELECT format_type(a.atttypid, NULL) INTO key_type
   FROM pg_partitioned_table p JOIN pg_attribute a
     ON a.attrelid = p.partrelid AND a.attnum = p.partattrs[0] WHERE p.partrelid = parent;
-  IF key_type IS NULL OR to_regclass(name) IS NOT NULL THEN
+  IF (SELECT relowner FROM pg_class WHERE oid = parent) <> current_user::regrole THEN
+    RAISE EXCEPTION '% belongs to another role', parent USING ERRCODE = '42501';
+  END IF;
+  IF key_type IS NULL OR to_regclass('public.' || name) IS NOT NULL THEN
     RETURN false;
   END IF;
   SELECT c.oid INTO elder FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
   WHERE i.inhparent = parent AND c.relname ~ '_[0-9]{4}_[0-9]{2}$'
   ORDER BY c.relname DESC LIMIT 1;
   IF key_type = 'uuid' THEN
-    range_start := uuid7_at(month::timestamp AT TIME ZONE 'UTC');
-    range_end := uuid7_at((month + interval '1 month') AT TIME ZONE 'UTC');
+    range_start := public.uuid7_at(month::timestamp AT TIME ZONE 'UTC');
+    range_end := public.uuid7_at((month + interval '1 month') AT TIME ZONE 'UTC');
   ELSE
     range_start := month::timestamp AT TIME ZONE 'UTC';
     range_end := (month + interval '1 month') AT TIME ZONE 'UTC';
   END IF;
-  EXECUTE format('CREATE TABLE %I (LIKE %s INCLUDING ALL EXCLUDING IDENTITY)', name, parent);
+  EXECUTE format('CREATE TABLE public.%I (LIKE %s INCLUDING ALL EXCLUDING IDENTITY)', name, parent);
   FOR local_index IN
     SELECT pg_get_indexdef(x.indexrelid) AS definition, c.relname
     FROM pg_index x JOIN pg_class c ON c.oid = x.indexrelid
     WHERE x.indrelid = elder AND x.indisunique
       AND NOT EXISTS (SELECT FROM pg_inherits WHERE inhrelid = x.indexrelid)
   LOOP
-    EXECUTE format('CREATE UNIQUE INDEX %I ON %I USING%s',
+    EXECUTE format('CREATE UNIQUE INDEX %I ON public.%I USING%s',
       regexp_replace(local_index.relname, '_[0-9]{4}_[0-9]{2}$', '') || suffix, name,
       substring(local_index.definition FROM ' USING(.*)$'));
   END LOOP;
-  EXECUTE format('ALTER TABLE %s ATTACH PARTITION %I FOR VALUES FROM (%L) TO (%L)',
+  EXECUTE format('ALTER TABLE %s ATTACH PARTITION public.%I FOR VALUES FROM (%L) TO (%L)',
     parent, name, range_start, range_end);
   FOR reader IN
     SELECT DISTINCT a.grantee FROM pg_class c, aclexplode(c.relacl) AS a
     WHERE c.relname = name AND c.relnamespace = 'public'::regnamespace AND a.grantee <> c.relowner
   LOOP
-    EXECUTE format('REVOKE ALL ON TABLE %I FROM %s', name,
+    EXECUTE format('REVOKE ALL ON TABLE public.%I FROM %s', name,
       CASE reader WHEN 0 THEN 'PUBLIC' ELSE reader::regrole::text END);
   END LOOP;
   RETURN true;

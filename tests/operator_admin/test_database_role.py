@@ -12,6 +12,7 @@ from pytest_django import Settings
 from accounts.audit.events import record
 from accounts.models import AuditEvent
 from billing.wallet import ledger
+from config.storage import partitions as months
 from links.clicks import partitions
 from operator_admin import database_role
 from operator_admin.doctor import stores
@@ -55,6 +56,40 @@ def test_application_cannot_rewrite(application: None, table: str, statement: st
         connection.cursor() as cursor,
     ):
         cursor.execute(statement.format(table, table))
+
+
+@pytest.mark.parametrize("table", [one.name for one in months.TABLES])
+def test_application_makes_months_that_it_reaches_through_their_table(
+    application: None, table: str
+) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT create_month_partition(%s::regclass, '2099-01-01')", [table])
+        assert cursor.fetchone() == (True,)
+        cursor.execute(f"SELECT count(*) FROM {table}")  # noqa: S608 - a name of ours
+
+        with pytest.raises(ProgrammingError, match="permission denied"), transaction.atomic():
+            cursor.execute(f"DELETE FROM {table}_2099_01")  # noqa: S608
+
+
+def test_application_makes_no_month_of_a_table_of_its_own(application: None) -> None:
+    """With the owner's rights it could run what the table's expressions call."""
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE TABLE trap (id uuid) PARTITION BY RANGE (id)")
+
+        with pytest.raises(ProgrammingError, match="another role"), transaction.atomic():
+            cursor.execute("SELECT create_month_partition('trap'::regclass, '2099-01-01')")
+
+
+def test_application_cannot_have_the_owner_run_its_functions(application: None) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "CREATE FUNCTION to_char(date, text) RETURNS text LANGUAGE plpgsql AS"
+            " $$ BEGIN RAISE EXCEPTION 'run as %', current_user; END $$"
+        )
+
+        cursor.execute("SELECT create_month_partition('accounts_event'::regclass, '2099-01-01')")
+
+        assert cursor.fetchone() == (True,)
 
 
 def test_application_cannot_switch_triggers_off(application: None) -> None:
