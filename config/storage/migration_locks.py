@@ -13,7 +13,10 @@ Say = Callable[[str], None]
 
 _RETRIED = (psycopg.errors.LockNotAvailable, psycopg.errors.DeadlockDetected)
 _LONGEST_PAUSE = 30.0  # seconds between two tries
-_DEADLOCK_TIMEOUT = "200ms"  # shorter than anybody else's: the migration notices first, and yields
+# PostgreSQL looks for a deadlock once in a wait, after `deadlock_timeout`, at 1 s elsewhere.
+# One that the migration completes it finds first, and yields; one that another completes later
+# ends with the migration's `lock_timeout`, before the other looks.
+_DEADLOCK_TIMEOUT, _SHORT_LOCK_TIMEOUT = 0.2, 0.8  # seconds
 _KEY = 0x6B7669746F6B  # of the advisory lock: "kvitok"
 
 
@@ -29,7 +32,8 @@ def timeouts(connection: BaseDatabaseWrapper, *, lock: float) -> Iterator[None]:
         cursor.execute("SET statement_timeout = 0")
         # For a superuser, or by GRANT SET ON PARAMETER; otherwise the service may be the one.
         with suppress(ProgrammingError):
-            cursor.execute(f"SET deadlock_timeout = '{_DEADLOCK_TIMEOUT}'")
+            cursor.execute(f"SET deadlock_timeout = {int(_DEADLOCK_TIMEOUT * 1000)}")
+            cursor.execute(f"SET lock_timeout = {int(min(lock, _SHORT_LOCK_TIMEOUT) * 1000)}")
     try:
         yield
     finally:

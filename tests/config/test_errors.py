@@ -15,6 +15,7 @@ PROMISED = {
     "method_not_allowed": 405,
     "request_timeout": 408,
     "request_in_progress": 409,
+    "person_busy": 409,
     "unsupported_media_type": 415,
     "invalid_input": 422,
     "invalid_phone": 422,
@@ -42,6 +43,7 @@ PROMISED = {
 ELSEWHERE = {
     Error.HTTPS_REQUIRED,
     Error.REQUEST_TIMEOUT,
+    Error.PERSON_BUSY,
     Error.INVALID_API_KEY,
     Error.RATE_LIMITED,
     Error.DELIVERY_FAILED,
