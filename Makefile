@@ -17,7 +17,12 @@ run: base ## the whole service with demo data, PORT=8000 SIMULATOR_PORT=8001; Ct
 	@exec $(PY) -m config.local.supervisor
 PYTEST = $(PY) -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
 test: dev ## the tests, ARGS="-k name" and the like go to pytest; WORKERS=0: all in one process
+ifeq ($(ARGS),)
+	@$(PYTEST) -m 'not slow'
+	@exec $(PYTEST) -m slow
+else
 	@exec $(PYTEST) $(ARGS)
+endif
 coverage: dev ## the quick tests, and which modules they cover too little; pages in var/coverage/html; ARGS="tests/otp"
 	@$(PYTEST) --cov --cov-report html --cov-report json $(or $(ARGS),-m 'not slow')
 	@$(PY) -m tests.coverage_report $(if $(ARGS),,--check)
