@@ -9,7 +9,7 @@ from channels.history import day_counts
 from channels.providers.base import SendError, TransientError
 from channels.providers.telegram.bot import BotText, TelegramBot
 from channels.vendor_accounts import registry
-from config import metrics
+from config.monitoring import metrics
 
 log = structlog.get_logger(__name__)
 

@@ -46,7 +46,7 @@ class DeliveryStep(bootsteps.StartStopStep):
         from accounts.webhooks.dispatcher import WebhookDispatcher  # noqa: PLC0415
         from channels.deliver.dispatcher import Dispatcher  # noqa: PLC0415
         from channels.deliver.sweeps import poll_thread, sweep_thread  # noqa: PLC0415
-        from config import metrics  # noqa: PLC0415
+        from config.monitoring import metrics  # noqa: PLC0415
 
         metrics.start()
         self.loops: dict[str, Loop] = {

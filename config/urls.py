@@ -12,7 +12,7 @@ from api_docs.pages.views import search as docs_search
 from billing.orders import payment_webhooks as payment_hooks
 from billing.web import order_views, sandbox_views
 from channels.inbound import vendor_webhooks
-from config import health
+from config.health import endpoints as health_endpoints
 from links.follow.views import follow
 
 urlpatterns: list[URLPattern | URLResolver] = [
@@ -42,7 +42,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("docs/<slug:slug>.md", page_as_markdown, name="docs-markdown"),
     path("docs/<slug:slug>", docs_page, name="docs-page"),
     path("llms.txt", llms, name="llms"),
-    path("livez", health.livez),
-    path("readyz", health.readyz),
+    path("livez", health_endpoints.livez),
+    path("readyz", health_endpoints.readyz),
     re_path(r"^(?P<slug>[^/]+)/?$", follow, name="follow"),
 ]

@@ -19,8 +19,8 @@ from accounts.keys import api_keys  # noqa: E402
 from channels.deliver import heartbeats  # noqa: E402
 from channels.vendor_accounts import availability  # noqa: E402
 from channels.waiting import outcome_signals  # noqa: E402
-from config import metrics  # noqa: E402
 from config.celery import cap_publishing  # noqa: E402
+from config.monitoring import metrics  # noqa: E402
 from config.server.gateway import Gateway  # noqa: E402
 from config.server.https import TransportSecurity  # noqa: E402
 from config.server.request_bodies import BodyLimits  # noqa: E402

@@ -19,7 +19,7 @@ from channels import wakeups
 from channels.deliver.dispatcher import Dispatcher
 from channels.vendor_accounts import availability, registry
 from channels.waiting import outcome_signals
-from config import readiness
+from config.health import readiness
 from config.local import bootstrap
 from config.storage.redis_client import redis_client
 from links.addresses import blocked_sites, short_hosts

@@ -27,8 +27,9 @@ from accounts.client_ip import client_ip
 from accounts.keys import api_keys
 from accounts.keys.api_keys import Principal
 from accounts.models import Company, Scope
-from config import ids, metrics, tracing
+from config import ids
 from config.errors import DomainError, Error
+from config.monitoring import metrics, tracing
 from config.texts import StrOrPromise
 
 log = structlog.get_logger(__name__)

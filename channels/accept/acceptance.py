@@ -24,9 +24,9 @@ from channels.routing import test_numbers
 from channels.routing.channel_plan import ChannelPlan, SendRequest
 from channels.waiting import outcome_signals
 from channels.waiting.first_outcome import SendOutcome, first_outcome
-from config import tracing
 from config.errors import DomainError, Error
 from config.ids import uuid7
+from config.monitoring import tracing
 from config.storage.named_rows import Row, fetch_all
 
 MAX_TRIES = 5  # of the statement, when it conflicts with slugs or verifications of others

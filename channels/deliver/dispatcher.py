@@ -37,7 +37,7 @@ from channels.providers.inbound import AccountAlert, AlertKind
 from channels.recipients import telegram_contacts
 from channels.vendor_accounts import availability, breaker_state, registry, vendor_alerts
 from channels.vendor_accounts.circuit_breaker import Breakers, Call, Change
-from config import metrics, tracing
+from config.monitoring import metrics, tracing
 from config.outbox_loop import OutboxLoop, write_in_batches
 from config.storage.redis_client import blocking_redis_client
 

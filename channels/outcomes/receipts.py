@@ -25,7 +25,7 @@ from channels.phone_numbers import e164_or_none
 from channels.providers.inbound import InboundEvents, Receipt, ReceiptState
 from channels.recipients import vendor_user_ids
 from channels.vendor_accounts import registry
-from config import tracing
+from config.monitoring import tracing
 from config.storage.named_rows import fetch_all
 
 log = structlog.get_logger(__name__)

@@ -18,7 +18,7 @@ from channels.lifecycle.state_machine import Event
 from channels.lifecycle.states import Decision, Snapshot
 from channels.outcomes.decision_writer import load_messages, write_decisions
 from channels.waiting import outcome_signals
-from config import metrics
+from config.monitoring import metrics
 
 
 def commit_events(events: Sequence[Event]) -> list[Decision]:

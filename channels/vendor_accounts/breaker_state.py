@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from channels.vendor_accounts import error_texts, operator_mail, registry
 from channels.vendor_accounts.circuit_breaker import Cause, Change, Close, Release, Trip
 from channels.vendor_accounts.substitutes import find_substitutes
-from config import metrics
+from config.monitoring import metrics
 from config.texts import StrOrPromise
 
 log = structlog.get_logger(__name__)

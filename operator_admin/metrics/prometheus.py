@@ -12,7 +12,7 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from psycopg_pool import PoolTimeout
 
 from channels.vendor_accounts.registry import live_providers
-from config import metrics
+from config.monitoring import metrics
 from links.clicks import stream
 from operator_admin.metrics import figures
 

@@ -15,9 +15,9 @@ from django.test import Client
 from pytest_django import Settings
 
 from channels.models import Heartbeat
-from config import readiness
 from config.background import PeriodicThread
 from config.environment.variables import ROOT
+from config.health import readiness
 from config.local.store_servers import Postgres
 from config.server import probe
 from tests.api.races import at_once

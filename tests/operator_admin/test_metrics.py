@@ -27,7 +27,7 @@ from tests.links.visiting import without_redis
 
 COUNT = """
 import django; django.setup()
-from config import metrics
+from config.monitoring import metrics
 for _ in range(3):
     metrics.count_request("SendCode", 200, 0.02)
 metrics.count_request("SendCode", 429, 0.001)

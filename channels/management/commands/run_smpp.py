@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from channels.deliver import hosting
 from channels.inbound import event_handling
 from channels.vendor_accounts import registry
-from config import metrics
+from config.monitoring import metrics
 
 
 class Command(BaseCommand):

@@ -20,7 +20,7 @@ from accounts.api.rate_limit import KeyRateLimiter
 from accounts.keys.api_keys import Principal
 from channels import wakeups
 from channels.waiting import outcome_signals
-from config import health
+from config.health import endpoints as health_endpoints
 from config.storage.redis_client import blocking_redis_client, call, raise_if_demoted, redis_client
 from config.storage.redis_connections import ServerRefusalError, _is_refusal
 from links.clicks import counting, stream
@@ -140,7 +140,7 @@ USERS: list[Callable[[], bool]] = [
     publish_broker_task,
     lambda: processes.broker().ok,
     lambda: stores.redis().ok,
-    lambda: health._redis() == "ok",
+    lambda: health_endpoints._redis() == "ok",
 ]
 
 

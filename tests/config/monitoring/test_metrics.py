@@ -25,7 +25,7 @@ FIRST_CALLS_AT_ONCE = """
 import sys, threading
 from concurrent.futures import ThreadPoolExecutor
 import django; django.setup()
-from config import metrics
+from config.monitoring import metrics
 sys.setswitchinterval(1e-6)
 barrier = threading.Barrier(16)
 def count(number):
@@ -42,7 +42,7 @@ with ThreadPoolExecutor(16) as pool:
 COUNT = """
 import os, sys
 import django; django.setup()
-from config import metrics
+from config.monitoring import metrics
 metrics.count_request("CheckCode", 200, 0.02)
 print("counted", flush=True)
 sys.stdin.readline()
@@ -51,7 +51,7 @@ sys.stdin.readline()
 FORK = """
 import os
 import django; django.setup()
-from config import metrics
+from config.monitoring import metrics
 metrics.count_request("CheckCode", 200, 0.02)
 child = os.fork()
 if child:
@@ -65,7 +65,7 @@ COUNT_ON_A_FULL_DISK = """
 import os
 import django; django.setup()
 from django.conf import settings
-from config import metrics
+from config.monitoring import metrics
 metrics.start()
 with open(settings.METRICS_DIR / "rest", "wb", buffering=0) as rest:
     try:

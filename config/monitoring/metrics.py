@@ -14,7 +14,7 @@ import structlog
 from django.conf import settings
 from django.utils.crypto import salted_hmac
 
-from config.metrics_files import Slot
+from config.monitoring.metrics_files import Slot
 from config.once import Once
 
 log = structlog.get_logger(__name__)

@@ -6,7 +6,7 @@ import redis
 from django.http import HttpRequest, JsonResponse
 
 from accounts.client_ip import client_ip
-from config import readiness
+from config.health import readiness
 from config.server import probe
 from config.storage.redis_client import raise_if_demoted, redis_client
 

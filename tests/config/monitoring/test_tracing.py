@@ -22,11 +22,11 @@ from channels.models import Attempt, Receipt
 from channels.outcomes import receipts
 from channels.providers import inbound
 from channels.providers.inbound import InboundEvents, ReceiptState
-from config import tracing
 from config.environment import tracing_settings
 from config.environment.tracing_settings import Tracing
 from config.environment.variables import ROOT
 from config.ids import parse_id, uuid7
+from config.monitoring import tracing
 from tests.api.clients import Api
 from tests.config.test_settings import GOOD, start
 from tests.links.visiting import wait_until
@@ -191,7 +191,7 @@ def test_sampling_decides_alike_for_all_spans_of_a_message(
 def test_off_it_needs_no_package() -> None:
     program = (
         "import sys; sys.modules['opentelemetry'] = None;"  # as if it were not installed
-        "import django; django.setup(); from config import tracing;"
+        "import django; django.setup(); from config.monitoring import tracing;"
         "assert tracing.start() == 0;"
         "tracing.begin_request(); tracing.record_request('x', 1.0, {}, '');"
         "from channels.deliver import dispatcher;"

@@ -1,0 +1,1 @@
+"""What a load balancer asks of a process: is it alive, is it ready."""

@@ -1,0 +1,1 @@
+"""What a process tells about itself: metrics for Prometheus, traces for OpenTelemetry."""
