@@ -12,6 +12,7 @@ from psycopg_pool import PoolTimeout
 
 from channels.deliver.heartbeats import HeartbeatWriter
 from channels.waiting import outcome_signals
+from config.primary_connection import NotPrimaryError
 from config.storage.pooled_connection import pooled_connection
 from config.storage.schema_check import unapplied_migrations
 
@@ -91,7 +92,7 @@ def _written() -> str:
 
 def _failure(error: BaseException) -> str:
     match error:
-        case errors.ReadOnlySqlTransaction():
+        case NotPrimaryError():
             return "refused: the database is read-only"
         case errors.DiskFull():
             return "refused: the database's disk is full"

@@ -88,9 +88,10 @@ def reopen_a_failed_one() -> None:
 
 
 def settle_another_time() -> None:
+    """As of a hold that was never opened: a unique index keeps the same one from it."""
     message = Message.objects.get(state="expired")
     TransferFactory.create(
-        company_id=message.company_id, kind="release", amount=1, message_id=message.id
+        company_id=message.company_id, kind="release", amount=1, message_id=message.id, hold=2
     )
 
 

@@ -60,8 +60,8 @@ def test_without_services_every_check_fails_with_a_cure() -> None:
 
     assert code == 1
     assert crosses(found) == {
-        "database", "migrations", "database role", "pooler", "clock", "redis", "redis memory",
-        "redis persistence", "clicks",
+        "database", "migrations", "partitions ahead", "database role", "pooler", "clock",
+        "redis", "redis memory", "redis persistence", "clicks",
         "broker", "web", "worker", "beat", "binds", "key rings", "ledger", "queue", "outboxes",
         "operators",
         "mail", "public URL", "proxies", "short host", "providers",

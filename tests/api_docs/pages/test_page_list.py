@@ -26,7 +26,7 @@ CYRILLIC, LATIN = re.compile(r"[А-Яа-яЁё]+"), re.compile(r"[A-Za-z]{2,}")
 # Names, which every language writes alike, and what stands for a status: 2xx.
 NAMES = """
     Kvitok WhatsApp Telegram SMS API OpenAPI Swagger UI HTTP HTTPS JSON GET POST PATCH DELETE IP
-    UUID ASCII ISO UTC JavaScript TypeScript Python PHP Java Go Rust curl xx Authorize
+    GDPR UUID ASCII ISO UTC JavaScript TypeScript Python PHP Java Go Rust curl xx Authorize
     Unix HMAC SHA base Standard Webhooks
     Android Chrome Gateway Markdown llms txt
 """
