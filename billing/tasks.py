@@ -4,6 +4,7 @@ from celery import shared_task
 
 from billing.budgets import mail
 from billing.orders import orders
+from billing.seals import sealing
 from billing.wallet import low_balance, running_balances
 
 
@@ -25,3 +26,8 @@ def send_budget_alerts() -> None:
 @shared_task(name="billing.store_running_balances")
 def store_running_balances(*, whole: bool = False) -> None:
     running_balances.store(whole=whole)
+
+
+@shared_task(name="billing.seal_books")
+def seal_books() -> None:
+    sealing.seal()

@@ -11,7 +11,7 @@ from django.db import connection, transaction
 from config.storage import partitions
 from config.storage.named_rows import fetch_all
 
-APPEND_ONLY = ("accounts_auditevent", "billing_transfer")
+APPEND_ONLY = ("accounts_auditevent", "billing_seal", "billing_sealedday", "billing_transfer")
 READ_ONLY = ("django_migrations",)
 OWNED = "links_click"  # the worker makes and drops its months, which takes its owner
 

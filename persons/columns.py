@@ -80,6 +80,8 @@ NOT_OF_RECIPIENTS = {
     "billing_package": "code tokens price",
     "billing_payment": "gateway payment_id amount problem reference",
     "billing_runningbalance": "balance",
+    "billing_seal": "parts transfers available held head",
+    "billing_sealedday": "head",
     "billing_seller": "name inn kpp address bank_name bic account corr_account vat_rate head"
     " accountant details_en",
     "billing_spentday": "tokens busiest_hour",

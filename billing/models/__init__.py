@@ -5,6 +5,7 @@ from billing.models.offer import Package, Tariff
 from billing.models.order import InvoiceCounter, Order, Payment
 from billing.models.party import BillingProfile, Seller
 from billing.models.running_balance import RunningBalance
+from billing.models.seal import Seal, SealedDay
 from billing.models.wallet import Transfer, Wallet
 
 __all__ = [
@@ -15,6 +16,8 @@ __all__ = [
     "Package",
     "Payment",
     "RunningBalance",
+    "Seal",
+    "SealedDay",
     "Seller",
     "SpentDay",
     "Tariff",

@@ -19,7 +19,7 @@ from django.db.backends.utils import CursorWrapper
 
 from accounts.models import Company, User
 from billing.budgets import sql
-from billing.models import Budget, Transfer, Wallet
+from billing.models import Budget, SealedDay, Transfer, Wallet
 from config.storage.named_rows import fetch_all
 
 TransferKind = Transfer.Kind
@@ -365,6 +365,12 @@ FROM due WHERE w.company_id = due.company_id
 """
 
 
+class DaysSealedError(Exception):
+    """The books say already what was moved on these days."""
+
+
 def book_history(cursor: CursorWrapper, rows: str, params: Mapping[str, Any]) -> None:
     """Writes transfers with past timestamps; the wallet must have the tokens for them."""
+    if sealed := SealedDay.last():
+        raise DaysSealedError(f"The days up to {sealed} are sealed: seed a new database.")
     cursor.execute(_BOOK_HISTORY.format(rows=rows), params)

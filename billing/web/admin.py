@@ -24,6 +24,8 @@ from billing.models import (
     Order,
     Package,
     Payment,
+    Seal,
+    SealedDay,
     Seller,
     Tariff,
     Transfer,
@@ -89,6 +91,21 @@ class TransferAdmin(ReadOnlyAdmin):
     search_fields = ("=company__id", "company__name__istartswith", "message_id", "key__startswith")
     date_hierarchy = "created_at"
     ordering = ("-id",)
+
+
+@admin.register(Seal)
+class SealAdmin(ReadOnlyAdmin):
+    list_display = ("day", "company", "transfers", "available", "held", "head")
+    list_select_related = ("company",)
+    search_fields = ("=company__id", "company__name__istartswith", "head__startswith")
+    date_hierarchy = "day"
+    ordering = ("-day", "company_id")
+
+
+@admin.register(SealedDay)
+class SealedDayAdmin(ReadOnlyAdmin):
+    list_display = ("day", "companies", "head", "created_at")
+    ordering = ("-day",)
 
 
 class AuditedChangesAdmin(ModelAdmin):

@@ -39,6 +39,7 @@ DATABASE_CHECKS: list[Check] = [
     processes.binds,
     key_rotation.key_rings,
     money.ledger,
+    money.seals,
     money.queue,
     money.outboxes,
     money.operators,

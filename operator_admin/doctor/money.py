@@ -1,14 +1,19 @@
 """Checks of the books, the queues and the operators."""
 
+from datetime import UTC, timedelta
+
 from allauth.mfa.models import Authenticator
 from django.conf import settings
+from django.utils import timezone
 
-from accounts.models import User
+from accounts.models import Company, User
+from billing.models import SealedDay, Transfer
 from channels import reconciliation
 from links.clicks import stream
 from operator_admin.doctor.finding import Finding, failed, verdict
 from operator_admin.metrics import figures
 
+SEALED_AFTER = 2  # days
 LATE_QUEUE, LATE_OUTBOX, LATE_CLICKS = 30.0, 300.0, 60.0  # seconds
 CLICKS_CURE = (
     "See `redis`, `beat` and `worker`: a worker counts each second what the beat asks for."
@@ -26,6 +31,19 @@ def ledger() -> Finding:
         "“The ledger is inconsistent” in docs/operations.md."
     )
     return verdict("ledger", detail or "no recent breach", cure, ok=not breaches)
+
+
+def seals() -> Finding:
+    """Yesterday is sealed today, once no transaction of that day is open."""
+    last, ago = SealedDay.last(), timezone.now() - timedelta(days=SEALED_AFTER)
+    detail = f"transfers are sealed to {last}" if last else "no transfer is sealed yet"
+    cure = (
+        "See `beat` and `worker`. Look in pg_stat_activity for a transaction that has been open "
+        "since that day, or whose start the application's role may not see."
+    )
+    is_new = not (Transfer.objects.exists() and Company.objects.filter(created_at__lt=ago).exists())
+    ok = last >= ago.astimezone(UTC).date() if last else is_new
+    return verdict("seals", detail, cure, ok=ok)
 
 
 def queue() -> Finding:

@@ -5,7 +5,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import UTC, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,8 @@ from django.utils import timezone
 from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
+from accounts.models import Company
+from billing.models import SealedDay
 from channels.models import Heartbeat
 from channels.vendor_accounts import registry
 from config.environment.variables import ROOT
@@ -62,8 +64,8 @@ def test_without_services_every_check_fails_with_a_cure() -> None:
     assert crosses(found) == {
         "database", "migrations", "partitions ahead", "database role", "pooler", "clock",
         "redis", "redis memory", "redis persistence", "clicks",
-        "broker", "web", "worker", "beat", "binds", "key rings", "ledger", "queue", "outboxes",
-        "operators",
+        "broker", "web", "worker", "beat", "binds", "key rings", "ledger", "seals", "queue",
+        "outboxes", "operators",
         "mail", "public URL", "proxies", "short host", "providers",
     }  # fmt: skip
     assert all(found[name]["cure"] for name in crosses(found))
@@ -241,6 +243,19 @@ def test_breach_of_the_books_fails_the_check() -> None:
 
     assert found.detail == f"held differs from the open holds: company {wallet.company_id}"
     assert "reconcile" in found.cure
+
+
+@pytest.mark.django_db
+def test_days_that_nobody_seals_fail_the_check(company: Company) -> None:
+    assert money.seals().detail == "no transfer is sealed yet"
+    assert money.seals().ok
+    Company.objects.update(created_at=timezone.now() - timedelta(days=9))
+    assert not money.seals().ok
+
+    today = timezone.now().astimezone(UTC).date()
+    for days, ok in ((3, False), (2, True)):
+        SealedDay.objects.create(day=today - timedelta(days=days), companies=0, head="0" * 64)
+        assert money.seals().ok is ok
 
 
 @pytest.mark.django_db

@@ -15,6 +15,7 @@ from accounts.models import ApiKey, Company, Mode, User
 from accounts.people import companies
 from billing import demo_data
 from billing.budgets import budgets
+from billing.models import SealedDay
 from billing.wallet import ledger
 from channels.history import day_counts
 from otp import demo_history
@@ -74,7 +75,7 @@ def _seed() -> dict[str, str]:
     if ledger.balance(company.pk) == (0, 0):
         demo_data.seed(company, user, TOKENS)
     live_key = _key(company, user, Mode.LIVE)
-    if not demo_history.is_seeded(company):
+    if SealedDay.last() is None and not demo_history.is_seeded(company):
         demo_history.seed(
             company=company, mode=Mode.LIVE, messages=HISTORY_MESSAGES, days=HISTORY_DAYS
         )

@@ -1,0 +1,90 @@
+"""Days of transfers, closed and chained by hash."""
+
+from datetime import date, timedelta
+
+from django.db import models
+from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models import Company
+
+
+class SealQuerySet(models.QuerySet["Seal"]):
+    def last_of_months(self) -> "SealQuerySet":
+        """The last seal of each month that is sealed to its end."""
+        sealed = SealedDay.last()
+        if sealed is None:
+            return self.none()
+        later = Seal.objects.filter(
+            company=models.OuterRef("company"),
+            day__gt=models.OuterRef("day"),
+            day__year=models.OuterRef("day__year"),
+            day__month=models.OuterRef("day__month"),
+        )
+        first_open_day = sealed + timedelta(days=1)
+        return self.filter(~models.Exists(later), day__lt=first_open_day.replace(day=1))
+
+
+class Seal(models.Model):
+    """The transfers that a company made on one day of UTC, chained to those of all days before.
+
+    `sealing` writes it, once, when no further transfer of that day can appear. Its parts are split
+    by the month of the message, so that a month can leave the database and the rest is still
+    proved: {"month": "2026-10" or "", "transfers", "available", "held", "digest"}.
+    """
+
+    company = models.ForeignKey(
+        Company,
+        models.PROTECT,
+        related_name="seals",
+        db_index=False,
+        db_constraint=False,  # else each of them would lock the company's row
+        verbose_name=_("company"),
+    )
+    day = models.DateField(_("day"))
+    parts = models.JSONField(_("parts"))
+    # At the end of the day, since the beginning.
+    transfers = models.BigIntegerField(_("transfers"))
+    available = models.BigIntegerField(_("available"))
+    held = models.BigIntegerField(_("held"))
+    head = models.CharField(_("head"), max_length=64)
+    created_at = models.DateTimeField(_("sealed"), db_default=Now())
+
+    objects = SealQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("seal")
+        verbose_name_plural = _("seals")
+        constraints = [models.UniqueConstraint(fields=["company", "day"], name="seal_once")]
+        indexes = [models.Index(fields=["day", "company"], name="seal_of_day")]
+
+    def __str__(self) -> str:
+        return f"{self.day}: {self.head[:12]}"
+
+    @property
+    def balance(self) -> int:
+        return self.available + self.held
+
+
+class SealedDay(models.Model):
+    """A day on which every company's transfers are sealed; its head covers the heads of all.
+
+    Whoever keeps it elsewhere notices a company or a seal that was taken out.
+    """
+
+    day = models.DateField(_("day"), unique=True)
+    companies = models.IntegerField(_("companies"))  # that have a seal of this day
+    head = models.CharField(_("head"), max_length=64)
+    created_at = models.DateTimeField(_("sealed"), db_default=Now())
+
+    class Meta:
+        verbose_name = _("sealed day")
+        verbose_name_plural = _("sealed days")
+
+    def __str__(self) -> str:
+        return f"{self.day}: {self.head[:12]}"
+
+    @staticmethod
+    def last() -> date | None:
+        """The newest sealed day; None before the first run."""
+        return SealedDay.objects.order_by("-day").values_list("day", flat=True).first()

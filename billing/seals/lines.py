@@ -1,0 +1,110 @@
+"""The lines that are hashed, and the parts of a day that they make."""
+
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, time
+from hashlib import sha256
+from typing import Any, NamedTuple
+
+from django.db import connection
+
+from billing.seals.heads import Part
+from config.storage.named_rows import fetch_all
+
+CHUNK = 20_000  # lines per statement
+
+# A JSON array, byte for byte as Python's json.dumps(…, ensure_ascii=False) writes it. The statement
+# has it in its last column. Nothing in it is about a person, so an erasure changes none.
+LINE = """json_build_array(id, to_char(created_at AT TIME ZONE 'UTC',
+  'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), kind, amount,
+  COALESCE('msg_' || replace(message_id::text, '-', ''), ''), hold, proof, COALESCE(key, ''),
+  reason)::text"""
+AVAILABLE = """CASE WHEN kind IN ('top_up', 'grant', 'release') THEN amount
+  WHEN kind IN ('withdraw', 'hold') THEN -amount ELSE 0 END"""
+HELD = """CASE WHEN kind = 'hold' THEN amount WHEN kind IN ('capture', 'release') THEN -amount
+  ELSE 0 END"""
+# The first 48 bits of a UUIDv7 are its time in milliseconds.
+_MONTH = """CASE WHEN message_id IS NULL THEN '' ELSE to_char(to_timestamp(
+  ('x' || left(replace(message_id::text, '-', ''), 12))::bit(48)::bigint / 1000.0)
+  AT TIME ZONE 'UTC', 'YYYY-MM') END"""
+
+_CHUNK = f"""
+WITH chunk AS MATERIALIZED (
+  SELECT id, created_at, (created_at AT TIME ZONE 'UTC')::date AS day, {_MONTH} AS month,
+    {AVAILABLE} AS available, {HELD} AS held, {LINE} AS line
+  FROM billing_transfer WHERE company_id = %(company)s
+    AND created_at >= %(at)s AND created_at < %(until)s AND (created_at, id) > (%(at)s, %(id)s)
+  ORDER BY created_at, id LIMIT {CHUNK}),
+last AS (SELECT created_at, id FROM chunk ORDER BY created_at DESC, id DESC LIMIT 1)
+SELECT day, month, count(*) AS transfers, sum(available)::bigint AS available,
+  sum(held)::bigint AS held,
+  string_agg(line || E'\\n', '' ORDER BY chunk.created_at, chunk.id) AS lines,
+  last.created_at AS last_at, last.id AS last_id
+FROM chunk CROSS JOIN last GROUP BY day, month, last.created_at, last.id ORDER BY day, month
+"""  # noqa: S608 - constants of this file
+
+
+class _Piece(NamedTuple):
+    """A row of `_CHUNK`: what it has of one part."""
+
+    day: date
+    month: str
+    transfers: int
+    available: int
+    held: int
+    lines: str
+    last_at: datetime
+    last_id: int
+
+
+class _Growing:
+    """A part of which more may come."""
+
+    def __init__(self) -> None:
+        self.transfers = self.available = self.held = 0
+        self.digest = sha256()
+
+    def add(self, piece: _Piece) -> None:
+        self.transfers += piece.transfers
+        self.available += piece.available
+        self.held += piece.held
+        self.digest.update(piece.lines.encode())
+
+    def done(self, month: str) -> Part:
+        return Part(month, self.transfers, self.available, self.held, self.digest.hexdigest())
+
+
+def days_of(company_id: int, since: date, until: date) -> Iterator[tuple[date, list[Part]]]:
+    """The parts of each day from `since` to the one before `until` that has transfers, read in
+    bounded statements: what they read must be closed, or be held still by the caller.
+    """
+    today, parts = since, dict[str, _Growing]()
+    for piece in _pieces(company_id, since, until):
+        if piece.day != today and parts:
+            yield today, _done(parts)
+            parts = {}
+        today = piece.day
+        parts.setdefault(piece.month, _Growing()).add(piece)
+    if parts:
+        yield today, _done(parts)
+
+
+def _done(parts: dict[str, _Growing]) -> list[Part]:
+    return [part.done(month) for month, part in sorted(parts.items())]
+
+
+def _pieces(company_id: int, since: date, until: date) -> Iterator[_Piece]:
+    params: dict[str, Any] = {"company": company_id, "until": start_of(until)}
+    params |= {"at": start_of(since), "id": 0}
+    while True:
+        with connection.cursor() as cursor:
+            cursor.execute(_CHUNK, params)
+            pieces = fetch_all(cursor, _Piece)
+        yield from pieces
+        if sum(piece.transfers for piece in pieces) < CHUNK:
+            return
+        params |= {"at": pieces[-1].last_at, "id": pieces[-1].last_id}
+
+
+def start_of(day: date) -> datetime:
+    """Days of seals are those of UTC, as months of messages are."""
+    return datetime.combine(day, time.min, UTC)

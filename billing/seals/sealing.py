@@ -1,0 +1,149 @@
+"""Writes the seals of the days that are closed.
+
+A seal follows from the transfers of its day and the seal before it, and from nothing else. So
+whoever is killed, or runs beside another, leaves seals that the next one would have written too.
+"""
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, date, timedelta
+from itertools import groupby
+
+from django.db import connection, transaction
+
+from billing.models import Seal, SealedDay
+from billing.seals.closing import closed_until
+from billing.seals.heads import NOTHING, Part, head_of, head_of_day
+from billing.seals.lines import days_of, start_of
+
+LOCK = 0x6B76_736C  # an advisory lock: a second sealer leaves
+BEGINNING = date(2000, 1, 1)
+ENOUGH = 200_000  # transfers in one commit, or one day
+DAYS = 31  # in one commit, of all companies
+DAY = timedelta(days=1)
+
+# A loose index scan: the table has many transfers of few companies.
+_COMPANIES = """
+WITH RECURSIVE company AS (
+  (SELECT company_id AS id FROM billing_transfer ORDER BY company_id LIMIT 1)
+  UNION ALL
+  SELECT (SELECT t.company_id FROM billing_transfer t WHERE t.company_id > company.id
+          ORDER BY t.company_id LIMIT 1)
+  FROM company WHERE company.id IS NOT NULL)
+SELECT id FROM company WHERE EXISTS (
+  SELECT FROM billing_transfer t WHERE t.company_id = company.id
+    AND t.created_at >= %(since)s AND t.created_at < %(until)s) ORDER BY id
+"""
+
+
+class _OccupiedError(Exception):
+    """Another process seals."""
+
+
+def seal() -> int:
+    """Seals every closed day; returns how many seals of companies it wrote."""
+    return seal_before(closed_until().astimezone(UTC).date())
+
+
+def seal_before(until: date) -> int:
+    """Seals the days before `until`, of which nothing may be to come."""
+    last = SealedDay.last()
+    since = last + DAY if last else BEGINNING
+    if since >= until:
+        return 0
+    try:
+        written = sum(_seal(company, since, until) for company in _companies(since, until))
+        _mark_days(until)
+    except _OccupiedError:
+        return 0
+    return written
+
+
+def _companies(since: date, until: date) -> list[int]:
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SET LOCAL statement_timeout = 0")
+        cursor.execute(_COMPANIES, {"since": start_of(since), "until": start_of(until)})
+        return [company_id for (company_id,) in cursor.fetchall()]
+
+
+def _seal(company_id: int, since: date, until: date) -> int:
+    written = 0
+    while batch := _seal_batch(company_id, since, until):
+        written += batch
+    return written
+
+
+@transaction.atomic
+def _seal_batch(company_id: int, since: date, until: date) -> int:
+    """Between its statements the transaction holds neither a snapshot nor a transaction id, so it
+    keeps vacuum from nothing however long it lasts.
+    """
+    _take_lock()
+    last = Seal.objects.filter(company=company_id).order_by("day").last()
+    since = max(since, last.day + DAY) if last else since
+    seals = []
+    transfers = 0
+    for day, parts in days_of(company_id, since, until):
+        last = _next(company_id, last, day, parts)
+        seals.append(last)
+        transfers += sum(part.transfers for part in parts)
+        if transfers >= ENOUGH:
+            break
+    Seal.objects.bulk_create(seals)
+    return len(seals)
+
+
+def _next(company_id: int, last: Seal | None, day: date, parts: Sequence[Part]) -> Seal:
+    return Seal(
+        company_id=company_id,
+        day=day,
+        parts=[part.to_store() for part in parts],
+        transfers=(last.transfers if last else 0) + sum(part.transfers for part in parts),
+        available=(last.available if last else 0) + sum(part.available for part in parts),
+        held=(last.held if last else 0) + sum(part.held for part in parts),
+        head=head_of(last.head if last else NOTHING, day, parts),
+    )
+
+
+def _mark_days(until: date) -> None:
+    """Every company is sealed to `until`: its days are sealed. None before the first transfer."""
+    while _mark_batch(until):
+        pass
+
+
+@transaction.atomic
+def _mark_batch(until: date) -> int:
+    _take_lock()
+    last = SealedDay.objects.order_by("day").last()
+    first = (
+        last.day + DAY
+        if last
+        else Seal.objects.order_by("day").values_list("day", flat=True).first()
+    )
+    if first is None or first >= until:
+        return 0
+    days = list(sealed_days(first, min(until, first + DAYS * DAY), last.head if last else NOTHING))
+    SealedDay.objects.bulk_create(days)
+    return len(days)
+
+
+def sealed_days(since: date, until: date, head: str) -> Iterator[SealedDay]:
+    """What the days' rows must be, by the seals of companies; `head`: of the day before."""
+    rows = Seal.objects.filter(day__gte=since, day__lt=until).order_by("day", "company_id")
+    heads = rows.values_list("day", "company_id", "head")
+    by_day = {
+        day: [(company_id, each) for _day, company_id, each in found]
+        for day, found in groupby(heads, key=lambda row: row[0])
+    }
+    while since < until:
+        companies = by_day.get(since, [])
+        head = head_of_day(head, since, companies)
+        yield SealedDay(day=since, companies=len(companies), head=head)
+        since += DAY
+
+
+def _take_lock() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL statement_timeout = 0")
+        cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [LOCK])
+        if not cursor.fetchone()[0]:
+            raise _OccupiedError
