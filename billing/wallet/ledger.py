@@ -358,7 +358,8 @@ WITH history AS ({rows}), moved AS (
 due AS (
   SELECT company_id,
          sum(CASE kind WHEN 'hold' THEN -amount WHEN 'capture' THEN 0 ELSE amount END) AS available,
-         sum(CASE kind WHEN 'hold' THEN amount WHEN 'grant' THEN 0 ELSE -amount END) AS held
+         sum(CASE WHEN kind = 'hold' THEN amount WHEN kind IN ('capture', 'release') THEN -amount
+                  ELSE 0 END) AS held
   FROM moved GROUP BY company_id)
 UPDATE billing_wallet w SET available = w.available + due.available, held = w.held + due.held
 FROM due WHERE w.company_id = due.company_id

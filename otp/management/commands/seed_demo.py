@@ -19,8 +19,8 @@ from billing.models import SealedDay
 from billing.wallet import ledger
 from channels.history import day_counts
 from otp import demo_history
+from otp.demo_history.companies import EMAIL
 
-EMAIL = "demo@example.com"
 COMPANY, EMPTY_COMPANY = "Демо", "Демо без токенов"
 TOKENS = 1_000_000
 HISTORY_MESSAGES, HISTORY_DAYS = 900, 28

@@ -1,0 +1,182 @@
+"""Fills days with made-up messages, one statement a table."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.db import connection, transaction
+from django.db.backends.utils import CursorWrapper
+from django.utils import timezone
+
+from accounts.models import Company, Mode
+from billing.wallet import ledger
+from channels.history.day_counts import start_of
+from otp.demo_history import rows, top_ups
+from otp.demo_history.rows import KEY_ID
+
+CHUNK = 20_000  # messages per commit
+Progress = Callable[[date, int], None]  # a day, and how many messages it was given
+
+
+@dataclass(frozen=True, slots=True)
+class Senders:
+    """Who sends, and what share of the messages: `weights` are the upper bounds of all but the
+    last one's share.
+    """
+
+    company_ids: Sequence[int]
+    key_ids: Sequence[int | None]
+    endpoints: Sequence[UUID | None]
+    weights: Sequence[float] = ()
+    links: int = 0  # of a hundred messages
+    fallbacks: int = 0
+    phones: Mapping[str, Any] = field(
+        # a range that only demo data uses
+        default_factory=lambda: {"phone_prefix": "+7999000", "phone_digits": 4, "phones": 10_000}
+    )
+
+    def params(self, mode: str) -> dict[str, Any]:
+        now = timezone.now()
+        return {
+            "company_ids": list(self.company_ids),
+            "key_ids": list(self.key_ids),
+            "endpoints": list(self.endpoints),
+            "weights": list(self.weights),
+            "links": self.links,
+            "fallbacks": self.fallbacks,
+            **self.phones,
+            "mode": mode,
+            "key": KEY_ID,
+            "channels": list(settings.PRICES),
+            "prices": list(settings.PRICES.values()),
+            "shares": rows.SHARES,
+            "short_url": settings.SHORT_URL,
+            "time_zone": settings.TIME_ZONE,
+            "anonymised_before": now - timedelta(days=settings.PHONE_RETENTION),
+            "raw_since": now - timedelta(days=settings.RAW_RETENTION),
+        }
+
+
+def _ignore_progress(_day: date, _count: int) -> None:
+    pass
+
+
+_KEEP_TRANSFERS = f"CREATE TEMPORARY TABLE demo_transfer AS {rows.TRANSFERS}"
+_ADD_TRANSFERS = f"INSERT INTO demo_transfer {rows.TRANSFERS}"
+# Of the delivered price, so that no line of the statement is below zero and the balance stays.
+_GRANT = """
+SELECT company_id, 'grant' AS kind, sum(amount) AS amount, 'demo:' || company_id AS key,
+  NULL::uuid AS message_id, NULL::int AS hold, '' AS proof, 'demo' AS reason,
+  %(since)s::timestamptz AS created_at
+FROM demo_transfer WHERE kind = 'capture' GROUP BY company_id"""
+
+
+@transaction.atomic
+def seed(
+    *,
+    company: Company,
+    mode: str,
+    messages: int,
+    days: int,
+    on_day: Progress = _ignore_progress,
+) -> None:
+    """Fills the days before today in one transaction; the balance stays the same."""
+    key = company.api_keys.filter(mode=mode).values_list("pk", flat=True).first()
+    params = Senders([company.pk], [key], [None]).params(mode)
+    targets = _spread(messages, _days_before_today(days))
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL statement_timeout = 0")
+        statement = _KEEP_TRANSFERS
+        for day, count in targets.items():
+            _generate(cursor, params | _bounds(f"{company.pk} {mode}", day), 1, count)
+            cursor.execute(statement)
+            statement = _ADD_TRANSFERS
+            cursor.execute("DROP TABLE demo_message")
+            on_day(day, count)
+        if mode == Mode.LIVE:
+            ledger.book_history(cursor, _GRANT, {"since": start_of(min(targets))})
+            ledger.book_history(cursor, "SELECT * FROM demo_transfer", {})
+        cursor.execute("DROP TABLE demo_transfer")
+
+
+def is_seeded(company: Company) -> bool:
+    return company.messages.filter(params__key=KEY_ID).exists()
+
+
+def seed_companies(
+    *,
+    senders: Senders,
+    messages: int,
+    days: int,
+    seed: str,
+    on_chunk: Progress = _ignore_progress,
+) -> int:
+    """Fills the days before today until these companies have so many messages; returns how many
+    were added. Each chunk is a commit, so an interrupted call is continued by the next one.
+    """
+    found = _seeded_days(senders.company_ids)
+    targets = _spread(messages, _days_before_today(days))
+    missing = {day: max(0, count - found.get(day, 0)) for day, count in targets.items()}
+    top_ups.buy(senders.company_ids, senders.weights, missing)
+    params = senders.params(Mode.LIVE)
+    for day, count in missing.items():
+        bounds, first = params | _bounds(seed, day), found.get(day, 0) + 1
+        for start in range(first, first + count, CHUNK):
+            size = min(CHUNK, first + count - start)
+            _seed_chunk(bounds, start, size)
+            on_chunk(day, size)
+    return sum(missing.values())
+
+
+@transaction.atomic
+def _seed_chunk(params: Mapping[str, Any], first: int, count: int) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL statement_timeout = 0")
+        _generate(cursor, params, first, count)
+        top_ups.cover(cursor)
+        ledger.book_history(cursor, rows.TRANSFERS, {})
+        cursor.execute("DROP TABLE demo_message")
+
+
+def _generate(cursor: CursorWrapper, params: Mapping[str, Any], first: int, count: int) -> None:
+    batch = {**params, "first": first, "count": count}
+    cursor.execute(rows.GENERATE, batch)
+    for each in rows.ALL:
+        cursor.execute(each.statement, batch)
+
+
+_SEEDED_DAYS = """
+SELECT (created_at AT TIME ZONE %s::text)::date, count(*) FROM channels_message
+WHERE company_id = ANY(%s) AND params ->> 'key' = %s GROUP BY 1"""
+
+
+@transaction.atomic
+def _seeded_days(company_ids: Sequence[int]) -> dict[date, int]:
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL statement_timeout = 0")
+        cursor.execute(_SEEDED_DAYS, [settings.TIME_ZONE, list(company_ids), KEY_ID])
+        return dict(cursor.fetchall())
+
+
+def _days_before_today(days: int) -> Iterator[date]:
+    today = timezone.localdate()
+    return (today - timedelta(days=n) for n in range(days, 0, -1))
+
+
+def _spread(messages: int, days: Iterator[date]) -> dict[date, int]:
+    """Spreads the messages over the days, fewer on Saturdays and Sundays."""
+    weights = {day: 3 if day.weekday() >= 5 else 5 for day in days}
+    left, weight_left = messages, sum(weights.values())
+    counts = {}
+    for day, weight in weights.items():
+        counts[day] = left * weight // weight_left
+        left, weight_left = left - counts[day], weight_left - weight
+    return counts
+
+
+def _bounds(seed: str, day: date) -> dict[str, Any]:
+    start, end = start_of(day), start_of(day + timedelta(days=1))
+    return {"seed": f"{seed} {day}", "start": start, "length": end - start}

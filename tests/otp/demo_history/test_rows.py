@@ -1,0 +1,71 @@
+"""A history of many made-up companies: whole, with books that agree, and never sent."""
+
+from collections import Counter
+from collections.abc import Iterator
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+
+from accounts.models import Delivery, Event, IdempotentRequest, Mail
+from billing.models import Order, RunningBalance, Transfer, Wallet
+from channels.models import Attempt, CountedDay, FallbackEvent, Message, Receipt
+from channels.reconciliation import Breach, breaches
+from config.storage import earlier_months
+from links.models import Link
+from otp.models import Verification
+from tests.database_cleanup import empty_database
+
+pytestmark = pytest.mark.django_db
+MESSAGES = 1_500
+
+
+@pytest.fixture(scope="module")
+def found(django_db_setup: None, django_db_blocker: Any) -> Iterator[list[Breach]]:
+    """A history, and what is wrong with its books."""
+    with django_db_blocker.unblock(), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(earlier_months, "create", lambda _first: 0)  # they would outlive the test
+        call_command("seed_history", messages=MESSAGES, companies=5, months=1, stdout=StringIO())
+        yield list(breaches())
+        empty_database()
+
+
+def test_books_agree(found: list[Breach]) -> None:
+    assert found == []
+    assert not RunningBalance.objects.filter(balance__lt=0).exists()
+    assert not Wallet.objects.exclude(held=0).exists()
+    paid = Order.objects.filter(state="paid").values_list("tokens", flat=True)
+    assert sorted(paid) == sorted(
+        Transfer.objects.filter(kind="top_up").values_list("amount", flat=True)
+    )
+
+
+def test_every_table_has_its_rows(found: list[Breach]) -> None:
+    contents = Message.objects.values_list("content", flat=True).distinct()
+
+    assert Message.objects.count() == MESSAGES
+    assert {*contents} == {"code", "code_with_link", "link"}
+    assert Attempt.objects.count() == MESSAGES + FallbackEvent.objects.count()
+    for rows in (FallbackEvent.objects, Link.objects, Receipt.objects, Event.objects):
+        assert rows.count() > 50, rows
+    assert Delivery.objects.count() == Event.objects.count()
+    assert IdempotentRequest.objects.exists()
+    assert CountedDay.objects.exists()
+    assert Verification.objects.filter(verified_at=None).exists()
+
+
+def test_few_companies_send_most(found: list[Breach]) -> None:
+    sent = Counter(Message.objects.values_list("company", flat=True))
+
+    sizes = sorted(sent.values(), reverse=True)
+
+    assert len(sizes) == 5
+    assert sizes[0] > 3 * sizes[-1]
+
+
+def test_nothing_of_it_is_ever_sent_or_called(found: list[Breach]) -> None:
+    assert not Message.objects.filter(state__in=["queued", "sent"]).exists()
+    assert not Delivery.objects.exclude(due_at=None).exists()
+    assert not Mail.objects.exists()
+    assert not Message.objects.exclude(phone__startswith="+7000").exists()
