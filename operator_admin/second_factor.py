@@ -34,7 +34,8 @@ def redirect_to_factor(request: HttpRequest, user: User, then: str) -> HttpRespo
 
 
 # Pages that change who gets in, or reach one person's data: prefixes of their names. Adding,
-# deleting and setting passwords want a proof when they are opened, changing when it is sent.
+# deleting, a person's data and setting passwords want a proof when they are opened, so that nothing
+# typed is lost; changing wants it when it is sent.
 PEOPLE = ("accounts_user_", "accounts_member_", "account_emailaddress_", "mfa_authenticator_",
           "auth_group_", "accounts_company_change", "persons")  # fmt: skip
 PASSWORD = "auth_user_password_change"  # noqa: S105 - the name of a page
@@ -44,6 +45,6 @@ def require_reauthentication(request: HttpRequest) -> None:
     """Raise unless a change of people was preceded by a proof of the last minutes."""
     match = request.resolver_match
     name = (match.url_name or "") if match else ""
-    is_changing = request.method == "POST" or name.endswith(("_add", "_delete"))
+    is_changing = request.method == "POST" or name.endswith(("_add", "_delete", "persons"))
     if name == PASSWORD or (name.startswith(PEOPLE) and is_changing):
         reauthentication.require(request)

@@ -103,6 +103,24 @@ def test_message_is_found_by_a_phone_as_it_was_dictated(
     expect(page.get_by_text(message.public_id).first).to_be_visible()
 
 
+def test_person_is_exported_and_erased(page: Page, live_server: LiveServer) -> None:
+    message = MessageFactory.create(phone="+79161234567", state="delivered")
+    enter(page, live_server)
+
+    page.get_by_role("link", name="Персональные данные").click()
+    prove(page)
+    page.get_by_label("Телефон").fill("8 916 123-45-67")
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Скачать в JSON").click()
+    page.get_by_role("button", name="Удалить…").click()
+    page.get_by_role("button", name="Удалить навсегда").click()
+
+    expect(page.get_by_text("Всё об этом номере удалено.")).to_be_visible()
+    assert message.public_id in download.value.path().read_text()
+    message.refresh_from_db()
+    assert message.phone == "+7916*"
+
+
 @pytest.mark.usefixtures("vendor")
 def test_test_message_is_sent_and_its_status_shown(
     page: Page, live_server: LiveServer, dispatcher: Dispatcher

@@ -104,8 +104,9 @@ def test_cabinet_fits_with_letters_twice_as_large(at_work: Page, company: Compan
 
 
 ADMIN_PAGES = (
-    *("index", "queue", "providers", "system", "alerts", "channels_message_changelist"),
-    *("channels_attempt_changelist", "accounts_company_changelist", "accounts_member_changelist"),
+    *("index", "queue", "providers", "system", "alerts", "persons"),
+    *("channels_message_changelist", "channels_attempt_changelist"),
+    *("accounts_company_changelist", "accounts_member_changelist"),
     *("accounts_apikey_changelist", "accounts_auditevent_changelist", "links_link_changelist"),
     *("billing_wallet_changelist", "billing_order_changelist", "billing_payment_changelist"),
     *(
