@@ -26,7 +26,9 @@ CHECKS = {
               AS available,
             sum(CASE kind WHEN 'hold' THEN amount WHEN 'capture' THEN -amount
                           WHEN 'release' THEN -amount ELSE 0 END) AS held
-          FROM billing_transfer GROUP BY company_id) t USING (company_id)
+          FROM (SELECT company_id, kind, amount FROM billing_transfer UNION ALL
+                SELECT company_id, kind, tokens FROM billing_archivedsum) AS booked
+          GROUP BY company_id) t USING (company_id)
         WHERE COALESCE(w.available, 0) <> COALESCE(t.available, 0)
            OR COALESCE(w.held, 0) <> COALESCE(t.held, 0)""",
     "running balance differs from its transfers": f"""

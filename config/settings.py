@@ -44,6 +44,7 @@ from config.environment.variables import (
     keyring,
     refuse_former_names,
     web_address,
+    zero_or_at_least,
 )
 from config.schedule import SCHEDULE
 
@@ -249,6 +250,10 @@ MAX_BODIES_PER_SENDER = at_least(1, "MAX_BODIES_PER_SENDER", 100)  # a key; with
 MAX_BODY_MEMORY = at_least(2**23, "MAX_BODY_MEMORY", 2**26)  # bytes of them, per process
 UNREAD_TIMEOUT = env.float("UNREAD_TIMEOUT", 60.0)  # seconds without reading the response
 PHONE_RETENTION, RAW_RETENTION = 90, 30  # days
+# Whole months after this one that stay in the database; 0: all. What is younger may still change.
+MIN_KEPT_MONTHS = 4
+MESSAGES_KEPT_MONTHS = zero_or_at_least(MIN_KEPT_MONTHS, "MESSAGES_KEPT_MONTHS", 0)
+ARCHIVE_DIR = env.str("ARCHIVE_DIR", "")  # where `manage.py archive_months` writes
 COUNTRY_HEADER = env.str("COUNTRY_HEADER", "")  # as in request.META: HTTP_CF_IPCOUNTRY, say
 COUNTRY_DATABASE = env.str("COUNTRY_DATABASE", "")  # a MaxMind .mmdb file
 

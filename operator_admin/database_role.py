@@ -4,19 +4,27 @@ Who owns a table can drop its triggers. A role that does not, and has no right t
 its rows, cannot rewrite the audit or the books even with the application's own password.
 """
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from django.db import connection, transaction
+from django.db.backends.utils import CursorWrapper
 
 from config.storage import partitions
 from config.storage.named_rows import fetch_all
 
 APPEND_ONLY = ("accounts_auditevent", "billing_seal", "billing_sealedday", "billing_transfer")
-READ_ONLY = ("django_migrations",)
+READ_ONLY = ("billing_archivedmonth", "billing_archivedsum", "django_migrations")
 OWNED = "links_click"  # the worker makes and drops its months, which takes its owner
 
 _PARTITIONS = "SELECT relid::regclass::text FROM pg_partition_tree(%s)"
 _MONTHS = "SELECT relid::regclass::text FROM pg_partition_tree(%s) WHERE isleaf AND level > 0"
+# Months that wait for their archive are partitions no longer.
+_DETACHED = """
+SELECT oid::regclass::text FROM pg_class
+WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' AND NOT relispartition
+  AND relname ~ %s
+"""
 _POWERS = """
 SELECT r.rolsuper AS is_superuser,
        pg_has_role(c.relowner, 'MEMBER') AS is_owner,
@@ -53,10 +61,17 @@ def grant(role: str) -> None:
         cursor.execute(_PARTITIONS + _OF_OTHERS, [OWNED, role])
         for (table,) in cursor.fetchall():
             cursor.execute(f"ALTER TABLE {table} OWNER TO {connection.ops.quote_name(role)}")
-        for monthly in partitions.TABLES:
-            cursor.execute(_MONTHS, [monthly.name])
-            for (month,) in cursor.fetchall():  # reached through their parent alone
-                cursor.execute(f"REVOKE ALL ON {month} FROM {connection.ops.quote_name(role)}")
+        for month in _months(cursor):  # reached through their parent alone
+            cursor.execute(f"REVOKE ALL ON {month} FROM {connection.ops.quote_name(role)}")
+
+
+def _months(cursor: CursorWrapper) -> Iterator[str]:
+    for monthly in partitions.TABLES:
+        cursor.execute(_MONTHS, [monthly.name])
+        yield from (month for (month,) in cursor.fetchall())
+    names = "|".join(monthly.name for monthly in partitions.TABLES)
+    cursor.execute(_DETACHED, [f"^({names})_[0-9]{{4}}_[0-9]{{2}}$"])
+    yield from (month for (month,) in cursor.fetchall())
 
 
 def _statements(role: str) -> list[str]:

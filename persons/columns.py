@@ -73,6 +73,8 @@ NOT_OF_RECIPIENTS = {
     "accounts_usersession": "session_key user_agent",
     "auth_group": "name",
     "auth_permission": "name codename",
+    "billing_archivedmonth": "directory manifest",
+    "billing_archivedsum": "kind transfers tokens",
     "billing_billingprofile": "legal_name inn kpp address email low_balance",
     "billing_budget": "own usual",
     "billing_order": "tokens amount vat_rate gateway state payment_id payment_url return_url"

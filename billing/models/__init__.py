@@ -1,5 +1,6 @@
 """Wallets, transfers, prices, orders, payments, requisites and budgets."""
 
+from billing.models.archived_month import ArchivedMonth, ArchivedSum
 from billing.models.budget import Budget, SpentDay
 from billing.models.offer import Package, Tariff
 from billing.models.order import InvoiceCounter, Order, Payment
@@ -9,6 +10,8 @@ from billing.models.seal import Seal, SealedDay
 from billing.models.wallet import Transfer, Wallet
 
 __all__ = [
+    "ArchivedMonth",
+    "ArchivedSum",
     "BillingProfile",
     "Budget",
     "InvoiceCounter",

@@ -23,6 +23,11 @@ MARGIN = "interval '1 minute'"  # longer than most transactions last; later ones
 CHANGE = """CASE WHEN kind IN ('top_up', 'grant') THEN amount
   WHEN kind IN ('withdraw', 'capture') THEN -amount ELSE 0 END"""
 
+# Transfers in an archive are older than every line of a statement.
+ARCHIVED = f"""
+COALESCE((SELECT sum({CHANGE.replace("amount", "tokens")}) FROM billing_archivedsum
+          WHERE company_id = {{company}}), 0)"""  # noqa: S608
+
 # The conditions on the time alone are redundant: they choose the partitions of a month.
 _LAST = """
 SELECT created_at, transfer_id, balance FROM billing_runningbalance
@@ -31,6 +36,7 @@ _AFTER_LAST = """
 created_at >= COALESCE(last.created_at, '-infinity')
   AND (created_at, id) > (COALESCE(last.created_at, '-infinity'), COALESCE(last.transfer_id, 0))"""
 
+_ARCHIVED_OF_COMPANY = ARCHIVED.format(company="%(company)s")
 _LAST_OF_COMPANY = _LAST.format(company="%(company)s")
 _LAST_OF_WALLET = _LAST.format(company="w.company_id")
 # What was held today or yesterday may have moved; an hourly run looks at every wallet.
@@ -68,14 +74,15 @@ numbered AS (
   SELECT created_at, id, row_number() OVER upward AS n, sum(change) OVER upward AS change
   FROM found WINDOW upward AS (ORDER BY created_at, id))
 INSERT INTO billing_runningbalance (company_id, created_at, transfer_id, balance)
-SELECT %(company)s, n.created_at, n.id, COALESCE(last.balance, 0) + n.change
+SELECT %(company)s, n.created_at, n.id, COALESCE(last.balance, {_ARCHIVED_OF_COMPANY}) + n.change
 FROM numbered n, last WHERE n.n %% {INTERVAL} = 0
 """  # noqa: S608
 
 # Each stored balance against the one before it and the transfers in between.
 _WRONG = f"""
 SELECT company_id, created_at, transfer_id FROM (
-  SELECT *, lag(balance, 1, 0::bigint) OVER upward AS before,
+  SELECT *, COALESCE(lag(balance) OVER upward,
+      {ARCHIVED.format(company="billing_runningbalance.company_id")}) AS before,
     lag(created_at, 1, '-infinity') OVER upward AS since,
     lag(transfer_id, 1, 0::bigint) OVER upward AS since_id
   FROM billing_runningbalance WHERE {{whose}}
@@ -106,7 +113,8 @@ tail AS MATERIALIZED (
     SELECT kind, amount FROM billing_transfer
     WHERE company_id = %(company)s AND {_AFTER_LAST} ORDER BY created_at, id) AS t),
 spans AS MATERIALIZED (
-  SELECT DISTINCT ON (below.created_at, below.transfer_id) COALESCE(below.balance, 0) AS balance,
+  SELECT DISTINCT ON (below.created_at, below.transfer_id)
+    COALESCE(below.balance, {_ARCHIVED_OF_COMPANY}) AS balance,
     COALESCE(below.created_at, '-infinity') AS since, COALESCE(below.transfer_id, 0) AS since_id,
     line.at AS until, line.id AS until_id
   FROM unnest(%(times)s::timestamptz[], %(ids)s::bigint[]) AS line(at, id)
@@ -116,7 +124,7 @@ spans AS MATERIALIZED (
     ORDER BY r.created_at DESC, r.transfer_id DESC LIMIT 1) AS below ON true
   ORDER BY below.created_at, below.transfer_id, line.at DESC, line.id DESC)
 SELECT lines.id, (spans.balance + lines.change)::bigint,
-  w.available + w.held = COALESCE(last.balance, 0) + tail.change
+  w.available + w.held = COALESCE(last.balance, {_ARCHIVED_OF_COMPANY}) + tail.change
 FROM billing_wallet w CROSS JOIN last CROSS JOIN tail CROSS JOIN spans CROSS JOIN LATERAL (
   SELECT t.id, sum({CHANGE}) OVER (ORDER BY t.created_at, t.id) AS change FROM billing_transfer t
   WHERE t.company_id = %(company)s AND t.created_at BETWEEN since AND until

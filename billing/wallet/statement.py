@@ -18,7 +18,8 @@ from django.utils.translation import pgettext
 
 from accounts.models import Company
 from billing.models import Transfer
-from billing.wallet import running_balances
+from billing.wallet import archived, running_balances
+from billing.wallet.archived import Opening
 from config.ids import public_id
 from config.storage.named_rows import Row, fetch_all
 from config.storage.pooled_connection import read_patiently
@@ -67,19 +68,24 @@ class Lines(NamedTuple):
 
     rows: QuerySet[Transfer]
     history: QuerySet[Transfer] | None  # where a filter without an index looks
+    opening: Opening | None  # what is older is archived
 
 
 def lines_of(company: Company, chosen: Mapping[str, Any]) -> Lines:
     since, until = _period(chosen)
+    opening = archived.opening(company.pk)
     history = Transfer.objects.filter(company=company)
+    if opening:
+        history = history.filter(created_at__gt=opening.at)
     if since is not BEGINNING:
         history = history.filter(created_at__gte=since)
     if until is not END:
         history = history.filter(created_at__lt=until)
     kinds = _kinds(chosen)
     if kinds >= set(Kind):
-        return Lines(history, None)
-    return Lines(history.filter(_of_kinds(kinds)), None if kinds <= EXTERNAL_KINDS else history)
+        return Lines(history, None, opening)
+    scanned = None if kinds <= EXTERNAL_KINDS else history
+    return Lines(history.filter(_of_kinds(kinds)), scanned, opening)
 
 
 def with_balances(company: Company, rows: Sequence[Transfer]) -> list[tuple[Transfer, int]]:
@@ -105,10 +111,12 @@ def export(company: Company, chosen: Mapping[str, Any]) -> Iterator[list[str | i
         _("Message"),
         _("Note"),
     ]
-    for line, balance in _lines(company, chosen):
-        local = timezone.localtime(line.created_at)
+    opening = archived.opening(company.pk)
+    if opening and _period(chosen)[0] <= opening.at:
+        yield [_local(opening.at), _("Opening balance"), "", "", opening.balance, "", ""]
+    for line, balance in _lines(company, chosen, opening):
         yield [
-            f"{local:%Y-%m-%d %H:%M:%S}",
+            _local(line.created_at),
             str(Kind(line.kind).label),
             line.amount,
             balance_change(line.kind, line.amount),
@@ -118,10 +126,19 @@ def export(company: Company, chosen: Mapping[str, Any]) -> Iterator[list[str | i
         ]
 
 
-def _lines(company: Company, chosen: Mapping[str, Any]) -> Iterator[tuple[Line, int]]:
+def _local(at: datetime) -> str:
+    return f"{timezone.localtime(at):%Y-%m-%d %H:%M:%S}"
+
+
+def _lines(
+    company: Company, chosen: Mapping[str, Any], opening: Opening | None
+) -> Iterator[tuple[Line, int]]:
     """Yields each line with the balance after it."""
     kinds = _kinds(chosen)
-    for batch in _batches(company, *_period(chosen), kinds):
+    since, until = _period(chosen)
+    if opening:
+        since = max(since, opening.at + timedelta(microseconds=1))
+    for batch in _batches(company, since, until, kinds):
         lines = [line for line in batch if line.kind in kinds]
         places = [(line.created_at, line.id) for line in lines]
         balances = read_patiently(partial(running_balances.balances_after, company.pk, places))

@@ -114,6 +114,7 @@ def statement(request: CabinetRequest) -> HttpResponse:
         "is_first": not request.GET.get("cursor"),
         "page": page,
         "lines": statements.with_balances(request.company, page.rows),
+        "opening": None if page.next_cursor else found.opening,
     }
     return render(request, "billing/statement.html", context)
 

@@ -1,11 +1,14 @@
 """GET /messages, /messages/{id}, /channels and /test/messages."""
 
 from collections.abc import Mapping
+from datetime import UTC, datetime, time
 from typing import Any
+from uuid import UUID
 
 from django.conf import settings
 from django.db.models import Prefetch
 from django.http import HttpResponse
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
@@ -13,6 +16,7 @@ from accounts.api import pagination
 from accounts.api.base_view import ApiResponse, ApiView
 from accounts.api.fields import body_of
 from accounts.api.query_params import QueryFields
+from billing.wallet import archived
 from channels import phone_numbers
 from channels.history import messages, test_phone
 from channels.models import Attempt, FallbackEvent, Message, MessageQuerySet, Receipt
@@ -33,7 +37,7 @@ from channels.web.calls import (
 from channels.web.message_fields import MESSAGE, MESSAGE_DETAILS, TEST_MESSAGE
 from config.channels import CHANNELS, Channel
 from config.errors import DomainError, Error
-from config.ids import parse_id
+from config.ids import first_id_at, parse_id
 
 TEST_KEYS_ONLY = _("For test keys only")
 
@@ -66,7 +70,7 @@ class MessageDetail(ApiView):
             .first()
         )
         if message is None:
-            raise DomainError(Error.NOT_FOUND)
+            raise _not_found(message_id)
         return ApiResponse(self.success(body_of(message, MESSAGE_DETAILS)))
 
 
@@ -89,6 +93,15 @@ class TestMessages(ApiView):
             raise DomainError(Error.FORBIDDEN, message=TEST_KEYS_ONLY)
         page = _page(self, request.query_params)
         return ApiResponse(self.success(pagination.body_of_page(page, _as_on_phone)))
+
+
+def _not_found(message_id: UUID) -> DomainError:
+    """Says so if a message of that time would be archived, whether there was one or not."""
+    since = archived.kept_since()
+    if since is None or message_id >= first_id_at(datetime.combine(since, time.min, UTC)):
+        return DomainError(Error.NOT_FOUND)
+    text = gettext("Messages before %(day)s are archived") % {"day": since.isoformat()}
+    return DomainError(Error.NOT_FOUND, message=text)
 
 
 def _own_messages(view: ApiView) -> MessageQuerySet:

@@ -13,6 +13,7 @@ from accounts.cabinet.csv_rows import csv_lines
 from accounts.cabinet.replica_reads import may_read_replica
 from accounts.client_ip import client_ip
 from accounts.people.roles import CabinetRequest, can_read_keys, member_required
+from billing.wallet import archived
 from channels.history import export, messages
 from channels.history.timeline import timeline
 from channels.models import Message
@@ -28,13 +29,15 @@ FAST_POLL, SLOW_POLL = 2, 15  # seconds between polls of a message that is not f
 @may_read_replica
 def message_list(request: CabinetRequest) -> HttpResponse:
     form = HistoryFilter(request.GET, member=request.member)
+    page = messages.search(request.company, form.chosen(), request.GET)
     context = {
         "form": form,
         "mode": form.mode_chosen,
         "is_filtered": bool(form.chosen().keys() - {"mode"}),
         "is_by_id": "id" in form.chosen(),
         "is_first": not request.GET.get("cursor"),
-        "page": messages.search(request.company, form.chosen(), request.GET),
+        "page": page,
+        "kept_since": None if page.next_cursor else archived.kept_since(),
         "base_url": settings.PUBLIC_URL,
     }
     return render(request, "cabinet/message_list.html", context)

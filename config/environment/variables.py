@@ -55,6 +55,13 @@ def at_least(least: int, name: str, default: int) -> int:
     return value
 
 
+def zero_or_at_least(least: int, name: str, default: int) -> int:
+    value: int = env.int(name, default)
+    if value and value < least:
+        raise ImproperlyConfigured(f"{name} must be 0, or {least} or more")
+    return value
+
+
 def keyring(text: str, name: str = "OTP_KEYS") -> dict[str, bytes]:
     """`id:secret,id2:secret2` as a dict in that order; the first key signs, all verify.
 

@@ -30,6 +30,7 @@ LOCAL_CHECKS: list[Check] = [
 DATABASE_CHECKS: list[Check] = [
     stores.migrations,
     stores.partitions_ahead,
+    stores.archives,
     stores.database_role,
     stores.pooler,
     stores.clock,

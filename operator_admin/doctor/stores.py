@@ -1,6 +1,7 @@
 """Checks of the settings, PostgreSQL and Redis."""
 
 import time
+from datetime import timedelta
 from typing import Any
 
 import redis as redis_library
@@ -8,9 +9,11 @@ from django.conf import settings
 from django.core import checks
 from django.db import Error as DatabaseError
 from django.db import connection
+from django.utils import timezone
 from psycopg_pool import PoolTimeout
 
-from config.storage import direct_session, partitions
+from billing.models import ArchivedMonth
+from config.storage import closed_months, direct_session, partitions
 from config.storage.redis_client import raise_if_demoted, redis_client
 from config.storage.redis_connections import ServerRefusalError
 from config.storage.schema_check import unapplied_migrations
@@ -20,6 +23,7 @@ from operator_admin.doctor.finding import Finding, failed, passed, verdict
 _UNLIMITED = "SELECT name FROM pg_settings WHERE name = ANY(%s) AND setting = '0' ORDER BY name"
 MIN_POSTGRES, MIN_REDIS = 15, (6, 2)
 MAX_CLOCK_SKEW = 2.0  # seconds
+GRACE = timedelta(days=3)  # for archives
 DATABASE_CURE = (
     "Start PostgreSQL, or mend DATABASE_URL; `psql \"$DATABASE_URL\" -c 'select 1'` tells."
 )
@@ -90,6 +94,20 @@ def partitions_ahead() -> Finding:
     fewest = min(ahead.values())
     cure = "Start the beat, which creates them hourly, and see that no transaction stays open."
     return verdict("partitions", f"{fewest} months ahead", cure, ok=fewest >= 1)
+
+
+def archives() -> Finding:
+    """Months that should be archived by now, and those that a run left on its way."""
+    if not settings.MESSAGES_KEPT_MONTHS:
+        return passed("archives", "every month is kept")
+    since = timezone.now() - GRACE
+    newest = closed_months.newest_to_archive(settings.MESSAGES_KEPT_MONTHS, since)
+    late = [month for month in closed_months.attached_months() if month <= newest]
+    left = ArchivedMonth.objects.filter(dropped_at=None, detached_at__lt=since)
+    late += left.order_by("month").values_list("month", flat=True)
+    detail = f"late: {', '.join(f'{month:%Y-%m}' for month in late)}" if late else "up to date"
+    cure = "Run: python manage.py archive_months, as the tables' owner. It says what is in the way."
+    return verdict("archives", detail, cure, ok=not late)
 
 
 def database_role() -> Finding:

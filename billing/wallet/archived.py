@@ -1,0 +1,39 @@
+"""Where the histories begin, once their older months lie in an archive."""
+
+from datetime import date, datetime, timedelta
+from typing import NamedTuple
+
+from billing.models import ArchivedMonth
+from billing.wallet.running_balances import ARCHIVED, CHANGE
+from config.storage.named_rows import fetch_all
+from config.storage.replica import read_connection
+
+# Of what is not archived, top-ups and a few late charges lie before the last archived transfer.
+_OPENING = f"""
+SELECT gone.at, ({ARCHIVED.format(company="%(company)s")} + COALESCE((
+  SELECT sum({CHANGE}) FROM billing_transfer
+  WHERE company_id = %(company)s AND created_at <= gone.at), 0))::bigint AS balance
+FROM (SELECT max(last_at) AS at FROM billing_archivedsum WHERE company_id = %(company)s) AS gone
+WHERE gone.at IS NOT NULL
+"""  # noqa: S608 - constants
+
+
+class Opening(NamedTuple):
+    """The balance at a time. The company's statement has the lines after it."""
+
+    at: datetime
+    balance: int
+
+
+def opening(company_id: int) -> Opening | None:
+    """None: nothing of the company is archived."""
+    with read_connection().cursor() as cursor:
+        cursor.execute(_OPENING, {"company": company_id})
+        return next(iter(fetch_all(cursor, Opening)), None)
+
+
+def kept_since() -> date | None:
+    """The first day whose messages are in the database; None: all are."""
+    months = ArchivedMonth.objects.order_by("-month").values_list("month", flat=True)
+    newest = months.first()
+    return (newest + timedelta(days=31)).replace(day=1) if newest else None

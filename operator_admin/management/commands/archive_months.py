@@ -1,0 +1,128 @@
+"""`manage.py archive_months`: old months become Parquet files; then their tables are dropped."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import date, datetime
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import connection
+from django.utils import timezone
+
+from config.storage import closed_months
+from config.storage.migration_locks import LocksNotAvailableError, only_one, timeouts
+from config.storage.partitions import TABLES
+from operator_admin.archive import ArchiveError, closing
+from operator_admin.archive.obstacles import obstacles
+
+_OWNS = """
+SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = 'channels_message'::regclass
+"""
+_SIZE = """
+SELECT COALESCE(sum(pg_total_relation_size(to_regclass(name))), 0)
+FROM unnest(%s::text[]) AS name
+"""
+NO_PYARROW = "It needs pyarrow: pip install --require-hashes -r requirements/archive.txt"
+NO_DIRECTORY = "Name an existing directory that can be written to: --directory, or ARCHIVE_DIR."
+
+
+class Command(BaseCommand):
+    help = (
+        "Archive the months that MESSAGES_KEPT_MONTHS no longer keeps, and drop their tables. Run "
+        "it as the role that owns the tables. A run that was interrupted is finished by the next. "
+        "See “Archives” in docs/operations.md."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--directory", type=Path, help="where to; default: ARCHIVE_DIR")
+        parser.add_argument("--before", help="YYYY-MM: older months, whatever the setting says")
+        parser.add_argument("--dry-run", action="store_true", help="only say what would be done")
+        parser.add_argument("--verify", action="store_true", help="only read the archives again")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if find_spec("pyarrow") is None:
+            raise CommandError(NO_PYARROW)
+        # Not before it is known to be installed.
+        from operator_admin.archive import months  # noqa: PLC0415
+
+        newest = _newest(options["before"])
+        found = months.due(newest) if newest else []
+        if options["dry_run"]:
+            self._describe(found)
+            return
+        directory = _directory(options["directory"])
+        if options["verify"]:
+            self._verify(list(months.verify(directory)))
+            return
+        with self._as_owner():
+            for month in dict.fromkeys([*months.unfinished(), *found]):
+                place = months.archive(month, directory, self._say)
+                self._say(f"{month:%Y-%m}: {place}")
+
+    def _describe(self, found: list[date]) -> None:
+        for month in found:
+            reasons = "; ".join(obstacles(month)) or "can be archived"
+            self._say(f"{month:%Y-%m}, {_bytes(month) / 1e6:.1f} MB: {reasons}")
+
+    def _verify(self, wrong: list[str]) -> None:
+        for line in wrong:
+            self._say(line)
+        if wrong:
+            raise CommandError(f"{len(wrong)} archives are not whole")
+        self._say("Every archive is whole, and has the sums that the books count.")
+
+    @contextmanager
+    def _as_owner(self) -> Iterator[None]:
+        with connection.cursor() as cursor:
+            cursor.execute(_OWNS)
+            if not cursor.fetchone()[0]:
+                raise CommandError("Run it as the role that owns the tables, as `migrate`.")
+        try:
+            with timeouts(connection, lock=closing.LOCK_TIMEOUT), only_one(connection, self._say):
+                yield
+        except LocksNotAvailableError as error:
+            raise CommandError(f"The tables were in use all the time: {error.__cause__}") from error
+        except (ArchiveError, OSError) as error:
+            raise CommandError(str(error)) from error
+
+    def _say(self, line: str) -> None:
+        self.stdout.write(line)
+        self.stdout.flush()
+
+
+def _newest(before: str | None) -> date | None:
+    """The newest month to be archived; None: all are kept."""
+    oldest_kept = closed_months.newest_to_archive(settings.MIN_KEPT_MONTHS, timezone.now())
+    if before is None:
+        kept = settings.MESSAGES_KEPT_MONTHS
+        return closed_months.newest_to_archive(kept, timezone.now()) if kept else None
+    try:
+        asked = datetime.strptime(f"{before}+0000", "%Y-%m%z").date()
+    except ValueError:
+        raise CommandError("--before is a month, as 2026-05") from None
+    if asked > closed_months.next_month(oldest_kept):
+        raise CommandError(
+            f"Messages of {oldest_kept:%Y-%m} and later may still change: --before "
+            f"{closed_months.next_month(oldest_kept):%Y-%m} at the latest."
+        )
+    return closed_months.newest_to_archive(0, datetime.combine(asked, datetime.min.time()))
+
+
+def _directory(given: Path | None) -> Path:
+    directory = (given or Path(settings.ARCHIVE_DIR or "/nowhere")).absolute()
+    try:
+        (directory / ".writable").touch()
+        (directory / ".writable").unlink()
+    except OSError as error:
+        raise CommandError(f"{NO_DIRECTORY} {error}") from None
+    return directory
+
+
+def _bytes(month: date) -> int:
+    names = [closed_months.partition(table.name, month) for table in TABLES]
+    with connection.cursor() as cursor:
+        cursor.execute(_SIZE, [names])
+        return int(cursor.fetchone()[0])

@@ -1,0 +1,33 @@
+"""`manage.py archive_months` as it is run in a year."""
+
+from datetime import UTC, timedelta
+from io import StringIO
+from pathlib import Path
+
+import time_machine
+from django.core.management import call_command
+from django.db import connection
+from django.utils import timezone
+
+from channels import reconciliation
+from config.storage.closed_months import next_month
+
+
+def archive(directory: Path, *options: str, days: int = 365) -> str:
+    """As so many days later: of our processes, for the database's own clock goes on."""
+    out = StringIO()
+    before = next_month(timezone.now().astimezone(UTC).date())
+    with time_machine.travel(timezone.now() + timedelta(days=days), tick=True):
+        arguments = options or ("--before", f"{before:%Y-%m}")
+        call_command("archive_months", *arguments, directory=directory, stdout=out)
+    return out.getvalue()
+
+
+def breaches() -> list[str]:
+    """As `reconcile`, in the transaction of the test."""
+    found = []
+    with connection.cursor() as cursor:
+        for check, query in reconciliation.CHECKS.items():
+            cursor.execute(query.format(scope=reconciliation.ALL_MESSAGES))
+            found += [f"{check}: {subject}" for (subject,) in cursor.fetchall()]
+    return found

@@ -1,0 +1,43 @@
+"""A month of messages that are over, and its archive."""
+
+from datetime import UTC, date
+from pathlib import Path
+
+import pytest
+from django.utils import timezone
+from pytest_django import Settings
+
+from billing.seals import sealing
+from channels import retention
+from channels.lifecycle.state_machine import Event, EventKind
+from channels.models import FallbackEvent, Message
+from channels.outcomes import transitions
+from config.storage.closed_months import next_month
+from tests.api.clients import Api
+from tests.channels.message_stages import accepted
+
+
+@pytest.fixture
+def month() -> date:
+    return timezone.now().astimezone(UTC).date().replace(day=1)
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Path:
+    (tmp_path / "archive").mkdir()
+    return tmp_path / "archive"
+
+
+@pytest.fixture
+def history(api: Api, month: date, settings: Settings) -> Api:
+    """Messages that are over, a year later: what the purge deletes is gone."""
+    for number, kind in enumerate((EventKind.DELIVERED, EventKind.UNREACHABLE, EventKind.EXPIRED)):
+        attempt = accepted(api, f"+7916123456{number}", channel="sms")
+        transitions.commit_events([Event(attempt.id, kind)])
+    FallbackEvent.objects.create(
+        message=Message.objects.earliest("id"), reason="patience", channel="sms"
+    )
+    settings.PHONE_RETENTION = settings.RAW_RETENTION = -1
+    retention.purge()
+    sealing.seal_before(next_month(next_month(month)))
+    return api

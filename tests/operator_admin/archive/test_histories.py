@@ -1,0 +1,160 @@
+"""What companies see of histories whose older months lie in an archive."""
+
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from accounts.models import Company
+from billing.models import RunningBalance, Wallet
+from billing.seals import sealing
+from billing.wallet import archived, running_balances, statement
+from channels.models import Message
+from config.ids import first_id_at, public_id
+from config.storage.closed_months import next_month
+from tests.api.clients import Api
+from tests.factories import (
+    AttemptFactory,
+    MemberFactory,
+    MessageFactory,
+    TransferFactory,
+    WalletFactory,
+)
+from tests.operator_admin.archive.commands import archive, breaches
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def cabinet(client: Client, history: Api) -> Client:
+    client.force_login(MemberFactory.create(company=history.company).user)
+    return client
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("balance-statement", "Более ранние операции — в архиве."),
+        ("message-list", "— в архиве."),
+    ],
+)
+def test_lists_end_with_what_is_archived(
+    cabinet: Client, directory: Path, path: str, words: str
+) -> None:
+    before = cabinet.get(reverse(path)).content.decode()
+    archive(directory)
+
+    page = cabinet.get(reverse(path)).content.decode()
+
+    assert words not in before
+    assert words in page
+
+
+def test_api_says_that_a_message_is_archived(history: Api, month: date, directory: Path) -> None:
+    message = Message.objects.earliest("id")
+    archive(directory)
+
+    answer = history.get(f"/messages/{public_id('msg', message.pk)}")
+
+    assert (answer.status, answer.body["code"]) == (404, "not_found")
+    assert answer.body["message"] == f"Сообщения до {next_month(month)} — в архиве"
+    later = history.get(f"/messages/{public_id('msg', UUID(int=message.pk.int + (1 << 127)))}")
+    assert later.body["message"] == "Не найдено"
+
+
+class Books:
+    """Charges of this month and the next. The last one of this month comes in the next."""
+
+    def __init__(self, company: Company, month: date) -> None:
+        self.company, self.start = company, datetime(month.year, month.month, 1, tzinfo=UTC)
+        following = next_month(month)
+        self.next = datetime(following.year, following.month, 1, tzinfo=UTC)
+        self.number = 0
+
+    def charge(self, message_at: datetime, charged_at: datetime) -> None:
+        self.number += 1
+        message = UUID(int=first_id_at(message_at).int + self.number)
+        sent = MessageFactory.create(
+            id=message, company=self.company, state="delivered", price=1, phone="+7916*",
+            due_at=None, created_at=message_at,
+        )  # fmt: skip
+        AttemptFactory.create(message=sent, state="delivered")
+        for kind, at in (("hold", message_at), ("capture", charged_at)):
+            TransferFactory.create(
+                company=self.company, kind=kind, amount=1, message_id=message, hold=1, key=None,
+                proof="receipt" if kind == "capture" else "", created_at=at,
+            )  # fmt: skip
+
+    def grant(self, at: datetime) -> None:
+        self.number += 1
+        TransferFactory.create(
+            company=self.company,
+            kind="grant",
+            amount=100,
+            key=f"grant:{self.number}",
+            created_at=at,
+        )
+
+    @property
+    def balances(self) -> dict[int, int]:
+        found = list(statement.lines_of(self.company, {}).rows.order_by("-created_at"))
+        return {row.pk: balance for row, balance in statement.with_balances(self.company, found)}
+
+
+@pytest.fixture
+def books(month: date) -> Books:
+    wallet: Wallet = WalletFactory.create(available=300 - 4)
+    books = Books(wallet.company, month)
+    hour = timedelta(hours=1)
+    books.grant(books.start)
+    books.charge(books.start + hour, books.start + 2 * hour)
+    books.charge(books.next - hour, books.next + 3 * hour)
+    books.grant(books.next + hour)
+    books.charge(books.next + hour, books.next + 2 * hour)
+    books.charge(books.next + hour, books.next + 4 * hour)
+    books.grant(books.next + 5 * hour)
+    sealing.seal_before(next_month(next_month(month)))
+    return books
+
+
+@pytest.mark.parametrize("interval", [1, 2, 250])
+def test_balances_of_what_stays_are_the_same(
+    books: Books, directory: Path, monkeypatch: pytest.MonkeyPatch, interval: int
+) -> None:
+    monkeypatch.setattr(running_balances, "MARGIN", "interval '-2 months'")
+    store = running_balances._STORE.replace("interval '1 minute'", "interval '-2 months'")
+    store = store.replace("% 250", f"% {interval}")
+    monkeypatch.setattr(running_balances, "_STORE", store)
+    running_balances._store(books.company.pk)
+    before = books.balances
+
+    archive(directory)
+
+    after = books.balances
+    assert list(after.values()) == [296, 196]
+    assert after.items() < before.items()
+    opening = archived.opening(books.company.pk)
+    assert opening == (books.next + timedelta(hours=3), 197)
+    assert [one for one in breaches() if "balance" in one or "wallet" in one] == []
+    running_balances._store(books.company.pk)
+    assert books.balances == after
+    assert [one for one in breaches() if "balance" in one] == []
+    assert all(row.created_at > opening.at for row in RunningBalance.objects.all())
+
+
+def test_export_begins_with_the_opening_balance(books: Books, directory: Path) -> None:
+    archive(directory)
+
+    lines = list(statement.export(books.company, {}))
+
+    assert [line[1:5] for line in lines[1:]] == [
+        ["Баланс на начало", "", "", 197],
+        ["списано", 1, -1, 196],
+        ["начислено", 100, 100, 296],
+    ]
+    tomorrow = timezone.localdate() + timedelta(days=90)
+    assert len(list(statement.export(books.company, {"date_from": tomorrow}))) == 1

@@ -1,0 +1,63 @@
+"""A run may end at any of its statements. The next one finishes it."""
+
+from collections.abc import Callable
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import connection, transaction
+
+from billing.wallet import ledger
+from channels.models import FallbackEvent
+from config.storage.closed_months import is_attached
+from tests.api.clients import Api
+from tests.operator_admin.archive.commands import archive, breaches
+
+pytestmark = pytest.mark.django_db
+STRIDE = 7
+
+
+class _KilledError(Exception):
+    pass
+
+
+class _Kill:
+    """Ends the run at its `number`th statement; what it had not committed is rolled back."""
+
+    def __init__(self, number: int) -> None:
+        self.left = number
+
+    def __call__(self, execute: Callable[..., Any], statement: str, *others: Any) -> Any:
+        if "SAVEPOINT" not in statement:
+            self.left -= 1
+            if not self.left:
+                raise _KilledError
+        return execute(statement, *others)
+
+
+def test_run_that_is_killed_at_any_statement_is_finished_by_the_next(
+    history: Api, month: date, directory: Path
+) -> None:
+    balance = ledger.balance(history.company.pk)
+    number, left = 1, 0
+    while not left:
+        place = directory / str(number)
+        place.mkdir()
+        kill = _Kill(number)
+        with transaction.atomic():
+            try:
+                with connection.execute_wrapper(kill):
+                    archive(place)
+            except _KilledError:
+                assert breaches() == []
+                archive(place)
+            assert breaches() == []
+            assert ledger.balance(history.company.pk) == balance
+            assert is_attached("billing_transfer", month) is None
+            assert not FallbackEvent.objects.exists()
+            assert archive(place, "--verify").startswith("Every archive is whole")
+            transaction.set_rollback(True)
+        number, left = number + STRIDE, max(0, kill.left)
+
+    assert number > 60
