@@ -1,38 +1,76 @@
 """Reconciles wallets, holds, settlements and proofs with one another."""
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from uuid import UUID
 
 from django.core.cache import cache
 from django.db import connection, transaction
 
-from billing.wallet.running_balances import EVERY_WRONG
+from billing.models import SealedDay
+from billing.seals.lines import AVAILABLE, HELD, start_of
+from billing.wallet.running_balances import WRONG
+from config.ids import first_id_at
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Conditions on messages `m`, the transfers `t` of messages, and running balances `r`."""
+
+    messages: str = "TRUE"
+    transfers: str = "TRUE"
+    balances: str = "TRUE"
+
+    @classmethod
+    def of_messages(cls, after: UUID | None = None, until: UUID | None = None) -> "Scope":
+        """`after` is left out, `until` is not; conditions on both tables choose the partitions."""
+        bounds = [f"{{id}} > '{after}'"] if after else []
+        bounds += [f"{{id}} <= '{until}'"] if until else []
+        condition = " AND ".join(bounds) or "TRUE"
+        return cls(condition.format(id="m.id"), condition.format(id="t.message_id"))
+
 
 # Earlier runs have checked old messages. Phones are anonymised much later; the condition on them
 # lets the partial index on `created_at` find recent messages.
 RECENT_MESSAGES = "m.created_at > now() - interval '2 hours' AND m.phone NOT LIKE '%*'"
-ALL_MESSAGES = "TRUE"
+RECENT, ALL = Scope(RECENT_MESSAGES), Scope()
+# A message is final within a day of its acceptance, or found as open past its deadline.
+LONGEST = timedelta(days=3)
+
+# Sums since the beginning, by the last seal and what came after it. Companies by a loose index
+# scan: even one without a wallet has transfers.
+_BOOKED = f"""
+  WITH RECURSIVE payer AS (
+    (SELECT company_id FROM billing_transfer ORDER BY company_id LIMIT 1)
+    UNION ALL
+    SELECT (SELECT t.company_id FROM billing_transfer t WHERE t.company_id > payer.company_id
+            ORDER BY t.company_id LIMIT 1)
+    FROM payer WHERE payer.company_id IS NOT NULL)
+  SELECT company_id, COALESCE(last.available, 0) + tail.available AS available,
+    COALESCE(last.held, 0) + tail.held AS held
+  FROM (SELECT company_id FROM payer WHERE company_id IS NOT NULL
+        UNION SELECT id FROM accounts_company) AS company
+  LEFT JOIN LATERAL (
+    SELECT day, available, held FROM billing_seal WHERE company_id = company.company_id
+    ORDER BY day DESC LIMIT 1) AS last ON true
+  CROSS JOIN LATERAL (
+    SELECT COALESCE(sum({AVAILABLE}), 0) AS available, COALESCE(sum({HELD}), 0) AS held
+    FROM billing_transfer WHERE company_id = company.company_id
+      AND created_at >= COALESCE((last.day + 1)::timestamp AT TIME ZONE 'UTC', '-infinity')) AS tail
+"""  # noqa: S608 - constants
 
 # name → a query that returns the breaches. All run in one snapshot, so nothing changes in between.
 # `{scope}` limits the messages `m`; queries without it are limited by an index on open messages.
 CHECKS = {
-    "wallet differs from its transfers": """
+    "wallet differs from its transfers": f"""
         SELECT 'company ' || COALESCE(w.company_id, t.company_id)
-        FROM billing_wallet w FULL JOIN (
-          SELECT company_id,
-            sum(CASE kind WHEN 'top_up' THEN amount WHEN 'grant' THEN amount
-                          WHEN 'release' THEN amount ELSE 0 END)
-            - sum(CASE kind WHEN 'withdraw' THEN amount WHEN 'hold' THEN amount ELSE 0 END)
-              AS available,
-            sum(CASE kind WHEN 'hold' THEN amount WHEN 'capture' THEN -amount
-                          WHEN 'release' THEN -amount ELSE 0 END) AS held
-          FROM (SELECT company_id, kind, amount FROM billing_transfer UNION ALL
-                SELECT company_id, kind, tokens FROM billing_archivedsum) AS booked
-          GROUP BY company_id) t USING (company_id)
+        FROM billing_wallet w FULL JOIN ({_BOOKED}) t USING (company_id)
         WHERE COALESCE(w.available, 0) <> COALESCE(t.available, 0)
-           OR COALESCE(w.held, 0) <> COALESCE(t.held, 0)""",
+           OR COALESCE(w.held, 0) <> COALESCE(t.held, 0)""",  # noqa: S608
     "running balance differs from its transfers": f"""
-        SELECT 'company ' || company_id || ' at ' || created_at FROM ({EVERY_WRONG}) AS wrong""",  # noqa: S608 - constants
+        SELECT 'company ' || company_id || ' at ' || created_at
+        FROM ({WRONG.format(which="{balances}")}) AS wrong""",  # noqa: S608
     "held differs from the open holds": """
         SELECT 'company ' || COALESCE(w.company_id, m.company_id)
         FROM billing_wallet w FULL JOIN (
@@ -41,28 +79,28 @@ CHECKS = {
         USING (company_id) WHERE COALESCE(w.held, 0) <> COALESCE(m.held, 0)""",
     "final message not resolved exactly once": """
         SELECT 'message ' || m.id FROM channels_message m
-        LEFT JOIN billing_transfer t ON t.message_id = m.id
+        LEFT JOIN billing_transfer t ON t.message_id = m.id AND {transfers}
         WHERE m.state IN ('delivered', 'failed', 'expired') AND m.price > 0 AND {scope}
         GROUP BY m.id HAVING count(*) FILTER (WHERE t.kind = 'hold')
           <> count(*) FILTER (WHERE t.kind IN ('capture', 'release')) + m.is_owed::int
           OR count(*) FILTER (WHERE t.kind = 'hold') = 0""",
     "open message without exactly one open hold": """
         SELECT 'message ' || m.id FROM channels_message m
-        LEFT JOIN billing_transfer t ON t.message_id = m.id
+        LEFT JOIN billing_transfer t ON t.message_id = m.id AND {transfers}
         WHERE m.state IN ('queued', 'sent') AND m.price > 0 AND {scope}
         GROUP BY m.id HAVING count(*) FILTER (WHERE t.kind = 'hold')
           <> 1 + count(*) FILTER (WHERE t.kind IN ('capture', 'release'))""",
     "charged without proof": """
         SELECT 'message ' || t.message_id FROM billing_transfer t
         LEFT JOIN channels_message m ON m.id = t.message_id
-        WHERE {scope} AND t.kind = 'capture'
+        WHERE {scope} AND {transfers} AND t.kind = 'capture'
           AND (t.proof = '' OR m.state IS DISTINCT FROM 'delivered'
             OR NOT EXISTS (SELECT 1 FROM channels_attempt a
                            WHERE a.message_id = m.id AND a.state = 'delivered'))""",
     "transfer of a message that does not exist": """
         SELECT 'transfer ' || t.id FROM billing_transfer t
-        LEFT JOIN channels_message m ON m.id = t.message_id
-        WHERE t.message_id IS NOT NULL AND m.id IS NULL""",
+        LEFT JOIN channels_message m ON m.id = t.message_id AND {scope}
+        WHERE t.message_id IS NOT NULL AND m.id IS NULL AND {transfers}""",
     "paid top-up not credited exactly once": """
         SELECT 'top-up ' || o.id FROM billing_order o
         LEFT JOIN billing_transfer t
@@ -100,7 +138,7 @@ FULL_SCAN_CHECKS = {
     "transfer of a message that does not exist",
     "credited without a paid top-up",
 }
-REMEMBERED = {True: ("ledger_breaches:recent", 900), False: ("ledger_breaches:whole", 43_200)}
+REMEMBERED = {"recent": 900, "changed": 43_200, "full": 15 * 86_400}  # seconds: two runs
 MAX_REMEMBERED = 100
 
 
@@ -111,30 +149,47 @@ class Breach:
 
 
 def breaches(*, recent: bool = False) -> Iterator[Breach]:
-    """Yields every breach; `recent` skips checks of the whole history, and old messages."""
+    """Yields every breach in what changed since the last sealed day, or, with `recent`, in the
+    last two hours; the whole history is `full_reconciliation`'s, unless nothing is sealed yet.
+    """
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
         if not recent:
             cursor.execute("SET LOCAL statement_timeout = 0")
-        for check, query in _checks(recent=recent):
-            cursor.execute(query)
-            for (subject,) in cursor.fetchall():
-                yield Breach(check, subject)
+        checks = CHECKS.keys() - FULL_SCAN_CHECKS if recent else CHECKS.keys()
+        yield from run(checks, RECENT if recent else since_last_seal())
 
 
-def _checks(*, recent: bool) -> Iterator[tuple[str, str]]:
-    for check, query in CHECKS.items():
-        if not (recent and check in FULL_SCAN_CHECKS):
-            yield check, query.format(scope=RECENT_MESSAGES if recent else ALL_MESSAGES)
+def since_last_seal() -> Scope:
+    sealed = SealedDay.last()
+    if sealed is None:
+        return ALL
+    open_from = start_of(sealed + timedelta(days=1))
+    messages = Scope.of_messages(after=first_id_at(open_from - LONGEST))
+    return replace(messages, balances=f"r.created_at >= '{open_from.isoformat()}'")
 
 
-def remember(found: Iterable[Breach], *, recent: bool) -> None:
+def run(names: Collection[str], scope: Scope) -> Iterator[Breach]:
+    """Runs these checks, in their own order, in the caller's transaction."""
+    with connection.cursor() as cursor:
+        for check, query in CHECKS.items():
+            if check in names:
+                parts = {"transfers": scope.transfers, "balances": scope.balances}
+                cursor.execute(query.format(scope=scope.messages, **parts))
+                for (subject,) in cursor.fetchall():
+                    yield Breach(check, subject)
+
+
+def remember(found: Iterable[Breach], scope: str) -> None:
     """Keeps what a check of the schedule found, for the operators' alerts, until the next two."""
-    key, seconds = REMEMBERED[recent]
     texts = [f"{breach.check}: {breach.subject}" for breach in found]
-    cache.set(key, texts[:MAX_REMEMBERED], seconds)
+    cache.set(_key(scope), texts[:MAX_REMEMBERED], REMEMBERED[scope])
 
 
 def remembered() -> list[str]:
-    kept = cache.get_many([key for key, _seconds in REMEMBERED.values()])
+    kept = cache.get_many([_key(scope) for scope in REMEMBERED])
     return list(dict.fromkeys(text for texts in kept.values() for text in texts))
+
+
+def _key(scope: str) -> str:
+    return f"ledger_breaches:{scope}"

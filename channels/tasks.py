@@ -3,7 +3,7 @@
 import structlog
 from celery import shared_task
 
-from channels import reconciliation, retention
+from channels import full_reconciliation, reconciliation, retention
 from channels.deliver.heartbeats import HeartbeatWriter
 from channels.history import day_counts
 from channels.providers.base import SendError, TransientError
@@ -32,11 +32,23 @@ def purge() -> None:
 
 @shared_task(name="channels.check_ledger")
 def check_ledger(*, recent: bool = False) -> None:
-    breaches = list(reconciliation.breaches(recent=recent))
+    report(list(reconciliation.breaches(recent=recent)), "recent" if recent else "changed")
+
+
+def report(breaches: list[reconciliation.Breach], scope: str) -> None:
     for breach in breaches:
         log.error("ledger_breach", check=breach.check, subject=breach.subject)
-    metrics.set_breaches("recent" if recent else "whole", len(breaches))
-    reconciliation.remember(breaches, recent=recent)
+    metrics.set_breaches(scope, len(breaches))
+    reconciliation.remember(breaches, scope)
+
+
+@shared_task(name="channels.check_whole_ledger")
+def check_whole_ledger() -> None:
+    """A slice of the check of all history; the next run goes on."""
+    if full_reconciliation.is_due():
+        run = full_reconciliation.advance(full_reconciliation.SLICE)
+        breaches = [reconciliation.Breach(*each) for each in run.breaches]
+        report(breaches, "full")
 
 
 @shared_task(

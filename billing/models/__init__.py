@@ -5,6 +5,7 @@ from billing.models.budget import Budget, SpentDay
 from billing.models.offer import Package, Tariff
 from billing.models.order import InvoiceCounter, Order, Payment
 from billing.models.party import BillingProfile, Seller
+from billing.models.reconciliation_run import ReconciliationRun
 from billing.models.running_balance import RunningBalance
 from billing.models.seal import Seal, SealedDay
 from billing.models.wallet import Transfer, Wallet
@@ -18,6 +19,7 @@ __all__ = [
     "Order",
     "Package",
     "Payment",
+    "ReconciliationRun",
     "RunningBalance",
     "Seal",
     "SealedDay",

@@ -79,25 +79,26 @@ FROM numbered n, last WHERE n.n %% {INTERVAL} = 0
 """  # noqa: S608
 
 # Each stored balance against the one before it and the transfers in between.
-_WRONG = f"""
+WRONG = f"""
 SELECT company_id, created_at, transfer_id FROM (
-  SELECT *, COALESCE(lag(balance) OVER upward,
-      {ARCHIVED.format(company="billing_runningbalance.company_id")}) AS before,
-    lag(created_at, 1, '-infinity') OVER upward AS since,
-    lag(transfer_id, 1, 0::bigint) OVER upward AS since_id
-  FROM billing_runningbalance WHERE {{whose}}
-  WINDOW upward AS (PARTITION BY company_id ORDER BY created_at, transfer_id)) r
+  SELECT r.company_id, r.created_at, r.transfer_id, r.balance,
+    COALESCE(b.balance, {ARCHIVED.format(company="r.company_id")}) AS before,
+    COALESCE(b.created_at, '-infinity') AS since, COALESCE(b.transfer_id, 0) AS since_id
+  FROM billing_runningbalance r LEFT JOIN LATERAL (
+    SELECT balance, created_at, transfer_id FROM billing_runningbalance
+    WHERE company_id = r.company_id AND (created_at, transfer_id) < (r.created_at, r.transfer_id)
+    ORDER BY created_at DESC, transfer_id DESC LIMIT 1) b ON true
+  WHERE {{which}}) r
 WHERE balance <> before + (
   SELECT COALESCE(sum({CHANGE}), 0) FROM billing_transfer t
   WHERE t.company_id = r.company_id AND t.created_at BETWEEN since AND r.created_at
     AND (t.created_at, t.id) > (since, since_id)
     AND (t.created_at, t.id) <= (r.created_at, r.transfer_id))
 """  # noqa: S608
-EVERY_WRONG = _WRONG.format(whose="TRUE")
 
 _DELETE_WRONG = f"""
 DELETE FROM billing_runningbalance r USING (
-  {_WRONG.format(whose="company_id = %(company)s")}
+  {WRONG.format(which="r.company_id = %(company)s")}
   ORDER BY created_at, transfer_id LIMIT 1) AS first
 WHERE r.company_id = %(company)s
   AND (r.created_at, r.transfer_id) >= (first.created_at, first.transfer_id)

@@ -65,7 +65,7 @@ def obstacles(month: date) -> Iterator[str]:
 def _on_partitions(query: str, names: dict[str, str]) -> str:
     for table, name in names.items():
         query = query.replace(table, name)
-    return query.replace("{scope}", "TRUE")
+    return query.replace("{scope}", "TRUE").replace("{transfers}", "TRUE")
 
 
 def _cure(what: str) -> str:

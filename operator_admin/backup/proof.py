@@ -10,7 +10,7 @@ from django.db import connection
 
 from accounts.models import Endpoint
 from accounts.sign_in import mfa
-from channels import reconciliation, retention
+from channels import full_reconciliation, retention
 from config.storage.schema_check import unapplied_migrations
 from operator_admin.backup.book_sums import AVAILABLE, HELD, Sums, token_sums
 from operator_admin.backup.holding_back import still_open
@@ -78,9 +78,9 @@ def _erasures(lines: Iterable[str]) -> Finding:
 
 
 def _ledger() -> Finding:
-    breaches = list(reconciliation.breaches())
+    breaches = full_reconciliation.breaches()
     found = "; ".join(f"{breach.check}: {breach.subject}" for breach in breaches[:5])
-    detail = found or f"{len(reconciliation.CHECKS)} checks of the books, no breach"
+    detail = found or f"{full_reconciliation.NUMBER_OF_CHECKS} checks of the books, no breach"
     return verdict("ledger", detail, NOT_THE_BOOKS, ok=not breaches)
 
 

@@ -52,7 +52,7 @@ def test_sound_ledger_has_no_breach(busy_api: Api) -> None:
 
     call_command("reconcile", stdout=out)
 
-    assert out.getvalue() == "The books agree: 13 checks, no breach.\n"
+    assert out.getvalue() == "The books agree since the beginning: 13 checks, no breach.\n"
     assert ledger.balance(busy_api.company.pk) == (982, 2)
 
 

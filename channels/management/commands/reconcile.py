@@ -1,17 +1,39 @@
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from channels import reconciliation
+from billing.models import SealedDay
+from channels import full_reconciliation, reconciliation
+from channels.reconciliation import Breach
 
 
 class Command(BaseCommand):
-    help = "Prove the books: wallets, holds, resolutions, proofs. Non-zero when something is off."
+    help = (
+        "Prove the books: wallets, holds, resolutions, proofs. Non-zero when something is off."
+        " Reads what has changed since the last sealed day; with --full everything, in portions,"
+        " from where the last unfinished run came to."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "--full", action="store_true", help="check the whole history, and seals"
+        )
+        parser.add_argument("--restart", action="store_true", help="with --full: begin anew")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        found = list(reconciliation.breaches())
+        if options["full"]:
+            if options["restart"]:
+                full_reconciliation.restart()
+            run = full_reconciliation.advance()
+            found = [Breach(*each) for each in run.breaches]
+            checks, sealed = full_reconciliation.NUMBER_OF_CHECKS, None
+        else:
+            found = list(reconciliation.breaches())
+            checks, sealed = len(reconciliation.CHECKS), SealedDay.last()
         for breach in found:
             self.stdout.write(f"{breach.check}: {breach.subject}")
         if found:
-            raise CommandError(f"{len(found)} breaches of {len(reconciliation.CHECKS)} checks")
-        self.stdout.write(f"The books agree: {len(reconciliation.CHECKS)} checks, no breach.")
+            raise CommandError(f"{len(found)} breaches of {checks} checks")
+        self.stdout.write(
+            f"The books agree since {sealed or 'the beginning'}: {checks} checks, no breach."
+        )

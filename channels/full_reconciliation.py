@@ -1,0 +1,163 @@
+"""Reconciles the whole history in bounded portions, each in a transaction of its own.
+
+No snapshot lasts longer than a portion, so vacuum is not held back. Where the next portion begins
+is committed with what the last one found: whoever is killed is followed by another, and two at once
+share the work.
+"""
+
+import time
+from collections.abc import Callable
+from datetime import date, timedelta
+from itertools import pairwise
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from django.db import connection, transaction
+from django.db.models import Max
+from django.utils import timezone
+
+from billing.models import ReconciliationRun, RunningBalance
+from billing.seals import proof
+from billing.seals.sealing import BEGINNING
+from channels import reconciliation
+from channels.models import Message
+from channels.reconciliation import CHECKS, Breach, Scope
+
+MESSAGES = 20_000  # in one portion
+BALANCES = 400  # stored ones, each of 250 transfers
+MAX_KEPT = 1000  # breaches
+SLICE = timedelta(minutes=4)  # of the schedule's
+INTERVAL = timedelta(days=7)  # from the end of one scheduled run to the next
+
+# Of messages, so that each is asked about those of a portion; the others are asked once.
+OF_MESSAGES = {name for name, query in CHECKS.items() if "{scope}" in query}
+OF_BALANCES = {name for name, query in CHECKS.items() if "{balances}" in query}
+OF_SEALS = (proof.DIFFERS, proof.BROKEN, proof.UNSEALED, proof.OTHER_DAY)
+NUMBER_OF_CHECKS = len(CHECKS) + len(OF_SEALS)
+
+Position = dict[str, Any]
+
+
+class _Portion(NamedTuple):
+    breaches: list[Breach]
+    position: Position | None  # None: this was the step's last one
+
+
+def breaches() -> list[Breach]:
+    """Checks everything from the beginning, whatever was checked before."""
+    restart()
+    run = advance()
+    return [Breach(*each) for each in run.breaches]
+
+
+def restart() -> None:
+    ReconciliationRun.objects.filter(finished_at=None).delete()
+
+
+def is_due() -> bool:
+    """Whether the schedule should go on, or begin anew."""
+    last = ReconciliationRun.objects.aggregate(at=Max("finished_at"))["at"]
+    is_unfinished = ReconciliationRun.objects.filter(finished_at=None).exists()
+    return is_unfinished or last is None or last < timezone.now() - INTERVAL
+
+
+def advance(time_limit: timedelta = timedelta.max) -> ReconciliationRun:
+    """Goes on with the unfinished run, or begins one, until its end or for so long."""
+    started = time.monotonic()
+    run = _unfinished()
+    while run.finished_at is None and time.monotonic() - started < time_limit.total_seconds():
+        run = _advance(run.pk) or _unfinished()
+    return run
+
+
+@transaction.atomic
+def _unfinished() -> ReconciliationRun:
+    ReconciliationRun.objects.bulk_create([ReconciliationRun()], ignore_conflicts=True)
+    return ReconciliationRun.objects.get(finished_at=None)
+
+
+@transaction.atomic
+def _advance(run_id: int) -> ReconciliationRun | None:
+    """Checks the next portion; None if somebody has begun the run anew."""
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL statement_timeout = 0")
+        cursor.execute("SET LOCAL lock_timeout = 0")  # another process may be at this portion
+    run = ReconciliationRun.objects.select_for_update().filter(pk=run_id).first()
+    if run is None or run.finished_at is not None:
+        return run
+    name = run.position.get("step", next(iter(STEPS)))
+    portion = STEPS[name](run.position)
+    kept = run.breaches + [[each.check, each.subject] for each in portion.breaches]
+    run.breaches = kept[:MAX_KEPT]
+    if portion.position is not None:
+        run.position = {"step": name} | portion.position
+    elif following := _following(name):
+        run.position = {"step": following}
+    else:
+        run.finished_at = timezone.now()
+    run.save()
+    return run
+
+
+def _following(name: str) -> str | None:
+    return dict(pairwise(STEPS)).get(name)
+
+
+def _open(_position: Position) -> _Portion:
+    """What is not about messages one by one: as every run does."""
+    names = CHECKS.keys() - OF_MESSAGES - OF_BALANCES
+    return _Portion(list(reconciliation.run(names, reconciliation.ALL)), None)
+
+
+def _messages(position: Position) -> _Portion:
+    after = UUID(position["after"]) if "after" in position else None
+    rows = Message.objects.order_by("id").values_list("id", flat=True)
+    if after:
+        rows = rows.filter(id__gt=after)
+    until = next(iter(rows[MESSAGES - 1 : MESSAGES]), None)
+    found = list(reconciliation.run(OF_MESSAGES, Scope.of_messages(after, until)))
+    return _Portion(found, {"after": str(until)} if until else None)
+
+
+def _balances(position: Position) -> _Portion:
+    after = position.get("after", 0)
+    rows = RunningBalance.objects.filter(id__gt=after).order_by("id").values_list("id", flat=True)
+    ids = list(rows[:BALANCES])
+    if not ids:
+        return _Portion([], None)
+    scope = Scope(balances=f"r.id > {int(after)} AND r.id <= {ids[-1]}")
+    return _Portion(list(reconciliation.run(OF_BALANCES, scope)), {"after": ids[-1]})
+
+
+def _seals(position: Position) -> _Portion:
+    since = date.fromisoformat(position["day"]) if "day" in position else BEGINNING
+    company_id = position.get("company") or proof.next_company(0)
+    if company_id is None:
+        return _Portion([], None)
+    found = proof.check_company(company_id, since)
+    if found.next_day:
+        return _Portion(
+            _named(found.faults), {"company": company_id, "day": found.next_day.isoformat()}
+        )
+    following = proof.next_company(company_id)
+    return _Portion(_named(found.faults), {"company": following} if following else None)
+
+
+def _sealed_days(position: Position) -> _Portion:
+    since = date.fromisoformat(position["day"]) if "day" in position else BEGINNING
+    found = proof.check_days(since)
+    next_day = found.next_day
+    return _Portion(_named(found.faults), {"day": next_day.isoformat()} if next_day else None)
+
+
+def _named(faults: list[proof.Fault]) -> list[Breach]:
+    return [Breach(*fault) for fault in faults]
+
+
+STEPS: dict[str, Callable[[Position], _Portion]] = {
+    "open": _open,
+    "messages": _messages,
+    "balances": _balances,
+    "seals": _seals,
+    "sealed_days": _sealed_days,
+}
