@@ -7,7 +7,7 @@ LIVE := ENVIRONMENT=production SECRET_KEY=$$($(PY) -c 'import secrets; print(sec
 COMPILE := $(PY) -m uv pip compile --quiet --generate-hashes --universal --python-version 3.11 --no-emit-index-url --no-header $(ARGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help run test coverage chaos drill mutants bench examples screenshots check migrations fmt lock deploy-tools sbom clean base dev python
+.PHONY: help run test coverage chaos drill mutants bench examples screenshots check lint types migrations fmt lock deploy-tools sbom clean base dev python
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -40,16 +40,17 @@ screenshots: dev ## docs/screenshots anew, from the demo that `make run` shows i
 	@exec $(PY) -m tests.browser.screenshots
 
 # --- Keeping the code in order ---
-check: dev ## format, lint, types, layers, templates, migrations, deployment settings
+check: lint types migrations ## format, lint, types, layers, templates, migrations, deployment settings; -j 2: side by side
+	@$(LIVE) $(PY) manage.py check --deploy --fail-level WARNING
+lint: dev
 	$(PY) -m ruff format --check .
 	$(PY) -m ruff check .
-	$(DRY) $(PY) -m mypy .
 	.venv/bin/lint-imports
 	$(PY) -m djlint --quiet --lint templates
 	.venv/bin/typos
-	$(MAKE) --no-print-directory migrations
-	$(LIVE) $(PY) manage.py check --deploy --fail-level WARNING
-migrations: ## every change of a model has its migration, which blocks nobody
+types: dev
+	$(DRY) $(PY) -m mypy .
+migrations: dev ## every change of a model has its migration, which blocks nobody
 	$(DRY) DATABASE_URL= REDIS_URL= $(PY) -m config.local.embedded -- $(PY) manage.py makemigrations --check --dry-run
 	$(DRY) DATABASE_URL= REDIS_URL= DJANGO_SETTINGS_MODULE=config.settings $(PY) -m config.local.embedded -- $(PY) -m tools.migration_lint
 fmt: dev ## format and fix what can be fixed
