@@ -9,6 +9,7 @@ from django.core.exceptions import ImproperlyConfigured
 from config import logs
 from config.channels import CHANNELS
 from config.environment import vendor_settings
+from config.environment.oidc_settings import *  # noqa: F403 - its __all__ are settings
 from config.environment.openapi_settings import SPECTACULAR_SETTINGS  # noqa: F401 - a setting
 from config.environment.operator_settings import (  # noqa: F401 - settings of these names
     OPERATOR_EMAILS,
@@ -109,6 +110,8 @@ INSTALLED_APPS = [
     "allauth",
     "allauth.account",
     "allauth.mfa",
+    "allauth.socialaccount",
+    "accounts.oidc",
     "operator_admin.apps.OperatorAdminConfig",  # after the apps whose admin pages it replaces
     "django_htmx",
     "django_structlog",
@@ -313,6 +316,10 @@ MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_PASSKEY_LOGIN_ENABLED = True
 MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = not PRODUCTION  # plain http in development
 MFA_TOTP_ISSUER = "Kvitok"
+
+SOCIALACCOUNT_ADAPTER = "accounts.oidc.provider.SocialAccountAdapter"
+SOCIALACCOUNT_EMAIL_AUTHENTICATION = False  # an address opens nothing: accounts.oidc.identities
+SOCIALACCOUNT_STORE_TOKENS = False
 
 _MAIL = "django.core.mail.backends.smtp" if PRODUCTION else "config.local.file_email_backend"
 EMAIL_BACKEND = env.str("EMAIL_BACKEND", f"{_MAIL}.EmailBackend")

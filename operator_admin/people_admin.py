@@ -1,13 +1,15 @@
-"""Admin of second factors: operators reset them for lost phones and see no secret."""
+"""Admin of second factors and identities: operators reset them and see no secret."""
 
 from typing import Any
 
 from allauth.account.admin import EmailAddressAdmin as AllauthEmailAddressAdmin
 from allauth.account.models import EmailAddress
 from allauth.mfa.models import Authenticator
+from allauth.socialaccount.models import SocialAccount, SocialApp, SocialToken
 from django.contrib import admin
 from django.contrib.auth.admin import GroupAdmin as DjangoGroupAdmin
 from django.contrib.auth.models import Group
+from django.db.models import Model
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
@@ -17,10 +19,12 @@ from accounts.model_admin.admin import ModelAdmin, may_change_user, operator
 from accounts.model_admin.audited_admin import AuditedAdmin
 from accounts.model_admin.permission_names import TranslatedPermissions
 from accounts.models import User
+from accounts.oidc import identities
 from accounts.security import notifications, sessions
 
 admin.site.unregister(Authenticator)  # allauth's own page would show the secret
 admin.site.unregister(EmailAddress)  # and that of addresses is not audited
+admin.site.unregister([SocialAccount, SocialApp, SocialToken])  # an identity opens the account
 
 
 def _may_touch_owner(request: HttpRequest, obj: Any) -> bool:
@@ -54,15 +58,27 @@ NAMES = {
 }
 
 
-def _name_in_our_languages(options: Any) -> None:
-    """The library has no translatable names, and a proxy model would move its permissions."""
-    options.verbose_name = _("second factor")
-    options.verbose_name_plural = _("second factors")
-    for field, name in NAMES.items():
+IDENTITY_NAMES = {
+    "user": _("user"),
+    "provider": _("identity provider"),
+    "uid": _("identity"),
+    "date_joined": _("created"),
+    "last_login": _("last used"),
+}
+
+
+def _name_in_our_languages(model: type[Model], one: Any, several: Any, fields: Any) -> None:
+    """The library has no names of ours, and a proxy model would move its permissions."""
+    options: Any = model._meta  # noqa: SLF001 - Django's documented Options API
+    options.verbose_name, options.verbose_name_plural = one, several
+    for field, name in fields.items():
         options.get_field(field).verbose_name = name
 
 
-_name_in_our_languages(Authenticator._meta)  # noqa: SLF001 - Django's documented Options API
+_name_in_our_languages(Authenticator, _("second factor"), _("second factors"), NAMES)
+_name_in_our_languages(
+    SocialAccount, _("single sign-on identity"), _("single sign-on identities"), IDENTITY_NAMES
+)
 admin.site.unregister(Group)  # its permissions would be in English
 
 
@@ -116,3 +132,31 @@ class AuthenticatorAdmin(ModelAdmin):
             user=operator(request),
             ip=client_ip(request.META),
         )
+
+
+@admin.register(SocialAccount)
+class IdentityAdmin(ModelAdmin):
+    """Connected by the person alone: whoever could add one here could open any account."""
+
+    list_display = ("user", "provider", "uid", "date_joined", "last_login")
+    list_select_related = ("user",)
+    search_fields = ("user__email__istartswith", "=uid")
+    search_help_text = _("E-mail address")
+    ordering = ("-date_joined",)
+    exclude = ("extra_data",)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: object = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return super().has_delete_permission(request, obj) and _may_touch_owner(request, obj)
+
+    def get_actions(self, request: HttpRequest) -> dict[str, Any]:
+        return {}  # one at a time, each asked about
+
+    def delete_model(self, request: HttpRequest, obj: SocialAccount) -> None:
+        identities.remove(obj, request=request, operator=operator(request))
+        notifications.post_admin_change(obj.user)

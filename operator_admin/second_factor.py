@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from accounts.models import User
-from accounts.security import reauthentication
+from accounts.security import provider_sessions, reauthentication
 
 FACTORS = [Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN]
 
@@ -20,6 +20,8 @@ FACTORS = [Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN]
 def is_verified(request: HttpRequest, user: User) -> bool:
     """Whether this session signed in or re-authenticated with a second factor."""
     if not settings.OPERATOR_MFA:
+        return True
+    if provider_sessions.has_provider_factor(request, user):
         return True
     methods = {record.get("method") for record in get_authentication_records(request, user)}
     return "mfa" in methods and bool(is_mfa_enabled(user, FACTORS))
@@ -37,6 +39,7 @@ def redirect_to_factor(request: HttpRequest, user: User, then: str) -> HttpRespo
 # deleting, a person's data and setting passwords want a proof when they are opened, so that nothing
 # typed is lost; changing wants it when it is sent.
 PEOPLE = ("accounts_user_", "accounts_member_", "account_emailaddress_", "mfa_authenticator_",
+          "socialaccount_socialaccount_",
           "auth_group_", "accounts_company_change", "persons")  # fmt: skip
 PASSWORD = "auth_user_password_change"  # noqa: S105 - the name of a page
 

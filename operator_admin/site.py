@@ -18,6 +18,8 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import User
+from accounts.people.roles import redirect_to_provider
+from accounts.security import provider_sessions
 from operator_admin import second_factor
 from operator_admin.metrics import figures
 
@@ -46,7 +48,7 @@ class OperatorAdminSite(admin.AdminSite):
         user = request.user
         if not isinstance(user, User) or not super().has_permission(request):
             return False
-        return second_factor.is_verified(request, user)
+        return is_in_force(request, user) and second_factor.is_verified(request, user)
 
     def login(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
@@ -57,6 +59,8 @@ class OperatorAdminSite(admin.AdminSite):
             return HttpResponseRedirect(f"{login_url}?{urlencode({REDIRECT_FIELD_NAME: then})}")
         if not super().has_permission(request):
             raise PermissionDenied
+        if not is_in_force(request, user):
+            return redirect_to_provider(then)
         if not second_factor.is_verified(request, user):
             return second_factor.redirect_to_factor(request, user, then)
         return HttpResponseRedirect(then)
@@ -100,6 +104,12 @@ class OperatorAdminSite(admin.AdminSite):
     def get_urls(self) -> list[URLPattern | URLResolver]:
         own = [path(route, self.admin_view(view), name=name) for route, name, view in _pages]
         return [*own, *super().get_urls()]
+
+
+def is_in_force(request: HttpRequest, user: User) -> bool:
+    """What the identity provider gave counts in its sessions alone; by a setting, all rights do."""
+    is_bound = user.desk_from_provider or settings.OIDC_REQUIRED_FOR_DESK
+    return not is_bound or provider_sessions.is_from_provider(request, user)
 
 
 def _app_position(app: dict[str, Any]) -> int:

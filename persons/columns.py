@@ -106,6 +106,9 @@ NOT_OF_RECIPIENTS = {
     "operator_admin_telegramnotice": "text error",
     "otp_autofill": "webotp_host app_hash",
     "otp_codetext": "purpose channel body",
+    "socialaccount_socialaccount": "provider uid extra_data",  # of users
+    "socialaccount_socialapp": "provider provider_id name client_id secret key settings",  # empty
+    "socialaccount_socialtoken": "token token_secret",  # empty
 }
 
 

@@ -25,7 +25,7 @@ KEPT = {
     "endpoint_of_company": "few rows for each company",
 }
 # Those of Django's own apps and allauth, whose migrations are not ours.
-OTHERS = ("auth_", "account_", "django_", "mfa_", "accounts_user_")
+OTHERS = ("auth_", "account_", "django_", "mfa_", "socialaccount_", "accounts_user_")
 
 
 @pytest.mark.django_db

@@ -2,10 +2,12 @@
 
 from functools import partial
 
+from django.conf import settings
 from django.http import HttpRequest
 from django.utils.functional import SimpleLazyObject
 
 from accounts.people.roles import current_member, memberships
+from accounts.security.provider_sessions import is_enabled
 from accounts.security.reauthentication import is_fresh
 
 # Sections shown under another menu entry.
@@ -22,4 +24,5 @@ def cabinet(request: HttpRequest) -> dict[str, object]:
         "member": SimpleLazyObject(partial(current_member, request)),
         "memberships": SimpleLazyObject(partial(memberships, request)),
         "is_confirmed": SimpleLazyObject(partial(is_fresh, request)),
+        "single_sign_on": settings.OIDC_NAME if is_enabled() else "",
     }

@@ -20,12 +20,14 @@ from accounts.models import ApiKey, Mode, User
 from accounts.people import companies, countries
 from accounts.people.roles import (
     CabinetRequest,
+    all_memberships,
     can_change_settings,
     can_manage_keys,
     can_read_keys,
     can_read_settings,
     member_required,
     memberships,
+    redirect_without_company,
 )
 from accounts.security import reauthentication
 
@@ -48,6 +50,8 @@ def company_create(request: HttpRequest) -> HttpResponse:
         return redirect("overview")
     if invitation_of(request):
         return redirect("invitation-join", request.session["invitation"])
+    if all_memberships(request):
+        return redirect_without_company(request)
     form = CompanyForm(request.POST or None, guess=countries.guess(request))
     if request.method == "POST" and form.is_valid() and isinstance(request.user, User):
         companies.sign_up_company(

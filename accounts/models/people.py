@@ -49,6 +49,10 @@ class User(AbstractBaseUser, PermissionsMixin):
         _("language"), max_length=2, choices=Language, default=Language.RUSSIAN
     )
     is_staff = models.BooleanField(_("operator"), default=False)
+    # Given by a group of the identity provider, together with superuser and groups.
+    desk_from_provider = models.BooleanField(
+        _("operator by the identity provider"), default=False, db_default=False, editable=False
+    )
     is_active = models.BooleanField(_("active"), default=True)
     date_joined = models.DateTimeField(_("joined"), default=timezone.now)
     # Part of the session hash: an increment ends all sessions.
@@ -215,6 +219,10 @@ class Member(models.Model):
         User, models.CASCADE, related_name="memberships", verbose_name=_("user")
     )
     role = models.CharField(_("role"), max_length=10, choices=Role.choices)
+    # Given by a group of the identity provider; counts in the sessions that it opened.
+    from_provider = models.BooleanField(
+        _("by the identity provider"), default=False, db_default=False, editable=False
+    )
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
 
     class Meta:

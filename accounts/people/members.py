@@ -18,6 +18,7 @@ from accounts.security.notifications import post_company_change
 SALT = "accounts.invitation"
 MAX_INVITATIONS_A_DAY = 20  # per company: invitations must not become a way to send spam
 MAX_INVITATIONS_UNAPPROVED = 3
+PROVIDER = "single sign-on"  # in the audit log: by whom a role was given or taken
 
 
 def token(invitation: Invitation) -> str:
@@ -105,6 +106,7 @@ def change_role(*, member: Member, role: str, user: User, ip: str | None = None)
     member.refresh_from_db()
     if member.role == role:
         return
+    _require_given_here(member)
     if role != Member.Role.OWNER:
         _require_another_owner(member)
     was_owner = member.role == Member.Role.OWNER
@@ -120,12 +122,45 @@ def remove(*, member: Member, user: User, ip: str | None = None) -> None:
     """Remove a member; takes effect with their next request."""
     _lock(member.company)
     member.refresh_from_db()  # their role may just have been changed
+    _require_given_here(member)
     _require_another_owner(member)
     action = "member.left" if member.user_id == user.pk else "member.removed"
     record(action, member, company=member.company, user=user, ip=ip)
     member.delete()
     if member.role == Member.Role.OWNER:
         _mail_about_owner("owner.gone", member, user, ip)
+
+
+@transaction.atomic
+def grant(*, company: Company, user: User, role: Member.Role, ip: str | None = None) -> None:
+    """Give the role that a group of the identity provider grants. A membership that was given here
+    stands as it is.
+    """
+    _lock(company)
+    member, is_new = Member.objects.get_or_create(
+        company=company, user=user, defaults={"role": role, "from_provider": True}
+    )
+    if not member.from_provider or (member.role == role and not is_new):
+        return
+    was_owner = member.role == Member.Role.OWNER and not is_new
+    member.role = role
+    member.save(update_fields=["role"])
+    action = "member.joined" if is_new else "member.role_changed"
+    record(action, f"{member} ({PROVIDER})", company=company, user=user, ip=ip)
+    if was_owner or role == Member.Role.OWNER:
+        _mail_about_owner("owner.gone" if was_owner else "owner.made", member, user, ip)
+
+
+@transaction.atomic
+def withdraw(*, member: Member, ip: str | None = None) -> None:
+    """Take a role that no group grants any longer, of the only owner too: the provider decides."""
+    _lock(member.company)
+    record(
+        "member.removed", f"{member} ({PROVIDER})", company=member.company, user=member.user, ip=ip
+    )
+    member.delete()
+    if member.role == Member.Role.OWNER:
+        _mail_about_owner("owner.gone", member, member.user, ip)
 
 
 def _mail_about_owner(kind: str, member: Member, user: User, ip: str | None) -> None:
@@ -148,4 +183,12 @@ def _require_another_owner(member: Member) -> None:
     if is_only_owner(member):
         raise ValidationError(
             _("A company needs an owner: make somebody else one first."), code="last_owner"
+        )
+
+
+def _require_given_here(member: Member) -> None:
+    if member.from_provider:
+        raise ValidationError(
+            _("This role comes from a group of the identity provider: change it there."),
+            code="from_provider",
         )

@@ -3,16 +3,18 @@
 from collections.abc import Callable
 from functools import wraps
 from typing import Concatenate, ParamSpec, cast
+from urllib.parse import urlencode
 
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponseRedirect
 from django.http.response import HttpResponseBase
-from django.shortcuts import redirect
+from django.urls import reverse
 from django_htmx.http import HttpResponseClientRefresh
 from django_htmx.middleware import HtmxDetails
 
 from accounts.models import Company, Member, User
+from accounts.security import provider_sessions
 
 P = ParamSpec("P")
 Allows = Callable[[Member], bool]
@@ -65,16 +67,27 @@ def can_manage_members(member: Member) -> bool:
     return member.can_manage_members
 
 
+def all_memberships(request: HttpRequest) -> list[Member]:
+    """With those that count only in a session of the identity provider."""
+    user = request.user if hasattr(request, "user") else None
+    if not isinstance(user, User):
+        return []
+    rows = user.memberships.select_related("company").order_by("created_at", "id")
+    return list(rows)
+
+
+def is_in_force(request: HttpRequest, member: Member) -> bool:
+    if not member.from_provider:
+        return True
+    user = request.user
+    return isinstance(user, User) and provider_sessions.is_from_provider(request, user)
+
+
 def memberships(request: HttpRequest) -> list[Member]:
     """The companies of the signed-in person, oldest first, read once per request."""
     cabinet = cast(CabinetRequest, request)
     if not hasattr(request, "memberships"):
-        user = getattr(request, "user", None)
-        cabinet.memberships = (
-            list(user.memberships.select_related("company").order_by("created_at", "id"))
-            if user and user.is_authenticated
-            else []
-        )
+        cabinet.memberships = [one for one in all_memberships(request) if is_in_force(request, one)]
     return cabinet.memberships
 
 
@@ -83,6 +96,17 @@ def current_member(request: HttpRequest) -> Member | None:
     mine = memberships(request)
     chosen = request.session.get("company") if mine else None
     return next((one for one in mine if one.company_id == chosen), mine[0] if mine else None)
+
+
+def redirect_without_company(request: HttpRequest) -> HttpResponseRedirect:
+    if all_memberships(request):
+        return redirect_to_provider(request.get_full_path())
+    return HttpResponseRedirect(reverse("company-create"))
+
+
+def redirect_to_provider(then: str) -> HttpResponseRedirect:
+    """To the page that says that a session of the identity provider is needed."""
+    return HttpResponseRedirect(f"{reverse('sso-required')}?{urlencode({'next': then})}")
 
 
 def member_required(
@@ -100,7 +124,7 @@ def member_required(
         def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
             member = current_member(request)
             if member is None:
-                return redirect("company-create")
+                return redirect_without_company(request)
             allows = to_read if request.method in SAFE_METHODS else to_change
             if not allows(member):
                 raise PermissionDenied

@@ -35,7 +35,9 @@ GUARDED_VIEWS = {
     "mfa_remove_webauthn",
     "mfa_generate_recovery_codes",
     *RECOVERY_CODE_VIEWS,
+    "sso-disconnect",
 }
+GUARDED_START = "sso-connect"  # it changes nothing yet, and asks the identity provider
 GUARDED_POSTS = {"account_email"}  # the list of addresses may be read without it
 
 
@@ -86,7 +88,9 @@ class AccountSecurityMiddleware:
             and not sessions.spend_attempt(request, user)
         ):
             return _end_session(request, user)
-        is_guarded = name in GUARDED_VIEWS or (name in GUARDED_POSTS and request.method == "POST")
+        is_guarded = name in GUARDED_VIEWS | {GUARDED_START} or (
+            name in GUARDED_POSTS and request.method == "POST"
+        )
         if is_guarded and not reauthentication.is_fresh(request):
             return reauthentication.challenge(request)
         return None

@@ -41,6 +41,14 @@ NOTICES = {
         _("Your recovery codes were shown"),
         _("The recovery codes of your account were shown."),
     ),
+    "identity.linked": Notice(
+        _("Single sign-on was connected to your account"),
+        _("Your account can now be opened with %(provider)s."),
+    ),
+    "identity.unlinked": Notice(
+        _("Single sign-on was disconnected from your account"),
+        _("%(provider)s no longer opens your account."),
+    ),
     "session.locked": Notice(
         _("Somebody tried to confirm that they are you"),
         _(

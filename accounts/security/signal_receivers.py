@@ -13,7 +13,7 @@ from django.http import HttpRequest
 
 from accounts.audit.authentication_events import record
 from accounts.models import User
-from accounts.security import notifications, sessions
+from accounts.security import notifications, provider_sessions, sessions
 
 
 def connect() -> None:
@@ -34,7 +34,11 @@ def connect() -> None:
 
 
 def on_login(request: HttpRequest, user: User, **_rest: Any) -> None:
-    record("login.succeeded", user=user, request=request)
+    is_from_provider = provider_sessions.is_from_provider(request, user)
+    if is_from_provider:
+        provider_sessions.limit_age(request)
+    action = "login.sso" if is_from_provider else "login.succeeded"
+    record(action, user=user, request=request)
 
 
 def on_login_failed(

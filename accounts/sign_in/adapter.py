@@ -13,17 +13,19 @@ from django.contrib.auth.hashers import check_password
 from django.contrib.auth.models import AnonymousUser
 from django.core.mail import EmailMultiAlternatives
 from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from accounts.audit.authentication_events import record
 from accounts.client_ip import client_ip
 from accounts.models import User
 from accounts.outbox import mail
-from accounts.security import sessions
+from accounts.security import provider_sessions, sessions
 from accounts.security.reauthentication import has_factor
 from accounts.sign_in import throttle
 
 SITE = "Kvitok"
+PROVIDER_METHOD = {"id": "sso", "description": _("Single sign-on")}
 
 
 def remember_language(response: HttpResponse, language: str) -> None:
@@ -107,14 +109,22 @@ class AccountAdapter(DefaultAccountAdapter):
         self, user: AbstractBaseUser | AnonymousUser
     ) -> list[dict[str, Any]]:
         """A user with a second factor reauthenticates by it, not by password; passkeys come before
-        recovery codes.
+        recovery codes. One with neither is sent to the identity provider.
         """
         ways: list[dict[str, Any]] = super().get_reauthentication_methods(user)
-        if not isinstance(user, User) or not has_factor(user):
+        if not isinstance(user, User):
+            return ways
+        if not ways and provider_sessions.identity_of(user):
+            return [PROVIDER_METHOD | {"url": reverse("sso-reauthenticate")}]
+        if not has_factor(user):
             return ways
         has_app = is_mfa_enabled(user, [Authenticator.Type.TOTP])
         factors = [way for way in ways if way["id"] != "reauthenticate"]
         return factors if has_app else factors[::-1]
+
+    def get_login_stages(self) -> list[str]:
+        own = {"allauth.mfa.stages.AuthenticateStage": "accounts.sign_in.stages.AuthenticateStage"}
+        return [own.get(stage, stage) for stage in super().get_login_stages()]
 
     def reauthenticate(self, user: AbstractBaseUser, password: str) -> bool:
         # Attempts are counted per session, so that these cannot lock the owner out.

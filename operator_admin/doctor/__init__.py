@@ -9,6 +9,7 @@ from operator_admin.doctor import (
     money,
     processes,
     public_access,
+    single_sign_on,
     stores,
     vendors,
 )
@@ -26,6 +27,7 @@ LOCAL_CHECKS: list[Check] = [
     processes.broker,
     processes.static_files,
     processes.translations,
+    single_sign_on.roles,
 ]
 DATABASE_CHECKS: list[Check] = [
     stores.migrations,
@@ -52,6 +54,7 @@ NETWORK_CHECKS: list[Check] = [
     public_access.short_host,
     certificates.certificates,
     vendors.providers,
+    single_sign_on.provider,
 ]
 
 

@@ -205,6 +205,13 @@ NO_PAGE = {
     "mfa_login_webauthn",  # JSON for the script of the sign-in page
     "account_set_password",  # for people without a password, of whom there are none
     "account_confirm_login_code",  # codes by e-mail are off
+    "sso-start",  # missing unless a provider is configured: tests/accounts/oidc
+    "sso-callback",
+    "sso-required",
+    "sso-reauthenticate",
+    "sso-connect",
+    "sso-disconnect",
+    "sso-identity",
     "invoice-file",  # a PDF for anybody with the link: tests/billing
     "follow",  # the redirect: tests/links
 }

@@ -1,0 +1,1 @@
+"""Sign-in through the OpenID Connect provider of this installation, with roles from its groups."""

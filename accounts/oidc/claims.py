@@ -1,0 +1,61 @@
+"""What the claims of a verified ID token say: address, groups, second factor, time."""
+
+from typing import Any
+
+from allauth.account.internal.emailkit import valid_email_or_none
+from django.conf import settings
+
+TRUE = (True, "true", "True")  # Amazon Cognito and others write booleans as strings
+
+Claims = dict[str, Any]
+
+
+def email(claims: Claims) -> str:
+    found = claims.get("email")
+    return (valid_email_or_none(found) or "") if isinstance(found, str) else ""
+
+
+def is_email_verified(claims: Claims) -> bool:
+    if "email_verified" in claims:
+        return claims["email_verified"] in TRUE
+    return bool(settings.OIDC_ASSUME_EMAIL_VERIFIED)
+
+
+def name(claims: Claims) -> str:
+    found = claims.get("name")
+    return found[:150] if isinstance(found, str) else ""
+
+
+def groups(claims: Claims) -> frozenset[str]:
+    """Their names; none when the claim is missing, so that whoever hides it gains nothing."""
+    found = _look_up(claims, settings.OIDC_GROUPS_CLAIM)
+    several = [found] if isinstance(found, str) else found
+    if not isinstance(several, list):
+        return frozenset()
+    return frozenset(one for one in several if isinstance(one, str))
+
+
+def _look_up(claims: Claims, path: str) -> object:
+    """`groups`, a claim whose name has dots (`https://example.com/groups`), or a path to it, as
+    Keycloak's `realm_access.roles`.
+    """
+    if path in claims:
+        return claims[path]
+    found: object = claims
+    for part in path.split("."):
+        found = found.get(part) if isinstance(found, dict) else None
+    return found
+
+
+def has_trusted_factor(claims: Claims) -> bool:
+    """Whether the provider asked for a second factor, in words that the operator trusts."""
+    methods = claims.get("amr")
+    named = {one for one in methods if isinstance(one, str)} if isinstance(methods, list) else set()
+    acr = claims.get("acr")
+    return bool(named & settings.OIDC_TRUSTED_AMR) or acr in settings.OIDC_TRUSTED_ACR
+
+
+def authenticated_at(claims: Claims) -> float:
+    """When the person last proved to the provider who they are; 0 when it does not say."""
+    found = claims.get("auth_time")
+    return float(found) if isinstance(found, int | float) else 0.0

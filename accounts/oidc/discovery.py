@@ -1,0 +1,106 @@
+"""What the provider publishes: its endpoints and its signing keys, kept for some minutes.
+
+https://openid.net/specs/openid-connect-discovery-1_0.html
+"""
+
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jwt
+from django.conf import settings
+
+from accounts.oidc import http
+from accounts.oidc.refusals import Reason, RefusedError
+
+LIFETIME = 600.0  # seconds
+MIN_REFRESH = 10.0  # seconds between two readings for a key that is not among the known ones
+ENDPOINTS = ("authorization_endpoint", "token_endpoint", "jwks_uri")
+# By kind of key. Signatures by a private key of the provider alone: neither `none` nor HMAC, whose
+# key a client has as well.
+ALGORITHMS = {
+    "RSA": ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),
+    "EC": ("ES256", "ES384", "ES512"),
+    "OKP": ("EdDSA",),
+}
+
+
+class SigningKey(NamedTuple):
+    key_id: str | None
+    key: Any  # of cryptography
+    algorithms: tuple[str, ...]
+
+
+_documents: dict[str, tuple[float, dict[str, Any]]] = {}
+
+
+def forget() -> None:
+    _documents.clear()
+
+
+def metadata() -> dict[str, Any]:
+    """Raises RefusedError unless it is the issuer's own (OpenID Connect Discovery 1.0, 4.3)."""
+    url = f"{settings.OIDC_ISSUER.rstrip('/')}/.well-known/openid-configuration"
+    found = _read(url, _require_metadata, LIFETIME)
+    if found["issuer"] != settings.OIDC_ISSUER:  # changed since it was read
+        raise RefusedError(Reason.INVALID, "issuer differs")
+    return found
+
+
+def signing_key(token: str) -> SigningKey:
+    """The key that the token's header names; an unknown one may be new, so they are read again."""
+    try:
+        header = jwt.get_unverified_header(token)
+    except jwt.PyJWTError as error:
+        raise RefusedError(Reason.INVALID, type(error).__name__) from error
+    for age in (LIFETIME, MIN_REFRESH):
+        if key := _choose(signing_keys(age), header.get("kid")):
+            return key
+    raise RefusedError(Reason.INVALID, "no such key")
+
+
+def signing_keys(max_age: float = LIFETIME) -> list[SigningKey]:
+    document = _read(metadata()["jwks_uri"], _require_keys, max_age)
+    return [key for jwk in document["keys"] if (key := _parse(jwk))]
+
+
+def _choose(keys: list[SigningKey], key_id: object) -> SigningKey | None:
+    if key_id is None:  # allowed where there is but one
+        return keys[0] if len(keys) == 1 else None
+    return next((key for key in keys if key.key_id == key_id), None)
+
+
+def _parse(jwk: object) -> SigningKey | None:
+    if not isinstance(jwk, dict) or jwk.get("use", "sig") != "sig":
+        return None
+    allowed = ALGORITHMS.get(str(jwk.get("kty")), ())
+    # A key that names its algorithm is for that one; else the token's header chooses among these.
+    algorithms = tuple(one for one in allowed if jwk.get("alg", one) == one)
+    if not algorithms:
+        return None
+    try:
+        key = jwt.PyJWK.from_dict(jwk, algorithms[0])
+    except (jwt.PyJWTError, ValueError, TypeError):
+        return None
+    return SigningKey(key.key_id, key.key, algorithms)
+
+
+def _read(url: str, check: Callable[[dict[str, Any]], None], max_age: float) -> dict[str, Any]:
+    read_at, document = _documents.get(url, (0.0, {}))
+    if not document or time.monotonic() - read_at >= max_age:
+        document = http.get_json(url)
+        check(document)
+        _documents[url] = (time.monotonic(), document)
+    return document
+
+
+def _require_metadata(found: dict[str, Any]) -> None:
+    if found.get("issuer") != settings.OIDC_ISSUER:
+        raise RefusedError(Reason.INVALID, "issuer differs")
+    for name in ENDPOINTS:
+        http.require_secure(str(found.get(name, "")))
+
+
+def _require_keys(found: dict[str, Any]) -> None:
+    if not isinstance(found.get("keys"), list):
+        raise RefusedError(Reason.INVALID, "no keys")

@@ -1,0 +1,115 @@
+"""Identities of the provider, and the users that they open.
+
+An identity is an issuer and a `sub`, never an address: an address of a user that exists opens
+nothing, even a confirmed one, until its user connects the identity while signed in.
+"""
+
+from allauth.account.models import EmailAddress
+from allauth.socialaccount.models import SocialAccount
+from django.conf import settings
+from django.db import IntegrityError, transaction
+from django.db.models import Q
+from django.http import HttpRequest
+from django.utils.translation import get_language
+
+from accounts.audit.authentication_events import record
+from accounts.models import User
+from accounts.oidc import claims as of
+from accounts.oidc import grants
+from accounts.oidc.claims import Claims
+from accounts.oidc.refusals import Reason, RefusedError
+from accounts.security import notifications, sessions
+
+
+def find(claims: Claims) -> User | None:
+    rows = SocialAccount.objects.select_related("user")
+    found = rows.filter(provider=settings.OIDC_ISSUER, uid=claims["sub"]).first()
+    return found.user if found else None
+
+
+def find_or_create(claims: Claims, request: HttpRequest) -> User:
+    """Raises RefusedError unless the identity is known, or new and its groups grant something."""
+    user = find(claims)
+    if user is None:
+        _require_creatable(claims)
+        try:
+            user = _create(claims, request)
+        except IntegrityError as error:  # a parallel sign-in created it
+            raise RefusedError(Reason.EXPIRED, "created in parallel") from error
+    return user
+
+
+def _require_creatable(claims: Claims) -> None:
+    address, is_verified = of.email(claims), of.is_email_verified(claims)
+    if address and is_verified and _is_taken(address):
+        raise RefusedError(Reason.ADDRESS_TAKEN)
+    if not grants.granted_to(of.groups(claims)):
+        raise RefusedError(Reason.NO_ACCOUNT)
+    if not (address and is_verified):
+        raise RefusedError(Reason.ADDRESS_UNVERIFIED)
+
+
+def _is_taken(address: str) -> bool:
+    is_of = Q(email__iexact=address) | Q(emailaddress__email__iexact=address)
+    return User.objects.filter(is_of).exists()
+
+
+@transaction.atomic
+def _create(claims: Claims, request: HttpRequest) -> User:
+    address = of.email(claims)
+    language = get_language() or settings.LANGUAGE_CODE
+    user = User.objects.create_user(address, name=of.name(claims), language=language[:2])
+    EmailAddress.objects.create(user=user, email=address, verified=True, primary=True)
+    _connect(user, claims)
+    record("identity.created", user=user, request=request, subject=settings.OIDC_NAME)
+    return user
+
+
+def _connect(user: User, claims: Claims) -> None:
+    SocialAccount.objects.create(
+        user=user,
+        provider=settings.OIDC_ISSUER,
+        uid=claims["sub"],
+        extra_data={"email": of.email(claims)},
+    )
+
+
+@transaction.atomic
+def link(user: User, claims: Claims, request: HttpRequest) -> None:
+    """Connect the identity to the signed-in user. Their addresses may differ."""
+    User.objects.select_for_update(no_key=True).get(pk=user.pk)
+    owner = find(claims)
+    if owner is not None and owner.pk != user.pk:
+        raise RefusedError(Reason.LINKED_ELSEWHERE)
+    if SocialAccount.objects.filter(user=user, provider=settings.OIDC_ISSUER).exists():
+        raise RefusedError(Reason.LINKED_ALREADY)
+    _connect(user, claims)
+    _announce("identity.linked", user, request)
+    sessions.end_others(request, user)
+
+
+@transaction.atomic
+def unlink(user: User, request: HttpRequest) -> bool:
+    """Disconnect the identity, and take what its groups gave."""
+    rows = SocialAccount.objects.filter(user=user, provider=settings.OIDC_ISSUER)
+    if not rows.delete()[0]:
+        return False
+    grants.apply(user, frozenset(), request)
+    _announce("identity.unlinked", user, request)
+    sessions.end_others(request, user)
+    return True
+
+
+@transaction.atomic
+def remove(identity: SocialAccount, *, request: HttpRequest, operator: User) -> None:
+    """Disconnect a user's identity for them, and end their sessions."""
+    subject = f"{identity.user} {identity.provider}"
+    record("identity.removed", user=operator, request=request, subject=subject)
+    grants.apply(identity.user, frozenset(), request)
+    identity.delete()
+    sessions.end_all(identity.user)
+
+
+def _announce(action: str, user: User, request: HttpRequest) -> None:
+    record(action, user=user, request=request, subject=settings.OIDC_NAME)
+    notifications.post_change(action, user=user, request=request, provider=settings.OIDC_NAME)

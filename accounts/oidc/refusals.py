@@ -1,0 +1,90 @@
+"""Why a sign-in through the provider was refused, as the person reads it."""
+
+from enum import Enum
+from http import HTTPStatus
+
+from django.utils.translation import gettext_lazy as _
+
+from config.texts import StrOrPromise
+
+
+class Reason(Enum):
+    EXPIRED = "expired"
+    CANCELED = "canceled"
+    UNAVAILABLE = "unavailable"
+    INVALID = "invalid"
+    NO_ACCOUNT = "no_account"
+    ADDRESS_TAKEN = "address_taken"
+    ADDRESS_UNVERIFIED = "address_unverified"
+    LINKED_ELSEWHERE = "linked_elsewhere"
+    LINKED_ALREADY = "linked_already"
+    OTHER_IDENTITY = "other_identity"
+    NOT_FRESH = "not_fresh"
+
+
+class RefusedError(Exception):
+    """`detail` is for the log: never a token, a code or an address."""
+
+    def __init__(self, reason: Reason, detail: str = "") -> None:
+        super().__init__(f"{reason.value}: {detail}" if detail else reason.value)
+        self.reason = reason
+        self.detail = detail
+
+
+STATUSES = {
+    Reason.EXPIRED: HTTPStatus.BAD_REQUEST,
+    Reason.UNAVAILABLE: HTTPStatus.SERVICE_UNAVAILABLE,
+    Reason.LINKED_ELSEWHERE: HTTPStatus.CONFLICT,
+    Reason.LINKED_ALREADY: HTTPStatus.CONFLICT,
+}
+DEFAULT_STATUS = HTTPStatus.FORBIDDEN
+
+TEXTS: dict[Reason, tuple[StrOrPromise, StrOrPromise]] = {
+    Reason.EXPIRED: (
+        _("This sign-in has expired"),
+        _("It took too long, was finished already, or was begun in another browser. Start again."),
+    ),
+    Reason.CANCELED: (
+        _("The sign-in was canceled"),
+        _("%(provider)s did not let you through, or you changed your mind there."),
+    ),
+    Reason.UNAVAILABLE: (
+        _("%(provider)s does not answer"),
+        _("Try again in a minute, or sign in with your password."),
+    ),
+    Reason.INVALID: (
+        _("The answer of %(provider)s could not be trusted"),
+        _("Nobody was signed in. If this repeats, tell the operator of this service."),
+    ),
+    Reason.NO_ACCOUNT: (
+        _("You have no access yet"),
+        _(
+            "%(provider)s knows you, but none of your groups there opens this service. Ask your "
+            "administrator for access."
+        ),
+    ),
+    Reason.ADDRESS_TAKEN: (
+        _("There is an account with your address already"),
+        _("Sign in with its password, then connect %(provider)s under “Single sign-on”."),
+    ),
+    Reason.ADDRESS_UNVERIFIED: (
+        _("Your address is not confirmed"),
+        _("Confirm your e-mail address at %(provider)s, then sign in again."),
+    ),
+    Reason.LINKED_ELSEWHERE: (
+        _("It belongs to another account"),
+        _("This identity of %(provider)s opens another account here. Disconnect it there first."),
+    ),
+    Reason.LINKED_ALREADY: (
+        _("Your account is connected already"),
+        _("It can be opened by one identity of %(provider)s. Disconnect that one first."),
+    ),
+    Reason.OTHER_IDENTITY: (
+        _("That was somebody else"),
+        _("At %(provider)s you signed in as another person than the one who uses this session."),
+    ),
+    Reason.NOT_FRESH: (
+        _("%(provider)s did not ask you again"),
+        _("To confirm who you are, sign in there anew. Or set a password here by e-mail."),
+    ),
+}

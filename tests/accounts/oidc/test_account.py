@@ -1,0 +1,212 @@
+"""Connecting, disconnecting and re-authenticating with an identity of the provider."""
+
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from allauth.socialaccount.models import SocialAccount
+from django.test import Client
+from django.urls import reverse
+from pytest_django import Settings
+
+from accounts.models import AuditEvent, Company, User
+from tests.accounts.oidc.ways import connect, go, leave, refusal, signed_in, user_of
+from tests.accounts.security.people import (
+    add_app,
+    confirm,
+    emails_to,
+    is_asked,
+    make_person,
+)
+from tests.accounts.security.people import signed_in as by_password
+from tests.identity_provider import IdentityProvider
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def anna(provider: IdentityProvider) -> User:
+    return make_person()
+
+
+@pytest.fixture
+def client(anna: User) -> Client:
+    """Signed in by her password, which she has just typed anew."""
+    client = by_password(anna)
+    confirm(client)
+    return client
+
+
+def identities() -> list[tuple[str, str]]:
+    return list(SocialAccount.objects.values_list("user__email", "uid"))
+
+
+def test_identity_is_connected_after_a_fresh_proof(client: Client, anna: User) -> None:
+    other = by_password(anna)
+    confirm(client)
+
+    answer = client.get(go(client, "anna", "sso-connect"), follow=True)
+
+    assert identities() == [(anna.email, "anna")]
+    assert "Теперь вы можете входить через Acme ID" in answer.content.decode()
+    assert other.get("/cabinet/").status_code == 302
+    assert "identity.linked" in AuditEvent.objects.values_list("action", flat=True)
+    assert emails_to(anna.email)[-1] == "К вашей учётной записи подключён единый вход"
+    assert user_of(signed_in("anna")) == anna
+
+
+def test_connecting_asks_who_is_there(anna: User) -> None:
+    client = by_password(anna)
+
+    assert is_asked(client, "sso-connect")
+    assert is_asked(client, "sso-connect", {})
+    connect(anna, "anna")
+    assert is_asked(client, "sso-disconnect", {})
+
+
+def test_identity_of_another_user_is_not_taken(client: Client, anna: User) -> None:
+    connect(make_person("boris@example.com"), "anna")
+
+    answer = client.get(go(client, "anna", "sso-connect"))
+
+    assert (answer.status_code, refusal(answer)) == (409, "linked_elsewhere")
+    assert identities() == [("boris@example.com", "anna")]
+
+
+def test_second_identity_is_refused(client: Client, anna: User, provider: IdentityProvider) -> None:
+    provider.person("annette")
+    path = go(client, "annette", "sso-connect")
+    connect(anna, "anna")
+
+    assert refusal(client.get(path)) == "linked_already"
+
+
+def test_way_back_of_another_browser_connects_nothing(client: Client, anna: User) -> None:
+    """A stranger who has signed in at the provider sends the address back to a victim."""
+    stranger = by_password(make_person("boris@example.com"))
+    confirm(stranger)
+    path = go(stranger, "anna", "sso-connect")
+
+    assert refusal(client.get(path)) == "expired"
+    assert identities() == []
+
+
+def test_code_of_another_session_is_refused_by_the_provider(client: Client, anna: User) -> None:
+    connect(anna, "anna")
+    victim, attacker = Client(), Client()
+    stolen = query_of(go(victim, "anna"))["code"]
+    state = query_of(leave(attacker))["state"]
+
+    answer = attacker.get(reverse("sso-callback"), {"code": stolen, "state": state})
+
+    assert refusal(answer) == "invalid"
+    assert user_of(attacker) is None
+
+
+def query_of(address: str) -> dict[str, str]:
+    return {name: values[0] for name, values in parse_qs(urlsplit(address).query).items()}
+
+
+def test_sign_in_button_does_not_connect(client: Client, anna: User) -> None:
+    answer = client.get(go(client, "anna", process="connect"))
+
+    assert refusal(answer) == "address_taken"
+    assert identities() == []
+
+
+def test_identity_is_disconnected_with_what_it_gave(
+    client: Client, anna: User, provider: IdentityProvider, acme: Company
+) -> None:
+    connect(anna, "anna")
+    provider.person("anna", "acme-owners", "admins")
+    theirs = signed_in("anna")
+    confirm(client)
+
+    question = client.get(reverse("sso-disconnect")).content.decode()
+    answer = client.post(reverse("sso-disconnect"), follow=True)
+
+    assert "Отключить Acme ID?" in question
+    assert "Acme ID больше не открывает вашу учётную запись" in answer.content.decode()
+    anna.refresh_from_db()
+    assert not anna.is_superuser
+    assert not acme.members.filter(user=anna).exists()
+    assert theirs.get("/cabinet/").status_code == 302
+    assert identities() == []
+
+
+def test_only_way_in_is_not_disconnected(provider: IdentityProvider, acme: Company) -> None:
+    provider.person("anna", "acme-devs")
+    client = signed_in("anna")
+    client.get(go(client, "anna", "sso-reauthenticate"))
+
+    answer = client.post(reverse("sso-disconnect"), follow=True)
+
+    assert "Сначала задайте пароль" in answer.content.decode()
+    assert len(identities()) == 1
+
+
+def test_user_without_password_is_asked_by_the_provider(
+    provider: IdentityProvider, acme: Company
+) -> None:
+    provider.person("anna", "acme-owners")
+    client = signed_in("anna")
+    asked = client.post(reverse("key-create"), {"name": "k", "mode": "live", "scopes": ["otp"]})
+
+    path = go(client, "anna", "sso-reauthenticate", next="/account/password/set/")
+    answer = client.get(path)
+
+    assert asked["Location"].startswith(reverse("sso-reauthenticate"))
+    assert answer["Location"] == "/account/password/set/"
+    assert client.get(answer["Location"]).status_code == 200
+    assert "reauthentication.passed" in AuditEvent.objects.values_list("action", flat=True)
+
+
+def test_password_pages_of_a_user_without_one(provider: IdentityProvider, acme: Company) -> None:
+    provider.person("anna", "acme-devs")
+    client = signed_in("anna")
+
+    changed = client.get(reverse("account_change_password"))
+    confirmed = client.get(reverse("account_reauthenticate"))
+
+    assert changed["Location"].startswith(reverse("sso-reauthenticate"))
+    assert confirmed.status_code == 302
+    assert client.get(reverse("sso-identity")).status_code == 200
+    assert client.get(reverse("session-list")).status_code == 200
+
+
+def test_another_identity_is_no_proof(provider: IdentityProvider, acme: Company) -> None:
+    provider.person("anna", "acme-owners")
+    provider.person("annette", "acme-owners")
+    client = signed_in("anna")
+
+    answer = client.get(go(client, "annette", "sso-reauthenticate"))
+
+    assert refusal(answer) == "other_identity"
+    assert is_asked_by_provider(client)
+
+
+def is_asked_by_provider(client: Client) -> bool:
+    answer = client.get(reverse("account_set_password"))
+    return answer.headers.get("Location", "").startswith(reverse("sso-reauthenticate"))
+
+
+def test_user_with_a_factor_is_asked_for_it_and_not_by_the_provider(
+    client: Client, anna: User
+) -> None:
+    connect(anna, "anna")
+    add_app(anna)
+
+    client.get(go(client, "anna", "sso-reauthenticate"))
+
+    assert client.get(reverse("account_change_password"))["Location"].startswith(
+        reverse("mfa_reauthenticate")
+    )
+
+
+def test_pages_of_the_account_are_missing_without_a_provider(
+    client: Client, settings: Settings
+) -> None:
+    settings.OIDC_ISSUER = ""
+
+    names = ["sso-identity", "sso-connect", "sso-disconnect", "sso-required", "sso-reauthenticate"]
+    assert {client.get(reverse(name)).status_code for name in names} == {404}
+    assert "sso" not in client.get("/cabinet/").content.decode()

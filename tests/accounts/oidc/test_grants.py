@@ -1,0 +1,256 @@
+"""Rights by groups of the provider: given and taken at each sign-in, and only by its sessions."""
+
+import pytest
+from django.contrib.auth.models import Group
+from django.test import Client
+from django.urls import reverse
+from pytest_django import Settings
+
+from accounts.models import AuditEvent, Company, Member, User
+from accounts.oidc import claims
+from accounts.people import members
+from config.environment.oidc_settings import parse_roles
+from tests.accounts.oidc.ways import connect, sign_in, signed_in
+from tests.accounts.security.people import emails_to, make_person
+from tests.accounts.security.people import signed_in as by_password
+from tests.factories import CompanyFactory, MemberFactory
+from tests.identity_provider import IdentityProvider
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def anna(provider: IdentityProvider) -> User:
+    """Has a company and a password of her own, and her identity connected."""
+    user = make_person()
+    connect(user, "anna")
+    return user
+
+
+def roles_of(user: User) -> dict[str, str]:
+    return dict(user.memberships.values_list("company__name", "role"))
+
+
+def actions(company: Company | None) -> list[str]:
+    rows = AuditEvent.objects.filter(company=company).order_by("id")
+    return list(rows.values_list("action", flat=True))
+
+
+def test_groups_give_change_and_take_a_role(
+    provider: IdentityProvider, acme: Company, anna: User
+) -> None:
+    provider.person("anna", "acme-devs")
+    signed_in("anna")
+    first = roles_of(anna)["Acme"]
+    provider.person("anna", "acme-owners")
+    signed_in("anna")
+    second = roles_of(anna)["Acme"]
+    provider.person("anna")
+    signed_in("anna")
+
+    assert (first, second) == ("developer", "owner")
+    assert "Acme" not in roles_of(anna)
+    assert actions(acme) == ["member.joined", "member.role_changed", "member.removed"]
+
+
+def test_first_role_of_a_company_counts(
+    provider: IdentityProvider, acme: Company, anna: User
+) -> None:
+    provider.person("anna", "acme-devs", "acme-owners")
+
+    signed_in("anna")
+
+    assert roles_of(anna)["Acme"] == "owner"
+
+
+def test_role_given_here_stands(provider: IdentityProvider, acme: Company, anna: User) -> None:
+    MemberFactory.create(company=acme, user=anna, role=Member.Role.VIEWER)
+    provider.person("anna", "acme-owners")
+    signed_in("anna")
+    with_group = roles_of(anna)["Acme"]
+    provider.person("anna")
+    signed_in("anna")
+
+    assert with_group == "viewer"
+    assert roles_of(anna)["Acme"] == "viewer"
+
+
+def test_role_of_a_group_does_not_count_after_a_password(
+    provider: IdentityProvider, acme: Company, anna: User
+) -> None:
+    provider.person("anna", "acme-owners")
+    signed_in("anna")
+
+    page = by_password(anna).get("/cabinet/").content.decode()
+
+    assert "Acme" not in page
+
+
+def test_member_by_groups_alone_is_sent_to_the_provider_after_a_password(
+    provider: IdentityProvider, acme: Company, anna: User
+) -> None:
+    anna.memberships.all().delete()
+    provider.person("anna", "acme-owners")
+    signed_in("anna")
+    client = by_password(anna)
+
+    answers = [client.get(path)["Location"] for path in ("/cabinet/keys", "/cabinet/company/new")]
+
+    assert answers[0] == "/account/sso/required?next=%2Fcabinet%2Fkeys"
+    assert answers[1].startswith("/account/sso/required")
+
+
+def test_only_owner_by_a_group_is_taken_out_too(
+    provider: IdentityProvider, acme: Company, anna: User
+) -> None:
+    provider.person("anna", "acme-owners")
+    signed_in("anna")
+    provider.person("anna")
+    signed_in("anna")
+
+    assert not acme.members.exists()
+    assert len(emails_to(anna.email)) == 2
+
+
+def test_role_by_a_group_cannot_be_changed_here(
+    provider: IdentityProvider, acme: Company, anna: User
+) -> None:
+    provider.person("anna", "acme-devs")
+    signed_in("anna")
+    owner = MemberFactory.create(company=acme)
+    client = by_password(owner.user)
+    member = acme.members.get(user=anna)
+
+    client.post(reverse("member-role", args=[member.pk]), {"role": "viewer"})
+    removal = client.post(reverse("member-remove", args=[member.pk]), follow=True)
+
+    assert acme.members.get(user=anna).role == "developer"
+    assert "группа единого входа" in removal.content.decode()
+    listed = client.get(reverse("member-list")).content.decode()
+    assert reverse("member-role", args=[member.pk]) not in listed
+    assert "через единый вход" in listed
+
+
+def test_desk_is_given_and_taken(provider: IdentityProvider, acme: Company, anna: User) -> None:
+    support = Group.objects.create(name="Support")
+    provider.person("anna", "operators")
+    signed_in("anna")
+    anna.refresh_from_db()
+    given = (anna.is_staff, anna.is_superuser, list(anna.groups.all()))
+    provider.person("anna")
+    signed_in("anna")
+    anna.refresh_from_db()
+
+    assert given == (True, False, [support])
+    assert (anna.is_staff, anna.is_superuser, list(anna.groups.all())) == (False, False, [])
+    subjects = AuditEvent.objects.filter(action="desk.changed").order_by("id")
+    assert [one.subject for one in subjects] == ["— → staff, Support", "staff, Support → —"]
+
+
+def test_superuser_needs_a_group_of_its_own(
+    provider: IdentityProvider, acme: Company, anna: User
+) -> None:
+    provider.person("anna", "operators", "admins")
+    signed_in("anna")
+    anna.refresh_from_db()
+    before = anna.is_superuser
+    provider.person("anna", "operators")
+    signed_in("anna")
+    anna.refresh_from_db()
+
+    assert before
+    assert (anna.is_staff, anna.is_superuser) == (True, False)
+
+
+def test_desk_given_here_stands(provider: IdentityProvider, acme: Company, anna: User) -> None:
+    anna.is_staff = anna.is_superuser = True
+    anna.save()
+
+    signed_in("anna")
+
+    anna.refresh_from_db()
+    assert (anna.is_staff, anna.is_superuser, anna.desk_from_provider) == (True, True, False)
+
+
+def test_inactive_user_gets_nothing(provider: IdentityProvider, acme: Company, anna: User) -> None:
+    User.objects.update(is_active=False)
+    provider.person("anna", "admins", "acme-owners")
+
+    sign_in(Client(), "anna")
+
+    anna.refresh_from_db()
+    assert not anna.is_staff
+    assert "Acme" not in roles_of(anna)
+
+
+def test_company_that_is_gone_grants_nothing(
+    provider: IdentityProvider, settings: Settings, anna: User
+) -> None:
+    settings.OIDC_ROLES = parse_roles("ghosts=owner:999999")
+    provider.person("anna", "ghosts")
+
+    assert signed_in("anna").get("/cabinet/").status_code == 200
+
+
+def test_withdrawn_role_closes_sessions_that_are_open(
+    provider: IdentityProvider, acme: Company, anna: User
+) -> None:
+    provider.person("anna", "acme-owners")
+    client = signed_in("anna")
+    before = "Acme" in client.get("/cabinet/").content.decode()
+    provider.person("anna")
+    signed_in("anna")
+
+    assert before
+    assert "Acme" not in client.get("/cabinet/").content.decode()
+
+
+def test_invited_member_whose_group_goes_can_be_invited_again(
+    provider: IdentityProvider, acme: Company, anna: User
+) -> None:
+    owner = MemberFactory.create(company=acme).user
+    invitation = members.invite(company=acme, email=anna.email, role="viewer", user=owner)
+    members.join(invitation=invitation, user=anna)
+
+    signed_in("anna")
+
+    assert roles_of(anna)["Acme"] == "viewer"
+
+
+@pytest.mark.parametrize(
+    ("found", "path", "groups"),
+    [
+        ({"groups": ["a", "b"]}, "groups", {"a", "b"}),
+        ({"groups": "a"}, "groups", {"a"}),
+        ({"groups": ["a", 1, None, ["b"]]}, "groups", {"a"}),
+        ({"groups": {"a": True}}, "groups", set()),
+        ({}, "groups", set()),
+        ({"realm_access": {"roles": ["a"]}}, "realm_access.roles", {"a"}),
+        ({"realm_access": ["a"]}, "realm_access.roles", set()),
+        ({"https://acme.example/groups": ["a"]}, "https://acme.example/groups", {"a"}),
+    ],
+)
+def test_groups_are_read_from_the_claim(
+    settings: Settings, found: claims.Claims, path: str, groups: set[str]
+) -> None:
+    settings.OIDC_GROUPS_CLAIM = path
+
+    assert claims.groups(found) == groups
+
+
+@pytest.mark.parametrize(
+    ("found", "is_verified"),
+    [(True, True), ("true", True), (False, False), ("false", False), (1.5, False), (None, False)],
+)
+def test_address_is_confirmed_by_a_true_value(found: object, is_verified: bool) -> None:
+    assert claims.is_email_verified({"email_verified": found}) == is_verified
+
+
+def test_companies_of_others_are_untouched(
+    provider: IdentityProvider, acme: Company, anna: User
+) -> None:
+    other = MemberFactory.create(company=CompanyFactory.create(name="Other"), from_provider=True)
+
+    signed_in("anna")
+
+    assert Member.objects.filter(pk=other.pk).exists()

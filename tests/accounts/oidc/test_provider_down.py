@@ -1,0 +1,112 @@
+"""A provider that is away, hangs, or answers nonsense: a page that says so, and a free thread."""
+
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from pytest_django import Settings
+
+from accounts.oidc import discovery, http
+from tests.accounts.oidc.ways import refusal
+from tests.accounts.security.people import make_person, signed_in
+
+pytestmark = pytest.mark.django_db
+
+
+class Nonsense(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        way = self.path.split("/")[1]
+        getattr(self, f"_{way}")()
+
+    def _error(self) -> None:
+        self._send(500, b"{}")
+
+    def _html(self) -> None:
+        self._send(200, b"<html>")
+
+    def _huge(self) -> None:
+        self._send(200, b'{"a": "' + b"a" * (2 * http.MAX_ANSWER) + b'"}')
+
+    def _redirect(self) -> None:
+        self.send_response(302)
+        self.send_header("Location", "/good/.well-known/openid-configuration")
+        self.end_headers()
+
+    def _drip(self) -> None:
+        self.send_response(200)
+        self.end_headers()
+        while True:
+            try:
+                self.wfile.write(b" ")
+            except OSError:
+                return
+            time.sleep(0.05)
+
+    def _send(self, status: int, body: bytes) -> None:
+        self.send_response(status)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_args: object) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def nonsense() -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Nonsense) as server:
+        server.daemon_threads = True
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@pytest.fixture
+def away(settings: Settings) -> str:
+    """Of a port where nobody listens."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    settings.OIDC_ISSUER, settings.OIDC_NAME = f"http://127.0.0.1:{port}", "Acme ID"
+    discovery.forget()
+    return settings.OIDC_ISSUER  # type: ignore[no-any-return]
+
+
+def test_provider_that_is_away_is_named_and_passwords_go_on(client: Client, away: str) -> None:
+    answer = client.post(reverse("sso-start"))
+
+    assert (answer.status_code, refusal(answer)) == (503, "unavailable")
+    text = answer.content.decode()
+    assert "Acme ID" in text
+    assert reverse("account_login") in text
+    assert signed_in(make_person()).get("/cabinet/").status_code == 200
+
+
+@pytest.mark.parametrize("way", ["error", "html", "huge", "redirect", "drip"])
+def test_nonsense_is_refused_in_time(
+    client: Client, nonsense: str, settings: Settings, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    monkeypatch.setattr(http, "DEADLINE", 0.3)
+    settings.OIDC_ISSUER = f"{nonsense}/{way}"
+    discovery.forget()
+    begun = time.monotonic()
+
+    answer = client.post(reverse("sso-start"))
+
+    assert answer.status_code == 503
+    assert time.monotonic() - begun < 5
+
+
+def test_hanging_provider_takes_eight_threads_at_most(client: Client, away: str) -> None:
+    taken = [http._places.acquire(blocking=False) for _ in range(8)]
+    try:
+        answer = client.post(reverse("sso-start"))
+    finally:
+        for _ in taken:
+            http._places.release()
+
+    assert all(taken)
+    assert refusal(answer) == "unavailable"

@@ -1,0 +1,232 @@
+"""Signing in through a real provider: who gets in, as whom, and for how long."""
+
+import pytest
+from allauth.account.models import EmailAddress
+from allauth.socialaccount.models import SocialAccount
+from django.test import Client
+from django.urls import reverse
+from pytest_django import Settings
+
+from accounts.models import AuditEvent, Company, User, UserSession
+from tests.accounts.oidc.ways import connect, go, leave, refusal, sign_in, signed_in, user_of
+from tests.accounts.security.people import add_app, make_person
+from tests.factories import UserFactory
+from tests.identity_provider import IdentityProvider
+from tests.operator_admin.operators import code_now
+
+pytestmark = pytest.mark.django_db
+
+
+def test_first_sign_in_creates_a_user_whose_group_grants_a_role(
+    client: Client, provider: IdentityProvider, acme: Company
+) -> None:
+    provider.person("anna", "acme-devs")
+
+    answer = sign_in(client, "anna", next="/cabinet/keys")
+
+    assert answer["Location"] == "/cabinet/keys"
+    user = user_of(client)
+    assert user is not None
+    assert (user.email, user.name, user.has_usable_password()) == (
+        "anna@example.com",
+        "Anna",
+        False,
+    )
+    assert [(one.company, one.role) for one in user.memberships.all()] == [(acme, "developer")]
+    assert EmailAddress.objects.get(user=user).verified
+    assert client.get("/cabinet/").status_code == 200
+    actions = AuditEvent.objects.order_by("id").values_list("action", flat=True)
+    assert list(actions) == ["identity.created", "member.joined", "login.sso"]
+
+
+def test_second_sign_in_opens_the_same_user(provider: IdentityProvider, acme: Company) -> None:
+    provider.person("anna", "acme-devs")
+
+    first, second = user_of(signed_in("anna")), user_of(signed_in("anna"))
+
+    assert first is not None
+    assert first == second
+    assert SocialAccount.objects.get().extra_data == {"email": "anna@example.com"}
+
+
+def test_person_whose_groups_grant_nothing_is_refused(
+    client: Client, provider: IdentityProvider, acme: Company
+) -> None:
+    provider.person("anna", "gardeners")
+
+    answer = sign_in(client, "anna")
+
+    assert (answer.status_code, refusal(answer)) == (403, "no_account")
+    assert not User.objects.exists()
+    assert AuditEvent.objects.get().action == "login.failed"
+
+
+def test_address_of_a_user_opens_nothing(
+    client: Client, provider: IdentityProvider, acme: Company
+) -> None:
+    user = UserFactory.create(email="Anna@Example.com")
+    provider.person("anna", "acme-owners", "admins")
+
+    answer = sign_in(client, "anna")
+
+    assert (answer.status_code, refusal(answer)) == (403, "address_taken")
+    assert user_of(client) is None
+    user.refresh_from_db()
+    assert not user.is_superuser
+    assert not user.memberships.exists()
+    assert not SocialAccount.objects.exists()
+
+
+def test_second_address_of_a_user_opens_nothing_either(
+    client: Client, provider: IdentityProvider, acme: Company
+) -> None:
+    user = UserFactory.create()
+    EmailAddress.objects.create(user=user, email="anna@example.com", verified=False)
+    provider.person("anna", "acme-devs")
+
+    assert refusal(sign_in(client, "anna")) == "address_taken"
+
+
+def test_unconfirmed_address_creates_no_user(
+    client: Client, provider: IdentityProvider, acme: Company, settings: Settings
+) -> None:
+    settings.OIDC_ASSUME_EMAIL_VERIFIED = False
+    provider.person("anna", "acme-devs")
+
+    assert refusal(sign_in(client, "anna")) == "address_unverified"
+    assert not User.objects.exists()
+
+
+def test_identity_of_another_issuer_opens_nothing(
+    client: Client, provider: IdentityProvider
+) -> None:
+    user = make_person("boris@example.com")
+    SocialAccount.objects.create(user=user, provider="https://id.example.com", uid="anna")
+
+    assert refusal(sign_in(client, "anna")) == "no_account"
+
+
+def test_connected_user_passes_the_second_factor_of_ours(
+    client: Client, provider: IdentityProvider
+) -> None:
+    user = make_person()
+    connect(user, "anna")
+    add_app(user)
+
+    answer = sign_in(client, "anna")
+
+    assert answer["Location"] == reverse("mfa_authenticate")
+    assert user_of(client) is None
+    client.post(reverse("mfa_authenticate"), {"code": code_now()})
+    assert user_of(client) == user
+
+
+@pytest.mark.parametrize(
+    ("trusted", "location"), [("pwd", "/cabinet/"), ("mfa", "/account/2fa/authenticate/")]
+)
+def test_second_factor_of_the_provider_counts_if_it_is_trusted(
+    client: Client,
+    provider: IdentityProvider,
+    settings: Settings,
+    trusted: str,
+    location: str,
+) -> None:
+    settings.OIDC_TRUSTED_AMR = frozenset({trusted})  # Canaille says amr=["pwd"]
+    user = make_person()
+    connect(user, "anna")
+    add_app(user)
+
+    assert sign_in(client, "anna")["Location"] == location
+
+
+def test_inactive_user_is_not_let_in(client: Client, provider: IdentityProvider) -> None:
+    user = make_person(user__is_active=False)
+    connect(user, "anna")
+
+    answer = sign_in(client, "anna")
+
+    assert answer["Location"] == reverse("account_inactive")
+    assert user_of(client) is None
+
+
+def test_session_has_a_fixed_end(provider: IdentityProvider, settings: Settings) -> None:
+    settings.OIDC_SESSION_AGE = 3600
+    connect(make_person(), "anna")
+    client = signed_in("anna")
+    ends_at = client.session.get_expiry_date()
+
+    client.post("/cabinet/company", {"company": ""})
+    session = client.session
+    session["touched"] = True
+    session.save()
+
+    assert client.session.get_expiry_date() == ends_at
+    assert 3500 < client.session.get_expiry_age() <= 3600
+    assert UserSession.objects.alive().count() == 1
+
+
+@pytest.mark.parametrize(
+    "there",
+    ["https://evil.example.com/", "//evil.example.com", "/\\evil.example.com", "javascript:0"],
+)
+def test_next_leads_nowhere_else(client: Client, provider: IdentityProvider, there: str) -> None:
+    connect(make_person(), "anna")
+
+    assert sign_in(client, "anna", next=there)["Location"] == "/cabinet/"
+
+
+def test_request_carries_pkce_nonce_and_our_own_address(
+    client: Client, provider: IdentityProvider
+) -> None:
+    client.defaults["HTTP_HOST"] = "evil.example.com"
+
+    address = leave(client)
+
+    assert "code_challenge_method=S256" in address
+    assert "nonce=" in address
+    assert "redirect_uri=http%3A%2F%2Ftestserver%2Faccount%2Fsso%2Fcallback" in address
+
+
+def test_query_of_the_button_changes_no_scope_and_no_parameter(
+    client: Client, provider: IdentityProvider
+) -> None:
+    path = reverse("sso-start") + "?scope=admin&auth_params=prompt%3Dnone&process=connect"
+
+    answer = client.post(path, {"process": "connect", "scope": "admin"})
+
+    assert "admin" not in answer["Refresh"]
+    assert "prompt" not in answer["Refresh"]
+
+
+def test_session_of_another_user_is_replaced(client: Client, provider: IdentityProvider) -> None:
+    boris, anna = make_person("boris@example.com"), make_person()
+    connect(anna, "anna")
+    client.force_login(boris)
+
+    sign_in(client, "anna")
+
+    assert user_of(client) == anna
+
+
+def test_too_many_starts_are_refused(client: Client, provider: IdentityProvider) -> None:
+    answers = [client.post(reverse("sso-start")).status_code for _ in range(31)]
+
+    assert answers == [200] * 30 + [429]
+
+
+def test_pages_are_missing_without_a_provider(client: Client) -> None:
+    assert client.post(reverse("sso-start")).status_code == 404
+    assert client.get(reverse("sso-callback")).status_code == 404
+    assert "sso" not in client.get(reverse("account_login")).content.decode()
+
+
+def test_callback_is_finished_once(client: Client, provider: IdentityProvider) -> None:
+    connect(make_person(), "anna")
+    path = go(client, "anna")
+    client.get(path)
+    client.logout()
+
+    answer = client.get(path)
+
+    assert (answer.status_code, refusal(answer)) == (400, "expired")
+    assert user_of(client) is None

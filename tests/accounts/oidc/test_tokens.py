@@ -1,0 +1,253 @@
+"""Forged, foreign and stale ID tokens sign nobody in."""
+
+import base64
+import hashlib
+import hmac
+import json
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import jwt
+import pytest
+import responses
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from django.test import Client
+from django.urls import reverse
+from pytest_django import Settings
+
+from accounts.models import AuditEvent, User
+from accounts.oidc import discovery
+from config.environment.oidc_settings import parse_roles
+from tests.accounts.oidc.forger import (
+    CLIENT_ID,
+    CLIENT_SECRET,
+    EC_KEY,
+    ISSUER,
+    METADATA,
+    OTHER_KEY,
+    RSA_KEY,
+    Forger,
+    claims,
+    public,
+    signed,
+)
+from tests.accounts.oidc.ways import HERE, connect, refusal, user_of
+from tests.accounts.security.people import make_person
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def forger(settings: Settings) -> Iterator[Forger]:
+    settings.PUBLIC_URL = HERE
+    settings.OIDC_ISSUER, settings.OIDC_NAME = ISSUER, "Acme ID"
+    settings.OIDC_CLIENT_ID, settings.OIDC_CLIENT_SECRET = CLIENT_ID, CLIENT_SECRET
+    discovery.forget()
+    with responses.RequestsMock(assert_all_requests_are_fired=False) as wire:
+        yield Forger(wire)
+
+
+@pytest.fixture
+def user(forger: Forger) -> User:
+    user = make_person()
+    connect(user, "anna")
+    return user
+
+
+def by_hand(header: dict[str, Any], content: dict[str, Any], secret: bytes = b"") -> str:
+    """What no library would sign: without a signature, or with a public key as the secret."""
+    parts = [_encoded(json.dumps(part).encode()) for part in (header, content)]
+    mac = hmac.digest(secret, ".".join(parts).encode(), hashlib.sha256) if secret else b""
+    return ".".join([*parts, _encoded(mac)])
+
+
+def _encoded(raw: bytes) -> str:
+    return base64.urlsafe_b64encode(raw).rstrip(b"=").decode()
+
+
+def in_seconds(seconds: int) -> int:
+    return int(time.time()) + seconds
+
+
+PUBLIC_PEM = RSA_KEY.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+HS256 = {"alg": "HS256", "kid": "rsa", "typ": "JWT"}
+FORGED: dict[str, Callable[[str], str]] = {
+    "other nonce": lambda n: signed(claims("other")),
+    "no nonce": lambda n: signed(claims(n, nonce=None)),
+    "other audience": lambda n: signed(claims(n, aud="other")),
+    "several audiences": lambda n: signed(claims(n, aud=[CLIENT_ID, "other"])),
+    "other party": lambda n: signed(claims(n, azp="other")),
+    "no audience": lambda n: signed(claims(n, aud=None)),
+    "other issuer": lambda n: signed(claims(n, iss="https://evil.example.com")),
+    "issuer with a slash": lambda n: signed(claims(n, iss=f"{ISSUER}/")),
+    "expired": lambda n: signed(claims(n, exp=in_seconds(-120))),
+    "never expires": lambda n: signed(claims(n, exp=None)),
+    "of the future": lambda n: signed(claims(n, iat=in_seconds(300))),
+    "nobody's": lambda n: signed(claims(n, sub=None)),
+    "of an empty subject": lambda n: signed(claims(n, sub="")),
+    "of a long subject": lambda n: signed(claims(n, sub="a" * 192)),
+    "not signed": lambda n: by_hand({"alg": "none", "kid": "rsa"}, claims(n)),
+    "signed by the client": lambda n: by_hand(HS256, claims(n), CLIENT_SECRET.encode()),
+    "signed by the public key": lambda n: by_hand(HS256, claims(n), PUBLIC_PEM),
+    "other key": lambda n: signed(claims(n), OTHER_KEY),
+    "unknown key": lambda n: signed(claims(n), kid="unknown"),
+    "no key named": lambda n: signed(claims(n), kid=None),
+    "not the key's algorithm": lambda n: signed(claims(n), kid="ec"),
+    "no token": lambda n: "",
+    "no JWT": lambda n: "a.b.c",
+    "no object": lambda n: str(jwt.api_jws.encode(b"[]", RSA_KEY, "RS256", {"kid": "rsa"})),
+}
+
+
+@pytest.mark.parametrize("forged", FORGED)
+def test_forged_token_signs_nobody_in(
+    client: Client, forger: Forger, user: User, forged: str
+) -> None:
+    sent = forger.begin(client)
+
+    answer = forger.finish(client, sent, FORGED[forged](sent["nonce"]))
+
+    assert (answer.status_code, refusal(answer)) == (403, "invalid")
+    assert user_of(client) is None
+    assert not AuditEvent.objects.filter(action="login.sso").exists()
+
+
+GOOD: dict[str, Callable[[str], str]] = {
+    "as usual": lambda n: signed(claims(n)),
+    "several audiences, issued to us": lambda n: signed(
+        claims(n, aud=[CLIENT_ID, "other"], azp=CLIENT_ID)
+    ),
+    "by a slow clock": lambda n: signed(claims(n, exp=in_seconds(-30))),
+    "by a fast clock": lambda n: signed(claims(n, iat=in_seconds(30))),
+    "by PS256": lambda n: signed(claims(n), alg="PS256"),
+    "by ES256": lambda n: signed(claims(n), EC_KEY, "ES256", "ec"),
+}
+
+
+@pytest.mark.parametrize("good", GOOD)
+def test_good_token_signs_in(client: Client, forger: Forger, user: User, good: str) -> None:
+    sent = forger.begin(client)
+
+    forger.finish(client, sent, GOOD[good](sent["nonce"]))
+
+    assert user_of(client) == user
+
+
+def test_new_key_of_the_provider_is_read(
+    client: Client, forger: Forger, user: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(discovery, "MIN_REFRESH", 0.0)
+    discovery.signing_keys()
+    forger.keys = [public(OTHER_KEY, kid="new")]
+    sent = forger.begin(client)
+
+    forger.finish(client, sent, signed(claims(sent["nonce"]), OTHER_KEY, kid="new"))
+
+    assert user_of(client) == user
+
+
+def test_unknown_keys_are_not_asked_for_again_and_again(
+    client: Client, forger: Forger, user: User
+) -> None:
+    for _ in range(3):
+        sent = forger.begin(client)
+        forger.finish(client, sent, signed(claims(sent["nonce"]), kid="unknown"))
+
+    asked = [call for call in forger.wire.calls if call.request.url == f"{ISSUER}/keys"]
+    assert len(asked) == 1
+
+
+def test_state_of_another_session_is_refused(client: Client, forger: Forger, user: User) -> None:
+    sent = forger.begin(Client())
+
+    answer = forger.finish(client, sent, signed(claims(sent["nonce"])))
+
+    assert (answer.status_code, refusal(answer)) == (400, "expired")
+    assert user_of(client) is None
+
+
+@pytest.mark.parametrize("query", [{}, {"state": ""}, {"state": "x" * 5000, "code": "c"}])
+def test_invented_answers_are_refused(
+    client: Client, forger: Forger, query: dict[str, str]
+) -> None:
+    assert refusal(client.get(reverse("sso-callback"), query)) == "expired"
+
+
+def test_answer_of_another_issuer_is_refused(client: Client, forger: Forger, user: User) -> None:
+    sent = forger.begin(client)
+    query = {"code": "c", "state": sent["state"], "iss": "https://evil.example.com"}
+
+    answer = client.get(reverse("sso-callback"), query)
+
+    assert refusal(answer) == "invalid"
+    assert f"{ISSUER}/token" not in [call.request.url for call in forger.wire.calls]
+
+
+def test_refusal_of_the_provider_is_said(client: Client, forger: Forger) -> None:
+    sent = forger.begin(client)
+    query = {"state": sent["state"], "error": "access_denied"}
+
+    answer = client.get(reverse("sso-callback"), query)
+
+    assert (answer.status_code, refusal(answer)) == (403, "canceled")
+
+
+def test_user_information_of_another_person_is_refused(
+    client: Client, forger: Forger, user: User
+) -> None:
+    forger.wire.replace(
+        "GET",
+        f"{ISSUER}/.well-known/openid-configuration",
+        json=_metadata(userinfo_endpoint=f"{ISSUER}/userinfo"),
+    )
+    forger.wire.get(f"{ISSUER}/userinfo", json={"sub": "boris", "groups": ["admins"]})
+    sent = forger.begin(client)
+
+    answer = forger.finish(client, sent, signed(claims(sent["nonce"], groups=None)))
+
+    assert refusal(answer) == "invalid"
+
+
+def test_user_information_is_read_for_missing_groups(
+    client: Client, forger: Forger, user: User, settings: Settings
+) -> None:
+
+    settings.OIDC_ROLES = parse_roles("admins=superuser")
+    forger.wire.replace(
+        "GET",
+        f"{ISSUER}/.well-known/openid-configuration",
+        json=_metadata(userinfo_endpoint=f"{ISSUER}/userinfo"),
+    )
+    forger.wire.get(f"{ISSUER}/userinfo", json={"sub": "anna", "groups": ["admins"]})
+    sent = forger.begin(client)
+
+    forger.finish(client, sent, signed(claims(sent["nonce"], groups=None)))
+
+    user.refresh_from_db()
+    assert user.is_superuser
+
+
+def _metadata(**changes: str) -> dict[str, str]:
+
+    return METADATA | changes
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"issuer": "https://evil.example.com"},
+        {"issuer": f"{ISSUER}/"},
+        {"token_endpoint": "http://id.example.com/token"},
+        {"jwks_uri": ""},
+    ],
+)
+def test_metadata_that_cannot_be_trusted_is_refused(
+    client: Client, forger: Forger, changes: dict[str, str]
+) -> None:
+    url = f"{ISSUER}/.well-known/openid-configuration"
+    forger.wire.replace("GET", url, json=_metadata(**changes))
+
+    answer = client.post(reverse("sso-start"))
+
+    assert (answer.status_code, refusal(answer)) == (403, "invalid")

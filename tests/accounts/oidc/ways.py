@@ -1,0 +1,55 @@
+"""Ways to the provider and back, as a browser goes them."""
+
+from typing import Any
+
+import requests
+from allauth.socialaccount.models import SocialAccount
+from django.conf import settings
+from django.http import HttpResponse
+from django.test import Client
+from django.urls import reverse
+
+from accounts.models import User
+from tests.identity_provider import enter
+
+HERE = "http://testserver"
+NAME = "Acme ID"
+
+
+def leave(client: Client, page: str = "sso-start", **fields: str) -> str:
+    """Press the button; returns the provider's address to which it leads."""
+    answer = client.post(reverse(page), fields)
+    assert answer.status_code == 200, answer.status_code
+    return answer["Refresh"].partition("url=")[2]
+
+
+def go(client: Client, name: str, page: str = "sso-start", **fields: str) -> str:
+    """Sign in at the provider; returns our own path to which it leads back."""
+    back = enter(requests.Session(), leave(client, page, **fields), name)
+    return back.removeprefix(HERE)
+
+
+def sign_in(client: Client, name: str, **fields: str) -> HttpResponse:
+    return client.get(go(client, name, **fields))  # type: ignore[return-value]
+
+
+def signed_in(name: str) -> Client:
+    """A new browser in which the person has signed in."""
+    client = Client()
+    assert sign_in(client, name).status_code == 302
+    return client
+
+
+def user_of(client: Client) -> User | None:
+    pk = client.session.get("_auth_user_id")
+    return User.objects.filter(pk=pk).first() if pk else None
+
+
+def connect(user: User, name: str) -> None:
+    """As if the user had connected their identity before."""
+    SocialAccount.objects.create(user=user, provider=settings.OIDC_ISSUER, uid=name)
+
+
+def refusal(answer: Any) -> str:
+    """The reason of a page that refuses."""
+    return str(answer.context["reason"])

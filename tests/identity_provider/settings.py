@@ -1,0 +1,9 @@
+"""OIDC_ROLES of a test."""
+
+from pytest_django import Settings
+
+from config.environment.oidc_settings import parse_roles
+
+
+def grant(settings: Settings, group: str, right: str) -> None:
+    settings.OIDC_ROLES = (*settings.OIDC_ROLES, *parse_roles(f"{group}={right}"))

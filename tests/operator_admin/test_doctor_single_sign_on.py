@@ -1,0 +1,46 @@
+"""The doctor's look at the identity provider and at OIDC_ROLES."""
+
+import pytest
+from django.contrib.auth.models import Group
+from pytest_django import Settings
+
+from accounts.models import Company
+from config.environment.oidc_settings import parse_roles
+from operator_admin.doctor import single_sign_on
+from tests.accounts.oidc.conftest import acme, identity_provider, provider
+from tests.identity_provider import IdentityProvider
+
+pytestmark = pytest.mark.django_db
+__all__ = ["acme", "identity_provider", "provider"]
+
+
+def test_without_a_provider_there_is_nothing_to_check() -> None:
+    assert single_sign_on.provider() == []
+    assert single_sign_on.roles() == []
+
+
+def test_provider_is_read(provider: IdentityProvider) -> None:
+    (found,) = single_sign_on.provider()
+
+    assert (found.ok, found.detail) == (True, f"{provider.issuer}, 1 keys")
+
+
+def test_issuer_with_another_slash_is_found(provider: IdentityProvider, settings: Settings) -> None:
+    settings.OIDC_ISSUER += "/"
+
+    (found,) = single_sign_on.provider()
+
+    assert "issuer differs" in found.detail
+    assert "curl" in found.cure
+
+
+def test_missing_companies_and_groups_are_named(acme: Company, settings: Settings) -> None:
+    settings.OIDC_ROLES = (*settings.OIDC_ROLES, *parse_roles("ghosts=owner:999999"))
+
+    (missing,) = single_sign_on.roles()
+    Group.objects.create(name="Support")
+    settings.OIDC_ROLES = settings.OIDC_ROLES[:-1]
+    (complete,) = single_sign_on.roles()
+
+    assert missing.detail == "there is no company 999999, no group Support"
+    assert complete.ok
