@@ -20,6 +20,13 @@ CHANGES: tuple[Change, ...] = (
     Change(
         date(2026, 11, 23),
         _(
+            "`GET /seals` returns the hashes by which a statement is proved; the statement's CSV "
+            "file has a new last column, the line that is hashed."
+        ),
+    ),
+    Change(
+        date(2026, 11, 23),
+        _(
             "`GET /persons/export` and `POST /persons/erase` export and erase the data of a phone "
             "number; keys made earlier lack their scope, `persons`."
         ),

@@ -58,6 +58,7 @@ SECTIONS: tuple[tuple[StrOrPromise, tuple[Page, ...]], ...] = (
             Page("texts", _("Texts and autofill")),
             Page("idempotency", _("Safe retries")),
             Page("webhooks", _("Webhooks")),
+            Page("statement", _("Proof of the statement")),
             Page("changelog", _("Changelog")),
         ),
     ),

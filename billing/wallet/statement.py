@@ -18,6 +18,7 @@ from django.utils.translation import pgettext
 
 from accounts.models import Company
 from billing.models import Transfer
+from billing.seals.lines import LINE
 from billing.wallet import archived, running_balances
 from billing.wallet.archived import Opening
 from config.ids import public_id
@@ -34,13 +35,14 @@ NEWEST = """
 SELECT created_at, id FROM billing_transfer WHERE company_id = %(company)s
   AND created_at >= %(since)s AND created_at < %(until)s ORDER BY created_at DESC, id DESC LIMIT 1
 """
-NEXT_LINES = """
-SELECT created_at, id, kind, amount, message_id, reason FROM billing_transfer
-WHERE company_id = %(company)s {condition}
+NEXT_LINES = f"""
+SELECT created_at, id, kind, amount, message_id, reason, {LINE} AS sealed_line
+FROM billing_transfer
+WHERE company_id = %(company)s {{condition}}
   AND created_at >= %(last_at)s AND created_at <= %(newest_at)s
   AND (created_at, id) > (%(last_at)s, %(last)s)
   AND (created_at, id) <= (%(newest_at)s, %(newest)s) ORDER BY created_at, id
-"""
+"""  # noqa: S608 - constants
 BEGINNING, END = datetime(2000, 1, 1, tzinfo=UTC), datetime(9999, 1, 1, tzinfo=UTC)
 CHUNK = 2000
 
@@ -61,6 +63,7 @@ class Line(NamedTuple):
     amount: int
     message_id: UUID | None
     reason: str
+    sealed_line: str
 
 
 class Lines(NamedTuple):
@@ -110,10 +113,11 @@ def export(company: Company, chosen: Mapping[str, Any]) -> Iterator[list[str | i
         _("Balance"),
         _("Message"),
         _("Note"),
+        _("Sealed line"),
     ]
     opening = archived.opening(company.pk)
     if opening and _period(chosen)[0] <= opening.at:
-        yield [_local(opening.at), _("Opening balance"), "", "", opening.balance, "", ""]
+        yield [_local(opening.at), _("Opening balance"), "", "", opening.balance, "", "", ""]
     for line, balance in _lines(company, chosen, opening):
         yield [
             _local(line.created_at),
@@ -123,6 +127,7 @@ def export(company: Company, chosen: Mapping[str, Any]) -> Iterator[list[str | i
             balance,
             public_id("msg", line.message_id) if line.message_id else "",
             line.reason,
+            line.sealed_line,
         ]
 
 

@@ -1,4 +1,4 @@
-"""GET /balance, POST /top-up, GET /top-up/{id}."""
+"""GET /balance and /seals, POST /top-up, GET /top-up/{id}."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -15,27 +15,32 @@ from accounts.api.base_view import ApiResponse, ApiView
 from accounts.api.fields import body_of
 from accounts.api.idempotent_view import IdempotentView
 from accounts.api.pagination import body_of_page, page_of
+from accounts.api.query_params import QueryFields
 from accounts.api.request_fields import RequestFields, allowed_values
 from accounts.client_ip import client_ip
 from accounts.keys.api_keys import Principal
 from accounts.models import Company
 from billing.gateways import registry
 from billing.gateways.base import Gateway
-from billing.models import Order, Package
+from billing.models import Order, Package, Seal
 from billing.orders import orders, prices
 from billing.orders.prices import Quote
 from billing.wallet import ledger
 from billing.web.calls import (
     CREATE_TOP_UP,
+    DAY,
     GATEWAY,
     GET_BALANCE,
     GET_TOP_UP,
+    LIST_SEALS,
     LIST_TOP_UPS,
     OPTIONS_OF_TOP_UP,
     ORDER,
     PACKAGE,
     PACKAGE_TO_BUY,
+    PERIOD,
     RETURN_URL,
+    SEAL,
     STATE_TEXTS,
     TOKENS_TO_BUY,
 )
@@ -58,6 +63,19 @@ class Balance(ApiView):
     def get(self, request: Request) -> HttpResponse:
         available, held = ledger.balance(self.principal.company_id)
         return ApiResponse(self.success({"available": available, "held": held}))
+
+
+class Seals(ApiView):
+    calls = (LIST_SEALS,)
+
+    def get(self, request: Request) -> HttpResponse:
+        asked = QueryFields(request.query_params)
+        period = asked.text(PERIOD)
+        asked.check()
+        rows = Seal.objects.filter(company=self.principal.company_id).defer("parts")
+        rows = rows if period == DAY else rows.last_of_months()
+        page = page_of(rows, request.query_params.dict())
+        return ApiResponse(self.success(body_of_page(page, SEAL.body_of)))
 
 
 class TopUpView(IdempotentView):

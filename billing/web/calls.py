@@ -49,6 +49,73 @@ GET_BALANCE = Call(
     ),
 )
 
+MONTH, DAY = "month", "day"
+PERIOD = Field(
+    "period",
+    choice([MONTH, DAY], "SealPeriod"),
+    _("`month`: the last head of each closed month (default); `day`: of each day."),
+    required=False,
+)
+SEAL = Shape(
+    "Seal",
+    (
+        Field(
+            "day",
+            text(format="date"),
+            _("The day of UTC that the head closes: the last one with operations in its month."),
+            "2026-10-31",
+            source=lambda seal: seal.day.isoformat(),
+        ),
+        Field(
+            "transfers",
+            integer(1),
+            _("The number of operations since the beginning, holds and releases included."),
+            1204,
+            source="transfers",
+        ),
+        Field(
+            "balance",
+            integer(),
+            _("All tokens at the end of the day, available and held."),
+            986,
+            source="balance",
+        ),
+        Field(
+            "head",
+            text(pattern="^[0-9a-f]{64}$"),
+            _("The hash of all operations since the beginning."),
+            "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+            source="head",
+        ),
+        Field(
+            "created_at",
+            time(),
+            _("When the day was closed."),
+            "2026-11-01T00:10:04Z",
+            source="created_at",
+        ),
+    ),
+)
+LIST_SEALS = Call(
+    "GET",
+    "/seals",
+    "listSeals",
+    _("Seals of the statement"),
+    _(
+        "Lists the hashes by which the company's statement is proved. Keep them: with them and the "
+        "statement, `kvitok-verify.py` shows that no operation was changed, added or removed later."
+    ),
+    Scope.BALANCE,
+    message=_("Seals of the statement"),
+    query=(PERIOD, LIMIT, CURSOR),
+    answer=(
+        Field("data", array(), _("The seals, newest first."), fields=SEAL),
+        HAS_MORE,
+        NEXT_CURSOR,
+    ),
+    refusals=(Error.INVALID_INPUT,),
+)
+
 AMOUNT = Field(
     "amount",
     text(pattern=r"^\d+\.\d{2}$"),
@@ -252,4 +319,4 @@ OPTIONS_OF_TOP_UP = Call(
     ),
 )
 
-CALLS = (GET_BALANCE, CREATE_TOP_UP, GET_TOP_UP, LIST_TOP_UPS, OPTIONS_OF_TOP_UP)
+CALLS = (GET_BALANCE, LIST_SEALS, CREATE_TOP_UP, GET_TOP_UP, LIST_TOP_UPS, OPTIONS_OF_TOP_UP)

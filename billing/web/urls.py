@@ -1,6 +1,6 @@
 from django.urls import path
 
-from billing.web import budget_views, order_views, views
+from billing.web import budget_views, order_views, seal_views, views
 
 urlpatterns = [
     path("settings/budgets", budget_views.budget_edit, name="budget-edit"),
@@ -9,6 +9,8 @@ urlpatterns = [
     path("balance/alert", views.alert, name="balance-alert"),
     path("balance/statement", views.statement, name="balance-statement"),
     path("balance/statement.csv", views.export, name="balance-csv"),
+    path("balance/seals", seal_views.seals, name="balance-seals"),
+    path("balance/heads.json", seal_views.heads, name="balance-heads"),
     path("balance/requisites", views.profile, name="balance-profile"),
     path("balance/top-ups", order_views.order_list, name="balance-order-list"),
     path("balance/top-ups/<str:public_id>", order_views.order_detail, name="balance-order"),

@@ -124,6 +124,8 @@ CABINET = {
     "balance-alert": Route(NOBODY, MONEY),
     "balance-statement": Route(MONEY_READERS),
     "balance-csv": Route(MONEY_READERS, kind=Kind.FILE),
+    "balance-seals": Route(MONEY_READERS),
+    "balance-heads": Route(MONEY_READERS, kind=Kind.FILE),
     "balance-profile": Route(MONEY_READERS, MONEY),
     "balance-order-list": Route(MONEY_READERS),
     "balance-order": Route(MONEY_READERS, of=_order),

@@ -1,0 +1,263 @@
+#!/usr/bin/env python3
+"""Proves a statement of Kvitok against the heads that were given for it.
+
+    python kvitok-verify.py statement.csv heads.json
+    python kvitok-verify.py statement.csv --head 2026-10-31=9f86d0… [--head …]
+
+The statement is the CSV file with all operations (holds included), from the beginning or, with
+`--after DAY`, from any day up to that one; `heads.json` is what GET /seals returned, or the file of
+the cabinet. Keep the heads where the service cannot change them: that is what the proof rests on.
+
+What is proved: no operation was changed, added, left out or moved, up to the last head. The columns
+with the local time and the operation's name are for reading; the last column has both as they were
+sealed. Exit code 0: proved; 1: not; 2: the files cannot be read. Needs Python 3.9 and nothing else.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import hashlib
+import json
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+NOTHING = "0" * 64
+COLUMNS = 8  # time, operation, tokens, change, balance, message, note, sealed line
+# What an operation changes: available tokens, held tokens.
+SIGNS = {
+    "top_up": (1, 0),
+    "grant": (1, 0),
+    "withdraw": (-1, 0),
+    "hold": (-1, 1),
+    "capture": (0, -1),
+    "release": (1, -1),
+}
+
+
+class BrokenError(Exception):
+    """The statement is not what was sealed."""
+
+
+class UnreadableError(Exception):
+    """A file is not what it should be."""
+
+
+class Head(NamedTuple):
+    """The head after a day; what is None was not given."""
+
+    day: str
+    head: str
+    transfers: int | None
+    balance: int | None
+
+
+class Line(NamedTuple):
+    """A row of the statement. `text` is its last column, which is what was hashed."""
+
+    row: int
+    id: int
+    at: str
+    kind: str
+    amount: int
+    message: str
+    note: str
+    text: str
+
+    @property
+    def day(self) -> str:
+        return self.at[:10]
+
+    @property
+    def month(self) -> str:
+        """That of the message: the first 48 bits of its id are a time in milliseconds."""
+        if not self.message:
+            return ""
+        return time.strftime("%Y-%m", time.gmtime(int(self.message[4:16], 16) // 1000))
+
+
+@dataclass
+class Part:
+    """A day's lines whose messages are of one month."""
+
+    transfers: int = 0
+    available: int = 0
+    held: int = 0
+    digest: Any = field(default_factory=hashlib.sha256)
+
+    def add(self, line: Line) -> None:
+        available, held = SIGNS[line.kind]
+        self.transfers += 1
+        self.available += available * line.amount
+        self.held += held * line.amount
+        self.digest.update(f"{line.text}\n".encode())
+
+
+@dataclass
+class Chain:
+    """The days read so far."""
+
+    head: str = NOTHING
+    transfers: int = 0
+    balance: int = 0
+    last: Line | None = None
+    first_unproved: int = 2  # the row: the first one has the names of the columns
+    parts: dict[str, Part] = field(default_factory=dict)
+
+    def add(self, line: Line, balance: int) -> None:
+        if self.last and (line.at, line.id) <= (self.last.at, self.last.id):
+            raise BrokenError(f"row {line.row} is out of order: it belongs above the row before it")
+        self.parts.setdefault(line.month, Part()).add(line)
+        self.transfers += 1
+        self.balance += sum(SIGNS[line.kind]) * line.amount
+        self.last = line
+        if balance != self.balance:
+            raise BrokenError(
+                f"row {line.row}: the balance is {balance}, and {self.balance} by the rows above it"
+            )
+
+    def close_day(self) -> None:
+        if not self.last or not self.parts:
+            return
+        rows = [
+            [month, part.transfers, part.available, part.held, part.digest.hexdigest()]
+            for month, part in sorted(self.parts.items())
+        ]
+        lines = [self.head, self.last.day, *map(json.dumps, rows)]
+        self.head = hashlib.sha256("".join(f"{line}\n" for line in lines).encode()).hexdigest()
+        self.parts = {}
+
+    def compare(self, head: Head) -> None:
+        """The statement has been read to the end of the head's day."""
+        found = [self.head, self.transfers, self.balance]
+        given = [head.head, head.transfers, head.balance]
+        if any(one not in {None, other} for one, other in zip(given, found)):  # noqa: B905 - Python 3.9 has no `strict`
+            last = self.last.row if self.last else 1
+            where = f"between row {self.first_unproved} and row {last}"
+            if last < self.first_unproved:
+                where = f"after row {last}: rows of {head.day} are missing"
+            raise BrokenError(f"the chain breaks {where}: it does not give the head of {head.day}")
+        if self.last:
+            self.first_unproved = self.last.row + 1
+
+
+def verify(rows: Iterable[tuple[Line, int]], heads: Sequence[Head], after: str | None) -> Chain:
+    """The chain, read to the end; raises BrokenError at the first row where it breaks."""
+    chain, expected = Chain(), sorted(heads, key=_day)
+    if after:
+        opening = next((head for head in expected if head.day == after), None)
+        if opening is None or opening.balance is None or opening.transfers is None:
+            raise UnreadableError(f"the heads have none of {after} with its balance and transfers")
+        chain = Chain(opening.head, opening.transfers, opening.balance)
+        expected = [head for head in expected if head.day > after]
+    for line, balance in rows:
+        if after and line.day <= after:
+            chain.first_unproved = line.row + 1
+            continue
+        if chain.last is None or line.day != chain.last.day:
+            chain.close_day()
+            while expected and expected[0].day < line.day:
+                chain.compare(expected.pop(0))
+        chain.add(line, balance)
+    chain.close_day()
+    for head in expected:
+        chain.compare(head)
+    return chain
+
+
+def read_statement(path: Path) -> Iterator[tuple[Line, int]]:
+    """Each row, its columns compared with its sealed line, and its balance."""
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        header = file.readline()
+        separator = ";" if header.count('";"') else ","
+        if len(next(csv.reader([header], delimiter=separator), [])) < COLUMNS:
+            raise UnreadableError(f"{path} has no column with sealed lines: download it again")
+        for number, cells in enumerate(csv.reader(file, delimiter=separator), 2):
+            if number == 2 and cells[2] == "":  # an opening balance: older months are archived
+                continue
+            yield _line(number, cells)
+
+
+def _line(row: int, cells: Sequence[str]) -> tuple[Line, int]:
+    try:
+        _time, _operation, tokens, change, balance, message, note, text = cells[:COLUMNS]
+        id_, at, kind, amount, sealed_message, _hold, _proof, _key, reason = json.loads(text)
+        line = Line(row, int(id_), str(at), str(kind), int(amount), str(sealed_message), note, text)
+        shown = int(tokens), int(change), message, _unescaped(note, reason)
+        sealed = line.amount, sum(SIGNS[line.kind]) * line.amount, line.message, reason
+        result = line, int(balance)
+    except (ValueError, KeyError, TypeError) as error:
+        raise BrokenError(f"row {row} cannot be read: {error!r}") from error
+    if shown != sealed:
+        raise BrokenError(f"row {row} shows {shown}, and its sealed line says {sealed}")
+    return result
+
+
+def _day(head: Head) -> str:
+    return head.day
+
+
+def _unescaped(note: str, reason: object) -> str:
+    """The file has an apostrophe before what a spreadsheet would take for a formula."""
+    return note[1:] if note == f"'{reason}" else note
+
+
+def read_heads(path: Path) -> list[Head]:
+    try:
+        body = json.loads(path.read_text(encoding="utf-8"))
+        rows = body["data"] if isinstance(body, dict) else body
+        return [Head(one["day"], one["head"], one["transfers"], one["balance"]) for one in rows]
+    except (ValueError, KeyError, TypeError) as error:
+        raise UnreadableError(f"{path} has no heads: {error!r}") from error
+
+
+def parse_head(text: str) -> Head:
+    day, _equals, head = text.partition("=")
+    if len(day) != 10 or len(head) != 64:
+        raise argparse.ArgumentTypeError("give DAY=HEAD: 2026-10-31=… with 64 digits")
+    return Head(day, head, None, None)
+
+
+def main(arguments: Sequence[str]) -> int:
+    summary, _blank, rest = (__doc__ or "").partition("\n\n")
+    parser = argparse.ArgumentParser(
+        prog="kvitok-verify",
+        description=summary,
+        epilog=rest,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("statement", type=Path)
+    parser.add_argument("heads", type=Path, nargs="?")
+    parser.add_argument("--head", type=parse_head, action="append", default=[], metavar="DAY=HEAD")
+    parser.add_argument("--after", metavar="DAY", help="begin after this day's head")
+    given = parser.parse_args(arguments)
+    if not (given.head or given.heads):
+        parser.error("name the heads to prove it against")
+    try:
+        heads = [*given.head, *(read_heads(given.heads) if given.heads else [])]
+        chain = verify(read_statement(given.statement), heads, given.after)
+    except BrokenError as error:
+        print(f"NOT PROVED: {error}")
+        return 1
+    except (UnreadableError, OSError, UnicodeError) as error:
+        print(f"kvitok-verify: {error}", file=sys.stderr)
+        return 2
+    _print_proved(chain, heads)
+    return 0
+
+
+def _print_proved(chain: Chain, heads: Sequence[Head]) -> None:
+    last = max(heads, key=_day)
+    print(f"Proved: {len(heads)} heads agree with the rows up to row {chain.first_unproved - 1}.")
+    print(f"The last one is of {last.day}: {last.head}")
+    rest = (chain.last.row if chain.last else 1) + 1 - chain.first_unproved
+    if rest > 0:
+        print(f"Not proved: {rest} rows after it, which no head covers yet.")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
