@@ -15,7 +15,7 @@ WHERE i.inhparent = ANY(%s::regclass[]) AND c.relname ~ '_[0-9]{4}_[0-9]{2}$'
 _IS_ATTACHED = "SELECT relispartition FROM pg_class WHERE oid = to_regclass(%s)"
 _MONTH = re.compile(r"_(\d{4})_(\d{2})$")
 # The order in which the service locks them: whoever waits for us holds nothing that we wait for.
-_LOCK_ORDER = (
+LOCK_ORDER = (
     "otp_verification",
     "channels_message",
     "channels_attempt",
@@ -63,9 +63,9 @@ def detach(month: date) -> None:
     that works neither beside a default partition nor for six tables at once.
     """
     with connection.cursor() as cursor:
-        for table in _LOCK_ORDER:
+        for table in LOCK_ORDER:
             cursor.execute(f"LOCK TABLE ONLY {table} IN ACCESS EXCLUSIVE MODE")
-        for table in _LOCK_ORDER:
+        for table in LOCK_ORDER:
             cursor.execute(f"ALTER TABLE {table} DETACH PARTITION {partition(table, month)}")
 
 
@@ -77,7 +77,7 @@ def drop(month: date) -> None:
 
 
 def _detached(month: date) -> Iterator[str]:
-    for table in _LOCK_ORDER:
+    for table in LOCK_ORDER:
         state = is_attached(table, month)
         if state:
             raise RuntimeError(f"{partition(table, month)} is attached")

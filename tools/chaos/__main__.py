@@ -1,4 +1,5 @@
-"""`python -m tools.chaos --seed 7 --sends 5000 --kills 20 [--flush] [--short] [--json F]`."""
+"""`python -m tools.chaos --seed 7 --sends 5000 --kills 20 [--flush] [--short] [--months]
+[--json F]`."""
 
 import argparse
 import os
@@ -23,7 +24,7 @@ def main(arguments: Sequence[str]) -> int:
     seed = secrets.randbelow(1_000_000) if given.seed is None else given.seed
     sends = given.sends or (330 if given.short else 5000)
     kills = (6 if given.short else 20) if given.kills is None else given.kills
-    options = Options(seed, sends, kills, given.flush, given.short, given.keep)
+    options = Options(seed, sends, kills, given.flush, given.short, given.keep, given.months)
     if "MAKELEVEL" in os.environ:  # `make` killed outright must not leave us behind
         die_with_parent(signal.SIGTERM, os.getppid())
     for number in (signal.SIGINT, signal.SIGTERM):  # the first is ignored in the background
@@ -50,6 +51,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--kills", type=int, help="how many kills; 20, or 6 if short")
     parser.add_argument("--flush", action="store_true", help="empty Redis every second")
     parser.add_argument("--short", action="store_true", help="a minute; deadlines are aged")
+    parser.add_argument("--months", action="store_true", help="old months are archived under kills")
     parser.add_argument("--keep", action="store_true", help="keep data and logs in any case")
     parser.add_argument("--json", type=Path, help="where the report goes")
     return parser

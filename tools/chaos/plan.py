@@ -22,6 +22,7 @@ class Options:
     flush: bool
     short: bool
     keep: bool = False
+    months: bool = False  # old ones are archived meanwhile, and one begins
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 import django
@@ -16,6 +17,8 @@ from config.environment.variables import ROOT
 from config.local.embedded import Servers, temporary
 from config.local.processes import kill_survivors
 from tools.chaos.checks import external_records, verdicts
+from tools.chaos.checks.verdicts import Finding
+from tools.chaos.faults.archiver import Archiver
 from tools.chaos.plan import Options, Speed, make, speed_of
 from tools.chaos.report import Report
 from tools.chaos.stack import MARK, Stack
@@ -66,20 +69,40 @@ def _run(options: Options, servers: Servers, place: Path, say: Say) -> Report:
     os.environ.update(stack.environ)
     say(f"{plan.sends} sends and {options.kills} kills in {plan.seconds:.0f} s …")
     accounts = prepare(plan.tokens, speed_of(options))
+    before = seed_months() if options.months else None
     stack.start()
     say("Everything is up.")
-    load = Load(options, plan, stack, accounts=accounts, say=say)
+    load = Load(options, plan, stack, accounts=accounts, archive_before=before, say=say)
     try:
         load.run()
+        is_archived = load.archiver is None or load.archiver.finish()
         exits = stack.stop()
     finally:
         stack.kill()
     say("Everything is stopped; checking …")
     external_records.load_records(stack.simulator_log, load.journal.path)
     findings = list(verdicts.check_invariants())
+    if load.archiver is not None:
+        findings += _archived(load.archiver, is_finished=is_archived)
     return Report.of(
         options, plan, stack, load.injector, findings, flushes=load.flusher.times, exits=exits
     )
+
+
+def _archived(archiver: Archiver, *, is_finished: bool) -> Iterator[Finding]:
+    from tools.chaos import months  # noqa: PLC0415 - models need Django set up
+
+    return months.findings(archiver, is_finished=is_finished)
+
+
+def seed_months() -> date:
+    """Messages of old months; returns the month after the last of them."""
+    from tools.chaos import months  # noqa: PLC0415 - models need Django set up
+    from tools.chaos.traffic import companies  # noqa: PLC0415
+
+    before = months.seed(datetime.now(UTC))
+    companies.drop_connections()
+    return before
 
 
 def prepare(tokens: Sequence[int], speed: Speed) -> list[Account]:

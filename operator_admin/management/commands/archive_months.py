@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -108,7 +108,7 @@ def _newest(before: str | None) -> date | None:
             f"Messages of {oldest_kept:%Y-%m} and later may still change: --before "
             f"{closed_months.next_month(oldest_kept):%Y-%m} at the latest."
         )
-    return closed_months.newest_to_archive(0, datetime.combine(asked, datetime.min.time()))
+    return (asked - timedelta(days=1)).replace(day=1)
 
 
 def _directory(given: Path | None) -> Path:

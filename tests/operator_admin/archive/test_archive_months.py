@@ -1,6 +1,7 @@
 """Old months become files; the books stay right, and nobody's data goes along."""
 
 import json
+import time
 from datetime import UTC, date, datetime, timedelta
 from io import StringIO
 from pathlib import Path
@@ -21,6 +22,7 @@ from channels.models import Attempt, FallbackEvent, Message
 from config.environment.variables import zero_or_at_least
 from config.storage.closed_months import is_attached, newest_to_archive, next_month
 from operator_admin.doctor import stores
+from operator_admin.management.commands import archive_months
 from otp.models import Verification
 from tests.api.clients import Api
 from tests.channels.message_stages import send
@@ -168,6 +170,18 @@ def test_manifest_of_another_archive_is_found(history: Api, month: date, directo
 
     with pytest.raises(CommandError, match="1 archives are not whole"):
         archive(directory, "--verify")
+
+
+def test_before_names_a_month_in_every_time_zone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    time.tzset()
+    try:
+        newest = archive_months._newest("2025-06")
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+    assert newest == date(2025, 5, 1)
 
 
 def test_month_younger_than_late_receipts_is_refused(directory: Path) -> None:

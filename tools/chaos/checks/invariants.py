@@ -84,7 +84,9 @@ CHECKS = (
         "a wallet is the sum of its transfers, and never below zero",
         """
         SELECT 'company ' || w.company_id FROM billing_wallet w
-        LEFT JOIN billing_transfer t ON t.company_id = w.company_id
+        LEFT JOIN (SELECT company_id, kind, amount FROM billing_transfer UNION ALL
+                   SELECT company_id, kind, tokens FROM billing_archivedsum) t
+          ON t.company_id = w.company_id
         GROUP BY w.company_id
         HAVING w.available < 0 OR w.held < 0
           OR w.available <> COALESCE(sum(CASE

@@ -3,11 +3,13 @@
 import threading
 import time
 from collections.abc import Callable, Sequence
+from datetime import UTC, date, datetime, timedelta
 from functools import partial
 
 import redis
 
 from tools.chaos.database import OPEN, DatabaseProbe
+from tools.chaos.faults.archiver import Archiver, begin_next_month
 from tools.chaos.faults.fault_injector import FaultInjector
 from tools.chaos.plan import Options, Plan
 from tools.chaos.stack import Stack
@@ -37,6 +39,7 @@ class Load:
         stack: Stack,
         *,
         accounts: Sequence[Account],
+        archive_before: date | None = None,
         say: Callable[[str], None],
     ) -> None:
         self.options, self.plan, self.stack, self.say = options, plan, stack, say
@@ -56,6 +59,9 @@ class Load:
         self.drain = Drain(stack.simulator_log, self.database, self.injector)
         self.flusher = Flusher(stack.redis.url)
         self.begin = 0.0
+        self.archiver: Archiver | None = None
+        if archive_before:
+            self.archiver = Archiver(stack, self.injector, before=archive_before, seed=options.seed)
 
     def run(self) -> None:
         self.people.start()
@@ -80,6 +86,10 @@ class Load:
         self.backend.slow_vendors(VENDORS_TAKE)
         self.backend.schedule(self.plan.orders, self.begin)
         self.injector.plan(self.begin, self.plan.planned_faults)
+        if self.archiver:
+            half = timedelta(seconds=self.plan.seconds / 2)
+            begin_next_month(self.stack.postgres.url, datetime.now(UTC) + half)
+            self.injector.at(self.begin, self.archiver.start)
         retire = partial(self.injector.retire, self.stack.second_worker)
         self.injector.at(self.begin + self.plan.second_worker_until, retire)
         self.injector.after(PROGRESS, self._tell)
