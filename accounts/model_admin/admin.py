@@ -78,7 +78,16 @@ class UserAdmin(AuditedAdmin, TranslatedPermissions, ModelAdmin, UserBase):
         (None, {"fields": ("email", "password", "name", "language")}),
         (
             _("Permissions"),
-            {"fields": ("is_active", "is_staff", "is_superuser", "groups", "user_permissions")},
+            {
+                "fields": (
+                    "is_active",
+                    "is_staff",
+                    "desk_from_provider",
+                    "is_superuser",
+                    "groups",
+                    "user_permissions",
+                )
+            },
         ),
         (_("Important dates"), {"fields": ("last_login", "date_joined")}),
     )
@@ -91,7 +100,7 @@ class UserAdmin(AuditedAdmin, TranslatedPermissions, ModelAdmin, UserBase):
             },
         ),
     )
-    readonly_fields = ("last_login", "date_joined")
+    readonly_fields = ("desk_from_provider", "last_login", "date_joined")
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[Any, ...]:
         """Only superusers grant privileges: permission to change users is not enough."""
@@ -119,6 +128,7 @@ class MemberAdmin(AuditedAdmin, ModelAdmin):
     list_select_related = ("user", "company")
     search_fields = ("user__email__istartswith", "company__name__istartswith")
     autocomplete_fields = ("user", "company")
+    readonly_fields = ("from_provider",)  # the next sign-in would undo a change of the role
     ordering = ("-created_at",)
 
 

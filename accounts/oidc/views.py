@@ -4,7 +4,7 @@ from allauth.account.utils import get_next_redirect_url
 from allauth.core import ratelimit
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import render
 from django.views.decorators.http import require_GET, require_POST
 
 from accounts.oidc import flow
@@ -26,11 +26,10 @@ def callback(request: HttpRequest) -> HttpResponse:
     return flow.come_back(request)
 
 
+@require_GET
 @login_required
 @flow.view
 def required(request: HttpRequest) -> HttpResponse:
     """What was asked for is open to sessions of the provider, which this one is not."""
     then = get_next_redirect_url(request) or ""
-    if request.method != "GET":
-        return redirect("sso-required")
     return render(request, "account/sso_required.html", {"next": then})
