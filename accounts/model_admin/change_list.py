@@ -6,16 +6,19 @@ from typing import Any
 from django.contrib import admin
 from django.contrib.admin.views.main import ChangeList as DjangoChangeList
 from django.core.exceptions import ValidationError
-from django.db.models import Model, Q, QuerySet
+from django.db.models import BooleanField, Model, Q, QuerySet
+from django.db.models.expressions import RawSQL
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.functional import Promise
 from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 
+from accounts.api import pagination
 from config.ids import first_id_at
 
 AFTER = "after"  # the query parameter: the key of the last row seen
+URGENT = "urgent-"  # before the key of a row that waits
 
 
 class UncountedChangeList(DjangoChangeList):
@@ -49,35 +52,101 @@ class UncountedChangeList(DjangoChangeList):
 
 
 class KeysetChangeList(UncountedChangeList):
-    """Newest first by the admin's ordering field and the key; columns are not sortable."""
+    """Newest first by the admin's ordering field and the key; columns are not sortable.
+
+    No index serves the filters, so a page looks for its rows in a bounded part of the table. It
+    may hold fewer rows than fit, even none, and still have an older one.
+    """
+
+    looked_through = 0  # rows, if the page was not filled by them
 
     def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[Any]:
         chosen = [str(name) for name in self.model_admin.get_ordering(request)]
         self.field = chosen[0].lstrip("-") if chosen else "pk"
-        return list(dict.fromkeys((f"-{self.field}", "-pk")))
+        return self._newest_first()
 
     def get_results(self, request: HttpRequest) -> None:
-        rows = list(self._after(self.queryset)[: self.list_per_page + 1])
+        rows, end = self._read(self.queryset, self.after, self.list_per_page + 1)
         page = rows[: self.list_per_page]
-        self._show(request, page, str(page[-1].pk) if len(rows) > len(page) else None)
+        older = page[-1].pk if len(rows) > len(page) else end
+        self._show(request, page, None if older is None else str(older))
 
-    def _after(self, rows: QuerySet[Any]) -> QuerySet[Any]:
-        last = _row(self.root_queryset, self.after) if self.after else None
+    def _read(self, rows: QuerySet[Any], after: str, many: int) -> tuple[list[Any], Any]:
+        """The next rows, and the key of the last row looked at if there may be more behind it."""
+        last = _row(self.root_queryset, after) if after else None
+        older = self._older(rows, last)
+        if not self._is_scan():
+            return list(older[:many]), None
+        history = self._older(self.root_queryset, last).order_by(*self._newest_first())
+        places = history.values_list("pk", self.field)
+        for length in pagination.SCANS:
+            end = places[length - 1 : length].first()
+            found = list((older if end is None else self._down_to(older, *end))[:many])
+            if end is None or len(found) == many:
+                return found, None
+        self.looked_through = length
+        return found, end and end[0]
+
+    def _is_scan(self) -> bool:
+        admin: Any = self.model_admin
+        is_filtered = bool(self.query or self.filter_params)
+        return is_filtered and not (self.query and admin.is_found_by_index(self.query))
+
+    def _newest_first(self) -> list[str]:
+        return list(dict.fromkeys((f"-{self.field}", "-pk")))
+
+    # The first condition of both is redundant, but only it can use the index.
+    def _older(self, rows: QuerySet[Any], last: Model | None) -> QuerySet[Any]:
         if last is None:
             return rows
         name, value = self.field, getattr(last, self.field)
         if name in {"pk", "id"}:
             return rows.filter(pk__lt=last.pk)
-        # The first condition is redundant, but only it can use the index.
         return rows.filter(**{f"{name}__lte": value}).filter(
             Q(**{f"{name}__lt": value}) | Q(pk__lt=last.pk)
         )
 
+    def _down_to(self, rows: QuerySet[Any], pk: Any, value: Any) -> QuerySet[Any]:
+        name = self.field
+        if name in {"pk", "id"}:
+            return rows.filter(pk__gte=pk)
+        return rows.filter(**{f"{name}__gte": value}).filter(
+            Q(**{f"{name}__gt": value}) | Q(pk__gte=pk)
+        )
+
+
+class UrgentFirstChangeList(KeysetChangeList):
+    """What waits for an operator comes first, then everything else; each newest first.
+
+    `urgent` of the admin is the condition of a partial index, as SQL: parameters would hide it.
+    """
+
+    def get_results(self, request: HttpRequest) -> None:
+        after, size = self.after.removeprefix(URGENT), self.list_per_page
+        is_urgent = self._urgent()
+        rows: list[tuple[str, Any]] = []
+        if not self.after or self.after.startswith(URGENT):
+            waiting = self._older(self.queryset.filter(is_urgent), self._last(after))
+            rows = [(URGENT, row) for row in waiting[: size + 1]]
+            after = ""
+        end = None
+        if len(rows) <= size:
+            others, end = self._read(self.queryset.exclude(is_urgent), after, size + 1 - len(rows))
+            rows += [("", row) for row in others]
+        page = [row for _phase, row in rows[:size]]
+        older = f"{rows[size - 1][0]}{page[-1].pk}" if len(rows) > size else end
+        self._show(request, page, None if older is None else str(older))
+
+    def _last(self, after: str) -> Model | None:
+        return _row(self.root_queryset, after) if after else None
+
+    def _urgent(self) -> RawSQL:
+        admin: Any = self.model_admin
+        return RawSQL(admin.urgent, (), output_field=BooleanField())  # noqa: S611 - a constant
+
 
 class NumberedChangeList(UncountedChangeList):
-    """In a custom order, most urgent first. Pages are numbered (OFFSET), so only for short
-    tables.
-    """
+    """In a custom order. Pages are numbered (OFFSET), so only for tables of a few rows."""
 
     def get_results(self, request: HttpRequest) -> None:
         number = int(self.after) if self.after.isdecimal() and len(self.after) < 6 else 0

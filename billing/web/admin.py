@@ -2,11 +2,12 @@
 
 import re
 from typing import Any, ClassVar
+from uuid import UUID
 
 from django.contrib import admin, messages
 from django.contrib.admin.widgets import AdminTextInputWidget
 from django.db import models, transaction
-from django.db.models import Case, IntegerField, QuerySet, Value, When
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern, path
 from django.utils.translation import gettext as _
@@ -16,7 +17,7 @@ from accounts.audit.events import record
 from accounts.cabinet.number_fields import GroupedDecimalField, GroupedIntegerField
 from accounts.client_ip import client_ip
 from accounts.model_admin.admin import ModelAdmin, ReadOnlyAdmin, ReadOnlyInline, operator
-from accounts.model_admin.change_list import NumberedChangeList
+from accounts.model_admin.change_list import NumberedChangeList, UrgentFirstChangeList
 from billing.budgets import budgets
 from billing.models import (
     BillingProfile,
@@ -31,7 +32,6 @@ from billing.models import (
     Transfer,
     Wallet,
 )
-from billing.models.order import OPEN
 from billing.orders import payments
 from billing.web import adjust_views, admin_views
 from config.ids import parse_id
@@ -88,9 +88,28 @@ class TransferAdmin(ReadOnlyAdmin):
     list_display = ("created_at", "company", "kind", "amount", "proof", "reason", "message_id")
     list_filter = ("kind", "proof")
     list_select_related = ("company",)
-    search_fields = ("=company__id", "company__name__istartswith", "message_id", "key__startswith")
+    search_fields = ("=company__id", "company__name__istartswith", "key__startswith")
+    search_help_text = gettext_lazy("Company's name or number, message id (msg_…), key")
     date_hierarchy = "created_at"
     ordering = ("-id",)
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Transfer], search_term: str
+    ) -> tuple[QuerySet[Transfer], bool]:
+        if message_id := _message_id(search_term):
+            return queryset.filter(message_id=message_id), False
+        return super().get_search_results(request, queryset, search_term)
+
+    def is_found_by_index(self, text: str) -> bool:
+        return _message_id(text) is not None
+
+
+def _message_id(text: str) -> UUID | None:
+    """As the API shows it, or as a UUID."""
+    try:
+        return parse_id("msg", text.strip()) or UUID(text.strip())
+    except ValueError:
+        return None
 
 
 @admin.register(Seal)
@@ -205,7 +224,11 @@ class PaymentsOfOrder(ReadOnlyInline):
 class OrderAdmin(ReadOnlyAdmin):
     """Unpaid invoices come first: operators compare them with the bank's statement."""
 
-    changelist = NumberedChangeList
+    changelist = UrgentFirstChangeList
+    urgent = (
+        "billing_order.state IN ('created', 'pending') AND billing_order.invoice_number IS NOT NULL"
+    )
+    ordering = ("-pk",)
     change_form_template = "admin/billing/order/change_form.html"
     list_display = ("__str__", "company", "tokens", "sum", "gateway", "state", "created_at")
     list_filter = ("state", "gateway")
@@ -213,10 +236,6 @@ class OrderAdmin(ReadOnlyAdmin):
     search_fields = ("=company__id", "company__name__istartswith", "=payment_id")
     date_hierarchy = "created_at"
     inlines = (PaymentsOfOrder,)
-
-    def get_ordering(self, request: HttpRequest) -> tuple[Any, ...]:
-        is_waiting = When(state__in=OPEN, invoice_number__isnull=False, then=Value(0))
-        return (Case(is_waiting, default=Value(1), output_field=IntegerField()), "-created_at")
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Order], search_term: str
@@ -227,6 +246,9 @@ class OrderAdmin(ReadOnlyAdmin):
         if order_id := parse_id("top", search_term.strip()):
             return queryset.filter(pk=order_id), False
         return super().get_search_results(request, queryset, search_term)
+
+    def is_found_by_index(self, text: str) -> bool:
+        return bool(INVOICE_NUMBER.fullmatch(text.strip()) or parse_id("top", text.strip()))
 
     @admin.display(description=gettext_lazy("amount"), ordering="amount")
     def sum(self, order: Order) -> str:
@@ -264,7 +286,9 @@ class NeedsAttention(admin.SimpleListFilter):
 class PaymentAdmin(ReadOnlyAdmin):
     """Payments; those that need review come first."""
 
-    changelist = NumberedChangeList
+    changelist = UrgentFirstChangeList
+    urgent = "billing_payment.settled_at IS NULL AND NOT billing_payment.problem = ''"
+    ordering = ("-pk",)
     list_display = (
         *("created_at", "company", "order", "money", "gateway", "is_credited", "problem"),
         "settled_at",
@@ -274,10 +298,6 @@ class PaymentAdmin(ReadOnlyAdmin):
     search_fields = ("=payment_id", "=reference", "order__company__name__istartswith")
     date_hierarchy = "created_at"
     actions = ("accept", "settle")
-
-    def get_ordering(self, request: HttpRequest) -> tuple[Any, ...]:
-        is_waiting = When(settled_at=None, problem__gt="", then=Value(0))
-        return (Case(is_waiting, default=Value(1), output_field=IntegerField()), "-created_at")
 
     @admin.display(description=gettext_lazy("company"))
     def company(self, payment: Payment) -> str:

@@ -19,6 +19,7 @@ HELP = _(
     "the provider's id"
 )
 PHONE_HELP = _("Phone in any spelling or its beginning")
+MOST_FOUND = 500
 REQUEST_WINDOW = timedelta(minutes=1)  # between a request and its message
 T = TypeVar("T", bound=Model)
 
@@ -37,14 +38,18 @@ def search_messages(rows: QuerySet[Message], text: str) -> QuerySet[Message]:
 
 def search_attempts(rows: QuerySet[Attempt], text: str) -> QuerySet[Attempt]:
     """The attempts of the messages that this text finds."""
-    if not text.strip():
-        return rows
-    found = (
-        search_messages(Message.objects.all(), text)
-        .order_by("-pk")
-        .values_list("pk", flat=True)[:500]
-    )
-    return rows.filter(message__in=list(found))
+    return rows.filter(message__in=_newest(text, "pk")) if text.strip() else rows
+
+
+def search_subjects(rows: QuerySet[T], text: str) -> QuerySet[T]:
+    """The verifications that the messages found went out for: they have no index by phone."""
+    return rows.filter(pk__in=_newest(text, "subject_id")) if text.strip() else rows
+
+
+def _newest(text: str, field: str) -> list[UUID]:
+    """Of the messages that this text finds."""
+    found = search_messages(Message.objects.all(), text).order_by("-pk")
+    return list(found.values_list(field, flat=True)[:MOST_FOUND])
 
 
 def filter_by_phone(rows: QuerySet[T], text: str) -> QuerySet[T]:

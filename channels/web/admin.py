@@ -68,6 +68,7 @@ class MessageAdmin(ReadOnlyAdmin):
     list_select_related = ("company",)
     search_fields = ("phone",)  # shows the search box; `get_search_results` does the search
     search_help_text = search.HELP
+    search_has_index = True
     ordering = ("-pk",)
     inlines = (AttemptInline,)
     change_form_template = "operator_admin/message.html"
@@ -111,6 +112,7 @@ class AttemptAdmin(ReadOnlyAdmin):
     list_select_related = ("message",)
     search_fields = ("phone",)
     search_help_text = search.HELP
+    search_has_index = True
     ordering = ("-started_at",)
     raw_id_fields = ("message",)
     inlines = (ReceiptInline,)

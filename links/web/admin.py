@@ -70,6 +70,7 @@ class LinkAdmin(ReadOnlyAdmin):
     list_select_related = ("company", "host")
     search_fields = ("key",)
     search_help_text = _("Short link, slug or alias")
+    search_has_index = True
     ordering = ("-pk",)
     actions = ("disable", "enable", "stop_batches", "stop_companies")
 

@@ -3,14 +3,14 @@
 from typing import Any
 
 from django.contrib import admin, messages
-from django.db.models import Case, IntegerField, QuerySet, Value, When
+from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from accounts.client_ip import client_ip
 from accounts.model_admin.admin import ReadOnlyAdmin, operator
-from accounts.model_admin.change_list import NumberedChangeList
+from accounts.model_admin.change_list import UrgentFirstChangeList
 from config.ids import public_id
 from links.follow import abuse_reports
 from links.manage import changes, stopping
@@ -33,16 +33,14 @@ class PendingFilter(admin.SimpleListFilter):
 class ReportAdmin(ReadOnlyAdmin):
     """Those that wait first."""
 
-    changelist = NumberedChangeList
+    changelist = UrgentFirstChangeList
+    urgent = "links_report.handled_at IS NULL"
+    ordering = ("-pk",)
     list_display = ("reported_at", "link", "company", "target", "reason", "words", "handled_at")
     list_filter = (PendingFilter, "reason")
     list_select_related = ("link__company",)
     search_fields = ("=link__key", "link__company__name__istartswith")
     actions = ("disable_links", "handle")
-
-    def get_ordering(self, request: HttpRequest) -> tuple[Any, ...]:
-        waits = When(handled_at=None, then=Value(0))
-        return (Case(waits, default=Value(1), output_field=IntegerField()), "-reported_at")
 
     @admin.display(description=_("company"))
     def company(self, report: Report) -> str:

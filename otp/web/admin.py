@@ -25,15 +25,15 @@ class VerificationAdmin(ReadOnlyAdmin):
     list_filter = (SinceFilter, "mode", ("verified_at", admin.EmptyFieldListFilter))
     list_select_related = ("company",)
     search_fields = ("phone",)
-    search_help_text = search.PHONE_HELP
+    search_help_text = search.HELP
+    search_has_index = True
     ordering = ("-pk",)
     exclude = ("mac",)
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Verification], search_term: str
     ) -> tuple[QuerySet[Verification], bool]:
-        rows = search.filter_by_phone(queryset, search_term) if search_term else queryset
-        return rows, False
+        return search.search_subjects(queryset, search_term), False
 
 
 @admin.register(CodeText)

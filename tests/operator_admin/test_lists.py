@@ -9,6 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
+from accounts.api import pagination
 from accounts.models import User
 from billing.models import Transfer
 from channels.models import Attempt, Message, Receipt
@@ -17,8 +18,10 @@ from tests.factories import (
     AttemptFactory,
     CodeTextFactory,
     MessageFactory,
+    OrderFactory,
     ReceiptFactory,
     TransferFactory,
+    VerificationFactory,
 )
 from tests.operator_admin.operators import make_operator, sign_in
 
@@ -215,3 +218,103 @@ def test_operator_reads_what_companies_write(client: Client) -> None:
     empty = client.get(address, {"q": "обычный"}).content.decode()
 
     assert (text.body in body, text.body in empty) == (True, False)
+
+
+def pages(client: Client, address: str, query: str) -> list[list[Any]]:
+    """The rows of each page, from the newest to the oldest."""
+    found = []
+    for _ in range(20):
+        changes: Any = client.get(address + query).context["cl"]
+        found.append(list(changes.result_list))
+        if changes.older is None:
+            return found
+        query = changes.older_url()
+    raise AssertionError("the pages do not end")
+
+
+def test_rare_filter_looks_through_a_part_of_the_table_for_a_page(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pagination, "SCANS", (10, 20))
+    rare = MessageFactory.create(channel="telegram")
+    MessageFactory.create_batch(50, channel="sms")
+
+    found = pages(client, reverse(MESSAGES), "?channel__exact=telegram")
+    first: Any = client.get(reverse(MESSAGES), {"channel__exact": "telegram"})
+
+    assert found == [[], [], [rare]]
+    assert "Просмотрено строк: 20" in first.content.decode()
+
+
+def test_filtered_pages_have_every_row_once(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pagination, "SCANS", (10, 70))
+    made = AttemptFactory.create_batch(130, state="failed")
+    AttemptFactory.create_batch(60, state="sent")
+    address = reverse("admin:channels_attempt_changelist")
+
+    found = [row.pk for page in pages(client, address, "?state__exact=failed") for row in page]
+
+    assert len(found) == len(made)
+    assert {*found} == {one.pk for one in made}
+
+
+def test_search_by_index_finds_the_oldest_row(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pagination, "SCANS", (1, 2))
+    wanted = MessageFactory.create(phone="+79161234567")
+    MessageFactory.create_batch(5, phone="+79171234567")
+
+    assert rows(client, q="+79161234567") == [wanted]
+
+
+@pytest.mark.parametrize("spelling", ["msg_{0.hex}", "{0}", " {0} "])
+def test_transfers_are_found_by_their_message(
+    client: Client, monkeypatch: pytest.MonkeyPatch, spelling: str
+) -> None:
+    monkeypatch.setattr(pagination, "SCANS", (1, 2))
+    wanted = TransferFactory.create(message_id=uuid7(), kind="hold", hold=1)
+    for _ in range(5):
+        TransferFactory.create()
+
+    address = reverse("admin:billing_transfer_changelist")
+    found: Any = client.get(address, {"q": spelling.format(wanted.message_id)})
+
+    assert list(found.context["cl"].result_list) == [wanted]
+
+
+def test_codes_are_found_by_the_phone_of_their_message(client: Client) -> None:
+    code = VerificationFactory.create(phone="+79161234567")
+    VerificationFactory.create(phone="+79171234567")
+    MessageFactory.create(phone="+79161234567", subject_id=code.pk)
+
+    found: Any = client.get(reverse("admin:otp_verification_changelist"), {"q": "89161234567"})
+
+    assert list(found.context["cl"].result_list) == [code]
+
+
+def test_what_waits_comes_first_and_every_row_once(client: Client) -> None:
+    made = OrderFactory.create_batch(70, state="expired")
+    waiting = [
+        OrderFactory.create(state="pending", invoice_year=2026, invoice_number=number)
+        for number in range(60)
+    ]
+    made += OrderFactory.create_batch(20, state="pending")
+
+    found = pages(client, reverse("admin:billing_order_changelist"), "")
+    keys = [row.pk for page in found for row in page]
+
+    newest_first = [one.pk for one in reversed(made)]
+    assert keys == [one.pk for one in reversed(waiting)] + newest_first
+    assert [len(page) for page in found] == [50, 50, 50]
+
+
+@pytest.mark.parametrize("after", ["urgent-", "urgent-x", "x", "7"])
+def test_wrong_place_in_a_list_of_waiting_rows_is_its_start(client: Client, after: str) -> None:
+    order = OrderFactory.create(state="expired")
+
+    shown: Any = client.get(reverse("admin:billing_order_changelist"), {"after": after})
+
+    assert list(shown.context["cl"].result_list) == [order]
