@@ -1,7 +1,7 @@
 """Admin of orders, payments and wallets. It confirms orders; only the ledger moves tokens."""
 
 import re
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 from uuid import UUID
 
 from django.contrib import admin, messages
@@ -32,6 +32,7 @@ from billing.models import (
     Transfer,
     Wallet,
 )
+from billing.models.order import IS_OPEN, NEEDS_REVIEW
 from billing.orders import payments
 from billing.web import adjust_views, admin_views
 from config.ids import parse_id
@@ -225,9 +226,7 @@ class OrderAdmin(ReadOnlyAdmin):
     """Unpaid invoices come first: operators compare them with the bank's statement."""
 
     changelist = UrgentFirstChangeList
-    urgent = (
-        "billing_order.state IN ('created', 'pending') AND billing_order.invoice_number IS NOT NULL"
-    )
+    urgent = f"{IS_OPEN} AND billing_order.invoice_number IS NOT NULL"
     ordering = ("-pk",)
     change_form_template = "admin/billing/order/change_form.html"
     list_display = ("__str__", "company", "tokens", "sum", "gateway", "state", "created_at")
@@ -279,7 +278,8 @@ class NeedsAttention(admin.SimpleListFilter):
     def queryset(self, request: HttpRequest, queryset: QuerySet[Payment]) -> QuerySet[Payment]:
         if self.value() != "yes":
             return queryset
-        return queryset.exclude(problem="").filter(settled_at=None)
+        payments_of_list: Any = queryset
+        return cast("QuerySet[Payment]", payments_of_list.needs_review())
 
 
 @admin.register(Payment)
@@ -287,7 +287,7 @@ class PaymentAdmin(ReadOnlyAdmin):
     """Payments; those that need review come first."""
 
     changelist = UrgentFirstChangeList
-    urgent = "billing_payment.settled_at IS NULL AND NOT billing_payment.problem = ''"
+    urgent = NEEDS_REVIEW
     ordering = ("-pk",)
     list_display = (
         *("created_at", "company", "order", "money", "gateway", "is_credited", "problem"),
