@@ -30,10 +30,22 @@ def search_messages(rows: QuerySet[Message], text: str) -> QuerySet[Message]:
         return rows
     if (by_id := _by_own_id(rows, text)) is not None:
         return by_id
+    if number := phone_search.whole_number(text, settings.OPERATOR_COUNTRY):
+        # In the order of the index: a plan for any phone would follow the primary key instead.
+        newest = Message.objects.filter(phone=number).order_by("-created_at")
+        if found := list(newest.values_list("pk", flat=True)[:MOST_FOUND]):
+            return rows.filter(pk__in=found)
+        return rows.filter(pk__in=_by_provider_id(text))
     if (phone := _phone(text)) is not None:
         by_phone = rows.filter(phone)
         return by_phone if by_phone.exists() else rows.filter(pk__in=_by_provider_id(text))
     return rows.filter(pk__in=_by_provider_id(text))
+
+
+def is_found_by_index(text: str) -> bool:
+    """All but the beginning of a phone."""
+    is_whole = phone_search.whole_number(text, settings.OPERATOR_COUNTRY) is not None
+    return is_whole or _phone(text.strip()) is None
 
 
 def search_attempts(rows: QuerySet[Attempt], text: str) -> QuerySet[Attempt]:

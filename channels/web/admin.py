@@ -68,7 +68,6 @@ class MessageAdmin(ReadOnlyAdmin):
     list_select_related = ("company",)
     search_fields = ("phone",)  # shows the search box; `get_search_results` does the search
     search_help_text = search.HELP
-    search_has_index = True
     ordering = ("-pk",)
     inlines = (AttemptInline,)
     change_form_template = "operator_admin/message.html"
@@ -77,6 +76,9 @@ class MessageAdmin(ReadOnlyAdmin):
         self, request: HttpRequest, queryset: QuerySet[Message], search_term: str
     ) -> tuple[QuerySet[Message], bool]:
         return search.search_messages(queryset, search_term), False
+
+    def is_found_by_index(self, text: str) -> bool:
+        return search.is_found_by_index(text)
 
     def change_view(
         self,
@@ -112,7 +114,6 @@ class AttemptAdmin(ReadOnlyAdmin):
     list_select_related = ("message",)
     search_fields = ("phone",)
     search_help_text = search.HELP
-    search_has_index = True
     ordering = ("-started_at",)
     raw_id_fields = ("message",)
     inlines = (ReceiptInline,)
@@ -121,6 +122,9 @@ class AttemptAdmin(ReadOnlyAdmin):
         self, request: HttpRequest, queryset: QuerySet[Attempt], search_term: str
     ) -> tuple[QuerySet[Attempt], bool]:
         return search.search_attempts(queryset, search_term), False
+
+    def is_found_by_index(self, text: str) -> bool:
+        return search.is_found_by_index(text)
 
     @admin.display(description=_("kind of error"), empty_value="—")
     def kind_of_error(self, attempt: Attempt) -> StrOrPromise | None:

@@ -26,7 +26,6 @@ class VerificationAdmin(ReadOnlyAdmin):
     list_select_related = ("company",)
     search_fields = ("phone",)
     search_help_text = search.HELP
-    search_has_index = True
     ordering = ("-pk",)
     exclude = ("mac",)
 
@@ -34,6 +33,9 @@ class VerificationAdmin(ReadOnlyAdmin):
         self, request: HttpRequest, queryset: QuerySet[Verification], search_term: str
     ) -> tuple[QuerySet[Verification], bool]:
         return search.search_subjects(queryset, search_term), False
+
+    def is_found_by_index(self, text: str) -> bool:
+        return search.is_found_by_index(text)
 
 
 @admin.register(CodeText)

@@ -318,3 +318,24 @@ def test_wrong_place_in_a_list_of_waiting_rows_is_its_start(client: Client, afte
     shown: Any = client.get(reverse("admin:billing_order_changelist"), {"after": after})
 
     assert list(shown.context["cl"].result_list) == [order]
+
+
+@pytest.mark.parametrize("how", ["name", "number", "key"])
+def test_transfers_are_found_by_their_company_or_key(client: Client, how: str) -> None:
+    wanted = TransferFactory.create(company__name="Ромашка", key="demo:42")
+    TransferFactory.create(company__name="Василёк", key="other")
+    text = {"name": "ромаш", "number": str(wanted.company_id), "key": "demo:"}[how]
+
+    found: Any = client.get(reverse("admin:billing_transfer_changelist"), {"q": text})
+
+    assert list(found.context["cl"].result_list) == [wanted]
+
+
+def test_beginning_of_a_phone_is_looked_for_in_a_part_of_the_table(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pagination, "SCANS", (1, 2))
+    wanted = MessageFactory.create(phone="+79161234567")
+    MessageFactory.create_batch(3, phone="+79171234567")
+
+    assert pages(client, reverse(MESSAGES), "?q=%2B7916")[:2] == [[], [wanted]]
