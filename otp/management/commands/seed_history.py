@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from accounts.models import Company, Mode
 from billing.wallet import running_balances
+from billing.wallet.ledger import DaysSealedError
 from channels.history import day_counts
 from config.storage import earlier_months
 from links.clicks import partitions as click_months
@@ -51,10 +52,13 @@ class Command(BaseCommand):
             raise CommandError("A made-up history has no place in production.")
         self.started = self.printed = time.monotonic()
         self.total = 0
-        if options["companies"]:
-            self._seed_companies(**options)
-        else:
-            self._seed_company(**options)
+        try:
+            if options["companies"]:
+                self._seed_companies(**options)
+            else:
+                self._seed_company(**options)
+        except DaysSealedError as error:
+            raise CommandError(str(error)) from None
 
     def _seed_company(self, *, messages: int, days: int, mode: str, **options: Any) -> None:
         company = self._company(options["company"])

@@ -1,0 +1,139 @@
+"""`make growth`: fill a database to several sizes, measure at each, and compare."""
+
+import argparse
+import json
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import psycopg
+from psycopg import sql
+
+from config.environment.variables import ROOT
+from config.local.embedded import temporary
+from config.local.store_servers import Postgres
+from tools.bench.report import machine
+from tools.bench.stack.stack import Stack
+from tools.growth.figures import Figure, Group, Results
+from tools.growth.plots import draw
+from tools.growth.table import table
+
+SIZES = [100_000, 1_000_000]
+# Every send is answered `queued` at once: no worker runs.
+SETTINGS = {"DJANGO_SETTINGS_MODULE": "config.settings", "SEND_WAITERS": "0", "LOG_LEVEL": "ERROR"}
+# Autovacuum would strike one figure and not another. The rest is for a quick filling; the number of
+# blocks that a statement needs does not depend on it.
+SERVER = {
+    "autovacuum": "off",
+    "shared_buffers": "1GB",
+    "max_wal_size": "8GB",
+    "maintenance_work_mem": "512MB",
+}
+
+
+def main(arguments: Sequence[str]) -> int:
+    """1 if something grew beyond its bound, 2 if it cannot be measured."""
+    options = _options(arguments)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that everything is stopped
+    results, fillings = Results(), []
+    with (
+        tempfile.TemporaryDirectory(prefix="kvitok-growth-") as place,
+        temporary(durable=False, environ={}) as servers,
+    ):
+        stack = Stack(servers, Path(place))
+        _set_up(stack.postgres, stack.url("postgres"))
+        found: dict[str, Any] = machine.describe(stack.postgres.directory)
+        for size in options.sizes:
+            measured = _measure(options, stack, size)
+            if measured is None:
+                return 2
+            fillings.append(measured["filling"])
+            for figure in measured["figures"]:
+                results.add(size, Figure.of(figure))
+            # After each size: a run of hours may end early.
+            found |= {"fillings": fillings, "rows": [row.as_dict() for row in results]}
+            _save(options, found)
+        stack.close()
+    sizes = options.sizes
+    say(table(results, sizes))
+    if options.plots:
+        draw(results, sizes, options.plots)
+    over = results.over()
+    say(f"\n{len(over)} beyond their bound")
+    return 1 if over else 0
+
+
+def say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+def _options(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="make growth", description=__doc__)
+    add = parser.add_argument
+    add("--sizes", type=_numbers, default=SIZES, help="messages, 100000,1000000 by default")
+    add("--companies", type=int, default=1_000)
+    add("--months", type=int, default=6)
+    add("--only", type=_groups, default=list(Group), help=f"of {','.join(Group)}")
+    add("--json", type=Path, help="where to keep every figure")
+    add("--plots", type=Path, help="a folder for the drawings")
+    return parser.parse_args(arguments)
+
+
+def _numbers(text: str) -> list[int]:
+    return sorted(int(word) for word in text.split(","))
+
+
+def _groups(text: str) -> list[Group]:
+    return [Group(word) for word in text.split(",")]
+
+
+def _set_up(server: Postgres, url: str) -> None:
+    with psycopg.connect(url, autocommit=True) as admin:
+        for name, value in SERVER.items():
+            change = sql.SQL("ALTER SYSTEM SET {} = {}")
+            admin.execute(change.format(sql.Identifier(name), sql.Literal(value)))
+    server.restart()
+
+
+def _measure(options: argparse.Namespace, stack: Stack, size: int) -> dict[str, Any] | None:
+    """On a database of its own, dropped afterwards: the days of a history are sealed at its end."""
+    name, into = sql.Identifier(f"growth_{size}"), stack.place / f"{size}.json"
+    with psycopg.connect(stack.url("postgres"), autocommit=True) as admin:
+        admin.execute(sql.SQL("CREATE DATABASE {}").format(name))
+        stack.redis.flushall()
+        words = {"messages": size, "companies": options.companies, "months": options.months}
+        words |= {"only": ",".join(options.only), "into": into}
+        command = [f"--{key}={value}" for key, value in words.items()]
+        done = subprocess.run(  # noqa: S603
+            [sys.executable, "-m", "tools.growth.measuring", *command],
+            env=stack.environ | SETTINGS | {"DATABASE_URL": stack.url(f"growth_{size}")},
+            cwd=ROOT,
+            check=False,
+        )
+        admin.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(name))
+    if done.returncode:
+        return None
+    measured: dict[str, Any] = json.loads(into.read_text(encoding="utf-8"))
+    filling = measured["filling"]
+    say(f"{size:,} messages after {filling['seconds']:,.0f} s, {filling['bytes'] / 1e9:.2f} GB")
+    return measured
+
+
+def _save(options: argparse.Namespace, found: dict[str, Any]) -> None:
+    if options.json is None:
+        return
+    found |= {"companies": options.companies, "months": options.months}
+    found |= {"at": datetime.now(UTC).isoformat(timespec="seconds")}
+    options.json.parent.mkdir(parents=True, exist_ok=True)
+    text = json.dumps(found, indent=1, ensure_ascii=False)
+    options.json.write_text(text + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,85 @@
+"""What was measured at each size, and what of it grew beyond its bound."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from typing import Any
+
+HOT_GROWTH = 1.3  # times the blocks at the first size
+PAGE_MS = 200.0
+EXPORT_GROWTH = 1.5  # times the ms of a row at the first size: files grow no faster than their rows
+FEW = 8  # blocks that a page or a level of an index more may cost
+
+
+class Group(StrEnum):
+    HOT = "hot"
+    PAGE = "page"
+    JOB = "job"
+    EXPORT = "export"
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One measurement: `ms` of a page is CPU and statements, of an export that of 1,000 rows."""
+
+    group: Group
+    name: str
+    blocks: int
+    ms: float
+    statement: str = ""  # the one that read most
+
+    @classmethod
+    def of(cls, stored: Mapping[str, Any]) -> "Figure":
+        return cls(**{**stored, "group": Group(stored["group"])})
+
+
+@dataclass(slots=True)
+class Row:
+    group: Group
+    name: str
+    at: dict[int, Figure] = field(default_factory=dict)  # by number of messages
+
+    @property
+    def first(self) -> Figure:
+        return self.at[min(self.at)]
+
+    @property
+    def last(self) -> Figure:
+        return self.at[max(self.at)]
+
+    def growth(self, figure: Figure) -> float:
+        """Of blocks, to the first size; of an export, of its time."""
+        if self.group is Group.EXPORT:
+            return figure.ms / self.first.ms if self.first.ms else 1.0
+        return figure.blocks / max(1, self.first.blocks)
+
+    def is_over(self) -> bool:
+        return any(self._is_over(figure) for figure in self.at.values())
+
+    def _is_over(self, figure: Figure) -> bool:
+        if self.group is Group.PAGE:
+            return figure.ms > PAGE_MS
+        if self.group is Group.HOT:
+            more = figure.blocks - self.first.blocks
+            return self.growth(figure) > HOT_GROWTH and more > FEW
+        return self.group is Group.EXPORT and self.growth(figure) > EXPORT_GROWTH
+
+    def as_dict(self) -> dict[str, Any]:
+        found = {str(size): asdict(figure) for size, figure in self.at.items()}
+        return {"group": self.group, "name": self.name, "is_over": self.is_over(), "at": found}
+
+
+class Results:
+    def __init__(self) -> None:
+        self._rows: dict[tuple[Group, str], Row] = {}
+
+    def __iter__(self) -> Iterator[Row]:
+        order = list(Group)
+        return iter(sorted(self._rows.values(), key=lambda row: order.index(row.group)))
+
+    def add(self, size: int, figure: Figure) -> None:
+        key = figure.group, figure.name
+        self._rows.setdefault(key, Row(*key)).at[size] = figure
+
+    def over(self) -> list[Row]:
+        return [row for row in self if row.is_over()]

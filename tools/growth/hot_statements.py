@@ -1,0 +1,157 @@
+"""A message's way, from the request to the capture, and what else runs for each of them."""
+
+import random
+import time
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from statistics import median
+from typing import Any
+from uuid import UUID, uuid4
+
+from django.test import Client
+from django.utils import timezone
+
+from channels.deliver import claims, sweeps
+from channels.lifecycle.state_machine import Event, EventKind
+from channels.models import Message
+from channels.outcomes import receipts, transitions
+from channels.providers.inbound import InboundEvents, Receipt, ReceiptState
+from channels.vendor_accounts import availability
+from config.ids import first_id_at, parse_id
+from links.clicks import counting
+from links.models import Link
+from otp import codes, settlement
+from otp.models import Verification
+from tools.growth.figures import Figure, Group
+from tools.growth.probe import Probe
+from tools.growth.recording import Reading, recorded
+
+ROUNDS = 7
+BATCH = 8  # messages under way in each round
+OLDEST = timedelta(days=25)
+CLICKS_WAIT = 0.6  # seconds until the process has handed its clicks to Redis
+
+Step = tuple[str, Callable[[], object]]
+
+
+def measure(probe: Probe) -> Iterator[Figure]:
+    """The median of a few rounds; the first one, which warms the caches up, does not count."""
+    found: dict[str, list[list[Reading]]] = {}
+    for number in range(ROUNDS + 1):
+        for name, step in _steps(probe, _Round(probe)):
+            with recorded() as readings:
+                step()
+            if number:
+                found.setdefault(name, []).append(readings)
+    for name, rounds in found.items():
+        yield _figure(name, rounds)
+
+
+def _figure(name: str, rounds: list[list[Reading]]) -> Figure:
+    dearest = max((reading for one in rounds for reading in one), key=lambda each: each.blocks)
+    return Figure(
+        Group.HOT,
+        name,
+        round(median(sum(reading.blocks for reading in one) for one in rounds)),
+        round(median(sum(reading.ms for reading in one) for one in rounds), 3),
+        dearest.text[:2000],
+    )
+
+
+def _steps(probe: Probe, state: "_Round") -> Iterator[Step]:
+    yield "send a code", state.send_code
+    yield "send a code with a link and a key", state.send_with_key
+    yield "the same request once more", state.send_again
+    yield "send a link", state.send_link
+    for _ in range(BATCH - 3):
+        state.send_code()
+    yield f"claim {BATCH} messages", state.claim
+    yield f"record {BATCH} acceptances", state.accept
+    yield f"store {BATCH} receipts", state.store_receipts
+    yield f"apply {BATCH} receipts", receipts.apply_stored
+    code = state.code()
+    yield "check a code", lambda: state.check(code)
+    yield "refuse a used code", lambda: state.refuse(code)
+    yield "settle a verified code", settlement.settle_verified
+    yield "sweep", sweeps.sweep
+    yield "shorten a link", lambda: probe.post("/links/shorten", {"url": "https://example.com/a"})
+    link, message = _old(Link, probe), _old(Message, probe)
+    yield "follow a link for the first time", lambda: Client().get(f"/{link.slug}")
+    time.sleep(CLICKS_WAIT)
+    yield "count a click", counting.count_clicks
+    yield "a message by its id", lambda: probe.get(f"/messages/{message.public_id}")
+    yield "a link by its id", lambda: probe.get(f"/links/{link.public_id}")
+    yield "the balance", lambda: probe.get("/balance")
+
+
+class _Round:
+    def __init__(self, probe: Probe) -> None:
+        self.probe = probe
+        self.sent: list[UUID] = []
+        self.key = uuid4().hex
+        self.claimed: list[claims.ClaimedMessage] = []
+
+    def _post(self, path: str, body: dict[str, Any], **headers: str) -> None:
+        answer = self.probe.post(path, body, **headers)
+        message = parse_id("msg", answer["id"])
+        assert message is not None  # noqa: S101 - the answer of a send has one
+        self.sent.append(message)
+
+    def send_code(self) -> None:
+        self.phone = self.probe.new_phone()
+        self._post("/otp/send", {"phone": self.phone, "channel": "sms"})
+
+    def send_with_key(self) -> None:
+        self.keyed = {"phone": self.probe.new_phone(), "link": "https://example.com/b"}
+        self._post("/otp/send", self.keyed, **{"Idempotency-Key": self.key})
+
+    def send_again(self) -> None:
+        self.probe.post("/otp/send", self.keyed, **{"Idempotency-Key": self.key})
+
+    def send_link(self) -> None:
+        phone = self.probe.new_phone()
+        self._post("/links/send", {"phone": phone, "url": "https://example.com/c"})
+
+    def claim(self) -> None:
+        availability.reset()
+        self.claimed = claims.claim(BATCH)
+        if len(self.claimed) != BATCH:
+            raise RuntimeError(f"{len(self.claimed)} of {BATCH} messages were claimed")
+
+    def accept(self) -> None:
+        transitions.commit_events(
+            [
+                Event(each.attempt_id, EventKind.ACCEPTED, provider_id=each.attempt_id.hex)
+                for each in self.claimed
+            ]
+        )
+
+    def store_receipts(self) -> None:
+        for each in self.claimed:
+            receipt = Receipt(
+                provider_id=each.attempt_id.hex, ref=None, state=ReceiptState.DELIVERED, word="ok"
+            )
+            receipts.store(each.provider, [InboundEvents(raw=b"{}", receipts=[receipt])])
+
+    def code(self) -> str:
+        """Of the code that was sent last."""
+        row = Verification.objects.get(pk=Message.objects.get(pk=self.sent[-1]).subject_id)
+        return codes.derive(row.pk, key_id=row.key_id, length=row.length)
+
+    def check(self, code: str) -> None:
+        self.probe.post("/otp/verify", {"phone": self.phone, "code": code})
+
+    def refuse(self, code: str) -> None:
+        """A code that was used up a moment ago, as a second click on the button finds it."""
+        try:
+            self.check(code)
+        except RuntimeError:
+            return
+        raise RuntimeError("a code was accepted twice")
+
+
+def _old(model: Any, probe: Probe) -> Any:
+    """A row of any time in the last months."""
+    at = timezone.now() - OLDEST * random.random()  # noqa: S311 - nothing secret
+    rows = model.objects.filter(company=probe.company, mode="live", pk__gte=first_id_at(at))
+    return rows.order_by("pk")[0]

@@ -1,0 +1,131 @@
+"""Every list of the API, the cabinet and the admin: first and last page, and by each filter."""
+
+import re
+import time
+from collections.abc import Iterator
+from html import unescape
+from typing import Any
+from urllib.parse import quote
+
+from django.contrib.admin import site
+from django.db.models import Model
+from django.test import Client
+from django.urls import reverse
+
+from accounts.api.pagination import encode
+from accounts.models import AuditEvent
+from billing.models import Transfer
+from channels.models import Message
+from config.channels import BY_NAME
+from links.models import Link
+from tools.growth.figures import PAGE_MS, Figure, Group
+from tools.growth.probe import Probe
+from tools.growth.recording import recorded
+
+SEARCHES = ("Demo 00010", "+70000000123")
+_CHOICE = re.compile(r'href="(\?[a-z_]+=[^"]*)"')
+NEAR_THE_END = 60  # rows from the oldest one
+Page = tuple[str, Client, str]  # its name, who asks, its address
+
+
+def measure(probe: Probe) -> Iterator[Figure]:
+    """Milliseconds are the CPU of the request and the time of its statements."""
+    for name, client, path in _pages(probe):
+        with recorded() as readings:
+            client.get(path)  # warms up templates and caches as well
+        ms = _cpu(client, path) + sum(reading.ms for reading in readings)
+        dearest = max(readings, key=lambda reading: reading.blocks, default=None)
+        yield Figure(
+            Group.PAGE,
+            name,
+            sum(reading.blocks for reading in readings),
+            round(ms, 1),
+            dearest.text[:2000] if dearest else "",
+        )
+
+
+def _cpu(client: Client, path: str) -> float:
+    """ms of the process's own, without what it waits for: another program would count in that."""
+    began = time.thread_time()
+    status = client.get(path).status_code
+    if status == 500:  # cut off by the statement timeout
+        return 10 * PAGE_MS
+    if status != 200:
+        raise RuntimeError(f"{path} answered {status}")
+    return (time.thread_time() - began) * 1000
+
+
+def _pages(probe: Probe) -> Iterator[Page]:
+    api = Client(headers={"Authorization": f"Bearer {probe.key}"}, raise_request_exception=False)
+    yield from ((f"API {name}", api, path) for name, path in _api_lists(probe))
+    yield from ((f"cabinet {name}", probe.browser, path) for name, path in _cabinet(probe))
+    yield from ((f"admin {name}", probe.browser, path) for name, path in _admin(probe))
+
+
+def _api_lists(probe: Probe) -> Iterator[tuple[str, str]]:
+    messages, links = "/api/v1/messages", "/api/v1/links"
+    yield from _first_and_last("messages", messages, Message, probe)
+    yield from _first_and_last("links", links, Link, probe)
+    for state in Message.State.values:
+        yield f"messages {state}", f"{messages}?status={state}"
+    for query in ("channel=sms", "kind=link", f"phone={quote('+70001234567')}"):
+        yield f"messages {query}", f"{messages}?{query}"
+    for query in ("state=active", "state=expired", "state=disabled", "slug=none"):
+        yield f"links {query}", f"{links}?{query}"
+
+
+def _cabinet(probe: Probe) -> Iterator[tuple[str, str]]:
+    messages, statement = reverse("message-list"), reverse("balance-statement")
+    yield "overview", reverse("overview")
+    yield "balance", reverse("balance")
+    yield from _first_and_last("messages", messages, Message, probe)
+    yield from _first_and_last("statement", statement, Transfer, probe)
+    yield from _first_and_last("links", reverse("link-list"), Link, probe)
+    yield from _first_and_last("audit events", reverse("audit-list"), AuditEvent, probe)
+    newest = Message.objects.filter(company=probe.company).order_by("-created_at")[100]
+    yield "one message", reverse("message-detail", args=[newest.public_id])
+    day = f"{newest.created_at:%Y-%m-%d}"
+    for query in (
+        *(f"state={state}" for state in Message.State.values),
+        *(f"channel={channel}" for channel in BY_NAME),
+        *("kind=link", "state=failed&channel=sms&kind=code", f"date_from={day}&date_to={day}"),
+        *(f"phone={quote(newest.phone)}", "phone=%2B70001", f"id={newest.public_id}"),
+        f"id={newest.request_id}",
+    ):
+        yield f"messages {query}", f"{messages}?{query}"
+    for kind in Transfer.Kind.values:
+        yield f"statement {kind}", f"{statement}?kind={kind}"
+    for query in ("state=active", "state=disabled", "search=none"):
+        yield f"links {query}", f"{reverse('link-list')}?{query}"
+
+
+def _first_and_last(
+    name: str, path: str, model: type[Model], probe: Probe
+) -> Iterator[tuple[str, str]]:
+    yield name, path
+    rows: Any = model._default_manager.filter(company=probe.company)  # noqa: SLF001
+    oldest = rows.order_by("created_at", "id")[:NEAR_THE_END]
+    last = list(oldest)[-1]
+    yield f"{name}, last page", f"{path}?cursor={encode(last.created_at, last.pk)}"
+
+
+def _admin(probe: Probe) -> Iterator[tuple[str, str]]:
+    yield "index", reverse("admin:index")
+    for model in site._registry:  # noqa: SLF001
+        label, name = model._meta.app_label, str(model._meta.model_name)  # noqa: SLF001
+        path = reverse(f"admin:{label}_{name}_changelist")
+        yield name, path
+        for query in _filters(probe.browser, path):
+            yield f"{name} {query}", f"{path}{query}"
+        oldest = list(model._default_manager.order_by("pk")[:NEAR_THE_END])  # noqa: SLF001
+        if len(oldest) == NEAR_THE_END:
+            yield f"{name}, last page", f"{path}?after={oldest[-1].pk}"
+
+
+def _filters(browser: Client, path: str) -> Iterator[str]:
+    """Each choice of each filter that the list offers, and a search where it offers one."""
+    shown = browser.get(path).content.decode()
+    choices = dict.fromkeys(unescape(query) for query in _CHOICE.findall(shown))
+    yield from (query for query in choices if "after=" not in query)
+    if 'id="searchbar"' in shown:
+        yield from (f"?q={quote(text)}" for text in SEARCHES)

@@ -1,0 +1,106 @@
+"""Explains every statement that the code executes, right before it does."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+import psycopg
+from django.db import connection
+from psycopg import sql
+
+_IS_EXPLAINED = re.compile(r"\s*(SELECT|WITH|INSERT|UPDATE|DELETE)\b", re.IGNORECASE)
+_PLACEHOLDER = re.compile(r"%\((\w+)\)s|%s|%%")
+_numbers = count()
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What one execution of a statement cost: 8 KB blocks found in memory or read, and ms."""
+
+    text: str
+    blocks: int
+    ms: float
+
+
+@contextmanager
+def recorded() -> Iterator[list[Reading]]:
+    """Of this thread's statements. Each is executed twice: its first execution is undone."""
+    readings: list[Reading] = []
+
+    def explain_first(execute: Any, text: str, params: Any, many: bool, context: Any) -> Any:
+        if not many and _IS_EXPLAINED.match(text):
+            readings.append(_explained(text, params))
+        return execute(text, params, many, context)
+
+    with connection.execute_wrapper(explain_first):
+        yield readings
+
+
+def _explained(text: str, params: Any) -> Reading:
+    """By its generic plan, as the service's connections keep them."""
+    session = connection.connection
+    name = f"explained_{next(_numbers)}"
+    numbered, values = _numbered(text, params)
+    arguments = sql.SQL(", ").join(map(sql.Literal, values))
+    call = sql.SQL("EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE {} {}").format(
+        sql.Identifier(name), sql.SQL("({})").format(arguments) if values else sql.SQL("")
+    )
+    with session.transaction(force_rollback=True):
+        session.execute(f"PREPARE {name} AS {numbered}".encode(), prepare=False)
+        ((plan,),) = session.execute(call.as_string(session).encode(), prepare=False).fetchone()
+    return _reading(text, plan)
+
+
+def _reading(text: str, plan: dict[str, Any]) -> Reading:
+    return Reading(" ".join(text.split()), blocks_of(plan["Plan"]), plan["Execution Time"])
+
+
+def blocks_of(node: dict[str, Any]) -> int:
+    """Of the whole plan. Its root leaves out what a WITH inserts, which happens at the very end;
+    what scans a WITH includes what that has read.
+    """
+    children = node.get("Plans", [])
+    own = 0 if node["Node Type"] == "CTE Scan" else _inclusive(node)
+    own -= sum(_inclusive(child) for child in children if not _is_with(child))
+    return max(0, own) + sum(map(blocks_of, children))
+
+
+def _inclusive(node: dict[str, Any]) -> int:
+    return int(node["Shared Hit Blocks"] + node["Shared Read Blocks"])
+
+
+def _is_with(node: dict[str, Any]) -> bool:
+    return str(node.get("Subplan Name", "")).startswith("CTE ")
+
+
+def _numbered(text: str, params: Any) -> tuple[str, list[Any]]:
+    """With $1, $2 … for the placeholders, and the value of each."""
+    names: dict[str, int] = {}
+    values: list[Any] = []
+
+    def number(match: re.Match[str]) -> str:
+        if match[0] == "%%":
+            return "%"
+        name = match[1] or f"positional {len(values)}"
+        if name not in names:
+            values.append(params[match[1] or len(values)])
+            names[name] = len(values)
+        return f"${names[name]}"
+
+    return (_PLACEHOLDER.sub(number, text), values) if params else (text, [])
+
+
+_HAND_IN = "SELECT pg_stat_force_next_flush()"
+_COUNTED = """
+SELECT blks_hit + blks_read FROM pg_stat_database WHERE datname = current_database()"""
+
+
+def blocks_of_database(store: psycopg.Connection) -> int:
+    """All that was read so far, for work that is too long to be executed twice."""
+    with connection.cursor() as cursor:
+        cursor.execute(_HAND_IN)  # a session counts by itself for up to a second
+    row = store.execute(_COUNTED).fetchone()
+    return int(row[0]) if row else 0
