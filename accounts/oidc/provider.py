@@ -30,6 +30,9 @@ class SocialAccountAdapter(DefaultSocialAccountAdapter):
         is_asked_for = provider in {None, ID, settings.OIDC_ISSUER}
         return [app] if settings.OIDC_ISSUER and is_asked_for else []
 
+    def is_open_for_signup(self, request: HttpRequest, sociallogin: object) -> bool:
+        return False  # accounts.oidc.identities alone creates users
+
 
 class OAuth2Adapter(OpenIDConnectOAuth2Adapter):
     @property
