@@ -1,0 +1,185 @@
+"""What a message costs the disk: `python -m tools.bench.storage --messages 20000`.
+
+Bytes of tables and indexes, write-ahead log of each step, and the share of updates that wrote no
+index (HOT). The steps are the product's own statements, as `floors.end_to_end_floor` groups them.
+"""
+
+import argparse
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import django
+
+from config.local.embedded import temporary
+from tools.bench.stack.stack import Stack
+
+LARGE = (
+    "channels_message",
+    "channels_attempt",
+    "channels_receipt",
+    "otp_verification",
+    "billing_transfer",
+    "accounts_event",
+)
+
+SIZES = """
+SELECT p.root, CASE WHEN c.relkind = 'i' THEN i.relname ELSE '' END AS name,
+  sum(pg_relation_size(c.oid)) AS bytes
+FROM (SELECT root, COALESCE(relid, root::regclass) AS relid FROM unnest(%s::text[]) AS root
+      LEFT JOIN LATERAL pg_partition_tree(root::regclass) ON true) p
+JOIN LATERAL (
+  SELECT p.relid AS oid, NULL::oid AS parent UNION ALL
+  SELECT indexrelid, inhparent FROM pg_index LEFT JOIN pg_inherits ON inhrelid = indexrelid
+  WHERE indrelid = p.relid) parts ON true
+JOIN pg_class c ON c.oid = parts.oid AND c.relkind IN ('r', 'i')
+LEFT JOIN pg_class i ON i.oid = COALESCE(parts.parent, parts.oid)
+GROUP BY 1, 2 HAVING sum(pg_relation_size(c.oid)) > 8192 * 8 ORDER BY 1, 2
+"""
+HOT = """
+SELECT root, sum(n_tup_upd), sum(n_tup_hot_upd)
+FROM unnest(%s::text[]) AS root LEFT JOIN LATERAL pg_partition_tree(root::regclass) t ON true
+JOIN pg_stat_user_tables s ON s.relid = COALESCE(t.relid, root::regclass)
+GROUP BY 1 HAVING sum(n_tup_upd) > 0 ORDER BY 1
+"""
+WAL = "SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::bigint"
+FULL_PAGES = "SELECT wal_fpi FROM pg_stat_wal"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tools.bench.storage", description=__doc__)
+    parser.add_argument("--messages", type=int, default=20_000)
+    parser.add_argument("--in-flight", type=int, default=4, help="accepted, not yet delivered")
+    parser.add_argument("--full-page-writes", action="store_true")
+    parser.add_argument("--history", action="store_true", help="sizes of a seeded past instead")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as place, temporary(environ={}) as servers:
+        (Path(place) / "log").mkdir()
+        os.environ.update(Stack(servers, Path(place)).environ)
+        _set_up()
+        if options.history:
+            _seed(options.messages)
+        else:
+            _deliver(options.messages, options.in_flight, full_pages=options.full_page_writes)
+        _say_sizes(options.messages)
+    return 0
+
+
+def _say(line: str) -> None:
+    print(line, flush=True)  # noqa: T201 - the table is what this command is for
+
+
+def _set_up() -> None:
+    os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
+    django.setup()
+    from django.core.management import call_command  # noqa: PLC0415 - needs Django set up
+
+    call_command("migrate", verbosity=0)
+
+
+def _seed(many: int) -> None:
+    from django.core.management import call_command  # noqa: PLC0415 - needs Django set up
+
+    from tools.bench.stack import seed  # noqa: PLC0415
+
+    seed.companies(1)
+    call_command("seed_history", messages=many, days=90)
+    _execute("VACUUM")
+
+
+def _deliver(many: int, in_flight: int, *, full_pages: bool) -> None:
+    _execute(f"ALTER SYSTEM SET full_page_writes = {'on' if full_pages else 'off'}")
+    _execute("SELECT pg_reload_conf()")
+    for name, (size, pages) in _run(many, in_flight).items():
+        note = f", {pages / many:.2f} full pages" if full_pages else ""
+        _say(f"WAL of {name:<10} {size / many:8,.0f} bytes a message{note}")
+    _say("")
+    for table, updates, hot in _rows(HOT, _tables()):
+        _say(f"HOT {table:<24} {hot / updates:6.1%} of {updates / many:.2f} updates a message")
+    _say("")
+
+
+def _say_sizes(many: int) -> None:
+    total = 0
+    for table, index, size in _rows(SIZES, _tables()):
+        total += size
+        _say(f"{size / many:8,.0f}  {table} {index}")
+    _say(f"{total / many:8,.0f}  bytes a message")
+
+
+def _tables() -> list[str]:
+    found = _rows("SELECT to_regclass('channels_openmessage')::text")
+    return [*LARGE, *(name for (name,) in found if name)]
+
+
+def _run(many: int, in_flight: int) -> dict[str, tuple[int, int]]:
+    """(bytes of write-ahead log, full pages in it) by step, of all messages."""
+    from tools.bench.floors import end_to_end_floor  # noqa: PLC0415 - needs Django set up
+    from tools.bench.stack import seed  # noqa: PLC0415
+
+    accounts = [(one.company_id, one.key_id) for one in seed.companies(10)]
+    phones = seed.Phones().take(many)
+    spent: dict[str, tuple[int, int]] = {}
+    _execute("VACUUM")
+    _execute("CHECKPOINT")
+    with ThreadPoolExecutor(1) as pool:
+        for start in range(0, many, in_flight):
+            group = phones[start : start + in_flight]
+            path = end_to_end_floor.Path(accounts, pool)
+            _meter(spent, "send", _send, path, group)
+            _meter(spent, "deliver", path.deliver, len(group))
+            _meter(spent, "verify", _verify, accounts, group)
+    return spent
+
+
+def _send(path: Any, phones: Sequence[str]) -> None:
+    for number, phone in enumerate(phones):
+        path.send(number, phone)
+
+
+def _verify(accounts: Sequence[Sequence[int]], phones: Sequence[str]) -> None:
+    from otp.settlement import settle_verified  # noqa: PLC0415 - needs Django set up
+    from tools.bench.floors import statement_params  # noqa: PLC0415
+
+    for number, phone in enumerate(phones):
+        company, _key = accounts[number % len(accounts)]
+        _execute(statement_params.CHECK, statement_params.check(company, phone))
+    settle_verified()
+
+
+def _meter(
+    spent: dict[str, tuple[int, int]], name: str, step: Callable[..., object], *args: object
+) -> None:
+    before = _position()
+    step(*args)
+    after = _position()
+    earlier = spent.get(name, (0, 0))
+    spent[name] = (earlier[0] + after[0] - before[0], earlier[1] + after[1] - before[1])
+
+
+def _position() -> tuple[int, int]:
+    _execute("SELECT pg_stat_force_next_flush()")
+    return _rows(WAL)[0][0], _rows(FULL_PAGES)[0][0]
+
+
+def _execute(statement: str, params: Any = None) -> None:
+    from django.db import connection  # noqa: PLC0415 - needs Django set up
+
+    with connection.cursor() as cursor:
+        cursor.execute(statement, params)
+
+
+def _rows(statement: str, *params: Any) -> list[tuple[Any, ...]]:
+    from django.db import connection  # noqa: PLC0415 - needs Django set up
+
+    with connection.cursor() as cursor:
+        cursor.execute(statement, params or None)
+        return list(cursor.fetchall())
+
+
+if __name__ == "__main__":
+    sys.exit(main())
