@@ -61,7 +61,7 @@ _BOOKED = f"""
 """  # noqa: S608 - constants
 
 # name → a query that returns the breaches. All run in one snapshot, so nothing changes in between.
-# `{scope}` limits the messages `m`; queries without it are limited by an index on open messages.
+# `{scope}` limits the messages `m`; queries without it read the queue of open messages.
 CHECKS = {
     "wallet differs from its transfers": f"""
         SELECT 'company ' || COALESCE(w.company_id, t.company_id)
@@ -74,8 +74,9 @@ CHECKS = {
     "held differs from the open holds": """
         SELECT 'company ' || COALESCE(w.company_id, m.company_id)
         FROM billing_wallet w FULL JOIN (
-          SELECT company_id, sum(price) AS held FROM channels_message
-          WHERE (state IN ('queued', 'sent') OR is_owed) AND mode = 'live' GROUP BY company_id) m
+          SELECT m.company_id, sum(m.price) AS held
+          FROM channels_openmessage o JOIN channels_message m ON m.id = o.message_id
+          WHERE m.mode = 'live' GROUP BY m.company_id) m
         USING (company_id) WHERE COALESCE(w.held, 0) <> COALESCE(m.held, 0)""",
     "final message not resolved exactly once": """
         SELECT 'message ' || m.id FROM channels_message m
@@ -119,18 +120,32 @@ CHECKS = {
         LEFT JOIN billing_order o ON o.id = p.order_id
         WHERE p.is_credited AND o.state IS DISTINCT FROM 'paid'""",
     "open past its deadline": """
-        SELECT 'message ' || id FROM channels_message
-        WHERE (state IN ('queued', 'sent') OR is_owed)
-          AND deadline < now() - interval '1 minute'""",
+        SELECT 'message ' || message_id FROM channels_openmessage
+        WHERE deadline < now() - interval '1 minute'""",
     "owed without a try in a vendor's hands": """
-        SELECT 'message ' || m.id FROM channels_message m
+        SELECT 'message ' || m.id
+        FROM channels_openmessage o JOIN channels_message m ON m.id = o.message_id
         WHERE m.is_owed AND (m.state <> 'delivered' OR NOT EXISTS (
           SELECT 1 FROM channels_attempt a WHERE a.message_id = m.id AND a.hold = m.hold
             AND a.state IN ('submitting', 'ambiguous', 'sent')))""",
     "hold of another price than its message": """
-        SELECT 'message ' || m.id FROM channels_message m JOIN billing_transfer t
-          ON t.message_id = m.id AND t.hold = m.hold AND t.kind = 'hold'
-        WHERE (m.state IN ('queued', 'sent') OR m.is_owed) AND t.amount <> m.price""",
+        SELECT 'message ' || m.id
+        FROM channels_openmessage o JOIN channels_message m ON m.id = o.message_id
+        JOIN billing_transfer t ON t.message_id = m.id AND t.hold = m.hold AND t.kind = 'hold'
+        WHERE t.amount <> m.price""",
+    "open message missing from the queue": """
+        SELECT 'message ' || m.id FROM channels_message m
+        WHERE (m.state IN ('queued', 'sent') OR m.is_owed) AND {scope}
+          AND NOT EXISTS (SELECT 1 FROM channels_openmessage o WHERE o.message_id = m.id)""",
+    "queued otherwise than its message": """
+        SELECT 'message ' || o.message_id
+        FROM channels_openmessage o LEFT JOIN channels_message m ON m.id = o.message_id
+        LEFT JOIN channels_attempt a ON a.message_id = o.message_id
+          AND a.state IN ('submitting', 'ambiguous', 'sent')
+        WHERE (m.state IN ('queued', 'sent') OR m.is_owed) IS NOT TRUE
+          OR (o.priority, o.due_at, o.useful_until, o.deadline, o.fallback_at)
+            IS DISTINCT FROM (m.priority, m.due_at, m.useful_until, m.deadline, m.fallback_at)
+          OR o.attempt_id IS DISTINCT FROM a.id""",
 }
 FULL_SCAN_CHECKS = {
     "wallet differs from its transfers",

@@ -1,6 +1,7 @@
 """SQL statements of the send path. The comment on each says what it guarantees.
 
-Lock order: verification → link → message → attempt → inserts → wallet (docs/architecture.md).
+Lock order: verification → link → message → attempt → inserts → wallet (docs/architecture.md). An
+open message's row in the queue is written by triggers, under its message's lock.
 """
 
 import re
@@ -28,9 +29,10 @@ SELECT %(company_id)s::bigint AS company_id FROM allowed"""
 NOT_BLOCKED = """
 NOT EXISTS (SELECT 1 FROM channels_blockedphone WHERE phone = %(phone)s::text)"""
 
-# Claims due messages and writes their attempts in one commit. One worker only claims a row (SKIP
-# LOCKED, due_at cleared). Skips messages without a usable account or with too little useful time
-# left. Returns everything needed to send.
+# Claims due messages and writes their attempts in one commit. The queue says which may be due; the
+# message, locked, whether it is. One worker only claims it (SKIP LOCKED, due_at cleared). Skips
+# messages without a usable account or with too little useful time left. Returns everything
+# needed to send.
 #
 # Chooses among accounts that may carry the message and have not reported this recipient
 # unreachable: first those that have not failed it, then the longest matching phone prefix, then the
@@ -48,7 +50,8 @@ route AS MATERIALIZED (
   WHERE a.id IS NULL OR {is_counted}
     OR (a.is_enabled AND a.open_until IS NULL AND a.max_per_second IS NULL)),
 due AS (
-  SELECT m.id, m.priority, m.due_at, chosen.* FROM channels_message m
+  SELECT m.id, o.priority, o.due_at, chosen.*
+  FROM channels_openmessage o JOIN channels_message m ON m.id = o.message_id
   CROSS JOIN LATERAL (
     SELECT r.provider, r.needs_contact, r.allowance, r.trips, r.is_ours,
       count(*) FILTER (WHERE fit.rank = 0) OVER () > 1 AS has_other_account,
@@ -68,9 +71,10 @@ due AS (
         SELECT 1 FROM channels_contact WHERE phone = m.phone AND blocked_at IS NULL))
     ORDER BY fit.rank, fit.prefix DESC, r.position, -ln(1 - random()) / r.weight
     LIMIT 1) chosen
-  WHERE chosen.is_ours AND m.due_at <= now() AND m.state IN ('queued', 'sent')
+  WHERE chosen.is_ours AND o.due_at <= now() AND m.due_at <= now()
+    AND m.state IN ('queued', 'sent')
     AND m.useful_until > now() + make_interval(secs => %(margin)s)
-  ORDER BY m.priority, m.due_at LIMIT %(limit)s FOR UPDATE OF m SKIP LOCKED),
+  ORDER BY o.priority, o.due_at LIMIT %(limit)s FOR UPDATE OF m SKIP LOCKED),
 {picked}
 claimed AS (
   UPDATE channels_message m SET due_at = NULL, tries = m.tries + 1
@@ -126,7 +130,7 @@ counted AS MATERIALIZED (
     AND (open_until IS NULL OR (open_until <= now() AND (
       probed_at IS NULL OR probed_at < now() - make_interval(secs => %(lease)s))))
     AND (max_per_second IS NULL OR {_RATE_ALLOWANCE} >= 1)
-    AND EXISTS (SELECT 1 FROM channels_message WHERE due_at <= now())
+    AND EXISTS (SELECT 1 FROM channels_openmessage WHERE due_at <= now())
   ORDER BY name FOR UPDATE),""",  # noqa: S608
         use="u.allowance, u.trips",
         with_use="LEFT JOIN counted u ON u.name = w.provider",
@@ -243,7 +247,8 @@ WHERE earlier.message_id = later.message_id AND earlier.n < later.n
 UPDATE_MESSAGES = """
 WITH changed AS (
 UPDATE channels_message m SET
-  state = n.state, error = n.error, channel = n.channel, chain = n.chain::jsonb, hold = n.hold,
+  state = n.state, is_undelivered = n.state IN ('failed', 'expired'), error = n.error,
+  channel = n.channel, chain = n.chain::jsonb, hold = n.hold,
   price = n.price, is_owed = n.is_owed,
   fallback_at = CASE WHEN n.chain = '[]' OR n.state NOT IN ('queued', 'sent') THEN NULL
                      WHEN n.fallback_in IS NULL THEN m.fallback_at

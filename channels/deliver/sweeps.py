@@ -31,7 +31,7 @@ POLL_LEASE = 60.0  # seconds
 EXPIRED_LEASES = """
 SELECT a.id AS attempt_id, a.provider, m.id AS message_id, m.phone
 FROM channels_attempt a JOIN channels_message m ON m.id = a.message_id
-WHERE a.state = 'submitting' AND a.lease_until < now()
+WHERE a.lease_until < now() AND a.state = 'submitting'
 ORDER BY a.lease_until LIMIT %s
 """
 
@@ -47,28 +47,22 @@ RETURNING a.id AS attempt_id, a.provider, a.provider_id, a.state
 """
 
 PATIENCE_EXPIRED = """
-SELECT id FROM channels_message WHERE fallback_at <= now() AND state IN ('queued', 'sent')
+SELECT message_id FROM channels_openmessage WHERE fallback_at <= now()
 ORDER BY fallback_at LIMIT %s
 """
 
 OVERDUE_ATTEMPTS = """
-SELECT a.id FROM (
-  (SELECT id, tries FROM channels_message
-   WHERE state IN ('queued', 'sent') AND deadline < now() ORDER BY deadline LIMIT %s)
-  UNION ALL (SELECT id, tries FROM channels_message
-             WHERE is_owed AND deadline < now() ORDER BY deadline LIMIT %s)) m
-JOIN channels_attempt a ON a.message_id = m.id
-WHERE a.state IN ('submitting', 'ambiguous', 'sent') AND a.n = m.tries
+SELECT attempt_id FROM channels_openmessage
+WHERE deadline < now() AND attempt_id IS NOT NULL ORDER BY deadline LIMIT %s
 """
 
 OVERDUE_MESSAGES = """
-SELECT id FROM channels_message m
-WHERE m.state IN ('queued', 'sent') AND (
-    (m.due_at IS NOT NULL AND m.useful_until < now() + make_interval(secs => %s))
-    OR (m.deadline < now() AND NOT EXISTS (
-      SELECT 1 FROM channels_attempt a
-      WHERE a.message_id = m.id AND a.state IN ('submitting', 'ambiguous', 'sent'))))
-ORDER BY m.deadline LIMIT %s
+SELECT m.id FROM (
+  (SELECT message_id FROM channels_openmessage
+   WHERE due_at IS NOT NULL AND useful_until < now() + make_interval(secs => %s) LIMIT %s)
+  UNION (SELECT message_id FROM channels_openmessage
+         WHERE deadline < now() AND attempt_id IS NULL ORDER BY deadline LIMIT %s)) AS o
+JOIN channels_message m ON m.id = o.message_id WHERE m.state IN ('queued', 'sent')
 """
 
 
@@ -167,11 +161,11 @@ def _poll_attempt(due: _DuePoll) -> Event:
 
 def give_up() -> int:
     """Expires messages past their deadline without proof; releases their holds."""
-    attempts = _ids(OVERDUE_ATTEMPTS, [BATCH, BATCH])
+    attempts = _ids(OVERDUE_ATTEMPTS, [BATCH])
     events = [Event(attempt_id, EventKind.GIVEN_UP) for attempt_id in attempts]
     if events:
         transitions.commit_events(events)
-    messages = _ids(OVERDUE_MESSAGES, [MIN_TIME_LEFT, BATCH])
+    messages = _ids(OVERDUE_MESSAGES, [MIN_TIME_LEFT, BATCH, BATCH])
     if messages:
         transitions.give_up(messages)
     return len(events) + len(messages)

@@ -4,9 +4,7 @@ from collections.abc import Mapping
 from datetime import date, timedelta
 from typing import Any, TypeVar
 
-from django.db import models
 from django.db.models import OuterRef, Q, QuerySet, Subquery
-from django.db.models.expressions import RawSQL
 
 from accounts.api import pagination
 from accounts.api.pagination import Page, forgiving_page_of
@@ -19,10 +17,6 @@ from config.ids import parse_id, started_at
 
 EXACT_FILTERS = ("channel", "kind", "api_key")
 UNDELIVERED = {Message.State.FAILED, Message.State.EXPIRED}
-# In literals, as in the condition of `message_undelivered`: a plan for any parameters can use it.
-_IS_UNDELIVERED = RawSQL(
-    "channels_message.state IN ('failed', 'expired')", [], models.BooleanField()
-)
 Messages = TypeVar("Messages", bound=QuerySet[Message])
 REQUEST_WINDOW = timedelta(minutes=5)  # how far a message may be from the time in its request id
 
@@ -56,7 +50,7 @@ def scanned(company: Company, chosen: Mapping[str, Any]) -> QuerySet[Message] | 
 
 def in_state(rows: Messages, state: str) -> Messages:
     rows = rows.filter(state=state)
-    return rows.filter(_IS_UNDELIVERED) if state in UNDELIVERED else rows
+    return rows.filter(is_undelivered=True) if state in UNDELIVERED else rows
 
 
 def recent(company: Company, count: int) -> list[Message]:

@@ -3,6 +3,7 @@
 from channels.models.day_counts import CountedDay, DayCount, DayTotal, StaleDay
 from channels.models.heartbeats import Heartbeat
 from channels.models.messages import Attempt, FallbackEvent, Message, MessageQuerySet
+from channels.models.open_messages import OpenMessage
 from channels.models.provider_accounts import ProviderAccount, ProviderAlert
 from channels.models.receipts import Part, Receipt
 from channels.models.recipients import BlockedPhone, Contact, KnownRecipient
@@ -19,6 +20,7 @@ __all__ = [
     "KnownRecipient",
     "Message",
     "MessageQuerySet",
+    "OpenMessage",
     "Part",
     "ProviderAccount",
     "ProviderAlert",

@@ -1,7 +1,7 @@
 """Messages and the attempts to deliver them."""
 
 from django.db import models
-from django.db.models import F, Q
+from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
@@ -16,7 +16,11 @@ class MessageQuerySet(models.QuerySet["Message"]):
 
 
 class Message(models.Model):
-    """One send. While `queued` with a `due_at`, the row is its own outbox entry."""
+    """One send. While `queued` with a `due_at`, the row is its own outbox entry.
+
+    No index has a column that a delivery changes, so that its updates write none (HOT): what is to
+    be found by those columns is found in `OpenMessage`.
+    """
 
     class State(models.TextChoices):
         QUEUED = "queued", _("queued")
@@ -64,6 +68,8 @@ class Message(models.Model):
     state = models.CharField(
         _("state"), max_length=9, choices=State.choices, default=State.QUEUED, db_default="queued"
     )
+    # failed or expired: indexed, where `state` would change in every message
+    is_undelivered = models.BooleanField(default=False, db_default=False, editable=False)
     error = models.CharField(_("error"), max_length=30, blank=True, db_default="")
     tries = models.PositiveSmallIntegerField(_("tries"), default=0, db_default=0)  # attempts made
     # number of the open hold
@@ -93,20 +99,8 @@ class Message(models.Model):
         verbose_name = _("message")
         verbose_name_plural = _("messages")
         indexes = [
-            models.Index(
-                "priority", "due_at", name="message_due", condition=Q(due_at__isnull=False)
-            ),
-            models.Index(
-                fields=["deadline"], name="message_open", condition=Q(state__in=["queued", "sent"])
-            ),
             # Ascending, and read backwards: what grows at its left end stays half empty.
             models.Index(fields=["company", "mode", "created_at", "id"], name="message_of_company"),
-            models.Index(
-                fields=["fallback_at"],
-                name="message_fallback",
-                condition=Q(fallback_at__isnull=False),
-            ),
-            models.Index(fields=["deadline"], name="message_owed", condition=Q(is_owed=True)),
             models.Index(fields=["phone", "created_at"], name="message_phone"),
             models.Index(fields=["subject_id"], name="message_subject"),
             models.Index(
@@ -115,12 +109,9 @@ class Message(models.Model):
                 condition=~Q(phone__endswith="*"),
             ),
             models.Index(  # they are few: a page of them would otherwise scan all messages
-                F("company"),
-                F("mode"),
-                F("created_at").desc(),
-                F("id").desc(),
-                name="message_undelivered",
-                condition=Q(state__in=["failed", "expired"]),
+                fields=["company", "mode", "created_at", "id"],
+                name="message_is_undelivered",
+                condition=Q(is_undelivered=True),
             ),
         ]
 
@@ -178,11 +169,6 @@ class Attempt(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["message", "n"], name="attempt_number"),
             models.UniqueConstraint(
-                fields=["message"],
-                condition=Q(state__in=["submitting", "ambiguous", "sent"]),
-                name="attempt_one_open",
-            ),
-            models.UniqueConstraint(
                 fields=["provider", "provider_id"],
                 condition=Q(provider_id__isnull=False),
                 name="attempt_provider_id",
@@ -190,7 +176,9 @@ class Attempt(models.Model):
         ]
         indexes = [
             models.Index(
-                fields=["lease_until"], name="attempt_lease", condition=Q(state="submitting")
+                fields=["lease_until"],
+                name="attempt_leased",
+                condition=Q(lease_until__isnull=False),
             ),
             models.Index(
                 fields=["poll_at"], name="attempt_poll", condition=Q(poll_at__isnull=False)

@@ -16,15 +16,13 @@ from django.utils import timezone
 from accounts.models import Delivery, Mail, UserSession
 from channels import extensions
 from channels.lifecycle.state_machine import Event, EventKind
-from channels.models import Attempt, Message
+from channels.models import Attempt, Message, OpenMessage
 from channels.outcomes import receipts, transitions
 from operator_admin.models import Alert, TelegramNotice
 
 BATCH = 500
 HELD_BACK = "held back: from a restored backup"
 
-_OPEN = Q(state__in=[Message.State.QUEUED, Message.State.SENT])
-_OWED = Q(is_owed=True)
 _OPEN_ATTEMPT = Q(state__in=[Attempt.State.SUBMITTING, Attempt.State.AMBIGUOUS, Attempt.State.SENT])
 
 
@@ -48,7 +46,7 @@ def hold_back() -> HeldBack:
 def still_open() -> int:
     """What would still be sent: messages, webhooks, e-mails and notices."""
     return (
-        Message.objects.filter(_OPEN | _OWED | Q(due_at__isnull=False)).count()
+        OpenMessage.objects.count()
         + Delivery.objects.filter(due_at__isnull=False).count()
         + Mail.objects.filter(due_at__isnull=False).count()
         + TelegramNotice.objects.count()
@@ -68,7 +66,7 @@ def _until_done(step: Callable[[], object]) -> None:
 
 
 def _expire_messages() -> int:
-    total = Message.objects.filter(_OPEN | _OWED).count()
+    total = OpenMessage.objects.count()
     while attempts := _open_attempts():
         transitions.commit_events([Event(one, EventKind.GIVEN_UP) for one in attempts])
     while messages := _open_messages():
@@ -82,7 +80,10 @@ def _open_attempts() -> list[UUID]:
 
 
 def _open_messages() -> list[UUID]:
-    return list(Message.objects.filter(_OPEN).values_list("pk", flat=True)[:BATCH])
+    found = OpenMessage.objects.filter(
+        message__state__in=[Message.State.QUEUED, Message.State.SENT]
+    )
+    return list(found.values_list("pk", flat=True)[:BATCH])
 
 
 def _fail_webhooks() -> int:

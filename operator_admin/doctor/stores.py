@@ -13,7 +13,7 @@ from django.utils import timezone
 from psycopg_pool import PoolTimeout
 
 from billing.models import ArchivedMonth
-from config.storage import closed_months, direct_session, partitions
+from config.storage import closed_months, direct_session, partitions, superseded_indexes
 from config.storage.redis_client import raise_if_demoted, redis_client
 from config.storage.redis_connections import ServerRefusalError
 from config.storage.schema_check import unapplied_migrations
@@ -31,6 +31,7 @@ CLOSED_CURE = (
     "Restore it with `manage.py restore … --prove`, or see “Backups” in docs/operations.md."
 )
 POOLER_CURE = "Set DATABASE_DIRECT_URL: see “PgBouncer” in docs/operations.md."
+CONTRACT_CURE = "Run once every process runs this release: python manage.py partition_tables"
 LIMITS = ["idle_in_transaction_session_timeout", "lock_timeout", "statement_timeout"]
 REDIS_CURE = "Start Redis, or mend REDIS_URL. Meanwhile sends answer `queued` and work by the tick."
 
@@ -89,8 +90,9 @@ def partitions_ahead() -> Finding:
     ahead = partitions.months_ahead()
     whole = [table.name for table in partitions.TABLES if table.name not in ahead]
     if whole:
-        cure = "Run once every process runs this release: python manage.py partition_tables"
-        return failed("partitions", f"not partitioned: {', '.join(whole)}", cure)
+        return failed("partitions", f"not partitioned: {', '.join(whole)}", CONTRACT_CURE)
+    if unused := superseded_indexes.left():
+        return failed("partitions", f"indexes without use: {', '.join(unused)}", CONTRACT_CURE)
     fewest = min(ahead.values())
     cure = "Start the beat, which creates them hourly, and see that no transaction stays open."
     return verdict("partitions", f"{fewest} months ahead", cure, ok=fewest >= 1)

@@ -10,19 +10,22 @@ SELECT channel, count(*) AS sends,
 FROM channels_message WHERE id >= %(since)s AND mode = 'live' GROUP BY channel ORDER BY channel
 """
 
-# Uses the partial indexes on due messages and open attempts.
+# Reads open messages alone, of the large tables.
 QUEUE = """
 SELECT
-  (SELECT count(*) FROM channels_message WHERE due_at <= now()) AS due,
-  (SELECT EXTRACT(epoch FROM now() - min(due_at)) FROM channels_message
+  (SELECT count(*) FROM channels_openmessage WHERE due_at <= now()) AS due,
+  (SELECT EXTRACT(epoch FROM now() - min(due_at)) FROM channels_openmessage
    WHERE due_at <= now()) AS oldest_due,
-  (SELECT count(*) FROM channels_message WHERE due_at > now()) AS retrying,
-  (SELECT count(*) FROM channels_message WHERE state IN ('queued', 'sent')) AS open_messages,
+  (SELECT count(*) FROM channels_openmessage WHERE due_at > now()) AS retrying,
+  (SELECT count(*) FROM channels_openmessage o JOIN channels_message m ON m.id = o.message_id
+   WHERE m.state IN ('queued', 'sent')) AS open_messages,
   (SELECT COALESCE(sum(held), 0)::bigint FROM billing_wallet) AS held,
-  (SELECT count(*) FROM channels_attempt WHERE state = 'submitting') AS leases,
   (SELECT count(*) FROM channels_attempt
-   WHERE state = 'submitting' AND lease_until < now()) AS overdue_leases,
-  (SELECT count(*) FROM channels_message m JOIN channels_attempt a ON a.message_id = m.id
+   WHERE lease_until IS NOT NULL AND state = 'submitting') AS leases,
+  (SELECT count(*) FROM channels_attempt
+   WHERE lease_until < now() AND state = 'submitting') AS overdue_leases,
+  (SELECT count(*) FROM channels_openmessage o JOIN channels_message m ON m.id = o.message_id
+   JOIN channels_attempt a ON a.message_id = o.message_id
    WHERE m.state IN ('queued', 'sent') AND a.state = 'ambiguous') AS ambiguous,
   (SELECT count(*) FROM channels_receipt WHERE due_at IS NOT NULL) AS parked_receipts,
   (SELECT EXTRACT(epoch FROM now() - min(received_at)) FROM channels_receipt
@@ -98,9 +101,8 @@ FROM channels_provideraccount
 """
 
 OPEN_ATTEMPTS = """
-SELECT a.provider AS account, count(*) AS attempts FROM channels_message m
-JOIN channels_attempt a ON a.message_id = m.id AND a.n = m.tries
-WHERE m.state IN ('queued', 'sent') AND a.state IN ('submitting', 'ambiguous', 'sent')
+SELECT a.provider AS account, count(*) AS attempts FROM channels_openmessage o
+JOIN channels_attempt a ON a.message_id = o.message_id AND a.id = o.attempt_id
 GROUP BY a.provider
 """
 

@@ -131,6 +131,7 @@ MESSAGES = Rows(
         "locale": "'ru'",
         "request_id": "'req_' || left(replace(id::text, '-', ''), 12) || right(id::text, 10)",
         "state": "state",
+        "is_undelivered": "state IN ('failed', 'expired')",
         "error": "CASE state WHEN 'failed' THEN 'recipient_unreachable' ELSE '' END",
         "tries": "CASE WHEN first_channel IS NULL THEN 1 ELSE 2 END",
         "hold": "CASE WHEN first_channel IS NULL THEN 1 ELSE 2 END",

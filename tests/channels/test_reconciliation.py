@@ -18,7 +18,7 @@ from billing.models import Payment, RunningBalance, Transfer, Wallet
 from billing.wallet import ledger
 from channels import reconciliation, tasks
 from channels.lifecycle.state_machine import Event, EventKind
-from channels.models import Attempt, Message
+from channels.models import Attempt, Message, OpenMessage
 from channels.outcomes import transitions
 from tests.api.clients import Api
 from tests.channels.message_stages import accepted, send
@@ -52,7 +52,7 @@ def test_sound_ledger_has_no_breach(busy_api: Api) -> None:
 
     call_command("reconcile", stdout=out)
 
-    assert out.getvalue() == "The books agree since the beginning: 13 checks, no breach.\n"
+    assert out.getvalue() == "The books agree since the beginning: 15 checks, no breach.\n"
     assert ledger.balance(busy_api.company.pk) == (982, 2)
 
 
@@ -245,6 +245,18 @@ PLANTED: dict[str, tuple[Callable[[], object], set[str]]] = {
         ),
         {"open past its deadline"},
     ),
+    "out of the queue": (
+        lambda: OpenMessage.objects.filter(message__state="sent").delete(),
+        {"open message missing from the queue", "held differs from the open holds"},
+    ),
+    "queued with another time": (
+        lambda: OpenMessage.objects.update(due_at=timezone.now()),
+        {"queued otherwise than its message"},
+    ),
+    "queued without its attempt": (
+        lambda: OpenMessage.objects.filter(message__state="sent").update(attempt_id=None),
+        {"queued otherwise than its message"},
+    ),
 }
 
 
@@ -336,7 +348,7 @@ def test_breaches_are_named(busy_api: Api) -> None:
     Message.objects.filter(pk=message.pk).update(state="delivered")
     out = StringIO()
 
-    with pytest.raises(CommandError, match="2 breaches of 13 checks"):
+    with pytest.raises(CommandError, match="2 breaches of 15 checks"):
         call_command("reconcile", stdout=out)
 
     assert out.getvalue().splitlines() == [

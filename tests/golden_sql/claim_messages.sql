@@ -9,8 +9,9 @@ WITH route AS MATERIALIZED (
   WHERE a.id IS NULL OR false OR (a.is_enabled AND a.open_until IS NULL AND a.max_per_second IS
     NULL)),
 due AS (
-  SELECT m.id, m.priority, m.due_at, chosen.*
-  FROM channels_message m
+  SELECT m.id, o.priority, o.due_at, chosen.*
+  FROM channels_openmessage o
+  JOIN channels_message m ON m.id = o.message_id
   CROSS
   JOIN LATERAL (
     SELECT r.provider, r.needs_contact, r.allowance, r.trips, r.is_ours, count(*) FILTER (WHERE
@@ -34,9 +35,9 @@ due AS (
         WHERE phone = m.phone AND blocked_at IS NULL))
     ORDER BY fit.rank, fit.prefix DESC, r.position, -ln(1 - random()) / r.weight
     LIMIT 1) chosen
-  WHERE chosen.is_ours AND m.due_at <= now() AND m.state IN ('queued', 'sent') AND m.useful_until >
-    now() + make_interval(secs => %(margin)s)
-  ORDER BY m.priority, m.due_at
+  WHERE chosen.is_ours AND o.due_at <= now() AND m.due_at <= now() AND m.state IN ('queued', 'sent')
+    AND m.useful_until > now() + make_interval(secs => %(margin)s)
+  ORDER BY o.priority, o.due_at
   LIMIT %(limit)s FOR UPDATE OF m SKIP LOCKED),
 picked AS (
   SELECT *
