@@ -15,7 +15,7 @@ from accounts.model_admin.change_list import SinceFilter, since_filter
 from billing.models import Transfer
 from channels.history import search
 from channels.history.redaction import redact
-from channels.history.timeline import timeline
+from channels.history.timeline import RECEIPT_TITLES, timeline
 from channels.models import Attempt, BlockedPhone, Contact, Message, Receipt
 from channels.phone_numbers import e164_or_none
 from channels.vendor_accounts import error_texts
@@ -47,6 +47,19 @@ class ProviderName(admin.SimpleListFilter):
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         return queryset.filter(provider=self.value()) if self.value() else queryset
+
+
+class ReportedState(admin.SimpleListFilter):
+    """By the words that there can be; Django would read all rows for those that there are."""
+
+    title = _("state")
+    parameter_name = "state"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
+        return [(state, title) for state, (title, _tone) in RECEIPT_TITLES.items()]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        return queryset.filter(state=self.value()) if self.value() else queryset
 
 
 class AttemptInline(ReadOnlyInline):
@@ -142,7 +155,11 @@ class ReceiptAdmin(ReadOnlyAdmin):
         "error_code",
         "applied_at",
     )
-    list_filter = (since_filter("received_at"), "state", ("applied_at", admin.EmptyFieldListFilter))
+    list_filter = (
+        since_filter("received_at"),
+        ReportedState,
+        ("applied_at", admin.EmptyFieldListFilter),
+    )
     search_fields = ("=provider_id", "=ref")
     ordering = ("-id",)
     raw_id_fields = ("attempt",)

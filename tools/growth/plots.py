@@ -9,7 +9,7 @@ from tools.growth.figures import Group, Results
 MOST = 8  # lines of a drawing
 _TITLES: dict[Group, tuple[str, Value]] = {
     Group.HOT: ("Blocks that hot statements read", lambda figure: figure.blocks),
-    Group.PAGE: ("The slowest pages, ms", lambda figure: figure.ms),
+    Group.PAGE: ("Blocks that the dearest pages read", lambda figure: figure.blocks),
     Group.JOB: ("The longest jobs, ms", lambda figure: figure.ms),
 }
 
