@@ -25,18 +25,7 @@ from config.environment.sign_in_settings import (
     PASSWORD_VALIDATORS,
     RATE_LIMITS,
 )
-from config.environment.stores import (  # noqa: F401 - settings of these names
-    BROKER_URL,
-    CACHES,
-    CELERY_BROKER_READ_URL,
-    CELERY_BROKER_WRITE_URL,
-    DATABASE_REPLICA_MAX_LAG,
-    DATABASE_ROUTERS,
-    DATABASES,
-    RATELIMIT_USE_CACHE,
-    REDIS_TIMEOUT,
-    REDIS_URL,
-)
+from config.environment.stores import *  # noqa: F403 - its __all__ are settings
 from config.environment.tracing_settings import TRACING  # noqa: F401 - a setting of this name
 from config.environment.variables import (
     ROOT,

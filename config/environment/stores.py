@@ -9,6 +9,19 @@ from config.environment import redis_address
 from config.environment.variables import at_least, env
 from config.primary_connection import PrimaryConnection
 
+__all__ = [
+    "BROKER_URL",
+    "CACHES",
+    "CELERY_BROKER_READ_URL",
+    "CELERY_BROKER_WRITE_URL",
+    "DATABASES",
+    "DATABASE_REPLICA_MAX_LAG",
+    "DATABASE_ROUTERS",
+    "RATELIMIT_USE_CACHE",
+    "REDIS_TIMEOUT",
+    "REDIS_URL",
+]
+
 try:
     DATABASES = {"default": env.dj_db_url("DATABASE_URL")}
     REDIS_URL = redis_address.with_password(env.str("REDIS_URL"), env.str("REDIS_PASSWORD", ""))

@@ -16,7 +16,7 @@ _LONGEST_PAUSE = 30.0  # seconds between two tries
 # PostgreSQL looks for a deadlock once in a wait, after `deadlock_timeout`, at 1 s elsewhere.
 # One that the migration completes it finds first, and yields; one that another completes later
 # ends with the migration's `lock_timeout`, before the other looks.
-_DEADLOCK_TIMEOUT, _SHORT_LOCK_TIMEOUT = 0.2, 0.8  # seconds
+_DEADLOCK_TIMEOUT, _SHORT_LOCK_TIMEOUT = 0.2, 0.5  # seconds
 _KEY = 0x6B7669746F6B  # of the advisory lock: "kvitok"
 
 

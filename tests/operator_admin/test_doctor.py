@@ -4,15 +4,12 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from datetime import UTC, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-import time_machine
 from django.db import connection
-from django.db.migrations.recorder import MigrationRecorder
 from django.utils import timezone
 from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
@@ -62,8 +59,8 @@ def test_without_services_every_check_fails_with_a_cure() -> None:
 
     assert code == 1
     assert crosses(found) == {
-        "database", "migrations", "partitions ahead", "database role", "pooler", "clock",
-        "redis", "redis memory", "redis persistence", "clicks",
+        "database", "migrations", "partitions ahead", "archives", "database role", "pooler",
+        "clock", "redis", "redis memory", "redis persistence", "clicks",
         "broker", "web", "worker", "beat", "binds", "key rings", "ledger", "seals", "queue",
         "outboxes", "operators",
         "mail", "public URL", "proxies", "short host", "providers",
@@ -100,102 +97,6 @@ def test_debug_fails_the_check(settings: Settings) -> None:
     settings.DEBUG = True
 
     assert "DEBUG is on" in stores.settings_are_sound().detail
-
-
-def test_closed_database_fails_the_check(db: None) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL default_transaction_read_only = on")
-
-    assert "not proved" in stores.database().detail
-
-
-def test_pooler_without_time_limits_fails_the_check(
-    db: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(connection.settings_dict, "DIRECT", {"conninfo": "postgresql:///kvitok"})
-    with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL lock_timeout = 0")
-
-    assert stores.pooler().detail == "no lock_timeout"
-
-
-def test_no_pooler_passes_the_check(db: None) -> None:
-    assert stores.pooler().ok
-
-
-@pytest.mark.django_db
-def test_old_postgres_fails_the_check(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert stores.database().ok
-    monkeypatch.setattr(stores, "MIN_POSTGRES", 99)
-
-    assert "Upgrade to PostgreSQL 99" in stores.database().cure
-
-
-@pytest.mark.django_db
-def test_missing_migration_is_named() -> None:
-    assert stores.migrations().ok
-    MigrationRecorder.Migration.objects.filter(app="otp", name="0001_squashed").delete()
-
-    assert stores.migrations().detail == "otp.0001_squashed"
-
-
-@pytest.mark.django_db
-def test_clock_that_differs_fails_the_check() -> None:
-    assert stores.clock().ok
-
-    with time_machine.travel(timezone.now() + timedelta(seconds=30)):
-        assert stores.clock().detail == "the database's differs by -30.0 s"
-
-
-@pytest.fixture
-def redis_settings() -> Iterator[None]:
-    client = redis_client()
-    names = ("maxmemory-policy", "maxmemory", "appendonly")
-    before: Any = [client.config_get(name) for name in names]
-    yield
-    for one in before:
-        for name, value in one.items():
-            client.config_set(name, value)
-
-
-@pytest.mark.usefixtures("redis_settings")
-def test_redis_that_evicts_fails_the_check() -> None:
-    assert stores.redis().ok
-    redis_client().config_set("maxmemory-policy", "noeviction")
-    assert stores.redis_memory().ok
-    redis_client().config_set("maxmemory", 10**9)
-    redis_client().config_set("maxmemory-policy", "allkeys-lru")
-
-    assert "noeviction" in stores.redis_memory().cure
-
-
-@pytest.mark.usefixtures("redis_settings")
-def test_redis_that_forgets_fails_the_check_in_production(settings: Settings) -> None:
-    redis_client().config_set("appendonly", "no")
-    assert stores.redis_persistence().ok
-    settings.ENVIRONMENT = "production"
-    assert "appendonly yes" in stores.redis_persistence().cure
-    redis_client().config_set("appendonly", "yes")
-
-    assert stores.redis_persistence().ok
-
-
-@pytest.mark.usefixtures("no_redis")
-def test_redis_away_fails_the_check() -> None:
-    found = [stores.redis(), stores.redis_memory(), stores.redis_persistence()]
-
-    assert [one.ok for one in found] == [False] * 3
-
-
-def test_broker_brings_a_message_back_and_leaves_no_queue() -> None:
-    assert processes.broker() == Finding("broker", True, "a message went out and came back")
-    assert not list(redis_client().scan_iter("*doctor*"))
-
-
-def test_broker_away_fails_the_check(settings: Settings) -> None:
-    settings.BROKER_URL = "redis://127.0.0.1:1"
-
-    assert "CELERY_BROKER_URL" in processes.broker().cure
 
 
 @pytest.mark.django_db
