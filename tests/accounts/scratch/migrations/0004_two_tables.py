@@ -6,6 +6,6 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.RunSQL("ALTER TABLE scratch ADD COLUMN other int", migrations.RunSQL.noop),
-        migrations.RunSQL("SELECT pg_sleep(0.8)", migrations.RunSQL.noop),
+        migrations.RunSQL("SELECT pg_sleep(0.4)", migrations.RunSQL.noop),
         migrations.RunSQL("ALTER TABLE IF EXISTS scratch_other ADD COLUMN other int", migrations.RunSQL.noop),
     ]
