@@ -7,7 +7,7 @@ LIVE := ENVIRONMENT=production SECRET_KEY=$$($(PY) -c 'import secrets; print(sec
 COMPILE := $(PY) -m uv pip compile --quiet --generate-hashes --universal --python-version 3.11 --no-emit-index-url --no-header $(ARGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help run test coverage chaos drill mutants bench growth examples screenshots check lint types migrations fmt lock deploy-tools sbom clean base dev python
+.PHONY: help run test test-long coverage chaos drill mutants bench growth examples screenshots check lint types migrations fmt lock deploy-tools sbom clean base dev python
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -18,13 +18,15 @@ run: base ## the whole service with demo data, PORT=8000 SIMULATOR_PORT=8001; Ct
 PYTEST = $(PY) -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
 test: dev ## the tests, ARGS="-k name" and the like go to pytest; WORKERS=0: all in one process
 ifeq ($(ARGS),)
-	@$(PYTEST) -m 'not slow'
-	@exec $(PYTEST) -m slow
+	@$(PYTEST) -m 'not slow and not long'
+	@exec $(PYTEST) -m 'slow and not long'
 else
 	@exec $(PYTEST) $(ARGS)
 endif
+test-long: dev ## the tests that `make test` leaves out, 10 minutes: losses under load, every page, our tools
+	@exec $(PYTEST) -m long
 coverage: dev ## the quick tests, and which modules they cover too little; pages in var/coverage/html; ARGS="tests/otp"
-	@$(PYTEST) --cov --cov-report html --cov-report json $(or $(ARGS),-m 'not slow')
+	@$(PYTEST) --cov --cov-report html --cov-report json $(or $(ARGS),-m 'not slow and not long')
 	@$(PY) -m tests.coverage_report $(if $(ARGS),,--check)
 chaos: dev ## kills under load, then the books: ARGS="--seed 7 --sends 5000 --kills 20 --flush --months --short"
 	@exec $(PY) -m tools.chaos $(ARGS)

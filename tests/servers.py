@@ -20,28 +20,66 @@ from config.local.processes import StartError
 _SERVERS = pytest.StashKey[Servers]()
 # Set in a developer's shell, these would let tests depend on it.
 _NOWHERE = {"DATABASE_URL": "postgresql:///none", "REDIS_URL": "redis://127.0.0.1:1"}
-# Processes, a browser, many combinations: `make test ARGS="-m 'not slow'"` leaves these out.
+# Processes, a browser, many combinations: `make test` runs these last.
 SLOW = (
     "tests/browser/",
     "tests/stack/",
-    "tests/tools/",
     "tests/upgrade/",
-    "tests/config/local/",
     "tests/config/environment/test_production_checks.py",
-    "tests/config/test_metrics.py",
-    "tests/deploy/",
+    "tests/config/monitoring/test_metrics.py",
     "tests/config/test_settings.py",
-    "tests/config/environment/test_vendor_settings.py",
     "tests/accounts/sign_in/test_throttle.py",
     "tests/accounts/webhooks/",
     "tests/api_docs/pages/",
     "tests/cabinet/test_access.py",
-    "tests/cabinet/test_languages.py",
-    "tests/channels/deliver/test_fault_matrix.py",
     "tests/channels/deliver/test_hosting.py",
-    "tests/channels/deliver/test_run_smpp.py",
     "tests/channels/test_reconciliation.py",
     "tests/operator_admin/",
+)
+# `make test-long`: together they take longer than all others. Losses of a part under load, every
+# page by a browser, our tools; what they find, others mostly find on a smaller scale.
+LONG = (
+    "tests/browser/test_accessibility.py::test_every_page",
+    "tests/browser/test_docs.py",
+    "tests/browser/test_passkeys.py",
+    "tests/browser/test_simulator.py",
+    "tests/browser/test_texts.py",
+    "tests/browser/test_webhooks.py",
+    "tests/browser/test_widths.py",
+    "tests/browser/test_without_javascript.py",
+    "tests/cabinet/test_languages.py",
+    "tests/channels/deliver/test_fault_matrix.py",
+    "tests/channels/deliver/test_run_smpp.py",
+    "tests/config/environment/test_vendor_settings.py",
+    "tests/config/local/",
+    "tests/config/storage/test_direct_session.py",
+    "tests/config/test_channels.py::test_fourth_channel",
+    "tests/config/test_failover.py",
+    "tests/config/test_health.py::test_not_ready_while_the_disk",
+    "tests/config/test_primary_connection.py::test_server_that_was_away",
+    "tests/deploy/",
+    "tests/operator_admin/backup/test_backup.py::test_backup_of_an_older_release",
+    "tests/operator_admin/backup/test_point_in_time.py",
+    "tests/operator_admin/backup/test_refusals.py",
+    "tests/operator_admin/test_doctor.py::test_command",
+    "tests/operator_admin/test_doctor.py::test_production",
+    "tests/operator_admin/test_metrics.py",
+    "tests/operator_admin/test_site.py::test_with",
+    "tests/stack/test_accounts.py",
+    "tests/stack/test_clients.py",
+    "tests/stack/test_doctor.py",
+    "tests/stack/test_examples.py",
+    "tests/stack/test_first_day.py",
+    "tests/stack/test_https.py",
+    "tests/stack/test_load.py",
+    "tests/stack/test_outages.py",
+    "tests/stack/test_redis_refusals.py",
+    "tests/stack/test_schema.py",
+    "tests/stack/test_secrets.py",
+    "tests/stack/test_sentinel.py",
+    "tests/stack/test_slow_bodies.py",
+    "tests/stack/test_snippets.py",
+    "tests/tools/",
 )
 _FOREIGN = ("PUBLIC_URL", "SHORT_URL", "DEBUG", "SENTRY_DSN", "EMAIL_BACKEND")
 
@@ -90,9 +128,11 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> FileScheduli
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the slow tests, and start with those that take longest."""
+    """Mark the slow and the long tests, and start with those that take longest."""
     for item in items:
-        if item.nodeid.startswith(SLOW):
+        if item.nodeid.startswith(LONG):
+            item.add_marker(pytest.mark.long)
+        elif item.nodeid.startswith(SLOW):
             item.add_marker(pytest.mark.slow)
     items.sort(key=lambda item: not _is_stack_test(item.nodeid))
 

@@ -8,6 +8,7 @@ from urllib.parse import urldefrag, urljoin
 
 import pytest
 from django.conf import settings as configured
+from django.contrib.staticfiles import finders
 from django.test import Client
 from django.urls import reverse
 from pytest_django import DjangoAssertNumQueries, Settings
@@ -26,7 +27,7 @@ CYRILLIC, LATIN = re.compile(r"[А-Яа-яЁё]+"), re.compile(r"[A-Za-z]{2,}")
 # Names, which every language writes alike, and what stands for a status: 2xx.
 NAMES = """
     Kvitok WhatsApp Telegram SMS API OpenAPI Swagger UI HTTP HTTPS JSON GET POST PATCH DELETE IP
-    GDPR UUID ASCII ISO UTC JavaScript TypeScript Python PHP Java Go Rust curl xx Authorize
+    GDPR CSV UUID ASCII ISO UTC JavaScript TypeScript Python PHP Java Go Rust curl xx Authorize
     Unix HMAC SHA base Standard Webhooks
     Android Chrome Gateway Markdown llms txt
 """
@@ -92,6 +93,8 @@ def test_no_link_leads_nowhere(client: Client, db: None, language: str) -> None:
             path = target.partition("?")[0]
             if path in pages:
                 is_there = not anchor or anchor in {*pages[path].anchors, "main"}
+            elif path.startswith(configured.STATIC_URL):
+                is_there = finders.find(path.removeprefix(configured.STATIC_URL)) is not None
             else:
                 is_there = client.get(target).status_code in {200, 302}
             if not is_there:
