@@ -134,6 +134,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.long)
         elif item.nodeid.startswith(SLOW):
             item.add_marker(pytest.mark.slow)
+    items.sort(key=lambda item: not item.nodeid.startswith("tests/upgrade/"))
     items.sort(key=lambda item: not _is_stack_test(item.nodeid))
 
 

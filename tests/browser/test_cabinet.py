@@ -175,7 +175,7 @@ def test_code_appears_on_the_test_phone(page: Page, live_server: LiveServer) -> 
     page.get_by_role("button", name="Показать").click()
     expect(page.get_by_text("ничего не отправляли")).to_be_visible()
     page.get_by_role("link", name="Показать все номера").click()
-    expect(page.locator(".bubble")).to_be_visible()
+    expect(page.locator(".bubble")).to_be_visible(timeout=10_000)
 
 
 def test_preview_follows_the_settings(page: Page, live_server: LiveServer) -> None:
