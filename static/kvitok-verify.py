@@ -147,6 +147,8 @@ class Chain:
 
 def verify(rows: Iterable[tuple[Line, int]], heads: Sequence[Head], after: str | None) -> Chain:
     """The chain, read to the end; raises BrokenError at the first row where it breaks."""
+    if not heads:
+        raise UnreadableError("there is no head yet, so nothing can be proved")
     chain, expected = Chain(), sorted(heads, key=_day)
     if after:
         opening = next((head for head in expected if head.day == after), None)
@@ -177,7 +179,7 @@ def read_statement(path: Path) -> Iterator[tuple[Line, int]]:
         if len(next(csv.reader([header], delimiter=separator), [])) < COLUMNS:
             raise UnreadableError(f"{path} has no column with sealed lines: download it again")
         for number, cells in enumerate(csv.reader(file, delimiter=separator), 2):
-            if number == 2 and cells[2] == "":  # an opening balance: older months are archived
+            if number == 2 and cells[2:3] == [""]:  # an opening balance: older months are archived
                 continue
             yield _line(number, cells)
 
@@ -190,6 +192,7 @@ def _line(row: int, cells: Sequence[str]) -> tuple[Line, int]:
         shown = int(tokens), int(change), message, _unescaped(note, reason)
         sealed = line.amount, sum(SIGNS[line.kind]) * line.amount, line.message, reason
         result = line, int(balance)
+        _ = line.month  # a message without a time in its id
     except (ValueError, KeyError, TypeError) as error:
         raise BrokenError(f"row {row} cannot be read: {error!r}") from error
     if shown != sealed:
