@@ -179,7 +179,7 @@ RULES: dict[str, Rule] = {
         _("The ledger is inconsistent"),
         "%(said)s",
         _(
-            "Run: python manage.py reconcile. Change no rows by hand: see “The ledger is "
+            "Run: python manage.py reconcile --full. Change no rows by hand: see “The ledger is "
             "inconsistent” in docs/operations.md."
         ),
         pending=timedelta(),
