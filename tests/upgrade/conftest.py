@@ -39,10 +39,6 @@ class Database:
         generation.manage("partition_tables", DATABASE_URL=self.owner)
         generation.manage("grant_privileges", ROLE, DATABASE_URL=self.owner)
 
-    def partition(self, generation: Generation) -> None:
-        generation.manage("partition_tables", DATABASE_URL=self.owner)
-        generation.manage("grant_privileges", ROLE, DATABASE_URL=self.owner)
-
 
 @dataclass(frozen=True)
 class Upgrade:
