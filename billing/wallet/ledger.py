@@ -351,7 +351,7 @@ def settled_totals(
 # For demo data: `rows` selects holds and their settlements, with their own times.
 _BOOK_HISTORY = """
 WITH history AS ({rows}), moved AS (
-  INSERT INTO billing_transfer
+  INSERT INTO {into}
     (company_id, kind, amount, key, message_id, hold, proof, reason, created_at)
   SELECT company_id, kind, amount, key, message_id, hold, proof, reason, created_at FROM history
   RETURNING kind, amount, company_id),
@@ -370,8 +370,10 @@ class DaysSealedError(Exception):
     """The books say already what was moved on these days."""
 
 
-def book_history(cursor: CursorWrapper, rows: str, params: Mapping[str, Any]) -> None:
+def book_history(
+    cursor: CursorWrapper, rows: str, params: Mapping[str, Any], *, into: str = "billing_transfer"
+) -> None:
     """Writes transfers with past timestamps; the wallet must have the tokens for them."""
     if sealed := SealedDay.last():
         raise DaysSealedError(f"The days up to {sealed} are sealed: seed a new database.")
-    cursor.execute(_BOOK_HISTORY.format(rows=rows), params)
+    cursor.execute(_BOOK_HISTORY.format(rows=rows, into=into), params)

@@ -4,6 +4,6 @@ Everything about a message follows from its day and its number in it, so the sam
 same history.
 """
 
-from otp.demo_history.filling import is_seeded, seed, seed_companies
+from otp.demo_history.filling import BULK, is_seeded, seed, seed_companies
 
-__all__ = ["is_seeded", "seed", "seed_companies"]
+__all__ = ["BULK", "is_seeded", "seed", "seed_companies"]

@@ -83,10 +83,9 @@ class Rows:
     columns: Mapping[str, str]
     where: str = "TRUE"
 
-    @property
-    def statement(self) -> str:
+    def insert_into(self, table: str) -> str:
         names, values = ", ".join(self.columns), ", ".join(self.columns.values())
-        return f"INSERT INTO {self.table} ({names}) SELECT {values} FROM demo_message WHERE {self.where}"  # noqa: S608, E501
+        return f"INSERT INTO {table} ({names}) SELECT {values} FROM demo_message WHERE {self.where}"  # noqa: S608
 
 
 VERIFICATIONS = Rows(

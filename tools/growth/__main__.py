@@ -33,6 +33,9 @@ SERVER = {
     "shared_buffers": "1GB",
     "max_wal_size": "8GB",
     "maintenance_work_mem": "512MB",
+    "checkpoint_timeout": "30min",
+    "wal_level": "minimal",  # an index that is built writes no log
+    "max_wal_senders": "0",
 }
 
 

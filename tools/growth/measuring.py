@@ -22,10 +22,11 @@ def main(arguments: Sequence[str]) -> int:
     from tools.growth import database  # noqa: PLC0415 - needs Django set up
 
     call_command("migrate", verbosity=0)
-    with psycopg.connect(os.environ["DATABASE_URL"], autocommit=True) as store:
-        filling = database.fill(
-            store, options.messages, companies=options.companies, months=options.months
-        )
+    url = os.environ["DATABASE_URL"]
+    filling = database.fill(
+        url, options.messages, companies=options.companies, months=options.months
+    )
+    with psycopg.connect(url, autocommit=True) as store:
         figures = [asdict(figure) for figure in _figures(options.only, store)]
     found = {"filling": asdict(filling), "figures": figures}
     options.into.write_text(json.dumps(found, ensure_ascii=False), encoding="utf-8")

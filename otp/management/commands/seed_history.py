@@ -13,7 +13,7 @@ from accounts.models import Company, Mode
 from billing.wallet import running_balances
 from billing.wallet.ledger import DaysSealedError
 from channels.history import day_counts
-from config.storage import earlier_months
+from config.storage import bulk_months, earlier_months
 from links.clicks import partitions as click_months
 from otp import demo_history
 from otp.demo_history import companies
@@ -21,6 +21,10 @@ from otp.demo_history import companies
 DAYS = 90
 MONTH = 30  # days
 PROGRESS = 5  # seconds from one line to the next
+NOT_ALONE = (
+    "Something else is connected to this database, so every row is put into its indexes: twice as"
+    " slow as filling months without them."
+)
 REAL = (
     "This database has companies that are no demo: {name}. Made-up messages cannot be removed"
     " again, and would be counted in what the operator sees. Use a database of its own, or say"
@@ -85,6 +89,8 @@ class Command(BaseCommand):
         real = companies.real_companies().first()
         if real and not options["beside_real_companies"]:
             raise CommandError(REAL.format(name=real))
+        if messages > months * demo_history.BULK and not bulk_months.is_alone():
+            self.stdout.write(NOT_ALONE)
         self._create_months(timezone.localdate() - timedelta(days=months * MONTH + 1))
         added = demo_history.seed_companies(
             senders=companies.senders(options["companies"], messages=messages),

@@ -32,11 +32,11 @@ def test_months_before_have_partitions_of_their_own() -> None:
 def test_interrupted_run_is_continued(monkeypatch: pytest.MonkeyPatch) -> None:
     chunk, done = filling._seed_chunk, 0
 
-    def killed(params: Any, first: int, count: int) -> None:
+    def killed(*arguments: Any) -> None:
         nonlocal done
         if done == 10:
             raise KeyboardInterrupt
-        chunk(params, first, count)
+        chunk(*arguments)
         done += 1
 
     with monkeypatch.context() as patch:

@@ -1,0 +1,87 @@
+"""A history whose indexes are built afterwards is the one that is written row by row."""
+
+from collections.abc import Mapping
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.db import connection, transaction
+from django.utils import timezone
+
+from channels import reconciliation
+from channels.models import OpenMessage
+from config.storage import bulk_months
+from otp.demo_history import filling
+
+pytestmark = pytest.mark.django_db
+MESSAGES = 300
+_ROWS = """
+SELECT 'message ' || id || state || price || phone || is_undelivered FROM channels_message
+UNION ALL SELECT 'attempt ' || id || message_id || n || state FROM channels_attempt
+UNION ALL SELECT 'code ' || id || COALESCE(verified_at, created_at) FROM otp_verification
+UNION ALL SELECT 'transfer ' || message_id || kind || hold || amount || created_at
+  FROM billing_transfer WHERE message_id IS NOT NULL"""
+
+
+@pytest.fixture
+def detached(monkeypatch: pytest.MonkeyPatch) -> list[Mapping[str, str]]:
+    """What was filled without indexes: each month but the days that lie in two of UTC."""
+    found: list[Mapping[str, str]] = []
+    insert = filling._seed_chunk
+
+    def insert_and_note(params: Any, first: int, count: int, into: Mapping[str, str]) -> None:
+        insert(params, first, count, into)
+        found.append(into)
+
+    monkeypatch.setattr(filling, "BULK", 1)
+    monkeypatch.setattr(filling, "_seed_chunk", insert_and_note)
+    monkeypatch.setattr(bulk_months, "is_alone", lambda: True)
+    return found
+
+
+def seed() -> None:
+    call_command("seed_history", messages=MESSAGES, companies=3, months=1, stdout=StringIO())
+
+
+def rows() -> list[str]:
+    with connection.cursor() as cursor:
+        cursor.execute(_ROWS)
+        return sorted(row for (row,) in cursor.fetchall())
+
+
+def test_rows_are_the_same(detached: list[Mapping[str, str]]) -> None:
+    with pytest.MonkeyPatch.context() as patch, transaction.atomic():
+        patch.setattr(filling, "BULK", MESSAGES)
+        seed()
+        expected = rows()
+        transaction.set_rollback(True)
+
+    seed()
+
+    assert rows() == expected
+    assert sum(map(bool, detached)) >= 28
+    assert list(reconciliation.run(reconciliation.CHECKS, reconciliation.ALL)) == []
+    assert not OpenMessage.objects.exists()
+
+
+def test_interrupted_month_is_filled_anew(
+    detached: list[Mapping[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chunk = filling._seed_chunk
+
+    def killed(*arguments: Any) -> None:
+        chunk(*arguments)
+        if len(detached) == 12:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(filling, "_seed_chunk", killed)
+        with pytest.raises(KeyboardInterrupt):
+            seed()
+    assert bulk_months.is_possible(timezone.localdate().replace(day=1), filling.BULK_TABLES)
+
+    seed()
+
+    assert sum(row.startswith("message") for row in rows()) == MESSAGES
+    assert list(reconciliation.run(reconciliation.CHECKS, reconciliation.ALL)) == []
