@@ -1,48 +1,15 @@
-"""The fields of a link that a redirect needs, read from PostgreSQL and cached in Redis."""
+"""The fields of a link that a redirect needs, as they are cached in Redis."""
 
 import time
-from datetime import datetime
+from collections.abc import Mapping, Sequence
 from enum import Enum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import orjson
 
-from links.addresses.utm_settings import CHANNEL_PLACEHOLDER
-from links.addresses.utm_tags import add_tags
-from links.models import Link
-
 LIVE_TTL = 86_400.0  # seconds that Redis keeps a live link
 SHORT_TTL = 30.0  # seconds for a link that is missing, dead, or may soon change its target
-
-# Retired rows never resolve. A slug in another case matches aliases alone. A message is joined only
-# for a target that names its channel. There are always two keys: PostgreSQL would plan an array of
-# unknown length anew each time.
-SELECT = """
-    SELECT l.key, l.is_alias, l.id, l.url, l.expires_at, l.disabled_at, l.used_at,
-      l.company_id, l.batch_id, l.utm, l.expired_url, l.is_once, m.channel
-    FROM links_link l LEFT JOIN channels_message m
-      ON m.id = l.message_id AND position('{channel}' IN l.utm) > 0
-    WHERE l.key IN (%s, %s) AND l.retired_at IS NULL
-"""
-
-
-class SelectedLink(NamedTuple):
-    """A row of `SELECT`."""
-
-    key: str
-    is_alias: bool
-    id: UUID
-    url: str
-    expires_at: datetime | None
-    disabled_at: datetime | None
-    used_at: datetime | None
-    company_id: int
-    batch_id: UUID | None
-    utm: str
-    expired_url: str
-    is_once: bool
-    channel: str | None
 
 
 class NoTarget(Enum):
@@ -69,7 +36,7 @@ class LinkTarget(NamedTuple):
 
     link_id: str  # in hexadecimal
     expires_at: float | None  # Unix seconds
-    url: str  # with its UTM tags; empty for a dead link
+    url: str  # with its UTM tags; of a one-time link its host alone; empty for a dead link
     company_id: int
     batch: str = ""  # as `batch_key` has it
     is_once: bool = False
@@ -105,36 +72,6 @@ def batch_key(company_id: int, batch_id: UUID | None) -> str:
     return f"{company_id}/{batch_id.hex}" if batch_id else ""
 
 
-def from_sql(link: SelectedLink) -> CachedRow:
-    return _cached(link, link.channel)
-
-
-def from_link(link: Link) -> CachedRow | None:
-    """Returns None when only the database knows the channel that the message goes by."""
-    if link.message_id and CHANNEL_PLACEHOLDER in link.utm:
-        return None
-    return _cached(link, None)
-
-
-def _cached(link: SelectedLink | Link, channel: str | None) -> CachedRow:
-    is_dead = link.disabled_at is not None or link.used_at is not None
-    target = LinkTarget(
-        link_id=link.id.hex,
-        expires_at=_seconds(link.expires_at),
-        url="" if is_dead else add_tags(link.url, link.utm, channel or "link"),
-        company_id=link.company_id,
-        batch=batch_key(link.company_id, link.batch_id),
-        is_once=link.is_once,
-        expired_url=link.expired_url,
-    )
-    # The channel may yet change.
-    return CachedRow(link.is_alias, target, SHORT_TTL if is_dead or channel else LIVE_TTL)
-
-
-def _seconds(at: datetime | None) -> float | None:
-    return at.timestamp() if at else None
-
-
 def redis_key(key: str) -> str:
     return f"l2:{key}"
 
@@ -153,3 +90,19 @@ def unpack(value: bytes) -> CachedRow | None:
 
 def ttl_ms(row: CachedRow | None) -> int:
     return max(1, int(1000 * (row.ttl() if row else SHORT_TTL)))
+
+
+def unpack_all(keys: Sequence[str], values: Sequence[Any]) -> dict[str, CachedRow | None]:
+    """The cached rows among these keys, from the values that Redis has for them."""
+    return {key: unpack(value) for key, value in zip(keys, values, strict=True) if value}
+
+
+def choose(rows: Mapping[str, CachedRow | None], exact: str, folded: str) -> CachedRow | None:
+    """The row with exactly this key, else the alias that differs from it in case alone."""
+    alias = rows.get(folded)
+    return rows.get(exact) or (alias if alias and alias.is_alias else None)
+
+
+def is_decided(rows: Mapping[str, CachedRow | None], exact: str, folded: str) -> bool:
+    """Whether these rows are all that the choice depends on."""
+    return rows.get(exact) is not None or rows.keys() >= {exact, folded}

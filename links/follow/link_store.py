@@ -13,8 +13,9 @@ from config.storage.named_rows import fetch_all
 from config.storage.pooled_connection import pooled_connection
 from config.storage.redis_client import BackOff
 from links.addresses import short_hosts
-from links.follow import cached_row, change_feed, redis_cache
-from links.follow.cached_row import CachedRow, SelectedLink
+from links.follow import change_feed, database_row, redis_cache
+from links.follow.cached_row import CachedRow, choose, is_decided
+from links.follow.database_row import SelectedLink
 from links.models import Link
 
 SQL_READERS = 4  # of the process's pool of connections; the rest are for writers
@@ -35,11 +36,10 @@ class LinkStore:
         exact, folded = short_hosts.key(host_id, slug), short_hosts.key(host_id, slug.lower())
         keys = list(dict.fromkeys((exact, folded)))
         rows = self._read_redis(keys)
-        if rows.get(exact) is None and len(rows) < len(keys):
+        if not is_decided(rows, exact, folded):
             rows = self._read_sql(keys)
             self._write_redis(rows)
-        alias = rows.get(folded)
-        return rows[exact] or (alias if alias and alias.is_alias else None)
+        return choose(rows, exact, folded)
 
     def _read_redis(self, keys: list[str]) -> dict[str, CachedRow | None]:
         if self._back_off.is_active:
@@ -55,11 +55,11 @@ class LinkStore:
             raise TimeoutError("every reader of links is busy")
         try:
             with pooled_connection(), connection.cursor() as cursor:
-                cursor.execute(cached_row.SELECT, [keys[0], keys[-1]])
+                cursor.execute(database_row.SELECT, [keys[0], keys[-1]])
                 found = fetch_all(cursor, SelectedLink)
         finally:
             self._sql_readers.release()
-        rows = {link.key: cached_row.from_sql(link) for link in found}
+        rows = {link.key: database_row.from_sql(link) for link in found}
         return {key: rows.get(key) for key in keys}
 
     def _write_redis(self, rows: Mapping[str, CachedRow | None]) -> None:

@@ -8,7 +8,7 @@ from accounts.client_ip import client_ip
 from config.storage.pooled_connection import pooled_connection
 from links.follow import abuse_reports, form_nonces
 from links.follow.abuse_reports import ReportForm
-from links.follow.cached_row import ExpiredTarget, LinkTarget, NoTarget, Resolution
+from links.follow.cached_row import LinkTarget
 from links.follow.one_time_links import unicode_host
 from links.follow.visitor_pages import (
     NO_FRAMING,
@@ -17,7 +17,6 @@ from links.follow.visitor_pages import (
     VisitorResponse,
     error_page,
     html_page,
-    method_not_allowed,
 )
 from links.models import Link
 
@@ -25,13 +24,8 @@ POLICY = f"; form-action 'self'{NO_FRAMING}"
 OK, BAD_REQUEST, FORBIDDEN = "200 OK", "400 Bad Request", "403 Forbidden"
 
 
-def respond(outcome: Resolution, visit: Visit) -> VisitorResponse:
-    if visit.method not in ("GET", "HEAD", "POST"):
-        return method_not_allowed("GET, HEAD, POST")
-    if isinstance(outcome, ExpiredTarget):
-        return error_page(outcome.gone(), visit)
-    if isinstance(outcome, NoTarget):
-        return error_page(outcome, visit)
+def respond(outcome: LinkTarget, visit: Visit) -> VisitorResponse:
+    """To GET, HEAD or POST."""
     with pooled_connection(), translation.override(visit.language):
         found = Link.objects.select_related("company").filter(pk=UUID(outcome.link_id))
         link = found.first()

@@ -1,100 +1,25 @@
 """Redirects short links: as WSGI middleware in front of Django for speed, and as a view in it."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import lru_cache
-from typing import Any
 from urllib.parse import urlsplit
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
-import structlog
 from django.conf import settings
 from django.http.request import split_domain_port, validate_host
 
 from links.addresses import short_hosts, slugs
-from links.clicks import buffer
 from links.follow import not_found_limit, one_time_links, preview_page
-from links.follow.cached_row import (
-    NOT_FOUND,
-    ONE_TIME_GONE,
-    ExpiredTarget,
-    LinkTarget,
-    NoTarget,
-    Resolution,
-)
 from links.follow.resolution import resolve
-from links.follow.visitor_pages import (
-    EMPTY_BODY_HEADERS,
-    TOO_MANY_REQUESTS,
-    Visit,
-    VisitorResponse,
-    dedicated_short_host,
-    error_page,
-    method_not_allowed,
-    normalize_host,
-    redirect_to,
-    unavailable,
+from links.follow.responder import DatabasePages, Responder
+from links.follow.visitor_pages import dedicated_short_host, normalize_host
+
+_pages = DatabasePages(
+    preview=preview_page.respond,
+    show_button=one_time_links.show_button,
+    open_link=one_time_links.open_link,
 )
-
-log = structlog.get_logger(__name__)
-
-READ_METHODS, FORM_METHODS = "GET, HEAD", "GET, HEAD, POST"
-
-
-def respond(text: str, environ: Mapping[str, Any], host_id: int | None = None) -> VisitorResponse:
-    """Responds to a WSGI environ, or to Django's `request.META`, and counts the click."""
-    try:
-        if environ["REQUEST_METHOD"] == "GET" and "+" not in text and "%" not in text:
-            outcome = resolve(text, host_id)
-            if isinstance(outcome, LinkTarget) and not outcome.is_once:
-                buffer.add(outcome.link_id, environ)
-                return VisitorResponse(
-                    "302 Found", [("Location", outcome.url), *EMPTY_BODY_HEADERS]
-                )
-        return _respond_in_full(text, Visit(environ, host_id))
-    except Exception:  # the edge of a process: the visitor may retry after any error
-        log.exception("redirect_failed")
-        return unavailable(Visit(environ, host_id))
-
-
-def _respond_in_full(text: str, visit: Visit) -> VisitorResponse:
-    """Every case but a plain redirect."""
-    about = slugs.preview_slug(text)
-    slug = text if about is None else about
-    outcome = resolve(slug, visit.host_id)
-    if (
-        outcome is NOT_FOUND
-        and slugs.repair(slug)
-        and (wait := not_found_limit.count_miss(visit.environ))
-    ):
-        return error_page(TOO_MANY_REQUESTS, visit, ("Retry-After", str(wait)))
-    if about is not None and outcome is not NOT_FOUND:
-        return preview_page.respond(outcome, visit)
-    if visit.method in ("GET", "HEAD"):
-        return _respond_to_read(outcome, visit)
-    return _respond_to_write(outcome, visit)
-
-
-def _respond_to_read(outcome: Resolution, visit: Visit) -> VisitorResponse:
-    if isinstance(outcome, NoTarget):
-        return error_page(outcome, visit)
-    if isinstance(outcome, ExpiredTarget):
-        return redirect_to("302 Found", outcome.url)
-    if outcome.is_once:
-        return one_time_links.show_button(outcome, visit)
-    buffer.add(outcome.link_id, visit.environ)
-    return redirect_to("302 Found", outcome.url)
-
-
-def _respond_to_write(outcome: Resolution, visit: Visit) -> VisitorResponse:
-    """Any other method: only one-time links accept POST."""
-    is_once = outcome is ONE_TIME_GONE if isinstance(outcome, NoTarget) else outcome.is_once
-    if not is_once or visit.method != "POST":
-        return method_not_allowed(FORM_METHODS if is_once else READ_METHODS)
-    if isinstance(outcome, NoTarget):
-        return error_page(outcome, visit)
-    if isinstance(outcome, ExpiredTarget):
-        return redirect_to("303 See Other", outcome.url)
-    return one_time_links.open_link(outcome, visit)
+respond = Responder(resolve, not_found_limit.count_miss, _pages).respond
 
 
 class RedirectMiddleware:

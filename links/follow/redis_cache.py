@@ -5,13 +5,13 @@ change, an empty value: a reader or creator that is slower than the change canno
 again.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from redis.client import Pipeline
 
 from config.storage.redis_client import redis_client
-from links.follow import cached_row
+from links.follow import cached_row, database_row
 from links.follow.cached_row import CachedRow
 from links.models import Link
 
@@ -35,10 +35,10 @@ return early
 """
 
 
-def read(keys: Collection[str]) -> dict[str, CachedRow | None]:
+def read(keys: Sequence[str]) -> dict[str, CachedRow | None]:
     """The cached rows among these keys."""
     values: Any = redis_client().mget(map(cached_row.redis_key, keys))
-    return {key: cached_row.unpack(value) for key, value in zip(keys, values, strict=True) if value}
+    return cached_row.unpack_all(keys, values)
 
 
 def store(known: Mapping[str, CachedRow | None]) -> None:
@@ -54,7 +54,7 @@ def store(known: Mapping[str, CachedRow | None]) -> None:
 def store_new(links: Collection[Link]) -> bool:
     """Stores new links; returns whether one of them was requested before it existed."""
     words: list[bytes | int] = []
-    for row in map(cached_row.from_link, links):
+    for row in map(database_row.from_link, links):
         words += [cached_row.pack(row) if row else b"", cached_row.ttl_ms(row)]
     keys = [cached_row.redis_key(link.key) for link in links]
     early: Any = redis_client().eval(_STORE_NEW, len(keys), *keys, *words)

@@ -9,7 +9,9 @@ import time_machine
 from django.utils import timezone
 from pytest_django import Settings
 
+from config.storage.redis_client import redis_client
 from links.follow import form_nonces, resolution
+from links.follow.cached_row import redis_key
 from links.follow.resolution import Resolver
 from links.models import Link
 from tests.factories import LinkFactory, MessageFactory
@@ -42,6 +44,18 @@ def test_page_names_the_site_and_hides_the_rest(ask: Ask, link: Link) -> None:
     assert "shop.example" in page
     assert "token" not in page
     assert ("This link opens once" in page, "открывается один раз" in page) == (True, True)
+
+
+def test_redis_never_holds_the_target(ask: Ask, link: Link) -> None:
+    link.url = "https://user:pass@shop.example/reset?token=abcdef"
+    link.save()
+    resolution.cache_new(link)
+    ask(f"/{link.slug}")
+
+    known = redis_client().get(redis_key(link.key))
+    assert isinstance(known, bytes)
+    assert b'"https://shop.example/"' in known
+    assert b"token" not in known
 
 
 def test_button_opens_the_link_once(ask: Ask, link: Link) -> None:
