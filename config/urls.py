@@ -13,12 +13,16 @@ from billing.orders import payment_webhooks as payment_hooks
 from billing.web import order_views, sandbox_views
 from channels.inbound import vendor_webhooks
 from config.health import endpoints as health_endpoints
+from links.follow import edge_calls, edge_views
 from links.follow.views import follow
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", home, name="home"),
     path("api/", include("config.api")),
     path("hooks/sandbox-gateway", payment_hooks.receive, {"gateway": "sandbox"}),
+    path(edge_calls.PING, edge_views.ping),
+    path(edge_calls.RESOLVE, edge_views.resolve),
+    path(edge_calls.VISIT, edge_views.visit),
     path("hooks/<slug:hook>", vendor_webhooks.vendor_webhook),
     path("hooks/<slug:hook>/<slug:account>", vendor_webhooks.vendor_webhook),
     path("sandbox-gateway/<str:payment_id>", sandbox_views.page, name="sandbox-gateway"),

@@ -25,6 +25,7 @@ from config.server.gateway import Gateway  # noqa: E402
 from config.server.https import TransportSecurity  # noqa: E402
 from config.server.request_bodies import BodyLimits  # noqa: E402
 from links.addresses import short_hosts  # noqa: E402
+from links.follow import resolution  # noqa: E402
 from links.follow.redirect import RedirectMiddleware  # noqa: E402
 from operator_admin.alerts import stand_in  # noqa: E402
 
@@ -33,6 +34,7 @@ metrics.start()
 api_keys.start_refresh_thread()
 availability.keep_fresh()
 short_hosts.keep_fresh()
+resolution.listen()  # now, not at the first visit: it copies the stops to Redis for edges
 heartbeats.start_heartbeat("web", outcome_signals.facts)
 stand_in.start()
 application = TransportSecurity(RedirectMiddleware(django_application), refuse)

@@ -68,6 +68,7 @@ LONG = (
     "tests/stack/test_accounts.py",
     "tests/stack/test_clients.py",
     "tests/stack/test_doctor.py",
+    "tests/stack/test_edge.py",
     "tests/stack/test_examples.py",
     "tests/stack/test_first_day.py",
     "tests/stack/test_https.py",

@@ -81,3 +81,8 @@ def keyring(text: str, name: str = "OTP_KEYS") -> dict[str, bytes]:
     if not keys:
         raise ImproperlyConfigured(f"{name} must hold at least one id:secret (see .env.example)")
     return keys
+
+
+def optional_keyring(name: str) -> dict[str, bytes]:
+    text: str = env.str(name, "")
+    return keyring(text, name) if text else {}

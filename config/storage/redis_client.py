@@ -16,9 +16,9 @@ from config.storage import redis_connections
 from config.storage.redis_connections import ServerRefusalError
 
 
-def _client(timeout: float | None, connect: float) -> redis.Redis:
+def _client(timeout: float | None, connect: float, variable: str = "REDIS_URL") -> redis.Redis:
     pool = redis_connections.pool(
-        redis_address.parse(settings.REDIS_URL),
+        redis_address.parse(getattr(settings, variable), variable=variable),
         socket_timeout=timeout,
         connect_timeout=connect,
         retry=Retry(NoBackoff(), 0),
@@ -37,7 +37,28 @@ def redis_client() -> redis.Redis:
 @cache
 def blocking_redis_client() -> redis.Redis:
     """For background threads that block on a list or a subscription."""
-    return _client(5.0, 0.3)
+    return _client(5.0, settings.REDIS_CONNECT_TIMEOUT)
+
+
+@cache
+def _links_client() -> redis.Redis:
+    return _client(settings.REDIS_TIMEOUT, settings.REDIS_TIMEOUT, "LINKS_REDIS_URL")
+
+
+@cache
+def _blocking_links_client() -> redis.Redis:
+    return _client(5.0, settings.REDIS_CONNECT_TIMEOUT, "LINKS_REDIS_URL")
+
+
+def links_redis_client() -> redis.Redis:
+    """For cached links, stops and their changes: with LINKS_REDIS_URL a server that has nothing
+    else, so that edges may replicate it.
+    """
+    return _links_client() if settings.LINKS_REDIS_URL else redis_client()
+
+
+def blocking_links_redis_client() -> redis.Redis:
+    return _blocking_links_client() if settings.LINKS_REDIS_URL else blocking_redis_client()
 
 
 class BackOff:
@@ -66,14 +87,17 @@ def _drop_connections() -> None:
     """After one refusal: each of the others would cost its user another failure."""
     global _refusals  # noqa: PLW0603 - threads drop their own connections when it has changed
     _refusals += 1
-    for client in (redis_client(), blocking_redis_client()):
+    clients = [redis_client(), blocking_redis_client()]
+    if settings.LINKS_REDIS_URL:
+        clients += [_links_client(), _blocking_links_client()]
+    for client in clients:
         client.connection_pool.disconnect(inuse_connections=False)
 
 
-def raise_if_demoted() -> None:
+def raise_if_demoted(client: redis.Redis | None = None) -> None:
     """For subscribers: a master that became a replica keeps their connections, and is silent."""
     try:
-        role = redis_client().role()
+        role = (client or redis_client()).role()
     except ServerRefusalError as error:
         if isinstance(error.__cause__, NoPermissionError):
             return

@@ -10,7 +10,7 @@ from typing import Any
 
 from redis.client import Pipeline
 
-from config.storage.redis_client import redis_client
+from config.storage.redis_client import links_redis_client
 from links.follow import cached_row, database_row
 from links.follow.cached_row import CachedRow
 from links.models import Link
@@ -37,13 +37,13 @@ return early
 
 def read(keys: Sequence[str]) -> dict[str, CachedRow | None]:
     """The cached rows among these keys."""
-    values: Any = redis_client().mget(map(cached_row.redis_key, keys))
+    values: Any = links_redis_client().mget(map(cached_row.redis_key, keys))
     return cached_row.unpack_all(keys, values)
 
 
 def store(known: Mapping[str, CachedRow | None]) -> None:
     """Stores rows read from the database; overwrites nothing."""
-    with redis_client().pipeline(transaction=False) as pipe:
+    with links_redis_client().pipeline(transaction=False) as pipe:
         for key, row in known.items():
             pipe.set(
                 cached_row.redis_key(key), cached_row.pack(row), px=cached_row.ttl_ms(row), nx=True
@@ -57,12 +57,12 @@ def store_new(links: Collection[Link]) -> bool:
     for row in map(database_row.from_link, links):
         words += [cached_row.pack(row) if row else b"", cached_row.ttl_ms(row)]
     keys = [cached_row.redis_key(link.key) for link in links]
-    early: Any = redis_client().eval(_STORE_NEW, len(keys), *keys, *words)
+    early: Any = links_redis_client().eval(_STORE_NEW, len(keys), *keys, *words)
     return bool(early)
 
 
 def invalidate(links: Collection[Link]) -> None:
-    with redis_client().pipeline(transaction=False) as pipe:
+    with links_redis_client().pipeline(transaction=False) as pipe:
         queue_invalidation(pipe, [link.key for link in links])
         pipe.execute()
 

@@ -11,6 +11,7 @@ from links.follow.cached_row import (
     GONE,
     NOT_FOUND,
     ONE_TIME_GONE,
+    CachedRow,
     ExpiredTarget,
     LinkTarget,
     NoTarget,
@@ -18,7 +19,7 @@ from links.follow.cached_row import (
 )
 from links.follow.change_feed import ChangeFeed
 from links.follow.link_store import LinkStore
-from links.follow.resolver import SlugResolver, slug_key
+from links.follow.resolver import SlugResolver, is_among, slug_key
 from links.follow.stop_cache import StopCache
 from links.models import Link
 
@@ -42,6 +43,17 @@ class Resolver(SlugResolver):
     def __init__(self, stops: StopCache | None = None, store: LinkStore | None = None) -> None:
         stops = stops or _stops
         super().__init__(stops, store or LinkStore(), partial(ChangeFeed, stops=stops))
+
+    def current_row(self, slug: str, host_id: int | None) -> CachedRow | None:
+        """As the stores have it, for an edge, which may not know the stops: dead if it is stopped.
+        Raises when no store can tell.
+        """
+        self.listen()
+        self._stops.ensure_loaded()
+        row = self._store.read(slug, host_id)
+        if row is None or not is_among(row.target, self._stops.value):
+            return row
+        return row._replace(target=row.target._replace(url=""))
 
     def cache_new(self, *links: Link) -> None:
         """Call after links with an alias are committed: somebody may have asked for that alias
@@ -72,6 +84,7 @@ class Resolver(SlugResolver):
 _stops = StopCache()
 _resolver = Resolver()
 os.register_at_fork(after_in_child=_resolver.reset)
+current_row = _resolver.current_row
 resolve, listen, cache_new = _resolver.resolve, _resolver.listen, _resolver.cache_new
 invalidate_before_commit = _resolver.invalidate_before_commit
 invalidate_after_commit = _resolver.invalidate_after_commit

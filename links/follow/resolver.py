@@ -58,7 +58,7 @@ class SlugResolver:
         if not isinstance(resolution, LinkTarget):
             return resolution
         stopped = self._stops.value
-        if stopped and (resolution.company_id in stopped or resolution.batch in stopped):
+        if stopped and is_among(resolution, stopped):
             return resolution.gone()
         if resolution.expires_at and resolution.expires_at <= time.time():
             return resolution.expired()
@@ -83,6 +83,10 @@ class SlugResolver:
     def _read(self, slug: str, host_id: int | None) -> Resolution:
         row = self._store.read(slug, host_id)
         return row.resolution() if row else NOT_FOUND
+
+
+def is_among(link: LinkTarget, stopped: Stopped) -> bool:
+    return link.company_id in stopped or link.batch in stopped
 
 
 def slug_key(slug: str, host_id: int | None) -> SlugKey:

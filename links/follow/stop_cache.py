@@ -5,19 +5,26 @@ that it hears of, and about once a second besides (`links.follow.change_feed`): 
 made a change may have died before publishing it, and a read may have failed.
 """
 
+import time
+
 import structlog
 from django.db.backends.utils import CursorWrapper
 from redis.exceptions import RedisError
 
 from config.storage.process_cache import SnapshotCache
-from config.storage.redis_client import redis_client
+from config.storage.redis_client import links_redis_client
 from links.follow.cached_row import batch_key
 
 SELECT = "SELECT company_id, batch_id FROM links_stop"
 REDIS_COPY = "links:stops"
+COPIED_AT = "links:stops_at"  # Unix ms: edges tell by it how old their replica is
 
 Stopped = frozenset[int | str]  # companies' numbers, batches' names
 log = structlog.get_logger(__name__)
+
+
+def unpack(copy: bytes) -> Stopped:
+    return frozenset(int(one) if one.isdigit() else one for one in copy.decode().split())
 
 
 class StopCache(SnapshotCache[Stopped]):
@@ -32,14 +39,19 @@ def _read(cursor: CursorWrapper) -> Stopped:
 
 class RedisCopy:
     def read(self) -> Stopped | None:
-        copy = redis_client().get(REDIS_COPY)
+        copy = links_redis_client().get(REDIS_COPY)
         if copy is None:
             return None
         assert isinstance(copy, bytes)  # noqa: S101 - the client decodes nothing
-        return frozenset(int(one) if one.isdigit() else one for one in copy.decode().split())
+        return unpack(copy)
 
     def write(self, stopped: Stopped, /) -> None:
         try:
-            redis_client().set(REDIS_COPY, " ".join(map(str, stopped)))
+            links_redis_client().mset(
+                {
+                    REDIS_COPY: " ".join(map(str, stopped)),
+                    COPIED_AT: int(time.time() * 1000),
+                }
+            )
         except (RedisError, OSError) as error:
             log.debug("stopped_links_not_copied_to_redis", error=type(error).__name__)

@@ -1,0 +1,1 @@
+"""The redirect of short links as a process of its own, without the database."""
