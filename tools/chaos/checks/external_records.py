@@ -27,7 +27,10 @@ CREATE TEMP TABLE phone_message (
   id bigint, provider text, provider_id text, ref uuid, phone text, links text[], code text,
   state text,
   faults text[], is_told boolean, attempt_id uuid, message_id uuid,
-  has_arrived boolean GENERATED ALWAYS AS (state IN ('delivered', 'read')) STORED);
+  has_arrived boolean GENERATED ALWAYS AS (state IN ('delivered', 'read')) STORED,
+  -- A person reads what the phone has, even while the vendor still repeats an earlier receipt.
+  is_readable boolean GENERATED ALWAYS AS (state IN ('delivered', 'read')
+    OR state = 'sent' AND NOT is_told AND 'undelivered' <> ALL(faults)) STORED);
 CREATE TEMP TABLE unnamed_code (attempt_id uuid, message_id uuid, phone text, code text, n int);
 CREATE TEMP TABLE client_order (key text, company_id bigint, path text, phone text);
 CREATE TEMP TABLE client_call (

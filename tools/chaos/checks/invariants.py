@@ -134,7 +134,7 @@ CHECKS = (
         WHERE t.kind = 'capture' AND t.proof NOT IN ('receipt', 'handed_over') AND NOT EXISTS (
           SELECT 1 FROM channels_message m JOIN otp_verification v ON v.id = m.subject_id
           JOIN channels_message twin ON twin.subject_id = v.id
-          JOIN phone_message p ON p.message_id = twin.id AND p.has_arrived
+          JOIN phone_message p ON p.message_id = twin.id AND p.is_readable
           WHERE m.id = t.message_id AND t.proof = 'code_entered' AND v.verified_at IS NOT NULL)""",
     ),
     Check(

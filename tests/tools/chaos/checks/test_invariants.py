@@ -155,6 +155,14 @@ def a_charge_by_a_code_that_no_phone_got(world: World) -> None:
 
 
 @breaks("I5 code")
+def a_charge_by_a_code_that_will_never_arrive(world: World) -> None:
+    message = world.another(world.verify(phone="+79990000002"))
+    lost = {"state": "sent", "is_told": False, "faults": ["undelivered"]}
+    world.phone.append(world.arrival(AttemptFactory.create(message=message), id=2, **lost))
+    world.transfer(message, "capture", proof="code_entered")
+
+
+@breaks("I5 code")
 def a_charge_by_a_proof_that_does_not_exist(world: World) -> None:
     world.transfer(world.another(), "capture", proof="click")
 
@@ -318,6 +326,17 @@ def test_consistent_scenario_violates_no_invariant() -> None:
 
     assert found() == {}
     assert verdicts.uncharged() == {}
+
+
+def test_code_read_before_its_receipts_were_taken_may_be_charged() -> None:
+    world = World()
+    message = world.another(world.verify(phone="+79990000002"))
+    under_way = {"state": "sent", "is_told": False}
+    world.phone.append(world.arrival(AttemptFactory.create(message=message), id=2, **under_way))
+    world.transfer(message, "capture", proof="code_entered")
+    world.lay_out()
+
+    assert "I5 code" not in found()
 
 
 @pytest.mark.parametrize(("check", "spoil"), BREAKS, ids=[make.__name__ for _check, make in BREAKS])
