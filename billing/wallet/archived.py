@@ -1,10 +1,12 @@
 """Where the histories begin, once their older months lie in an archive."""
 
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from typing import NamedTuple
+from uuid import UUID
 
 from billing.models import ArchivedMonth
 from billing.wallet.running_balances import ARCHIVED, CHANGE
+from config.ids import first_id_at
 from config.storage.named_rows import fetch_all
 from config.storage.replica import read_connection
 
@@ -37,3 +39,11 @@ def kept_since() -> date | None:
     months = ArchivedMonth.objects.order_by("-month").values_list("month", flat=True)
     newest = months.first()
     return (newest + timedelta(days=31)).replace(day=1) if newest else None
+
+
+def kept_since_after(message_id: UUID) -> date | None:
+    """That first day, if a message with this id would be older; whether there was one or not."""
+    since = kept_since()
+    if since is None or message_id >= first_id_at(datetime.combine(since, time.min, UTC)):
+        return None
+    return since

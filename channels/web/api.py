@@ -1,7 +1,6 @@
 """GET /messages, /messages/{id}, /channels and /test/messages."""
 
 from collections.abc import Mapping
-from datetime import UTC, datetime, time
 from typing import Any
 from uuid import UUID
 
@@ -37,7 +36,7 @@ from channels.web.calls import (
 from channels.web.message_fields import MESSAGE, MESSAGE_DETAILS, TEST_MESSAGE
 from config.channels import CHANNELS, Channel
 from config.errors import DomainError, Error
-from config.ids import first_id_at, parse_id
+from config.ids import parse_id
 
 TEST_KEYS_ONLY = _("For test keys only")
 
@@ -96,9 +95,8 @@ class TestMessages(ApiView):
 
 
 def _not_found(message_id: UUID) -> DomainError:
-    """Says so if a message of that time would be archived, whether there was one or not."""
-    since = archived.kept_since()
-    if since is None or message_id >= first_id_at(datetime.combine(since, time.min, UTC)):
+    since = archived.kept_since_after(message_id)
+    if since is None:
         return DomainError(Error.NOT_FOUND)
     text = gettext("Messages before %(day)s are archived") % {"day": since.isoformat()}
     return DomainError(Error.NOT_FOUND, message=text)

@@ -1,8 +1,10 @@
 """The cabinet's message history and the page of one message."""
 
 from datetime import timedelta
+from uuid import UUID
 
 from django.conf import settings
+from django.db.models import QuerySet
 from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
@@ -68,23 +70,32 @@ def message_export(request: CabinetRequest) -> StreamingHttpResponse:
 
 @member_required()
 def message_detail(request: CabinetRequest, public_id: str) -> HttpResponse:
-    context = _message_context(request, _message(request, public_id))
-    return render(request, "cabinet/message_detail.html", context)
+    message_id = _message_id(public_id)
+    message = _messages(request).filter(pk=message_id).first()
+    if message is not None:
+        context = _message_context(request, message)
+        return render(request, "cabinet/message_detail.html", context)
+    if since := archived.kept_since_after(message_id):
+        return render(request, "cabinet/message_archived.html", {"kept_since": since}, status=404)
+    raise Http404
 
 
 @member_required()
 def message_status(request: CabinetRequest, public_id: str) -> HttpResponse:
     """The fragment that the page polls until the message is final."""
-    context = _message_context(request, _message(request, public_id))
-    return render(request, "cabinet/message_status.html", context)
+    message = get_object_or_404(_messages(request), pk=_message_id(public_id))
+    return render(request, "cabinet/message_status.html", _message_context(request, message))
 
 
-def _message(request: CabinetRequest, public_id: str) -> Message:
+def _message_id(public_id: str) -> UUID:
     message_id = parse_id("msg", public_id)
     if message_id is None:
         raise Http404
-    rows = messages.with_charges(Message.objects.of(request.company).select_related("api_key"))
-    return get_object_or_404(rows, pk=message_id)
+    return message_id
+
+
+def _messages(request: CabinetRequest) -> QuerySet[Message]:
+    return messages.with_charges(Message.objects.of(request.company).select_related("api_key"))
 
 
 def _message_context(request: CabinetRequest, message: Message) -> dict[str, object]:

@@ -66,6 +66,20 @@ def test_api_says_that_a_message_is_archived(history: Api, month: date, director
     assert later.body["message"] == "Не найдено"
 
 
+def test_page_of_an_archived_message_says_so(cabinet: Client, month: date, directory: Path) -> None:
+    message = Message.objects.earliest("id")
+    archive(directory)
+    later = UUID(int=message.pk.int + (1 << 127))
+
+    page = cabinet.get(reverse("message-detail", args=[public_id("msg", message.pk)]))
+
+    assert page.status_code == 404
+    assert "— в архиве. Их стоимость учтена в остатке" in page.content.decode()
+    never = cabinet.get(reverse("message-detail", args=[public_id("msg", later)]))
+    assert never.status_code == 404
+    assert "в архиве" not in never.content.decode()
+
+
 class Books:
     """Charges of this month and the next. The last one of this month comes in the next."""
 
