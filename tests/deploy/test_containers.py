@@ -21,7 +21,7 @@ from config.environment.variables import ROOT
 DEPLOY = ROOT / "deploy"
 COMPOSE: dict[str, Any] = yaml.safe_load((DEPLOY / "compose.yml").read_text("utf-8"))
 SERVICES: dict[str, Any] = COMPOSE["services"]
-ONCE = {"migrate"}  # runs and ends
+ONCE = {"migrate", "archive"}  # they run and end
 CADDY = shutil.which("caddy")
 
 
@@ -51,7 +51,7 @@ def test_only_the_proxy_is_published() -> None:
 
 
 def test_everything_of_ours_waits_for_the_migrations() -> None:
-    ours = {name for name, service in SERVICES.items() if "build" in service} - ONCE
+    ours = {name for name, service in SERVICES.items() if "build" in service} - {"migrate"}
 
     waiting = {
         name
@@ -60,10 +60,10 @@ def test_everything_of_ours_waits_for_the_migrations() -> None:
         == {"migrate": {"condition": "service_completed_successfully"}}
     }
 
-    assert waiting == ours == {"web", "worker", "beat", "smpp", "metrics"}
+    assert waiting == ours == {"web", "worker", "beat", "smpp", "metrics", "archive"}
 
 
-def test_only_migrations_run_as_the_owner_of_the_tables() -> None:
+def test_only_migrations_and_the_archive_run_as_the_owner_of_the_tables() -> None:
     urls = {
         name: service["environment"]["DATABASE_URL"]
         for name, service in SERVICES.items()
@@ -72,7 +72,7 @@ def test_only_migrations_run_as_the_owner_of_the_tables() -> None:
 
     owners = [name for name, url in urls.items() if url.startswith("postgresql://kvitok:")]
 
-    assert owners == ["migrate"]
+    assert set(owners) == ONCE
 
 
 @pytest.mark.skipif(CADDY is None, reason="no caddy here")

@@ -15,6 +15,7 @@ ALL = LEAST | {
     "web": {"autoscaling": {"enabled": True}},
     "smpp": {"accounts": ["smpp", "smpp:kz"]},
     "metrics": {"enabled": True},
+    "archive": {"enabled": True, "existingClaim": "kvitok-archive"},
     "ingress": {
         "enabled": True,
         "className": "nginx",
@@ -45,12 +46,12 @@ def everything() -> dict[str, Any]:
 
 
 def pods(everything: dict[str, Any]) -> dict[str, Any]:
-    kinds = ("Deployment", "Job")
-    return {
-        name: manifest["spec"]["template"]["spec"]
-        for name, manifest in everything.items()
-        if name.startswith(kinds)
-    }
+    found = {}
+    for name, manifest in everything.items():
+        spec = manifest["spec"].get("jobTemplate", manifest)["spec"]
+        if name.startswith(("Deployment", "Job", "CronJob")):
+            found[name] = spec["template"]["spec"]
+    return found
 
 
 def test_least_values_make_a_service() -> None:
@@ -69,6 +70,7 @@ def test_least_values_make_a_service() -> None:
 
 def test_all_values_add_what_is_optional(everything: dict[str, Any]) -> None:
     assert {
+        "CronJob demo-kvitok-archive",
         "Deployment demo-kvitok-smpp",
         "Deployment demo-kvitok-smpp-kz",
         "HorizontalPodAutoscaler demo-kvitok-web",
@@ -83,6 +85,7 @@ def test_all_values_add_what_is_optional(everything: dict[str, Any]) -> None:
         ({}, "/existingSecret"),
         (LEAST | {"existingsecret": "kvitok"}, "existingsecret"),
         (LEAST | {"smpp": {"accounts": ["twilio"]}}, "/smpp/accounts"),
+        (LEAST | {"archive": {"enabled": True}}, "archive.existingClaim names the volume"),
         (LEAST | {"ingress": {"enabled": True}}, "ingress.hosts names the hosts"),
     ],
 )
@@ -112,6 +115,19 @@ def test_migrations_run_first_and_as_the_owner(everything: dict[str, Any]) -> No
     assert sources["DATABASE_URL"] == {
         "secretKeyRef": {"name": "kvitok-owner", "key": "DATABASE_URL"}
     }
+
+
+def test_archive_runs_as_the_owner_with_a_volume(everything: dict[str, Any]) -> None:
+    pod = pods(everything)["CronJob demo-kvitok-archive"]
+    (container,) = pod["containers"]
+    env = {one["name"]: one for one in container["env"]}
+    mounts = {one["name"]: one["mountPath"] for one in container["volumeMounts"]}
+    volumes = {one["name"]: one for one in pod["volumes"]}
+
+    assert env["DATABASE_URL"]["valueFrom"]["secretKeyRef"]["name"] == "kvitok-owner"
+    assert env["ARCHIVE_DIR"]["value"] == mounts["archive"] == "/archive"
+    assert volumes["archive"]["persistentVolumeClaim"] == {"claimName": "kvitok-archive"}
+    assert mounts.keys() == volumes.keys()
 
 
 def test_every_container_is_confined_and_limited(everything: dict[str, Any]) -> None:
