@@ -17,12 +17,7 @@ run: base ## the whole service with demo data, PORT=8000 SIMULATOR_PORT=8001; Ct
 	@exec $(PY) -m config.local.supervisor
 PYTEST = $(PY) -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
 test: dev ## the tests, ARGS="-k name" and the like go to pytest; WORKERS=0: all in one process
-ifeq ($(ARGS),)
-	@$(PYTEST) -m 'not slow and not long'
-	@exec $(PYTEST) -m 'slow and not long'
-else
-	@exec $(PYTEST) $(ARGS)
-endif
+	@exec $(PYTEST) $(or $(ARGS),-m 'not long')
 test-long: dev ## the tests that `make test` leaves out, 10 minutes: losses under load, every page, our tools
 	@exec $(PYTEST) -m long
 coverage: dev ## the quick tests, and which modules they cover too little; pages in var/coverage/html; ARGS="tests/otp"

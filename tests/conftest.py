@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from django.conf import settings as django_settings
+from django.db import connection
 from django.test import Client, TransactionTestCase, override_settings
 from django.utils import translation
 
@@ -21,12 +22,14 @@ from channels.vendor_accounts import availability, registry
 from channels.waiting import outcome_signals
 from config.health import readiness
 from config.local import bootstrap
+from config.local.embedded import Servers
 from config.storage.redis_client import redis_client
 from links.addresses import blocked_sites, short_hosts
 from links.follow import change_feed, not_found_limit, resolution
 from tests.api.clients import Api, ClientOf
 from tests.database_cleanup import empty_database
 from tests.factories import ApiKeyFactory, CompanyFactory, MemberFactory
+from tests.migrated_cluster import DATABASE
 from tests.reauthentication import mark_reauthenticated
 
 TOKENS = 1000
@@ -61,6 +64,13 @@ def _static_files_looked_up_when_asked_for() -> Iterator[None]:
     """WhiteNoise would read the whole folder anew for every test client."""
     with override_settings(WHITENOISE_AUTOREFRESH=True):
         yield
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(django_db_modify_db_settings: None, servers: Servers) -> None:
+    """A test database is created as a copy of the migrated one."""
+    if servers.postgres is not None:
+        connection.settings_dict["TEST"]["TEMPLATE"] = DATABASE
 
 
 @pytest.fixture(scope="session")

@@ -6,21 +6,24 @@ the controller has none.
 
 import os
 import socket
-from collections.abc import Generator
-from contextlib import ExitStack
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from subprocess import CalledProcessError
 from typing import Any
 
 import pytest
 from xdist.scheduler import LoadFileScheduling
 
-from config.local.demo_environment import accounts, new_secrets
+from config.local.demo_environment import accounts, is_set, new_secrets
 from config.local.embedded import Servers, temporary
 from config.local.processes import StartError
+from tests.migrated_cluster import migrated_cluster
 
 _SERVERS = pytest.StashKey[Servers]()
 # Set in a developer's shell, these would let tests depend on it.
 _NOWHERE = {"DATABASE_URL": "postgresql:///none", "REDIS_URL": "redis://127.0.0.1:1"}
-# Processes, a browser, many combinations: `make test` runs these last.
+# Processes, a browser, many combinations: these begin, so that no worker ends with them alone.
 SLOW = (
     "tests/browser/",
     "tests/stack/",
@@ -93,6 +96,8 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None
     if _is_xdist_controller(early_config):
         if os.environ.get("REDIS_URL"):
             raise pytest.UsageError("workers would share your REDIS_URL: make test WORKERS=0")
+        with _usage_errors():
+            _cluster(os.environ)  # once, before the workers need it
         os.environ.update(_NOWHERE)
     else:
         _start_servers(early_config)
@@ -108,12 +113,22 @@ def _start_servers(config: pytest.Config) -> None:
     given = {name: value for name, value in os.environ.items() if value != _NOWHERE.get(name)}
     stack = ExitStack()
     config.add_cleanup(stack.close)
-    try:
-        servers = stack.enter_context(temporary(environ=given))
-    except (StartError, OSError) as error:
-        raise pytest.UsageError(str(error)) from None
+    with _usage_errors():
+        servers = stack.enter_context(temporary(environ=given, cluster=_cluster(given)))
     config.stash[_SERVERS] = servers
     os.environ.update(servers.environ() | {"VAR_DIR": str(servers.directory)})
+
+
+def _cluster(environ: Mapping[str, str]) -> Path | None:
+    return None if is_set(environ, "DATABASE_URL") else migrated_cluster(_NOWHERE)
+
+
+@contextmanager
+def _usage_errors() -> Iterator[None]:
+    try:
+        yield
+    except (StartError, OSError, CalledProcessError) as error:
+        raise pytest.UsageError(str(error)) from None
 
 
 class FileScheduling(LoadFileScheduling):
@@ -135,6 +150,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.long)
         elif item.nodeid.startswith(SLOW):
             item.add_marker(pytest.mark.slow)
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
     items.sort(key=lambda item: not item.nodeid.startswith("tests/upgrade/"))
     items.sort(key=lambda item: not _is_stack_test(item.nodeid))
 

@@ -30,12 +30,19 @@ class Servers:
 
     @classmethod
     def missing(
-        cls, directory: Path, *, durable: bool, logs: Path, environ: Mapping[str, str] = os.environ
+        cls,
+        directory: Path,
+        *,
+        durable: bool,
+        logs: Path,
+        environ: Mapping[str, str] = os.environ,
+        cluster: Path | None = None,
     ) -> "Servers":
+        """`cluster`: a data directory of a stopped server, copied if there is none yet."""
         postgres = redis = None
         if not is_set(environ, "DATABASE_URL"):
             log = logs / "postgres.log"
-            postgres = Postgres(directory / "postgres", durable=durable, log=log)
+            postgres = Postgres(directory / "postgres", durable=durable, log=log, cluster=cluster)
         if not is_set(environ, "REDIS_URL"):
             redis = Redis(directory / "redis", durable=durable, log=logs / "redis.log")
         return cls(directory, postgres, redis)
@@ -55,15 +62,23 @@ class Servers:
 
 @contextmanager
 def temporary(
-    *, durable: bool = False, environ: Mapping[str, str] = os.environ
+    *,
+    durable: bool = False,
+    environ: Mapping[str, str] = os.environ,
+    cluster: Path | None = None,
 ) -> Iterator[Servers]:
-    """Servers whose data is deleted afterwards; `durable` keeps fsync and the AOF on."""
+    """Servers whose data is deleted afterwards; `durable` keeps fsync and the AOF on.
+
+    `cluster`: a data directory of a stopped server, which PostgreSQL starts with a copy of.
+    """
     directory = temporary_directory(account_for())
     with ExitStack() as stack:
         stack.callback(shutil.rmtree, directory, ignore_errors=True)
         stack.enter_context(_claim(directory))
         _sweep(directory.parent)
-        servers = Servers.missing(directory, durable=durable, logs=directory, environ=environ)
+        servers = Servers.missing(
+            directory, durable=durable, logs=directory, environ=environ, cluster=cluster
+        )
         for server in servers:
             stack.callback(server.close)
             server.start()

@@ -143,6 +143,12 @@ class Postgres(Server):
     pid_file = "data/postmaster.pid"
     stop_signal = signal.SIGINT  # fast shutdown; SIGTERM would wait for clients
 
+    def __init__(
+        self, directory: Path, *, durable: bool, log: Path, cluster: Path | None = None
+    ) -> None:
+        super().__init__(directory, durable=durable, log=log)
+        self.cluster = cluster
+
     @property
     def url(self) -> str:
         return f"postgresql://{NAME}@/{NAME}?host={quote(str(self.sockets))}"
@@ -187,12 +193,24 @@ class Postgres(Server):
         # Built beside and renamed, so an interrupted start is never taken for a database.
         new = self.directory / "new"
         shutil.rmtree(new, ignore_errors=True)
+        if self.cluster is None:
+            self._create(new)
+        else:
+            self._copy(self.cluster, new)
+        new.rename(self.data)
+
+    def _create(self, new: Path) -> None:
         options = ["-U", NAME, "-A", "trust", "-E", "UTF8", *_LOCALE]
         if not self.durable:
             options.append("--no-sync")
         self._run("initdb", "-D", str(new), *options)
         self._run("postgres", "--single", "-D", str(new), "postgres", say=f"CREATE DATABASE {NAME}")
-        new.rename(self.data)
+
+    def _copy(self, cluster: Path, new: Path) -> None:
+        shutil.copytree(cluster, new)
+        if self.account is not None:
+            for path in (new, *new.rglob("*")):
+                os.chown(path, self.account.uid, self.account.gid)
 
     def _run(self, program: str, *arguments: str, say: str = "") -> None:
         identity: dict[str, Any] = {}

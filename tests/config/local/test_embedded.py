@@ -86,6 +86,18 @@ def run(
     )
 
 
+def test_copied_cluster(stores: Servers, postgres: Postgres, tmp_path: Path) -> None:
+    query(postgres, "CREATE TABLE copied AS SELECT 7 AS n")
+    postgres.stop()
+    cluster = shutil.copytree(postgres.data, tmp_path / "cluster")
+    postgres.start()
+    with temporary(environ={"REDIS_URL": "redis://127.0.0.1:1"}, cluster=cluster) as found:
+        assert found.postgres is not None
+        assert query(found.postgres, "SELECT n FROM copied") == [(7,)]
+        query(found.postgres, "DROP TABLE copied")
+    assert query(postgres, "SELECT n FROM copied") == [(7,)]
+
+
 def test_postgres_is_the_version_of_production_and_folds_every_alphabet(
     postgres: Postgres,
 ) -> None:
