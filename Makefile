@@ -7,7 +7,7 @@ LIVE := ENVIRONMENT=production SECRET_KEY=$$($(PY) -c 'import secrets; print(sec
 COMPILE := $(PY) -m uv pip compile --quiet --generate-hashes --universal --python-version 3.11 --no-emit-index-url --no-header $(ARGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-long coverage chaos drill mutants bench growth examples screenshots check lint types migrations fmt lock deploy-tools sbom clean base dev python
+.PHONY: help run test test-long coverage chaos drill soak mutants bench growth examples screenshots check lint types migrations fmt lock deploy-tools sbom clean base dev python
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -27,6 +27,8 @@ chaos: dev ## kills under load, then the books: ARGS="--seed 7 --sends 5000 --ki
 	@exec $(PY) -m tools.chaos $(ARGS)
 drill: dev ## one part lost under load, and what that cost: ARGS="redis|redis-replica|redis-failover|postgres|web|worker|beat|smpp|all --rate 15"
 	@exec $(PY) -m tools.drills $(ARGS)
+soak: dev ## an hour of steady load: do memory, connections and dead rows stay level? ARGS="--minutes 60 --rate 20 --plot FILE --json FILE"
+	@exec $(PY) -m tools.soak $(ARGS)
 mutants: dev ## our guards taken away one by one, each of which a named check must notice; ARGS="name …"
 	@exec $(PY) -m tests.mutants $(ARGS)
 bench: base ## the budgets, beside their floors, 7 minutes; ARGS="--only verify,send --seconds 3 --rounds 4 --concurrency 1,16,64"

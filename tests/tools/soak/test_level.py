@@ -1,0 +1,74 @@
+"""A figure that rises is found; one that swings, or fills up at first, is not."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from tools.soak.level import quarters, rises
+from tools.soak.plot import plot
+from tools.soak.samples import Sample
+
+MANY = 40
+
+
+def series(change: Callable[[Sample, int], Sample]) -> list[Sample]:
+    return [
+        change(
+            Sample(
+                at=n * 10.0,
+                memory={"web": 300.0, "worker": 100.0},
+                files=200,
+                threads=120,
+                connections=24,
+                dead_rows=20_000,
+                open_messages=30,
+            ),
+            n,
+        )
+        for n in range(MANY)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        (lambda one, n: replace(one, memory={"web": 300.0, "worker": 100.0 + n}), "memory of work"),
+        (lambda one, n: replace(one, files=200 + 3 * n), "open files"),
+        (lambda one, n: replace(one, threads=120 + 2 * n), "threads"),
+        (lambda one, n: replace(one, connections=24 + n), "connections"),
+        (lambda one, n: replace(one, dead_rows=20_000 + 1_000 * n), "dead rows"),
+        (lambda one, n: replace(one, open_messages=30 + n), "open messages"),
+    ],
+)
+def test_what_rises_is_named(change: Callable[[Sample, int], Sample], named: str) -> None:
+    (line,) = rises(series(change))
+    assert line.startswith(named)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda one, _n: one,
+        lambda one, n: replace(one, dead_rows=20_000 + 15_000 * (n % 2)),  # vacuum comes and goes
+        lambda one, n: replace(one, memory={"web": 300.0 + min(n, 10), "worker": 100.0}),
+        lambda one, n: replace(one, redis=5.0 + n, answered=200 * n),  # kept on purpose
+    ],
+)
+def test_what_stays_level_is_not(change: Callable[[Sample, int], Sample]) -> None:
+    assert rises(series(change)) == []
+
+
+def test_too_few_samples_say_nothing() -> None:
+    assert rises(series(lambda one, n: replace(one, files=n * 1000))[:7]) == []
+
+
+def test_the_second_quarter_is_compared_with_the_last() -> None:
+    assert quarters([9, 9, 1, 1, 5, 5, 2, 2]) == (1, 2)
+
+
+def test_plot_has_every_program_and_panel() -> None:
+    drawn = plot(series(lambda one, _n: one), 20)
+    assert drawn.count("<polyline") == 9
+    assert ">worker</text>" in drawn
+    assert "6 minutes at 20 sends a second" in drawn

@@ -1,0 +1,145 @@
+"""One soak: start everything, send at a steady rate, look every few seconds, settle, count."""
+
+import os
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import uuid4
+
+import redis
+
+from config.environment.variables import ROOT
+from config.local.embedded import Servers, temporary
+from tools.chaos.checks import external_records, verdicts
+from tools.chaos.database import DatabaseProbe
+from tools.chaos.plan import SHORT, PlannedRequest, UserBehaviour
+from tools.chaos.run import kept, prepare
+from tools.chaos.traffic.client import Account, Backend, Client
+from tools.chaos.traffic.drain import Drain
+from tools.chaos.traffic.journal import Journal
+from tools.chaos.traffic.phone_users import PhoneUsers
+from tools.chaos.traffic.scheduler import Scheduler
+from tools.drills.stack import Stack
+from tools.soak.samples import Sample, Sampler
+from tools.soak.visitors import Visitors
+
+Say = Callable[[str], None]
+COMPANIES, TOKENS = 20, 10_000_000
+THREADS = 32
+EVERY = 10.0  # seconds between two samples
+ANSWERED_WITHIN = 120.0
+FIRST_PHONE = 79_260_000_000
+# In turn: every channel, codes and links; every other code is entered.
+KINDS = (("code", "whatsapp"), ("code", "sms"), ("code_link", "whatsapp"), ("link", "telegram"))
+
+
+@dataclass(frozen=True)
+class Result:
+    samples: list[Sample]
+    breaches: list[str]
+
+
+def run(minutes: float, rate: float, say: Say) -> Result:
+    place = ROOT / "var/soak" / str(os.getpid())
+    place.mkdir(parents=True)
+    with temporary(durable=True, environ={}) as servers, kept(place, servers, say) as keep:
+        result = _run(servers, place, minutes * 60, rate, say)
+        if not result.breaches:
+            keep.clear()
+    return result
+
+
+def _run(servers: Servers, place: Path, seconds: float, rate: float, say: Say) -> Result:
+    stack = Stack(servers, place, sentinels=None, has_smpp=False)
+    os.environ.update(stack.environ)
+    accounts = prepare([TOKENS] * COMPANIES, SHORT)
+    stack.start()
+    try:
+        samples = _load(stack, accounts, seconds, rate, say)
+        stack.stop()
+    finally:
+        stack.kill()
+    external_records.load_records(stack.simulator_log, _journal(stack))
+    broken = [
+        f"{finding.check}: {', '.join(finding.subjects[:5])}"
+        for finding in verdicts.check_invariants()
+        if not finding.is_kept
+    ]
+    return Result(samples, [*map(str, stack.deaths), *broken])
+
+
+def _load(
+    stack: Stack, accounts: list[Account], seconds: float, rate: float, say: Say
+) -> list[Sample]:
+    scheduler, journal = Scheduler(THREADS), Journal(_journal(stack))
+    database = DatabaseProbe(stack.postgres.url)
+    client = Client(stack.api, (2.0, SHORT.send_wait + 4.0))
+    backend = Backend(client, accounts, journal, scheduler, carrier=stack.carrier, seed=0)
+    orders = [_order(n, rate) for n in range(int(rate * seconds))]
+    with ExitStack() as held:
+        held.callback(journal.close)
+        held.callback(database.close)
+        held.callback(scheduler.close)
+        held.callback(backend.given_up.set)
+        users = PhoneUsers(backend, orders, stack.simulator_log, stack.carrier)
+        visitors = Visitors(stack.simulator_log)
+        for people in (users, visitors):
+            people.start()
+            held.callback(people.close)
+        begin = time.monotonic()
+        backend.schedule(orders, begin)
+        samples = _watch(stack, backend, begin, seconds, say)
+        stack.run(lambda: scheduler.is_done, ANSWERED_WITHIN)
+        Drain(stack.simulator_log, database, stack).hurry()
+        say(f"{backend.answered:,} sends answered, {visitors.followed:,} links followed")
+    return samples
+
+
+def _watch(stack: Stack, backend: Backend, begin: float, seconds: float, say: Say) -> list[Sample]:
+    """Samples until the load is over."""
+    programs = {"web": stack.web, "worker": stack.worker, "beat": stack.beat}
+    sampler = Sampler(programs, stack.postgres.url, redis.Redis.from_url(stack.redis.url))
+    samples: list[Sample] = []
+
+    def look() -> None:
+        at = time.monotonic() - begin
+        samples.append(sampler.take(at, backend.answered))
+        if len(samples) % 6 == 1:
+            say(_line(samples[-1]))
+        if len(samples) * EVERY < seconds:
+            stack.at(begin + len(samples) * EVERY, look)
+
+    look()
+    stack.run(lambda: time.monotonic() > begin + seconds, seconds + EVERY)
+    sampler.close()
+    return samples
+
+
+def _line(sample: Sample) -> str:
+    memory = ", ".join(f"{name} {size:.0f}" for name, size in sample.memory.items())
+    return (
+        f"{sample.at / 60:5.1f} min  {sample.answered:>8,} answered  "
+        f"{sample.open_messages:>5} open  MB: {memory}, Redis {sample.redis:.0f}  "
+        f"{sample.connections} connections  {sample.dead_rows:,} dead rows"
+    )
+
+
+def _order(n: int, rate: float) -> PlannedRequest:
+    kind, channel = KINDS[n % len(KINDS)]
+    return PlannedRequest(
+        n=n,
+        at=n / rate,
+        company=n % COMPANIES,
+        kind=kind,
+        channel=channel,
+        phone=f"+{FIRST_PHONE + n}",
+        key=str(uuid4()),
+        person=UserBehaviour.RIGHT if kind != "link" and n % 8 < 4 else None,
+        delay=1.0,
+    )
+
+
+def _journal(stack: Stack) -> Path:
+    return stack.place / "journal.sqlite3"
