@@ -14,20 +14,16 @@ from config import logs
 from config.environment import redis_address
 from config.environment.production_checks import addresses, validate_environment
 from config.environment.secret_strength import weakness
-from config.environment.variables import KEYRINGS, ROOT, at_least, env, keyring, web_address
-
-_KEYS_OF_THE_SERVICE = (
-    *KEYRINGS,
-    "DATABASE_DIRECT_URL",
-    "DATABASE_REPLICA_URL",
-    "DATABASE_URL",
-    "EDGE_TOKENS",
-    "EMAIL_HOST_PASSWORD",
-    "LINKS_REDIS_URL",
-    "SECRET_KEY",
-    "SECRET_KEY_FALLBACKS",
+from config.environment.variables import (
+    KEYS_OF_THE_SERVICE,
+    ROOT,
+    at_least,
+    env,
+    keyring,
+    web_address,
 )
-if found := [name for name in _KEYS_OF_THE_SERVICE if env.str(name, "")]:
+
+if found := [name for name in KEYS_OF_THE_SERVICE if env.str(name, "")]:
     raise ImproperlyConfigured(f"no edge may hold {', '.join(found)}: unset them on this machine")
 
 # --- As on the origin --------------------------------------------------------------------------

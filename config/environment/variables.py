@@ -15,6 +15,18 @@ env = FileAwareEnv(strip_whitespace=True)
 
 KEYRINGS = ("OTP_KEYS", "WEBHOOK_KEYS", "MFA_KEYS")
 
+KEYS_OF_THE_SERVICE = (  # what an edge may not hold
+    *KEYRINGS,
+    "DATABASE_DIRECT_URL",
+    "DATABASE_REPLICA_URL",
+    "DATABASE_URL",
+    "EDGE_TOKENS",
+    "EMAIL_HOST_PASSWORD",
+    "LINKS_REDIS_URL",
+    "SECRET_KEY",
+    "SECRET_KEY_FALLBACKS",
+)
+
 # Former names of variables. Ignored, they would leave a default or an empty key ring.
 RENAMED = {
     "BODIES": "MAX_BODIES",

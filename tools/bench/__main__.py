@@ -34,6 +34,7 @@ ROWS = (
     "cold",
     "scan",
     "bulk",
+    "edge",
     "handover",
     "hang",
     "beside",

@@ -9,6 +9,7 @@ GROUPS = {
     "web": "web",
     "floor": "web",
     "hello": "web",
+    "edge": "web",
     "process": "process",
     "worker": "worker",
     "simulator": "sim",
