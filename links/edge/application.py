@@ -94,7 +94,7 @@ class EdgeApplication:
         return _json("200 OK", {"status": "ok"})
 
     def _readyz(self) -> VisitorResponse:
-        """Ready while one of the two that know links answers."""
+        """Ready while one of the two that know links can be used."""
         replica, origin = self._replica_state(), self.origin.state or OK
         waiting = buffer.delayed_clicks()
         checks = {
@@ -102,13 +102,13 @@ class EdgeApplication:
             "origin": origin,
             "clicks": f"{waiting} wait for the master of Redis" if waiting else OK,
         }
-        if OK not in (replica, origin):
+        if self.origin.state and not self.replica.is_fresh:
             return _json("503 Service Unavailable", {"status": "not ready", "checks": checks})
         is_whole = set(checks.values()) == {OK}
         return _json("200 OK", {"status": "ready" if is_whole else "degraded", "checks": checks})
 
     def _replica_state(self) -> str:
-        if self.replica.is_fresh:
+        if self.replica.is_current:
             return OK
         age = self.replica.staleness
         return "empty" if age == float("inf") else f"{age:.0f} s old"

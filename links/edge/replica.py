@@ -22,6 +22,7 @@ from links.follow import cached_row, stop_cache
 from links.follow.cached_row import CachedRow
 from links.follow.stop_cache import Stopped
 
+MAX_LAG = 5.0  # seconds: older, it is second to the origin
 _COPIES = (stop_cache.REDIS_COPY, stop_cache.COPIED_AT, short_hosts.REDIS_COPY)
 _CLASSES: Mapping[str, Any] = {
     redis_address.TCP: Connection,
@@ -56,6 +57,10 @@ class Replica:
         self.stops = ReplicaStops()
         self.hosts: Mapping[str, Host] | None = None  # None: not known yet
         self.is_fresh = False
+
+    @property
+    def is_current(self) -> bool:
+        return self.staleness <= MAX_LAG
 
     @property
     def staleness(self) -> float:

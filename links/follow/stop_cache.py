@@ -19,6 +19,14 @@ SELECT = "SELECT company_id, batch_id FROM links_stop"
 REDIS_COPY = "links:stops"
 COPIED_AT = "links:stops_at"  # Unix ms: edges tell by it how old their replica is
 
+# KEYS: the copy, when it was read. ARGV: what to write there. A process that was slow does not undo
+# what another has read since; one whose clock is beside the others' by a minute is not believed.
+_WRITE = """
+local ahead = tonumber(redis.call('GET', KEYS[2]) or '0') - tonumber(ARGV[2])
+if ahead > 0 and ahead < 60000 then return end
+redis.call('MSET', KEYS[1], ARGV[1], KEYS[2], ARGV[2])
+"""
+
 Stopped = frozenset[int | str]  # companies' numbers, batches' names
 log = structlog.get_logger(__name__)
 
@@ -29,7 +37,12 @@ def unpack(copy: bytes) -> Stopped:
 
 class StopCache(SnapshotCache[Stopped]):
     def __init__(self) -> None:
-        super().__init__("stopped_links", _read, frozenset(), copy=RedisCopy())
+        self._redis_copy = RedisCopy()
+        super().__init__("stopped_links", _read, frozenset(), copy=self._redis_copy)
+
+    def _read_value(self) -> None:
+        self._redis_copy.read_at = int(time.time() * 1000)
+        super()._read_value()
 
 
 def _read(cursor: CursorWrapper) -> Stopped:
@@ -38,6 +51,8 @@ def _read(cursor: CursorWrapper) -> Stopped:
 
 
 class RedisCopy:
+    read_at = 0  # Unix ms: when the read of what is written began
+
     def read(self) -> Stopped | None:
         copy = links_redis_client().get(REDIS_COPY)
         if copy is None:
@@ -47,11 +62,7 @@ class RedisCopy:
 
     def write(self, stopped: Stopped, /) -> None:
         try:
-            links_redis_client().mset(
-                {
-                    REDIS_COPY: " ".join(map(str, stopped)),
-                    COPIED_AT: int(time.time() * 1000),
-                }
-            )
+            copy = " ".join(map(str, stopped))
+            links_redis_client().eval(_WRITE, 2, REDIS_COPY, COPIED_AT, copy, self.read_at)
         except (RedisError, OSError) as error:
             log.debug("stopped_links_not_copied_to_redis", error=type(error).__name__)
