@@ -47,22 +47,23 @@ def start() -> None:
     _metrics()
 
 
-@Once
-def _metrics() -> Metrics | None:
-    """None where nothing is counted. To register a metric a second time would raise."""
+def start_library() -> Any:
+    """prometheus_client for this process; None where nothing is counted."""
     if settings.METRICS_PORT is None:
         return None
     try:
-        return _register()
+        return _library()
     except OSError:
         # What is counted happened: no request or message may fail for the counting.
         log.exception("metrics_not_written", directory=str(settings.METRICS_DIR))
         return None
 
 
-def _register() -> Metrics:
-    library = _library()
-    return Metrics(
+@Once
+def _metrics() -> Metrics | None:
+    """None where nothing is counted. To register a metric a second time would raise."""
+    library = start_library()
+    return library and Metrics(
         api=library.Histogram(
             "kvitok_api_seconds", "API requests", ["call", "status"], buckets=LATENCIES
         ),

@@ -14,6 +14,7 @@ from config.background import PeriodicThread
 from config.server.gateway import Allowance
 from config.server.https import is_refused
 from links.clicks import buffer
+from links.edge import metrics
 from links.edge.feed import ReplicaFeed
 from links.edge.misses import VisitorMisses
 from links.edge.origin import Origin
@@ -29,7 +30,7 @@ from links.follow.visitor_pages import (
     unavailable,
 )
 
-PING_INTERVAL = 5.0  # seconds
+LOOK_INTERVAL = 5.0  # seconds
 OK = "ok"
 _TEXT = ("Content-Type", "text/plain; charset=utf-8")
 _NO_STORE = ("Cache-Control", "no-store")
@@ -67,10 +68,16 @@ class EdgeApplication:
         """Knows the stops and hosts before the first visitor comes, if the replica answers."""
         self.replica.refresh()
         self._resolver.listen()
-        PeriodicThread("origin", self.origin.ping, PING_INTERVAL).start()
+        PeriodicThread("origin", self._look, LOOK_INTERVAL).start()
+
+    def _look(self) -> None:
+        """Now and then, for probes and metrics."""
+        self.origin.ping()
+        metrics.set_state(self.replica.staleness, buffer.delayed_clicks())
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         status, headers, body = self._answer(environ)
+        metrics.count_answer(status)
         start_response(status, headers)
         return (body,)
 

@@ -15,6 +15,7 @@ from urllib3.exceptions import HTTPError
 
 from accounts.client_ip import client_ip
 from config.storage.redis_client import BackOff
+from links.edge import metrics
 from links.edge.misses import TokenBucket
 from links.follow import edge_calls, form_nonces
 from links.follow.cached_row import CachedRow, LinkTarget, unpack
@@ -89,12 +90,15 @@ class Origin:
 
     def _send(self, path: str, body: bytes, timeout: float) -> bytes:
         limits = urllib3.Timeout(connect=CONNECT_TIMEOUT, read=timeout)
+        began_at = time.monotonic()
         try:
             answer: Any = self._pool.request(
                 "POST", f"{self._url}/{path}", body=body, timeout=limits, redirect=False
             )
         except HTTPError as error:
+            metrics.count_call(path, "failed", time.monotonic() - began_at)
             raise self._failed(type(error).__name__) from None
+        metrics.count_call(path, str(answer.status), time.monotonic() - began_at)
         if answer.status not in (200, 400):
             raise self._failed(f"HTTP {answer.status}")
         self.state = ""

@@ -67,13 +67,25 @@ class Edge:
         replica_of = ["--replicaof", "127.0.0.1", str(links.port)]
         self.replica = RedisServer(logs / f"{name}-redis", replica_of)
         self.url = f"http://127.0.0.1:{free_port()}"
+        own = {
+            "EDGE_REPLICA_URL": self.replica.url,
+            "METRICS_PORT": str(free_port()),
+            "METRICS_DIR": str(logs / f"{name}-metrics"),
+        }
         self.program = Program(
             ["-m", "config.edge", "--host", "127.0.0.1", "--port", self.url.rpartition(":")[2]],
             log=logs / f"{name}.log",
-            environ=environ | {"EDGE_REPLICA_URL": self.replica.url},
+            environ=environ | own,
             url=f"{self.url}/readyz",
         )
         self.program.die = signal.SIGTERM
+        self.metrics_url = f"http://127.0.0.1:{own['METRICS_PORT']}/metrics"
+        self.metrics = Program(
+            ["-m", "config.edge.metrics"],
+            log=logs / f"{name}-metrics.log",
+            environ=environ | own,
+            url=self.metrics_url,
+        )
 
     def ask(self, path: str, **options: Any) -> Answer:
         return ask(self.url, path, **options)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import redis
+import requests
 from django.db.models import Sum
 from django.utils import timezone
 
@@ -16,7 +17,7 @@ from links.manage import stopping
 from links.models import ClickDay, Link
 from tests.factories import LinkFactory, ShortHostFactory
 from tests.links.visiting import nonce_of
-from tests.stack.edges import MAX_STALENESS, MISS_RATE, EdgeStack, ask, edge_stack
+from tests.stack.edges import MAX_STALENESS, MISS_RATE, Edge, EdgeStack, ask, edge_stack
 from tests.stack.programs import wait_until
 from tests.stack.stack import Stack
 
@@ -191,6 +192,30 @@ def clicks_of(*links: Link) -> tuple[int, int]:
     by_link = Link.objects.filter(pk__in=[one.pk for one in links]).aggregate(n=Sum("clicks"))
     by_day = ClickDay.objects.filter(link__in=links).aggregate(n=Sum("clicks"))
     return by_link["n"] or 0, by_day["n"] or 0
+
+
+def test_answers_calls_and_ages_are_counted(edges: EdgeStack) -> None:
+    link, edge = made(), edges.edges[0]
+    edge.metrics.start()
+    try:
+        before = metrics_of(edge)
+        answers = [edge.ask(path).status for path in (link.slug, link.slug, "no-such-link")]
+        after = metrics_of(edge)
+    finally:
+        edge.metrics.kill()
+
+    answered, asked = "kvitok_edge_answers_total", "kvitok_edge_origin_seconds_count"
+    assert answers == [302, 302, 404]
+    assert after[f'{answered}{{status="302"}}'] - before[f'{answered}{{status="302"}}'] == 2
+    assert after[f'{asked}{{call="resolve",result="200"}}'] > 0
+    assert 0 <= after["kvitok_edge_replica_age_seconds"] < MAX_STALENESS
+    assert after["kvitok_edge_clicks_delayed"] == 0
+
+
+def metrics_of(edge: Edge) -> dict[str, float]:
+    lines = requests.get(edge.metrics_url, timeout=5).text.splitlines()
+    found = [line.rpartition(" ") for line in lines if not line.startswith("#")]
+    return {name: float(value) for name, _, value in found}
 
 
 def test_scan_by_one_visitor_ends_in_429_and_spares_known_links(edges: EdgeStack) -> None:
