@@ -41,7 +41,7 @@ class SlugQuestion(NamedTuple):
 
 
 def read_question(body: bytes) -> SlugQuestion:
-    """Raises ValueError, LookupError or TypeError."""
+    """Raises ValueError, LookupError, TypeError or AttributeError."""
     fields = orjson.loads(body)
     slug = _text(fields["slug"])
     if slugs.repair(slug) != slug:
@@ -60,7 +60,7 @@ class ForwardedVisit(NamedTuple):
 
 
 def read_visit(body: bytes) -> ForwardedVisit:
-    """Raises ValueError, LookupError or TypeError."""
+    """Raises ValueError, LookupError, TypeError or AttributeError."""
     fields = orjson.loads(body)
     given = {name: _text(value) for name, value in fields["environ"].items()}
     return ForwardedVisit(

@@ -27,7 +27,7 @@ def _edge_view(answer: Answer) -> Callable[[HttpRequest], HttpResponse]:
             return HttpResponse(status=401, headers={"WWW-Authenticate": "Bearer"})
         try:
             body = answer(request.body)
-        except (ValueError, LookupError, TypeError):
+        except (ValueError, LookupError, TypeError, AttributeError):
             return HttpResponse(status=400)
         except Exception:  # the edge asks again, or says that the service is unavailable
             log.exception("edge_not_answered")
