@@ -32,7 +32,9 @@ class ExpiredTarget(NamedTuple):
 
 
 class LinkTarget(NamedTuple):
-    """Stored in Redis in this order: another order or meaning needs another key prefix."""
+    """Stored in Redis in this order: another order or meaning needs another key prefix. A field may
+    be added at the end, with a default.
+    """
 
     link_id: str  # in hexadecimal
     expires_at: float | None  # Unix seconds
@@ -85,7 +87,8 @@ def unpack(value: bytes) -> CachedRow | None:
     if not fields:
         return None
     is_alias, *target, max_ttl = fields
-    return CachedRow(is_alias, LinkTarget(*target), max_ttl)
+    known = target[: len(LinkTarget._fields)]  # an edge may be older than its origin
+    return CachedRow(is_alias, LinkTarget(*known), max_ttl)
 
 
 def ttl_ms(row: CachedRow | None) -> int:

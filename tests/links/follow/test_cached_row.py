@@ -12,5 +12,9 @@ def test_row_is_stored_as_other_releases_read_it() -> None:
     assert unpack(STORED) == ROW
 
 
+def test_field_of_a_newer_release_is_ignored() -> None:
+    assert unpack(STORED.replace(b",30.0]", b',"added",30.0]')) == ROW
+
+
 def test_missing_link_is_stored_as_null() -> None:
     assert (pack(None), unpack(b"null")) == (b"null", None)
