@@ -81,7 +81,7 @@ def test_edge_answers_as_the_origin_does(edges: EdgeStack, method: str, language
 
 
 def test_company_hosts_lead_to_their_own_links(edges: EdgeStack) -> None:
-    host = ShortHostFactory.create(host="go.acme.example")
+    host = ShortHostFactory.create(host="go.edges.example")
     link = made(host=host, company=host.company)
     edge = edges.edges[0]
     wait_until(lambda: edge.ask(link.slug, host=host.host).status == 302)
