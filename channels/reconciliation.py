@@ -16,10 +16,11 @@ from config.ids import first_id_at
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Conditions on messages `m`, the transfers `t` of messages, and running balances `r`."""
+    """Conditions on messages `m`, their transfers `t`, their attempts `a`, running balances `r`."""
 
     messages: str = "TRUE"
     transfers: str = "TRUE"
+    attempts: str = "TRUE"
     balances: str = "TRUE"
 
     @classmethod
@@ -28,7 +29,15 @@ class Scope:
         bounds = [f"{{id}} > '{after}'"] if after else []
         bounds += [f"{{id}} <= '{until}'"] if until else []
         condition = " AND ".join(bounds) or "TRUE"
-        return cls(condition.format(id="m.id"), condition.format(id="t.message_id"))
+        ids = ("m.id", "t.message_id", "a.message_id")
+        return cls(*(condition.format(id=each) for each in ids))
+
+    def others(self) -> dict[str, str]:
+        return {
+            "transfers": self.transfers,
+            "attempts": self.attempts,
+            "balances": self.balances,
+        }
 
 
 # Earlier runs have checked old messages. Phones are anonymised much later; the condition on them
@@ -92,12 +101,12 @@ CHECKS = {
         GROUP BY m.id HAVING count(*) FILTER (WHERE t.kind = 'hold')
           <> 1 + count(*) FILTER (WHERE t.kind IN ('capture', 'release'))""",
     "charged without proof": """
-        SELECT 'message ' || t.message_id FROM billing_transfer t
+        SELECT DISTINCT 'message ' || t.message_id FROM billing_transfer t
         LEFT JOIN channels_message m ON m.id = t.message_id
+        LEFT JOIN channels_attempt a
+          ON a.message_id = t.message_id AND a.state = 'delivered' AND {attempts}
         WHERE {scope} AND {transfers} AND t.kind = 'capture'
-          AND (t.proof = '' OR m.state IS DISTINCT FROM 'delivered'
-            OR NOT EXISTS (SELECT 1 FROM channels_attempt a
-                           WHERE a.message_id = m.id AND a.state = 'delivered'))""",
+          AND (t.proof = '' OR m.state IS DISTINCT FROM 'delivered' OR a.id IS NULL)""",
     "transfer of a message that does not exist": """
         SELECT 'transfer ' || t.id FROM billing_transfer t
         LEFT JOIN channels_message m ON m.id = t.message_id AND {scope}
@@ -189,8 +198,7 @@ def run(names: Collection[str], scope: Scope) -> Iterator[Breach]:
     with connection.cursor() as cursor:
         for check, query in CHECKS.items():
             if check in names:
-                parts = {"transfers": scope.transfers, "balances": scope.balances}
-                cursor.execute(query.format(scope=scope.messages, **parts))
+                cursor.execute(query.format(scope=scope.messages, **scope.others()))
                 for (subject,) in cursor.fetchall():
                     yield Breach(check, subject)
 

@@ -3,7 +3,7 @@
 import base64
 import binascii
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -19,8 +19,8 @@ from config.storage.pooled_connection import read_patiently
 
 PAGE, MAX_PAGE = 50, 200
 NEWEST_FIRST = ("-created_at", "-id")
-# Rows scanned for one page of a filter without an index; the second time if the page is not full.
-SCANS = (2_000, 50_000)
+# Rows scanned for one page of a filter without an index: more, while the page is not full.
+SCANS = (200, 2_000, 50_000)
 _NUMBER = re.compile(r"[0-9]{1,3}")
 
 
@@ -71,7 +71,7 @@ def page_of(
     rows than asked for, even none.
     """
     limit = limit_of(query)
-    batch = _batch(rows, history, _start(rows, query), limit)
+    batch = _batch(rows, history, _start(rows, query), limit, SCANS)
     scanned_until = None if batch.is_full or batch.end is None else batch.end.created_at
     return Page(batch.rows, batch.end and encode(*batch.end), scanned_until)
 
@@ -94,26 +94,31 @@ def batches(
 
     With a `history`, as of a page, no statement scans more than a bounded part of it.
     """
-    batch = read_patiently(partial(_batch, rows, history, None, size))
+    scans = SCANS[-2:]  # the shortest is shorter than a batch
+    batch = read_patiently(partial(_batch, rows, history, None, size, scans))
     while True:
         if batch.rows:
             yield batch.rows
         if batch.end is None:
             return
-        batch = read_patiently(partial(_batch, rows, history, batch.end, size))
+        batch = read_patiently(partial(_batch, rows, history, batch.end, size, scans))
 
 
 def _batch(
-    rows: QuerySet[Any], history: QuerySet[Any] | None, start: Position | None, limit: int
+    rows: QuerySet[Any],
+    history: QuerySet[Any] | None,
+    start: Position | None,
+    limit: int,
+    scans: Sequence[int],
 ) -> _Batch:
     if start is not None:
         rows = _older(rows, start)
         history = None if history is None else _older(history, start)
-    return _first(rows, limit) if history is None else _scan(rows, history, limit)
+    return _first(rows, limit) if history is None else _scan(rows, history, limit, scans)
 
 
-def _scan(rows: QuerySet[Any], history: QuerySet[Any], limit: int) -> _Batch:
-    for length in SCANS:
+def _scan(rows: QuerySet[Any], history: QuerySet[Any], limit: int, scans: Sequence[int]) -> _Batch:
+    for length in scans:
         end = _last_of(history, length)
         if end is None:
             return _first(rows, limit)

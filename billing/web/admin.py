@@ -104,14 +104,18 @@ class TransferAdmin(ReadOnlyAdmin):
             return queryset.filter(message_id=message_id), False
         if not text:
             return queryset, False
-        # Read before the transfers: joined, each row looked through would look its company up.
-        named = Company.objects.filter(name__istartswith=text).order_by("pk")
-        companies = [*named.values_list("pk", flat=True)[:MOST_COMPANIES]]
-        companies += [int(text)] if text.isdecimal() and len(text) < 18 else []
-        return queryset.filter(Q(company_id__in=companies) | Q(key__startswith=text)), False
+        found = Q(company_id__in=_companies(text)) | Q(key__startswith=text)
+        return queryset.filter(found), False
 
     def is_found_by_index(self, text: str) -> bool:
         return _message_id(text) is not None
+
+
+def _companies(text: str) -> list[int]:
+    """Of this name or number. Read before what is theirs: joined, each row would look its up."""
+    named = Company.objects.filter(name__istartswith=text).order_by("pk")
+    numbers = [int(text)] if text.isdecimal() and len(text) < 18 else []
+    return [*named.values_list("pk", flat=True)[:MOST_COMPANIES], *numbers]
 
 
 def _message_id(text: str) -> UUID | None:
@@ -126,9 +130,17 @@ def _message_id(text: str) -> UUID | None:
 class SealAdmin(ReadOnlyAdmin):
     list_display = ("day", "company", "transfers", "available", "held", "head")
     list_select_related = ("company",)
-    search_fields = ("=company__id", "company__name__istartswith", "head__startswith")
+    search_fields = ("head",)  # shows the search box; `get_search_results` does the search
+    search_help_text = gettext_lazy("Company's name or number, head")
     date_hierarchy = "day"
     ordering = ("-day", "company_id")
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Seal], search_term: str
+    ) -> tuple[QuerySet[Seal], bool]:
+        text = search_term.strip()
+        found = Q(company_id__in=_companies(text)) | Q(head__startswith=text)
+        return queryset.filter(found) if text else queryset, False
 
 
 @admin.register(SealedDay)

@@ -123,9 +123,10 @@ def _page(view: ApiView, query: Mapping[str, str]) -> pagination.Page:
     if state:
         rows = messages.in_state(rows, state)
     if phone:
-        rows = rows.filter(phone=phone_numbers.normalise(phone, view.principal.country))
-    has_index = phone or state in messages.UNDELIVERED or not (chosen or state)
-    return pagination.page_of(rows, query, history=None if has_index else history)
+        rows = messages.with_phone(rows, phone_numbers.normalise(phone, view.principal.country))
+    has_index = phone or not (chosen or state)
+    searched = None if has_index else messages.among(history, state or "")
+    return pagination.page_of(rows, query, history=searched)
 
 
 def _channel(channel: Channel, mode: str) -> dict[str, Any]:

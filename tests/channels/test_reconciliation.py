@@ -16,13 +16,14 @@ from structlog.testing import capture_logs
 from accounts.models import Company
 from billing.models import Payment, RunningBalance, Transfer, Wallet
 from billing.wallet import ledger
-from channels import reconciliation, tasks
+from channels import full_reconciliation, reconciliation, tasks
 from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import Attempt, Message, OpenMessage
 from channels.outcomes import transitions
 from tests.api.clients import Api
 from tests.channels.message_stages import accepted, send
 from tests.factories import CompanyFactory, MessageFactory, OrderFactory, TransferFactory
+from tests.plans import nodes
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -371,3 +372,15 @@ def test_beat_task_logs_breaches(busy_api: Api, recent: bool) -> None:
         tasks.check_ledger(recent=recent)
 
     assert [(one["log_level"], one["event"]) for one in lines] == [("error", "ledger_breach")]
+
+
+def test_no_check_of_messages_asks_about_each_by_itself(db: None) -> None:
+    """A subquery of a condition that also has an OR is executed for each row, however many."""
+    with connection.cursor() as cursor:
+        for check in full_reconciliation.OF_MESSAGES:
+            scope = reconciliation.ALL
+            query = reconciliation.CHECKS[check].format(scope=scope.messages, **scope.others())
+            cursor.execute(f"EXPLAIN (FORMAT JSON) {query}")
+            ((plans,),) = cursor.fetchall()
+            kinds = {node.get("Parent Relationship") for node in nodes(plans[0]["Plan"])}
+            assert "SubPlan" not in kinds, check

@@ -1,10 +1,11 @@
-"""The admin's list of receipts reads a page of them, by a plan for any parameters."""
+"""What lists of the admin read, by a plan for any parameters."""
 
 import pytest
 from django.db import connection
 from django.test import Client
 from django.urls import reverse
 
+from tests.factories import CompanyFactory
 from tests.operator_admin.operators import make_operator, sign_in
 from tests.plans import explain, reads, rows_read
 
@@ -30,3 +31,28 @@ def test_page_of_receipts_reads_no_others(client: Client) -> None:
     for executed in statements:
         if "channels_receipt" in executed.text:
             assert rows_read(explain(executed)) < 300
+
+
+_SEALS = """
+INSERT INTO billing_seal (company_id, day, parts, transfers, available, held, head, created_at)
+SELECT CASE n WHEN 2000 THEN %s ELSE %s END, current_date - n, '[]', 1, 0, 0,
+  CASE n WHEN 2000 THEN 'abcdef' ELSE '' END, now() FROM generate_series(1, 3000) AS n
+"""
+
+
+@pytest.mark.parametrize("searched", ["small", "{id}", "abcdef"])
+def test_search_of_seals_looks_up_no_company_for_each(client: Client, searched: str) -> None:
+    sign_in(client, make_operator(), "password", "mfa")
+    large, small = CompanyFactory.create(name="Large"), CompanyFactory.create(name="Small")
+    with connection.cursor() as cursor:
+        cursor.execute(_SEALS, [small.pk, large.pk])
+        cursor.execute("ANALYZE billing_seal")
+
+    with reads() as statements:
+        path = reverse("admin:billing_seal_changelist")
+        page = client.get(path, {"q": searched.format(id=small.pk)})
+
+    assert [seal.company_id for seal in page.context["cl"].result_list] == [small.pk]
+    for executed in statements:
+        if "billing_seal" in executed.text:
+            assert '"accounts_company"."name"' not in executed.text.partition(" WHERE ")[2]

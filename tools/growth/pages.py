@@ -2,8 +2,9 @@
 
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from html import unescape
+from operator import attrgetter
 from typing import Any
 from urllib.parse import quote
 
@@ -20,28 +21,41 @@ from config.channels import BY_NAME
 from links.models import Link
 from tools.growth.figures import PAGE_MS, Figure, Group
 from tools.growth.probe import Probe
-from tools.growth.recording import recorded
+from tools.growth.recording import Reading, recorded
 
 SEARCHES = ("Demo 00010", "+70000000123")
 _CHOICE = re.compile(r'href="(\?[a-z_]+=[^"]*)"')
+FURTHER = 4  # measurements
 NEAR_THE_END = 60  # rows from the oldest one
 Page = tuple[str, Client, str]  # its name, who asks, its address
 
 
 def measure(probe: Probe) -> Iterator[Figure]:
-    """Milliseconds are the CPU of the request and the time of its statements."""
+    """Milliseconds are the CPU of the request and the time of its statements, the least of a few
+    measurements where the first one is beyond the bound.
+    """
     for name, client, path in _pages(probe):
         with recorded() as readings:
             client.get(path)  # warms up templates and caches as well
-        ms = _cpu(client, path) + sum(reading.ms for reading in readings)
-        dearest = max(readings, key=lambda reading: reading.blocks, default=None)
-        yield Figure(
-            Group.PAGE,
-            name,
-            sum(reading.blocks for reading in readings),
-            round(ms, 1),
-            dearest.text[:2000] if dearest else "",
-        )
+        figure = _figure(name, client, path, readings)
+        for _ in range(FURTHER):
+            if figure.ms > PAGE_MS:  # another program may have slowed it down
+                with recorded() as readings:
+                    client.get(path)
+                figure = min(figure, _figure(name, client, path, readings), key=attrgetter("ms"))
+        yield figure
+
+
+def _figure(name: str, client: Client, path: str, readings: Sequence[Reading]) -> Figure:
+    ms = _cpu(client, path) + sum(reading.ms for reading in readings)
+    dearest = max(readings, key=lambda reading: reading.blocks, default=None)
+    return Figure(
+        Group.PAGE,
+        name,
+        sum(reading.blocks for reading in readings),
+        round(ms, 1),
+        dearest.text[:2000] if dearest else "",
+    )
 
 
 def _cpu(client: Client, path: str) -> float:
@@ -88,11 +102,16 @@ def _cabinet(probe: Probe) -> Iterator[tuple[str, str]]:
     for query in (
         *(f"state={state}" for state in Message.State.values),
         *(f"channel={channel}" for channel in BY_NAME),
-        *("kind=link", "state=failed&channel=sms&kind=code", f"date_from={day}&date_to={day}"),
-        *(f"phone={quote(newest.phone)}", "phone=%2B70001", f"id={newest.public_id}"),
-        f"id={newest.request_id}",
+        *("kind=link", "state=failed&channel=sms&kind=code", "phone=%2B70001"),
     ):
         yield f"messages {query}", f"{messages}?{query}"
+    for name, query in (  # which differ from history to history
+        ("of a day", f"date_from={day}&date_to={day}"),
+        ("of a phone", f"phone={quote(newest.phone)}"),
+        ("by its id", f"id={newest.public_id}"),
+        ("by its request", f"id={newest.request_id}"),
+    ):
+        yield f"messages {name}", f"{messages}?{query}"
     for kind in Transfer.Kind.values:
         yield f"statement {kind}", f"{statement}?kind={kind}"
     for query in ("state=active", "state=disabled", "search=none"):

@@ -7,6 +7,7 @@ from uuid import UUID
 
 import pytest
 import time_machine
+from django.db import connection
 from django.utils import timezone
 
 from accounts.models import Company
@@ -215,3 +216,18 @@ def test_two_counters_at_once_count_once(company: Company) -> None:
     is_settled = timezone.now() - day_counts.MIDNIGHT_GRACE >= start_of(timezone.localdate())
     assert CountedDay.objects.count() == day_counts.MAX_AGE - (not is_settled)
     assert DayTotal.objects.count() == 0
+
+
+def test_counts_of_a_company_lie_together(db: None) -> None:
+    """A page reads a company's rows of a month: few blocks, not one for each of them."""
+    companies = CompanyFactory.create_batch(5)
+    for number in range(20):
+        sent(companies[number % 5], ago=2, took=number + 1)
+
+    count_days()
+
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT company_id FROM channels_daycount ORDER BY ctid")
+        found = [company_id for (company_id,) in cursor.fetchall()]
+    assert len(found) == 20
+    assert found == sorted(found)

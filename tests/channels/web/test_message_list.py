@@ -215,7 +215,7 @@ def test_search_in_parts_misses_nothing(
 def test_undelivered_and_whole_numbers_are_found_at_once(
     client: Client, owner: Member, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pagination, "SCANS", (1, 1))
+    monkeypatch.setattr(pagination, "SCANS", (2, 2))
     MessageFactory.create(company=owner.company, phone="+79160000001", state="failed")
     MessageFactory.create_batch(3, company=owner.company)
 
