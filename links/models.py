@@ -247,3 +247,14 @@ class Report(models.Model):
 
     def __str__(self) -> str:
         return f"{self.link}: {self.get_reason_display()}"
+
+
+class ErasedClicks(models.Model):
+    """A link whose clicks ClickHouse must not have (any more); see `links.clicks.clickhouse`."""
+
+    link_id = models.UUIDField(primary_key=True)
+    erased_at = models.DateTimeField()
+    is_gone = models.BooleanField(default=False)  # ClickHouse was asked, and has none
+
+    def __str__(self) -> str:
+        return str(self.link_id)

@@ -1,9 +1,15 @@
-"""Celery tasks that read the stream of clicks."""
+"""Celery tasks that read the stream of clicks, and keep ClickHouse."""
 
+import structlog
 from celery import shared_task
+from redis.exceptions import RedisError
 
+from config.storage import clickhouse
 from links.clicks import counting, delivery_proof, webhooks
+from links.clicks.clickhouse import erasure, sink, tables
 from links.clicks.stream import READ_COUNT
+
+log = structlog.get_logger(__name__)
 
 
 @shared_task(name="links.append_click_events")
@@ -22,3 +28,25 @@ def prove_clicks() -> None:
 def count_clicks() -> None:
     while counting.count_clicks() == READ_COUNT:
         pass
+
+
+@shared_task(name="links.write_clicks_to_clickhouse")
+def write_clicks_to_clickhouse() -> None:
+    if not clickhouse.is_configured():
+        return
+    try:
+        while sink.write_clicks() == READ_COUNT:
+            pass
+    except (clickhouse.ClickHouseError, RedisError, OSError) as error:
+        log.warning("clickhouse_not_written", error=f"{type(error).__name__}: {error}")
+
+
+@shared_task(name="links.maintain_clickhouse")
+def maintain_clickhouse() -> None:
+    if not clickhouse.is_configured():
+        return
+    try:
+        tables.drop_old_months()
+        erasure.erase()
+    except clickhouse.ClickHouseError as error:
+        log.warning("clickhouse_not_maintained", error=f"{type(error).__name__}: {error}")

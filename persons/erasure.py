@@ -17,6 +17,7 @@ from django.utils import timezone
 from accounts.audit.events import record
 from accounts.models import Company, User
 from channels.accept import send_limits
+from links.clicks.clickhouse import erasure as clicks_in_clickhouse
 from links.follow import resolution
 from links.models import Link
 from persons import erasure_list, sql
@@ -89,6 +90,7 @@ def _erase_rows(
     for name, statement in statements.items():
         cursor.execute(statement, params)
         counts[name] = cursor.rowcount
+    clicks_in_clickhouse.note(cursor, rows.links)
     return counts
 
 

@@ -1,11 +1,11 @@
-"""Connections and timeouts of PostgreSQL and Redis."""
+"""Connections and timeouts of PostgreSQL, Redis and ClickHouse."""
 
 from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
 from environs import EnvError
 
-from config.environment import redis_address
+from config.environment import clickhouse_address, redis_address
 from config.environment.variables import at_least, env
 from config.primary_connection import PrimaryConnection
 
@@ -14,6 +14,9 @@ __all__ = [
     "CACHES",
     "CELERY_BROKER_READ_URL",
     "CELERY_BROKER_WRITE_URL",
+    "CLICKHOUSE_BACKLOG",
+    "CLICKHOUSE_CA",
+    "CLICKHOUSE_URL",
     "DATABASES",
     "DATABASE_REPLICA_MAX_LAG",
     "DATABASE_ROUTERS",
@@ -123,3 +126,10 @@ CACHES = {
     "rate": {"BACKEND": "config.storage.rate_cache.RateCache", "KEY_PREFIX": "rate"},
 }
 RATELIMIT_USE_CACHE = "rate"
+
+CLICKHOUSE_URL = env.str("CLICKHOUSE_URL", "")  # a copy of the clicks; empty: none
+if CLICKHOUSE_URL:
+    clickhouse_address.parse(CLICKHOUSE_URL)
+CLICKHOUSE_CA = env.str("CLICKHOUSE_CA", "")  # a file of certificates; empty: the public ones
+# Seconds that the stream keeps clicks for a ClickHouse that is away.
+CLICKHOUSE_BACKLOG = at_least(60, "CLICKHOUSE_BACKLOG", 21_600)

@@ -5,29 +5,21 @@ acknowledged after it. When the counter dies in between, the next one reads the 
 finds its id.
 """
 
-import time
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 from uuid import UUID
 
-import structlog
 from django.conf import settings
 from django.db import connection, transaction
 from django.utils import timezone
-from redis.exceptions import RedisError
 
-from config.storage.redis_client import blocking_redis_client
-from links.clicks import partitions
-from links.clicks.buffer import STREAM
-from links.clicks.stream import Consumer, entry_ms
+from links.clicks import partitions, trimming
+from links.clicks.stream import Consumer
 from links.clicks.stream_entries import Batch, Click
-
-log = structlog.get_logger(__name__)
 
 CONSUMER = Consumer("counts", "counter")
 COUNT_LOCK = 0x6B766C6B  # an advisory lock
 BATCH_RETENTION = timedelta(days=7)
-TRIM_AFTER = 60.0  # seconds that entries read by every group stay
 # An older click, by a wrong clock or after an outage of Redis, counts as now.
 MAX_CLICK_AGE = timedelta(days=2)
 
@@ -89,12 +81,12 @@ def count_clicks() -> int:
     """Returns how many entries of the stream were read."""
     read = CONSUMER.consume(count)
     if read:
-        _trim()
+        trimming.trim()
     return read
 
 
 def count(batches: list[Batch]) -> None:
-    rows_of = {UUID(hex=batch.id): list(map(_row, batch.clicks)) for batch in batches}
+    rows_of = {UUID(hex=batch.id): list(map(row_of, batch.clicks)) for batch in batches}
     partitions.ensure(*{partitions.month_of(row.at) for rows in rows_of.values() for row in rows})
     with transaction.atomic(), connection.cursor() as cursor:
         # One counter at a time: two would block each other on the same links.
@@ -111,27 +103,12 @@ def _params(rows: list[ClickRow]) -> dict[str, Any]:
     return {**arrays, "zone": settings.TIME_ZONE}
 
 
-def _row(click: Click) -> ClickRow:
+def row_of(click: Click) -> ClickRow:
     now = timezone.now()
     at = datetime.fromtimestamp(click.millis / 1000, UTC)
     if not now - MAX_CLICK_AGE < at < now + timedelta(hours=1):
         at = now
     return ClickRow(click.link_id, at, click.kind, click.referrer, click.device, click.country)
-
-
-def _trim() -> None:
-    """Trims entries that every group has acknowledged and that are older than TRIM_AFTER."""
-    try:
-        _trim_to(blocking_redis_client().xinfo_groups(STREAM))
-    except (RedisError, OSError) as error:
-        log.warning("click_stream_not_trimmed", error=type(error).__name__)
-
-
-def _trim_to(groups: Any) -> None:
-    done = min(entry_ms(group["last-delivered-id"]) for group in groups)
-    if not any(group["pending"] for group in groups):
-        old = int((time.time() - TRIM_AFTER) * 1000)
-        blocking_redis_client().xtrim(STREAM, minid=f"{min(done, old)}-0", approximate=True)
 
 
 def delete_old_batches(limit: int) -> int:

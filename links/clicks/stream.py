@@ -3,7 +3,10 @@
 A consumer acknowledges an entry after its commit; entries that a dead consumer left unacknowledged
 come first.
 
-A transaction gets MAX_CLICKS at most, or one entry. A chunk that PostgreSQL rejects is retried by
+ClickHouse is optional and may be away for long: its group (`SINK`) has a lag of its own, and no
+other reader waits for it.
+
+A transaction gets MAX_CLICKS at most, or one entry. A chunk that the store rejects is retried by
 halves. An entry rejected by itself is dead-lettered: another consumer of the group claims it, so
 that it blocks no other. It is retried now and then, and dropped after MAX_TRIES, because the stream
 is not trimmed while it waits. Both are logged as errors.
@@ -19,6 +22,7 @@ from django.db import DatabaseError, DataError, IntegrityError
 from psycopg.errors import OutOfMemory, ProgramLimitExceeded, QueryCanceled
 from redis.exceptions import RedisError, ResponseError
 
+from config.storage import clickhouse
 from config.storage.redis_client import blocking_redis_client, redis_client
 from links.clicks.buffer import STREAM
 from links.clicks.stream_entries import Batch, Entry, read_batches
@@ -29,6 +33,7 @@ READ_COUNT = 100  # read at once
 MAX_CLICKS = 5_000  # in one transaction: a tenth of what the statement timeout allows
 RETRY_PAUSE = 300.0  # seconds between tries of a dead-lettered entry
 MAX_TRIES = 13  # of a dead-lettered entry: an hour
+SINK = "clickhouse"  # the group that writes to ClickHouse
 
 Handler = Callable[[list[Batch]], None]
 
@@ -45,7 +50,7 @@ class Consumer:
         """Returns how many entries were read; 0 without Redis, or when one was rejected."""
         try:
             entries = self.read("0") or self.read(">")
-            # A rejection ends the round, in case PostgreSQL rejects everything.
+            # A rejection ends the round, in case everything is.
             is_done = all(self._process(chunk, handle) for chunk in self._chunks(entries))
             self._retry_dead_letters(handle)
         except (RedisError, OSError) as error:
@@ -89,7 +94,7 @@ class Consumer:
     def _handle(self, entries: list[Entry], handle: Handler) -> bool:
         try:
             handle(read_batches(entries))
-        except DatabaseError as error:
+        except (DatabaseError, clickhouse.ClickHouseError) as error:
             if not _is_rejection(error):
                 raise
             log.warning("clicks_rejected", group=self.group, entries=len(entries), error=str(error))
@@ -108,7 +113,7 @@ class Consumer:
         self._log_error("clicks_dead_lettered", entry)
 
     def _retry_dead_letters(self, handle: Handler) -> None:
-        """One by one, until PostgreSQL rejects one."""
+        """One by one, until one is rejected."""
         pause = int(self.retry_pause * 1000)
         waiting: Any = blocking_redis_client().xpending_range(
             STREAM, self.group, "-", "+", READ_COUNT, self._dead_letter_consumer, idle=pause
@@ -137,19 +142,29 @@ def _clicks(entry: Entry) -> int:
     return (entry[1] or {}).get(b"batch", b"[").count(b"[") - 1
 
 
-def _is_rejection(error: DatabaseError) -> bool:
-    """Whether PostgreSQL rejects the data itself; a lock or a missing server is no rejection."""
+def _is_rejection(error: Exception) -> bool:
+    """Whether the store rejects the data itself; a lock or a missing server is no rejection."""
     own = (QueryCanceled, OutOfMemory, ProgramLimitExceeded)
-    return isinstance(error, DataError | IntegrityError) or isinstance(error.__cause__, own)
+    refused = (DataError, IntegrityError, clickhouse.RejectedError)
+    return isinstance(error, refused) or isinstance(error.__cause__, own)
 
 
 def lag_seconds() -> float | None:
-    """Seconds that the oldest entry has waited for its slowest group; 0.0 when none waits, None
-    without Redis.
+    """Seconds that the oldest entry has waited for its slowest group, ClickHouse's aside; 0.0 when
+    none waits, None without Redis.
     """
+    return _lag(lambda groups: [group for group in groups if not is_sink(group)])
+
+
+def sink_lag_seconds() -> float | None:
+    """The same of ClickHouse's group alone."""
+    return _lag(lambda groups: [group for group in groups if is_sink(group)])
+
+
+def _lag(choose: Callable[[Any], list[Any]]) -> float | None:
     try:
-        groups: Any = redis_client().xinfo_groups(STREAM)
-        ids = [entry_id for group in groups or [None] if (entry_id := _oldest(group))]
+        groups = choose(redis_client().xinfo_groups(STREAM))
+        ids = [entry_id for group in groups or [None] if (entry_id := oldest(group))]
     except ResponseError:  # no such stream
         return 0.0
     except (RedisError, OSError):
@@ -157,7 +172,11 @@ def lag_seconds() -> float | None:
     return max((time.time() - entry_ms(entry_id) / 1000 for entry_id in ids), default=0.0)
 
 
-def _oldest(group: Any) -> bytes | None:
+def is_sink(group: Any) -> bool:
+    return bool(group["name"] == SINK.encode())
+
+
+def oldest(group: Any) -> bytes | None:
     """The first entry that this group has not acknowledged, or that no group has read."""
     if group and group["pending"]:
         pending: Any = redis_client().xpending(STREAM, group["name"])

@@ -13,6 +13,7 @@ from django.utils import timezone
 from channels import reconciliation
 from channels.models import ProviderAlert
 from channels.vendor_accounts import registry
+from config.storage import clickhouse
 from links.clicks import stream
 from operator_admin.metrics import figures
 
@@ -119,6 +120,13 @@ def clicks_stand() -> Iterator[Problem]:
         yield "", {"age": round(age)}
 
 
+def clickhouse_late() -> Iterator[Problem]:
+    if not clickhouse.is_configured():
+        return
+    if (age := stream.sink_lag_seconds() or 0.0) > LATE_CLICKS:
+        yield "", {"age": round(age)}
+
+
 def ledger_breach() -> Iterator[Problem]:
     """What the schedule's last checks found; to check again here would double their load."""
     if found := reconciliation.remembered():
@@ -153,6 +161,7 @@ CONDITIONS: dict[str, Condition] = {
     "listener-down": listener_down,
     "redis-down": redis_down,
     "clicks-stand": clicks_stand,
+    "clickhouse-late": clickhouse_late,
     "webhooks-stand": webhooks_stand,
     "mail-stands": mail_stands,
     "ledger-breach": ledger_breach,

@@ -161,6 +161,16 @@ RULES: dict[str, Rule] = {
         pending=5 * _MIN,
         causes=("worker-silent", "beat-silent"),
     ),
+    "clickhouse-late": Rule(
+        _("Clicks do not reach ClickHouse"),
+        _("The oldest has waited for %(age)s s."),
+        _(
+            "Run doctor, which says why. After CLICKHOUSE_BACKLOG seconds ClickHouse misses the "
+            "clicks; PostgreSQL counts all of them."
+        ),
+        pending=5 * _MIN,
+        causes=("worker-silent", "beat-silent"),
+    ),
     "webhooks-stand": Rule(
         _("Webhooks wait to be sent"),
         _("Due: %(due)s; the oldest for %(age)s s."),

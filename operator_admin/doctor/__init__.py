@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from operator_admin.doctor import (
     certificates,
+    click_copy,
     key_rotation,
     money,
     processes,
@@ -24,6 +25,7 @@ LOCAL_CHECKS: list[Check] = [
     stores.redis_memory,
     stores.redis_persistence,
     money.clicks,
+    click_copy.click_copy,
     processes.broker,
     processes.static_files,
     processes.translations,

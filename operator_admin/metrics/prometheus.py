@@ -13,6 +13,7 @@ from psycopg_pool import PoolTimeout
 
 from channels.vendor_accounts.registry import live_providers
 from config.monitoring import metrics
+from config.storage import clickhouse
 from links.clicks import stream
 from operator_admin.metrics import figures
 
@@ -64,6 +65,9 @@ def _click_gauges() -> Iterator[GaugeMetricFamily]:
     if (age := stream.lag_seconds()) is not None:
         help_text = "Age of the oldest clicks that are not counted, told or proved by yet"
         yield GaugeMetricFamily("kvitok_clicks_oldest_seconds", help_text, age)
+    if clickhouse.is_configured() and (age := stream.sink_lag_seconds()) is not None:
+        help_text = "Age of the oldest clicks that are not in ClickHouse yet"
+        yield GaugeMetricFamily("kvitok_clickhouse_oldest_seconds", help_text, age)
 
 
 def _process_gauges(beats: list[figures.Heartbeat]) -> Iterator[GaugeMetricFamily]:

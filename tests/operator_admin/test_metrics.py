@@ -163,6 +163,18 @@ def test_age_of_uncounted_clicks_is_exported() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
+def test_age_of_clicks_that_are_not_in_clickhouse_is_exported(settings: Settings) -> None:
+    settings.CLICKHOUSE_URL = "http://127.0.0.1:1/"
+    redis_client().xgroup_create(STREAM, "clickhouse", id="0", mkstream=True)
+    redis_client().xadd(STREAM, {"id": "a"}, id=f"{int(time.time() - 90) * 1000}-0")
+
+    found = gauges()["kvitok_clickhouse_oldest_seconds"]
+
+    redis_client().delete(STREAM)
+    assert 90 <= found < 120
+
+
+@pytest.mark.django_db(transaction=True)
 @pytest.mark.usefixtures("redis_away")
 def test_without_redis_the_age_of_clicks_is_not_known() -> None:
     found = gauges()
@@ -194,7 +206,8 @@ def test_bind_is_exported_while_its_process_is_alive() -> None:
 
 
 @pytest.mark.django_db
-def test_every_alert_and_panel_asks_for_a_metric_that_exists() -> None:
+def test_every_alert_and_panel_asks_for_a_metric_that_exists(settings: Settings) -> None:
+    settings.CLICKHOUSE_URL = "http://127.0.0.1:1/"
     names = set(gauges())
     counted = {"kvitok_api_seconds_count", "kvitok_api_seconds_bucket", "kvitok_messages_total",
                "kvitok_provider_seconds_count", "kvitok_provider_seconds_bucket",

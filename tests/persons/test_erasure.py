@@ -5,6 +5,7 @@ from datetime import timedelta
 import pytest
 from django.db import connection
 from django.utils import timezone
+from pytest_django import Settings
 
 from accounts.api.atomic_limits import hashed
 from accounts.models import AuditEvent, Company
@@ -13,7 +14,7 @@ from channels.accept import send_limits
 from channels.models import BlockedPhone, Contact, Message, Receipt
 from config.ids import uuid7
 from config.storage.redis_client import redis_client
-from links.models import Link
+from links.models import ErasedClicks, Link
 from otp.models import Verification
 from otp.settlement import settle_verified
 from persons import columns
@@ -54,6 +55,19 @@ def test_table_does_not_name_the_phone_afterwards(company: Company, table: str) 
     erase(person=Person(PHONE))
 
     assert rows_naming(PHONE, table) == 0
+
+
+@pytest.mark.parametrize("url", ["", "http://127.0.0.1:1/"])
+def test_links_are_noted_for_clickhouse(company: Company, settings: Settings, url: str) -> None:
+    settings.CLICKHOUSE_URL = url
+    leave(company)
+
+    erase(person=Person(PHONE))
+
+    closed = Link.objects.filter(url="about:blank").values_list("id", flat=True)
+    noted = ErasedClicks.objects.filter(is_gone=False).values_list("link_id", flat=True)
+    assert closed
+    assert set(noted) == (set(closed) if url else set())
 
 
 def test_no_table_at_all_names_the_phone_but_the_block_list(company: Company) -> None:

@@ -1,5 +1,6 @@
 """Each condition is met by the real situation that it is about, and not without it."""
 
+import time
 from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
@@ -12,6 +13,8 @@ from accounts.models import Mail
 from channels import tasks
 from channels.models import ProviderAccount, ProviderAlert
 from channels.vendor_accounts import registry
+from config.storage.redis_client import redis_client
+from links.clicks.buffer import STREAM
 from operator_admin.alerts import conditions
 from operator_admin.alerts.rules import RULES
 from operator_admin.models import Alert
@@ -122,6 +125,19 @@ def test_deaf_web_process() -> None:
 def test_redis_that_is_away() -> None:
     assert found("redis-down") == [("", {})]
     assert found("clicks-stand") == []
+
+
+def test_clicks_that_wait_for_clickhouse(settings: Settings) -> None:
+    redis_client().xgroup_create(STREAM, "clickhouse", id="0", mkstream=True)
+    redis_client().xadd(STREAM, {"id": "a"}, id=f"{int(time.time() - 400) * 1000}-0")
+    unset = found("clickhouse-late")
+    settings.CLICKHOUSE_URL = "http://127.0.0.1:1/"
+
+    late = found("clickhouse-late")
+
+    redis_client().delete(STREAM)
+    assert unset == []
+    assert late == [("", {"age": pytest.approx(400, abs=30)})]
 
 
 def test_breach_that_the_schedule_found() -> None:

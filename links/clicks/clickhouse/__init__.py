@@ -1,0 +1,1 @@
+"""A copy of the clicks in ClickHouse, where CLICKHOUSE_URL is set; PostgreSQL stays the truth."""

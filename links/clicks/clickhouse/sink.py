@@ -1,0 +1,97 @@
+"""Writes clicks from the stream to ClickHouse, in a group of its own.
+
+An entry is acknowledged after the server has answered. What was written without that, because the
+answer was lost or the process killed, is written again with the same keys.
+"""
+
+from contextlib import suppress
+from uuid import UUID
+
+import orjson
+import structlog
+from django.db import connection
+from redis.exceptions import LockError, ResponseError
+
+from config.storage import clickhouse
+from config.storage.redis_client import blocking_redis_client
+from links.clicks import counting
+from links.clicks.buffer import STREAM
+from links.clicks.clickhouse import completeness, tables
+from links.clicks.stream import SINK, Consumer, is_sink
+from links.clicks.stream_entries import Batch, Click
+
+log = structlog.get_logger(__name__)
+
+CONSUMER = Consumer(SINK, "sink", max_clicks=50_000)
+# One writes at a time: two would write everything twice, which is a waste and nothing worse. It is
+# kept after a failure, so that a hanging server does not take a thread of the worker for itself.
+LOCK, LOCK_TIMEOUT = "clicks:clickhouse-lock", clickhouse.WRITE_TIMEOUT + 30
+
+# Clicks of other links PostgreSQL has not stored either. An erased link's clicks must not come
+# back from the stream.
+_KEPT_LINKS = """
+SELECT id FROM links_link l WHERE id = ANY(%s)
+  AND NOT EXISTS (SELECT FROM links_erasedclicks e WHERE e.link_id = l.id)
+"""
+
+
+def write_clicks() -> int:
+    """Returns how many entries of the stream were read; raises UnavailableError or RedisError."""
+    lock = blocking_redis_client().lock(LOCK, timeout=LOCK_TIMEOUT, blocking=False)
+    if not lock.acquire():
+        return 0
+    _ensure_group()
+    read = CONSUMER.consume(write)
+    with suppress(LockError):  # it took too long
+        lock.release()
+    return read
+
+
+def write(batches: list[Batch]) -> None:
+    kept = _kept_links({click.link_id for batch in batches for click in batch.clicks})
+    lines = [
+        _line(click, _click_id(batch.id, position))
+        for batch in batches
+        for position, click in enumerate(batch.clicks)
+        if click.link_id in kept
+    ]
+    if not connection.in_atomic_block:
+        connection.close()  # another thread may use it while we wait
+    if lines:
+        clickhouse.insert(tables.TABLE, b"\n".join(lines))
+
+
+def _ensure_group() -> None:
+    try:
+        groups = blocking_redis_client().xinfo_groups(STREAM)
+    except ResponseError:  # no such stream
+        groups = []
+    if not any(is_sink(group) for group in groups):
+        completeness.start()
+        blocking_redis_client().xgroup_create(STREAM, SINK, id="0", mkstream=True)
+
+
+def _kept_links(link_ids: set[UUID]) -> set[UUID]:
+    with connection.cursor() as cursor:
+        cursor.execute(_KEPT_LINKS, [list(link_ids)])
+        return {link_id for (link_id,) in cursor.fetchall()}
+
+
+def _line(click: Click, click_id: int) -> bytes:
+    row = counting.row_of(click)  # with the time that PostgreSQL gives it
+    return orjson.dumps(
+        {
+            "link_id": row.link_id,
+            "millis": round(row.at.timestamp() * 1000),
+            "id": click_id,
+            "kind": row.kind,
+            "referrer": row.referrer,
+            "device": row.device,
+            "country": row.country,
+        }
+    )
+
+
+def _click_id(batch_id: str, position: int) -> int:
+    """The same whenever the entry is read: half of its random id, and the place in it."""
+    return (int(batch_id[:16], 16) + position) % 2**64

@@ -1,0 +1,56 @@
+"""The table of clicks in ClickHouse: monthly partitions, dropped as PostgreSQL's are."""
+
+import re
+from datetime import date, timedelta
+from uuid import UUID
+
+from django.conf import settings
+from django.utils import timezone
+
+from config.storage import clickhouse
+
+TABLE = "clicks"
+
+# A click that is inserted twice has the same key twice: merges keep one row, and reads ask for
+# FINAL. `id` tells clicks of one link in one millisecond apart.
+CREATE = f"""
+CREATE TABLE IF NOT EXISTS {TABLE} (
+  link_id UUID, millis UInt64, id UInt64,
+  kind String, referrer String, device String, country String
+) ENGINE = ReplacingMergeTree()
+PARTITION BY toYYYYMM(toDateTime(intDiv(millis, 1000), 'UTC'))
+ORDER BY (link_id, millis, id)
+"""
+_EXISTS = f"EXISTS TABLE {TABLE}"
+_MONTHS = f"""
+SELECT DISTINCT partition FROM system.parts
+WHERE active AND database = currentDatabase() AND table = '{TABLE}'"""  # noqa: S608
+_MONTH = re.compile(r"(\d{4})(\d\d)")
+
+
+def create() -> bool:
+    """Returns False when the table was there."""
+    if exists():
+        return False
+    clickhouse.execute(CREATE)
+    return True
+
+
+def exists() -> bool:
+    return bool(clickhouse.read(_EXISTS)[0]["result"])
+
+
+def drop_old_months() -> int:
+    """Drops the months whose last click is older than RAW_RETENTION days; returns their number."""
+    oldest = (timezone.now() - timedelta(days=settings.RAW_RETENTION)).date()
+    found = [_MONTH.fullmatch(str(row["partition"])) for row in clickhouse.read(_MONTHS)]
+    months = [date(int(month[1]), int(month[2]), 1) for month in found if month]
+    old = [month for month in months if (month + timedelta(days=31)).replace(day=1) <= oldest]
+    for month in old:
+        clickhouse.execute(f"ALTER TABLE {TABLE} DROP PARTITION {month:%Y%m}")
+    return len(old)
+
+
+def uuid(value: UUID) -> str:
+    """As SQL."""
+    return f"toUUID('{value}')"

@@ -1,0 +1,24 @@
+"""`manage.py clickhouse_tables`: makes what ClickHouse needs for clicks."""
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from config.storage import clickhouse
+from links.clicks.clickhouse import completeness, tables
+
+
+class Command(BaseCommand):
+    help = "Create the table of clicks in ClickHouse, unless it is there. Safe to repeat."
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if not clickhouse.is_configured():
+            raise CommandError("CLICKHOUSE_URL is not set")
+        try:
+            is_new = tables.create()
+        except clickhouse.ClickHouseError as error:
+            raise CommandError(f"ClickHouse: {error}") from None
+        if is_new:
+            completeness.start()  # whatever another table had
+        state = "created" if is_new else "was there"
+        self.stdout.write(f"{tables.TABLE}: {state}")

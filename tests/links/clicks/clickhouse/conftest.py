@@ -1,0 +1,31 @@
+from collections.abc import Iterator
+
+import pytest
+from pytest_django import Settings
+
+from config.storage.redis_client import blocking_redis_client
+from links.clicks.buffer import STREAM
+from links.clicks.clickhouse import completeness, sink, tables
+from tests.clickhouse_server import ClickHouseServer, running_clickhouse
+
+
+@pytest.fixture(scope="package")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ClickHouseServer]:
+    with running_clickhouse(tmp_path_factory.mktemp("clickhouse")) as started:
+        yield started
+
+
+@pytest.fixture
+def clickhouse(server: ClickHouseServer, settings: Settings) -> ClickHouseServer:
+    """With an empty table, and no click in the stream."""
+    settings.CLICKHOUSE_URL = server.url
+    server.ask(f"DROP TABLE IF EXISTS {tables.TABLE}")
+    tables.create()
+    return server
+
+
+@pytest.fixture(autouse=True)
+def _no_traces() -> Iterator[None]:
+    yield
+    for key in (STREAM, sink.LOCK, *completeness.KEYS):
+        blocking_redis_client().delete(key)

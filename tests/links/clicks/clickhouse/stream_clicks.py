@@ -1,0 +1,31 @@
+"""Clicks in the stream, and what came of them."""
+
+import time
+from uuid import UUID, uuid4
+
+import orjson
+
+from config.storage.redis_client import blocking_redis_client
+from links.clicks.bot_detection import VisitorKind
+from links.clicks.buffer import STREAM
+from links.clicks.clickhouse import sink
+
+
+def add_entry(
+    link_id: UUID, number: int = 1, *, batch: str = "", kind: str = VisitorKind.PERSON
+) -> str:
+    """Of so many clicks within as many ms; returns the batch's id."""
+    batch, millis = batch or uuid4().hex, int(time.time() * 1000)
+    rows = [[link_id.hex, kind, millis + n, "news.example", "ios", "KZ"] for n in range(number)]
+    blocking_redis_client().xadd(STREAM, {"id": batch, "batch": orjson.dumps(rows)})
+    return batch
+
+
+def add_rows(*rows: list[object]) -> None:
+    fields = {"id": uuid4().hex, "batch": orjson.dumps(rows)}
+    blocking_redis_client().xadd(STREAM, fields)  # type: ignore[arg-type]
+
+
+def forget_lock() -> None:
+    """As if its time had passed."""
+    blocking_redis_client().delete(sink.LOCK)

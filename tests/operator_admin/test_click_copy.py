@@ -1,0 +1,61 @@
+"""What `doctor` says of ClickHouse."""
+
+import time
+from collections.abc import Iterator
+
+import pytest
+from pytest_django import Settings
+
+from config.storage.redis_client import redis_client
+from links.clicks.buffer import STREAM
+from links.clicks.clickhouse import completeness, sink
+from operator_admin.doctor.click_copy import click_copy
+from tests.clickhouse_server import ClickHouseServer, running_clickhouse
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ClickHouseServer]:
+    with running_clickhouse(tmp_path_factory.mktemp("clickhouse")) as started:
+        yield started
+
+
+@pytest.fixture(autouse=True)
+def _no_traces() -> Iterator[None]:
+    yield
+    redis_client().delete(STREAM, sink.LOCK, *completeness.KEYS)
+
+
+def test_without_clickhouse_nothing_is_asked(settings: Settings) -> None:
+    settings.CLICKHOUSE_URL = ""
+
+    assert (click_copy().ok, click_copy().detail) == (True, "not used")
+
+
+def test_server_that_is_away_fails_the_check(settings: Settings) -> None:
+    settings.CLICKHOUSE_URL = "http://kvitok:hidden@127.0.0.1:1/"
+
+    found = click_copy()
+
+    assert (found.ok, found.detail) == (False, "ConnectionError")
+    assert "CLICKHOUSE_URL" in found.cure
+
+
+@pytest.mark.django_db
+def test_each_step_of_setting_it_up(server: ClickHouseServer, settings: Settings) -> None:
+    settings.CLICKHOUSE_URL = server.url
+    without_table = click_copy()
+    server.ask("CREATE TABLE clicks (a UInt8) ENGINE = Memory")
+    without_clicks = click_copy()
+    sink.write_clicks()
+    found = click_copy()
+    redis_client().xadd(STREAM, {"id": "a"}, id=f"{int(time.time() - 400) * 1000}-0")
+    late = click_copy()
+
+    assert "clickhouse_tables" in without_table.cure
+    assert (without_clicks.ok, without_clicks.detail.partition(",")[0]) == (
+        False,
+        "nothing written yet",
+    )
+    assert found.ok
+    assert found.detail.startswith("complete since ")
+    assert not late.ok
