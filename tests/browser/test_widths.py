@@ -11,7 +11,9 @@ from playwright.sync_api import Browser, Page
 from pytest_django.live_server_helper import LiveServer
 
 from accounts.models import Company
+from billing.seals import sealing
 from operator_admin.models import Alert
+from tests.billing.seals.books import at, charged
 from tests.browser.people import owner_of, session_cookie
 from tests.cabinet.pages import create_content
 from tests.factories import ApiKeyFactory, CompanyFactory, LinkFactory, MemberFactory
@@ -22,8 +24,8 @@ pytestmark = pytest.mark.django_db(transaction=True)
 WIDTHS = (320, 360, 600, 768, 1024, 1200)
 CABINET = (
     *("overview", "message-list", "link-list", "key-list", "member-list", "balance"),
-    *("balance-order-list", "balance-statement", "webhook-list", "text-list", "audit-list"),
-    *("settings", "link-settings", "balance-profile", "test-phone"),
+    *("balance-order-list", "balance-statement", "balance-seals", "webhook-list", "text-list"),
+    *("audit-list", "settings", "link-settings", "balance-profile", "test-phone"),
 )
 LONG = "ООО «Производственно-коммерческое объединение Северо-Западного округа»"
 
@@ -60,6 +62,8 @@ JUDGE = """() => {
 def company() -> Company:
     company: Company = CompanyFactory.create(name=LONG)
     create_content(company)
+    charged(company, at(0), at(1))
+    sealing.seal()
     ApiKeyFactory.create(company=company, name="Ключ боевого сервера интернет-магазина, склад № 2")
     MemberFactory.create(
         company=company, user__email=f"{'very.long.name' * 3}@department.example.com"
