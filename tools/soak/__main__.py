@@ -12,6 +12,7 @@ from pathlib import Path
 from config.local.processes import die_with_parent
 from tools.soak.level import rises
 from tools.soak.plot import plot
+from tools.soak.samples import Sample
 
 LEVEL, RISING, NOT_MADE = 0, 1, 2
 
@@ -24,19 +25,26 @@ def main(arguments: Sequence[str]) -> int:
         signal.signal(number, signal.default_int_handler)
     from tools.soak.run import run  # noqa: PLC0415 - after the arguments: it imports everything
 
+    rising: list[str] = []
+
+    def keep(samples: list[Sample]) -> None:
+        rising.extend(rises(samples))
+        if given.json:
+            seen = [asdict(sample) for sample in samples]
+            given.json.write_text(json.dumps(seen, indent=1) + "\n", encoding="utf-8")
+        if given.plot:
+            given.plot.write_text(plot(samples, given.rate), encoding="utf-8")
+
     try:
-        result = run(given.minutes, given.rate, _say)
+        broken = run(given.minutes, given.rate, _say, keep)
     except KeyboardInterrupt:
         _say("Interrupted.")
         return NOT_MADE
-    if given.json:
-        given.json.write_text(json.dumps(asdict(result), indent=1) + "\n", encoding="utf-8")
-    if given.plot:
-        given.plot.write_text(plot(result.samples, given.rate), encoding="utf-8")
-    found = [*rises(result.samples), *result.breaches]
-    for line in found:
+    for line in rising:
         _say(f"NOT LEVEL: {line}")
-    return RISING if found else LEVEL
+    for line in broken:
+        _say(f"BROKEN: {line}")
+    return RISING if rising or broken else LEVEL
 
 
 def _parser() -> argparse.ArgumentParser:

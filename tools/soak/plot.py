@@ -11,7 +11,11 @@ Series = tuple[str, Callable[[Sample], float]]
 
 
 def plot(samples: Sequence[Sample], rate: float) -> str:
-    panels = _panels(samples)
+    panels = [
+        (name, series)
+        for name, series in _panels(samples)
+        if any(value(sample) for _, value in series for sample in samples)
+    ]
     title = f"{samples[-1].at / 60:.0f} minutes at {rate:g} sends a second"
     body = [_panel(n, name, series, samples) for n, (name, series) in enumerate(panels)]
     height = TOP + (len(panels) + 1) // 2 * (DEPTH + GAP)

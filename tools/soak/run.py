@@ -4,14 +4,13 @@ import os
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
 
 import redis
 
 from config.environment.variables import ROOT
-from config.local.embedded import Servers, temporary
+from config.local.embedded import temporary
 from tools.chaos.checks import external_records, verdicts
 from tools.chaos.database import DatabaseProbe
 from tools.chaos.plan import SHORT, PlannedRequest, UserBehaviour
@@ -35,25 +34,24 @@ FIRST_PHONE = 79_260_000_000
 KINDS = (("code", "whatsapp"), ("code", "sms"), ("code_link", "whatsapp"), ("link", "telegram"))
 
 
-@dataclass(frozen=True)
-class Result:
-    samples: list[Sample]
-    breaches: list[str]
+Keep = Callable[[list[Sample]], None]
 
 
-def run(minutes: float, rate: float, say: Say) -> Result:
+def run(minutes: float, rate: float, say: Say, keep_samples: Keep) -> list[str]:
+    """The promises broken; `keep_samples` gets what was seen before these are looked for."""
     place = ROOT / "var/soak" / str(os.getpid())
     place.mkdir(parents=True)
     with temporary(durable=True, environ={}) as servers, kept(place, servers, say) as keep:
-        result = _run(servers, place, minutes * 60, rate, say)
-        if not result.breaches:
+        stack = Stack(servers, place, sentinels=None, has_smpp=False)
+        os.environ.update(stack.environ)
+        keep_samples(_samples(stack, minutes * 60, rate, say))
+        broken = [*map(str, stack.deaths), *_broken_checks(stack)]
+        if not broken:
             keep.clear()
-    return result
+    return broken
 
 
-def _run(servers: Servers, place: Path, seconds: float, rate: float, say: Say) -> Result:
-    stack = Stack(servers, place, sentinels=None, has_smpp=False)
-    os.environ.update(stack.environ)
+def _samples(stack: Stack, seconds: float, rate: float, say: Say) -> list[Sample]:
     accounts = prepare([TOKENS] * COMPANIES, SHORT)
     stack.start()
     try:
@@ -61,13 +59,16 @@ def _run(servers: Servers, place: Path, seconds: float, rate: float, say: Say) -
         stack.stop()
     finally:
         stack.kill()
+    return samples
+
+
+def _broken_checks(stack: Stack) -> list[str]:
     external_records.load_records(stack.simulator_log, _journal(stack))
-    broken = [
+    return [
         f"{finding.check}: {', '.join(finding.subjects[:5])}"
         for finding in verdicts.check_invariants()
         if not finding.is_kept
     ]
-    return Result(samples, [*map(str, stack.deaths), *broken])
 
 
 def _load(

@@ -22,7 +22,9 @@ def series(change: Callable[[Sample, int], Sample]) -> list[Sample]:
                 threads=120,
                 connections=24,
                 dead_rows=20_000,
+                redis=5.0,
                 open_messages=30,
+                answered=100,
             ),
             n,
         )
@@ -65,6 +67,12 @@ def test_too_few_samples_say_nothing() -> None:
 
 def test_the_second_quarter_is_compared_with_the_last() -> None:
     assert quarters([9, 9, 1, 1, 5, 5, 2, 2]) == (1, 2)
+
+
+def test_plot_leaves_out_what_was_never_seen() -> None:
+    drawn = plot(series(lambda one, _n: replace(one, redis=0.0)), 20)
+    assert "Redis" not in drawn
+    assert "dead rows" in drawn
 
 
 def test_plot_has_every_program_and_panel() -> None:
