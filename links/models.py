@@ -134,6 +134,9 @@ class Link(models.Model):
                 F("company"), F("mode"), F("created_at").desc(), F("id").desc(), name="link_history"
             ),
             models.Index("batch_id", condition=Q(batch_id__isnull=False), name="link_of_batch"),
+            models.Index(  # few, of which the operator sees those that read as a page of ours
+                "slug", condition=Q(is_alias=True, retired_at__isnull=True), name="link_alias"
+            ),
         ]
 
     def __str__(self) -> str:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from django.db import connection
 
 from billing.seals.heads import Part
+from config.storage.index_order import in_index_order
 from config.storage.named_rows import fetch_all
 
 CHUNK = 20_000  # lines per statement
@@ -96,7 +97,7 @@ def _pieces(company_id: int, since: date, until: date) -> Iterator[_Piece]:
     params: dict[str, Any] = {"company": company_id, "until": start_of(until)}
     params |= {"at": start_of(since), "id": 0}
     while True:
-        with connection.cursor() as cursor:
+        with in_index_order(connection) as cursor:
             cursor.execute(_CHUNK, params)
             pieces = fetch_all(cursor, _Piece)
         yield from pieces

@@ -22,6 +22,7 @@ from billing.seals.lines import LINE
 from billing.wallet import archived, running_balances
 from billing.wallet.archived import Opening
 from config.ids import public_id
+from config.storage.index_order import in_index_order
 from config.storage.named_rows import Row, fetch_all
 from config.storage.pooled_connection import read_patiently
 from config.storage.replica import read_connection
@@ -183,7 +184,7 @@ def _in(kinds: Set[Kind]) -> str:
 
 
 def _read(statement: str, params: dict[str, Any], kind: Callable[..., Row]) -> list[Row]:
-    with read_connection().cursor() as cursor:
+    with in_index_order(read_connection()) as cursor:
         cursor.execute(statement, params)
         return fetch_all(cursor, kind)
 

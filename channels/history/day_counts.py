@@ -37,8 +37,8 @@ COUNT = f"""
 INSERT INTO channels_daycount (company_id, mode, day, channel, kind, state, pace, messages)
 SELECT company_id, mode, %(day)s::date, channel, kind, state, {PACE}, count(*)
 FROM channels_message WHERE created_at >= %(start)s AND created_at < %(end)s AND {{whose}}
-GROUP BY 1, 2, 4, 5, 6, 7 ORDER BY 1, 2
-"""  # noqa: S608 - constants of this file; in order, since a page reads a company's rows of a day
+GROUP BY 1, 2, 4, 5, 6, 7 ORDER BY 1, 2, 4, 5, 6, 7
+"""  # noqa: S608 - constants of this file; in the index's order, by which a page reads them
 # ALL_COMPANIES repeats the condition of the partial index on `created_at`.
 ALL_COMPANIES, ONE_COMPANY = (
     "phone NOT LIKE '%%*'",

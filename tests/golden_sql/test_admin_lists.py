@@ -56,3 +56,25 @@ def test_search_of_seals_looks_up_no_company_for_each(client: Client, searched: 
     for executed in statements:
         if "billing_seal" in executed.text:
             assert '"accounts_company"."name"' not in executed.text.partition(" WHERE ")[2]
+
+
+_LINKS = """
+INSERT INTO links_link (id, company_id, mode, slug, key, is_alias, url)
+SELECT gen_random_uuid(), %s, 'live', 's' || n, 's' || n, n = 2000, 'https://example.com/'
+FROM generate_series(1, 3000) AS n
+"""
+
+
+def test_aliases_that_read_as_pages_are_found_without_all_links(client: Client) -> None:
+    sign_in(client, make_operator(), "password", "mfa")
+    with connection.cursor() as cursor:
+        cursor.execute(_LINKS, [CompanyFactory.create().pk])
+        cursor.execute("ANALYZE links_link")
+
+    with reads() as statements:
+        client.get(reverse("admin:links_link_changelist"), {"name": "reserved"})
+
+    aliases = [each for each in statements if '"is_alias" AND' in each.text]
+    assert aliases
+    for executed in aliases:
+        assert rows_read(explain(executed)) == 1

@@ -3,7 +3,7 @@
 Connections keep plans that fit any company, so they expect what the average one has.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, timedelta
 from typing import Any
 
@@ -15,7 +15,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import Company, Member
-from billing.wallet import ledger
+from billing.seals import lines, sealing
+from billing.wallet import ledger, statement
 from config.storage import earlier_months
 from otp import demo_history
 from tests.api.clients import ClientOf
@@ -96,3 +97,53 @@ def test_phone_is_not_looked_for_where_phones_are_anonymised(
     read = {node.get("Relation Name") for plan in plans(statements) for node in nodes(plan)}
     assert f"channels_message_{oldest:%Y_%m}" not in read
     assert f"channels_message_{timezone.now().astimezone(UTC):%Y_%m}" in read
+
+
+_TRANSFERS = """
+INSERT INTO billing_transfer (company_id, kind, amount, key, proof, reason, created_at)
+SELECT CASE WHEN n <= 400 THEN 2000000 + n ELSE 2000000 END, 'grant', 1, 'large:' || n, '', '',
+  now() - (1 + random() * 20) * interval '1 day' FROM generate_series(1, 30000) AS n;
+ANALYZE billing_transfer"""
+
+
+@pytest.fixture
+def large(db: None) -> Company:
+    """With transfers in no order, as beside those of others, and by far the most of them."""
+    company: Company = CompanyFactory.create(pk=2_000_000)
+    ledger.grant(company=company, amount=1, reason="gift")
+    with connection.cursor() as cursor:
+        cursor.execute(_TRANSFERS)
+    return company
+
+
+def read_lines(company: Company) -> None:
+    for _ in lines.days_of(company.pk, sealing.BEGINNING, timezone.now().date()):
+        pass
+
+
+def export(company: Company) -> None:
+    for _ in statement.export(company, {"kind": "all"}):
+        pass
+
+
+@pytest.mark.parametrize("read", [read_lines, export])
+def test_lines_are_read_in_the_order_of_their_index(
+    large: Company, read: Callable[[Company], None]
+) -> None:
+    """Else each chunk of them would read and sort all that the company has."""
+    found: list[Plan] = []
+
+    def note_plan(execute: Any, text: str, params: Any, many: bool, context: Any) -> Any:
+        if "ORDER BY created_at, id LIMIT" in " ".join(text.split()) and "EXPLAIN" not in text:
+            with connection.cursor() as cursor:
+                cursor.execute(f"EXPLAIN (FORMAT JSON) {text}", params)
+                found.append(cursor.fetchone()[0][0]["Plan"])
+        return execute(text, params, many, context)
+
+    with connection.execute_wrapper(note_plan):
+        read(large)
+
+    assert len(found) > 1
+    for plan in found:
+        chunk = next(node for node in nodes(plan) if node["Node Type"] == "Limit")
+        assert not {node["Node Type"] for node in nodes(chunk)} & {"Sort", "Bitmap Heap Scan"}

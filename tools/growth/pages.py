@@ -14,7 +14,7 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.api.pagination import encode
-from accounts.models import AuditEvent
+from accounts.models import AuditEvent, Mode
 from billing.models import Transfer
 from channels.models import Message
 from config.channels import BY_NAME
@@ -96,7 +96,8 @@ def _cabinet(probe: Probe) -> Iterator[tuple[str, str]]:
     yield from _first_and_last("statement", statement, Transfer, probe)
     yield from _first_and_last("links", reverse("link-list"), Link, probe)
     yield from _first_and_last("audit events", reverse("audit-list"), AuditEvent, probe)
-    newest = Message.objects.filter(company=probe.company).order_by("-created_at")[100]
+    live = Message.objects.filter(company=probe.company, mode=Mode.LIVE)
+    newest = live.order_by("-created_at", "-id")[100]
     yield "one message", reverse("message-detail", args=[newest.public_id])
     day = f"{newest.created_at:%Y-%m-%d}"
     for query in (
@@ -123,6 +124,8 @@ def _first_and_last(
 ) -> Iterator[tuple[str, str]]:
     yield name, path
     rows: Any = model._default_manager.filter(company=probe.company)  # noqa: SLF001
+    if hasattr(model, "mode"):
+        rows = rows.filter(mode=Mode.LIVE)  # as the index orders them
     oldest = rows.order_by("created_at", "id")[:NEAR_THE_END]
     last = list(oldest)[-1]
     yield f"{name}, last page", f"{path}?cursor={encode(last.created_at, last.pk)}"
