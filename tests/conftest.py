@@ -1,6 +1,7 @@
 """Fixtures for every test: reset process state, API clients, the delivery loop."""
 
 import logging
+import os
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -29,7 +30,7 @@ from links.follow import change_feed, not_found_limit, resolution
 from tests.api.clients import Api, ClientOf
 from tests.database_cleanup import empty_database
 from tests.factories import ApiKeyFactory, CompanyFactory, MemberFactory
-from tests.migrated_cluster import DATABASE
+from tests.migrated_cluster import DATABASE, TEMPLATE_VARIABLE
 from tests.reauthentication import mark_reauthenticated
 
 TOKENS = 1000
@@ -68,9 +69,10 @@ def _static_files_looked_up_when_asked_for() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings(django_db_modify_db_settings: None, servers: Servers) -> None:
-    """A test database is created as a copy of the migrated one."""
-    if servers.postgres is not None:
-        connection.settings_dict["TEST"]["TEMPLATE"] = DATABASE
+    """A test database is created as a copy of the migrated one, if the server has it."""
+    template = DATABASE if servers.postgres is not None else os.environ.get(TEMPLATE_VARIABLE)
+    if template:
+        connection.settings_dict["TEST"]["TEMPLATE"] = template
 
 
 @pytest.fixture(scope="session")

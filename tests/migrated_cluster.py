@@ -22,6 +22,7 @@ from config.environment.variables import ROOT
 from config.local.embedded import temporary
 
 DATABASE = "migrated"  # in the cluster; Django creates its test databases from it
+TEMPLATE_VARIABLE = "TEST_TEMPLATE"  # names it to runs on a server that somebody else started
 # What a migration does depends on these, and on the month, for which it makes partitions.
 _SOURCES = (
     "*/migrations/*.py",

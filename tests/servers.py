@@ -92,7 +92,7 @@ _FOREIGN = ("PUBLIC_URL", "SHORT_URL", "DEBUG", "SENTRY_DSN", "EMAIL_BACKEND")
 def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None, None, None]:
     for name in _FOREIGN:
         os.environ.pop(name, None)
-    os.environ.update(_environment())
+    os.environ.update(environment())
     if _is_xdist_controller(early_config):
         if os.environ.get("REDIS_URL"):
             raise pytest.UsageError("workers would share your REDIS_URL: make test WORKERS=0")
@@ -165,7 +165,8 @@ def servers(pytestconfig: pytest.Config) -> Servers:
     return pytestconfig.stash[_SERVERS]
 
 
-def _environment() -> dict[str, str]:
+def environment() -> dict[str, str]:
+    """Of every run: settings, and secrets of its own."""
     made = new_secrets()
     port = _free_port()
     simulator_url = f"http://127.0.0.1:{port}"

@@ -18,9 +18,11 @@ from pathlib import Path
 from queue import SimpleQueue
 
 from config.local.embedded import temporary
+from tests.migrated_cluster import DATABASE, TEMPLATE_VARIABLE, migrated_cluster
 from tests.mutants import verdicts
 from tests.mutants.patches import ROOT, Mutant, PatchError, read_all
 from tests.mutants.verdicts import Verdict
+from tests.servers import environment
 
 NOT_COPIED = shutil.ignore_patterns(
     ".git", ".venv", "var", "staticfiles", "node_modules", "__pycache__", ".hypothesis", ".*_cache"
@@ -74,13 +76,14 @@ class Copies:
 
 @contextmanager
 def prepared(count: int) -> Iterator[Copies]:
+    cluster = migrated_cluster(environment() | {"REDIS_URL": "redis://127.0.0.1:1"})
     with ExitStack() as stack:
         place = stack.enter_context(tempfile.TemporaryDirectory(prefix="kvitok-mutants-"))
         copies = []
         for number in range(count):
             copy = Path(place) / f"checkout{number}"
             shutil.copytree(ROOT, copy, ignore=NOT_COPIED)
-            servers = stack.enter_context(temporary(environ={}))
+            servers = stack.enter_context(temporary(environ={}, cluster=cluster))
             copies.append(Copy(copy, servers.environ()))
         yield Copies(copies)
 
@@ -89,14 +92,22 @@ def run(copies: Copies, mutant: Mutant, checks: Sequence[str]) -> Run:
     started = time.monotonic()
     try:
         with copies.mutated(mutant) as copy:
-            endings, output = _pytest(copy, checks)
+            endings, output = _pytest(copy, checks, _template(mutant))
     except PatchError as error:
         endings, output = [], str(error)
     judged = {check: verdicts.judge(check, endings) for check in checks}
     return Run(mutant, judged, time.monotonic() - started, output)
 
 
-def _pytest(copy: Copy, checks: Sequence[str]) -> tuple[list[tuple[str, str]], str]:
+def _template(mutant: Mutant) -> dict[str, str]:
+    """Names the migrated database, which has every guard: not for a mutant of a migration."""
+    is_of_schema = any("migrations/" in hunk.path for hunk in mutant.hunks)
+    return {} if is_of_schema else {TEMPLATE_VARIABLE: DATABASE}
+
+
+def _pytest(
+    copy: Copy, checks: Sequence[str], template: dict[str, str]
+) -> tuple[list[tuple[str, str]], str]:
     found = copy.place / "endings.json"
     found.unlink(missing_ok=True)
     plugins = ["-p", "no:cacheprovider", "-p", "tests.mutants.verdicts", "--endings", str(found)]
@@ -105,7 +116,7 @@ def _pytest(copy: Copy, checks: Sequence[str]) -> tuple[list[tuple[str, str]], s
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *plugins, *options, *checks],
         cwd=copy.place,
-        env=environ | copy.environ,
+        env=environ | copy.environ | template,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
