@@ -16,6 +16,7 @@ __all__ = [
     "CELERY_BROKER_WRITE_URL",
     "CLICKHOUSE_BACKLOG",
     "CLICKHOUSE_CA",
+    "CLICKHOUSE_READS",
     "CLICKHOUSE_URL",
     "DATABASES",
     "DATABASE_REPLICA_MAX_LAG",
@@ -133,3 +134,7 @@ if CLICKHOUSE_URL:
 CLICKHOUSE_CA = env.str("CLICKHOUSE_CA", "")  # a file of certificates; empty: the public ones
 # Seconds that the stream keeps clicks for a ClickHouse that is away.
 CLICKHOUSE_BACKLOG = at_least(60, "CLICKHOUSE_BACKLOG", 21_600)
+# Statistics of links come from there, for periods that it has in full.
+CLICKHOUSE_READS = env.bool("CLICKHOUSE_READS", False)
+if CLICKHOUSE_READS and not CLICKHOUSE_URL:
+    raise ImproperlyConfigured("CLICKHOUSE_READS needs CLICKHOUSE_URL")

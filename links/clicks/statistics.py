@@ -1,18 +1,19 @@
 """Click statistics of a link: by day, by hour, and by referrer, device and country.
 
 Days come from counts that are kept for ever; the rest comes from the clicks themselves, which are
-kept RAW_RETENTION days.
+kept RAW_RETENTION days. ClickHouse may answer for these; without it, and for days, PostgreSQL does.
 """
 
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from typing import NamedTuple
 
 from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
 from config.storage.named_rows import fetch_all
+from links.clicks.clickhouse import reads
+from links.clicks.clickhouse.reads import VisitorCount
 from links.models import ClickDay, Link
 
 BREAKDOWN_SIZE = 10  # of a breakdown
@@ -29,7 +30,7 @@ FROM links_click WHERE link_id = %s AND at >= %s AND at < %s GROUP BY 1
 _VISITORS = """
 SELECT CASE WHEN GROUPING(referrer) = 0 THEN 'referrers'
             WHEN GROUPING(device) = 0 THEN 'devices' ELSE 'countries' END AS breakdown,
-  COALESCE(referrer, device, country) AS name, count(*) AS clicks
+  COALESCE(referrer, device, country) COLLATE "C" AS name, count(*) AS clicks
 FROM links_click WHERE link_id = %s AND kind = 'person' AND at >= %s AND at < %s
 GROUP BY GROUPING SETS ((referrer), (device), (country)) ORDER BY clicks DESC, name
 """
@@ -54,14 +55,6 @@ class Visitors:
     countries: list[tuple[str, int]]
 
 
-class _Visitors(NamedTuple):
-    """A row of `_VISITORS`."""
-
-    breakdown: str
-    name: str
-    clicks: int
-
-
 def by_day(link: Link, first: date, last: date) -> list[Point]:
     """A point for every day of the cabinet's calendar, empty ones too."""
     rows = ClickDay.objects.filter(link=link, day__gte=first, day__lte=last)
@@ -77,22 +70,34 @@ def by_day(link: Link, first: date, last: date) -> list[Point]:
 
 def by_hour(link: Link, start: datetime, end: datetime) -> list[Point]:
     """A point for every hour of UTC that begins before the end; `start` is a whole one."""
-    with connection.cursor() as cursor:
-        cursor.execute(_HOURS, [link.pk, start, end])
-        found = {point.at: point for point in fetch_all(cursor, Point)}
+    found = {point.at: point for point in _hours(link, start, end)}
     hours = range(int((end - start) / timedelta(hours=1)) + 1)
     moments = [start + timedelta(hours=n) for n in hours]
     return [found.get(at) or Point(at) for at in moments if at < end]
 
 
-def visitors(link: Link, start: datetime, end: datetime) -> Visitors:
+def _hours(link: Link, start: datetime, end: datetime) -> list[Point]:
+    if (rows := reads.by_hour(link, start, end)) is not None:
+        return [Point(*row) for row in rows]
     with connection.cursor() as cursor:
-        cursor.execute(_VISITORS, [link.pk, start, end])
-        rows = fetch_all(cursor, _Visitors)
+        cursor.execute(_HOURS, [link.pk, start, end])
+        return list(fetch_all(cursor, Point))
+
+
+def visitors(link: Link, start: datetime, end: datetime) -> Visitors:
+    rows = reads.visitors(link, start, end, BREAKDOWN_SIZE)
+    if rows is None:
+        rows = _visitors(link, start, end)
     found: dict[str, list[tuple[str, int]]] = {"referrers": [], "devices": [], "countries": []}
     for row in rows:
         found[row.breakdown].append((row.name, row.clicks))
     return Visitors(**{name: pairs[:BREAKDOWN_SIZE] for name, pairs in found.items()})
+
+
+def _visitors(link: Link, start: datetime, end: datetime) -> list[VisitorCount]:
+    with connection.cursor() as cursor:
+        cursor.execute(_VISITORS, [link.pk, start, end])
+        return list(fetch_all(cursor, VisitorCount))
 
 
 def oldest_click() -> datetime:

@@ -92,6 +92,9 @@ def test_good_settings_start() -> None:
         ({"LEASE": "15"}, "LEASE must exceed PROVIDER_CONNECT + PROVIDER_READ + 5"),
         ({"PROVIDER_READ": "23"}, "LEASE must exceed PROVIDER_CONNECT + PROVIDER_READ + 5"),
         ({"DATABASE_STATEMENT_TIMEOUT": "-1"}, "DATABASE_STATEMENT_TIMEOUT must be 0 or more"),
+        ({"CLICKHOUSE_READS": "1"}, "CLICKHOUSE_READS needs CLICKHOUSE_URL"),
+        ({"CLICKHOUSE_URL": "clickhouse:9000"}, "CLICKHOUSE_URL must be https://"),
+        ({"CLICKHOUSE_BACKLOG": "1"}, "CLICKHOUSE_BACKLOG must be 60 or more"),
         ({"WHATSAPP_LANGUAGES": "ru:ru"}, "WHATSAPP_LANGUAGES must name a template language"),
         ({"WHATSAPP_LANGUAGES": "ru:,en:en"}, "WHATSAPP_LANGUAGES must name a template language"),
         (

@@ -1,8 +1,6 @@
 """ClickHouse's answers, from a small server that words them as it does."""
 
-import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
 
@@ -13,39 +11,17 @@ from pytest_django import Settings
 from config.environment import clickhouse_address
 from config.storage import clickhouse
 from config.storage.clickhouse import RejectedError, UnavailableError
+from tests.clickhouse_fake import Fake, answering
 
 OLD = "Code: {code}, e.displayText() = DB::Exception: {text}, e.what() = DB::Exception"
 NEW = "Code: {code}. DB::Exception: {text} (version 25.8.2.29 (official build))"
 
 
-@dataclass
-class Fake:
-    status: int = 200
-    answer: str = ""
-    requests: list[tuple[str, str, bytes]] = field(default_factory=list)  # path, authorization
-
-
 @pytest.fixture
 def fake(settings: Settings) -> Iterator[Fake]:
-    found = Fake()
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["Content-Length"]))
-            found.requests.append((self.path, self.headers["Authorization"], body))
-            self.send_response(found.status)
-            self.end_headers()
-            self.wfile.write(found.answer.encode())
-
-        def log_message(self, *args: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    settings.CLICKHOUSE_URL = f"http://kvitok:s%2Fecret@127.0.0.1:{server.server_port}/stats"
-    yield found
-    server.shutdown()
-    server.server_close()
+    with answering() as found:
+        settings.CLICKHOUSE_URL = f"http://kvitok:s%2Fecret@127.0.0.1:{found.port}/stats"
+        yield found
 
 
 def test_insert_sends_lines_to_a_table(fake: Fake) -> None:

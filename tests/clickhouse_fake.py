@@ -1,0 +1,40 @@
+"""A small HTTP server that answers in ClickHouse's words, for machines that have none."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+
+@dataclass
+class Fake:
+    status: int = 200
+    answer: str = ""
+    port: int = 0
+    requests: list[tuple[str, str, bytes]] = field(default_factory=list)  # path, authorization
+
+
+@contextmanager
+def answering() -> Iterator[Fake]:
+    found = Fake()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            found.requests.append((self.path, self.headers["Authorization"], body))
+            self.send_response(found.status)
+            self.end_headers()
+            self.wfile.write(found.answer.encode())
+
+        def log_message(self, *args: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    found.port = server.server_port
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield found
+    finally:
+        server.shutdown()
+        server.server_close()
