@@ -48,7 +48,7 @@ if PRODUCTION:
 DEBUG = env.bool("DEBUG", False)
 VAR_DIR = Path(env.str("VAR_DIR", "") or ROOT / "var")
 PUBLIC_URL = env.str("PUBLIC_URL", "http://127.0.0.1:8000").rstrip("/")
-SHORT_URL = env.str("SHORT_URL", PUBLIC_URL).rstrip("/")
+SHORT_URL = (env.str("SHORT_URL", "") or PUBLIC_URL).rstrip("/")
 SIMULATOR_URL = env.str("SIMULATOR_URL", "")
 TERMS_URL = web_address("TERMS_URL")  # on every page and e-mail, if set
 PRIVACY_URL = web_address("PRIVACY_URL")
@@ -391,7 +391,7 @@ REST_FRAMEWORK: dict[str, Any] = {
 
 # --- Logs ----------------------------------------------------------------------------------------
 
-LOGGING = logs.configure(env.str("LOG_LEVEL", "INFO"))
+LOGGING = logs.configure(env.str("LOG_LEVEL", "") or "INFO")
 
 if PRODUCTION:
     require_safe(globals())

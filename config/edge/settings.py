@@ -90,7 +90,7 @@ STORAGES = {
         else "django.contrib.staticfiles.storage.StaticFilesStorage"
     },
 }
-LOGGING = logs.configure(env.str("LOG_LEVEL", "INFO"))
+LOGGING = logs.configure(env.str("LOG_LEVEL", "") or "INFO")
 
 
 def _problems() -> Iterator[str]:

@@ -1,17 +1,39 @@
 """Reads the process environment, the only source of differences between machines."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
-from environs import FileAwareEnv
+from environs import EnvValidationError, FileAwareEnv
 
 ROOT = Path(__file__).resolve().parents[2]
 
+
+def _unless_empty(read: Callable[..., Any]) -> Any:
+    def method(self: FileAwareEnv, name: str, default: Any) -> Any:
+        if not self.str(name, ""):
+            return default
+        try:
+            return read(self, name, default)
+        except EnvValidationError as error:
+            raise ImproperlyConfigured(str(error)) from None
+
+    return method
+
+
+class Variables(FileAwareEnv):
+    """A number or a boolean left empty counts as not set, as in a copy of `.env.example`."""
+
+    bool = _unless_empty(FileAwareEnv.bool)
+    int = _unless_empty(FileAwareEnv.int)
+    float = _unless_empty(FileAwareEnv.float)
+
+
 # `NAME_FILE=/run/secrets/name` stands for `NAME`, as container platforms hand secrets over. Read
 # for the names we ask for only: every other program has its own `…_FILE`s, and large ones.
-env = FileAwareEnv(strip_whitespace=True)
+env = Variables(strip_whitespace=True)
 
 KEYRINGS = ("OTP_KEYS", "WEBHOOK_KEYS", "MFA_KEYS")
 

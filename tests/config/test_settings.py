@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from typing import Any
@@ -208,3 +209,18 @@ def test_gateways_that_cannot_be_are_refused(changes: dict[str, str], words: str
 
     assert done.returncode != 0
     assert words in done.stderr
+
+
+def test_variable_left_empty_is_one_not_set() -> None:
+    example = (ROOT / ".env.example").read_text("utf-8")
+    names = re.findall(r"^#?([A-Z][A-Z0-9_]*)=", example, re.MULTILINE)
+    empty = {name: "" for name in names if name not in GOOD} | {"WEBHOOK_KEYS": GOOD["OTP_KEYS"]}
+
+    assert len(empty) > 100
+    assert not start(**empty).stderr
+
+
+def test_number_that_is_none_is_named() -> None:
+    refused = start(API_RATE="many")
+
+    assert 'ImproperlyConfigured: Environment variable "API_RATE" invalid' in refused.stderr
