@@ -6,6 +6,7 @@ import socket
 import ssl
 import subprocess
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -94,6 +95,55 @@ def test_http2_is_offered_and_the_client_is_told(running: Proxy) -> None:
     assert b'"HTTP_X_FORWARDED_PROTO":"https"' in answer
     assert b'"HTTP_X_FORWARDED_FOR":"127.0.0.1"' in answer
     assert f'"HTTP_HOST":"{HOST}"'.encode() in answer
+
+
+def test_web_process_that_is_away_costs_nobody_a_request(running: Proxy) -> None:
+    add_upstream(running, free_port())
+
+    assert [status(post(running)) for _ in range(4)] == [200] * 4
+
+
+def test_post_that_may_have_arrived_is_not_sent_again(running: Proxy) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as breaking:
+        add_upstream(running, breaking.getsockname()[1])
+        with ThreadPoolExecutor() as threads:
+            answers = threads.map(lambda _: status(post(running)), range(2))
+            broken, _ = breaking.accept()
+            arrived = broken.recv(65_536)
+            broken.close()
+
+    assert arrived.startswith(b"POST")
+    assert sorted(answers) == [200, 502]
+
+
+def add_upstream(proxy: Proxy, port: int) -> None:
+    configuration = proxy.folder / "kvitok.conf"
+    text = configuration.read_text("utf-8")
+    configuration.write_text(
+        text.replace("    keepalive 32;", f"    server 127.0.0.1:{port};\n    keepalive 32;")
+    )
+    before = worker_pids(proxy)
+    subprocess.run([*proxy.command, "-s", "reload"], check=True, capture_output=True)
+    wait_until(lambda: not before & worker_pids(proxy))
+
+
+def worker_pids(proxy: Proxy) -> set[str]:
+    """The workers of nginx: a reload has come into force when the old ones are gone."""
+    master = (proxy.folder / "pid").read_text("utf-8").strip()
+    return set(Path(f"/proc/{master}/task/{master}/children").read_text("utf-8").split())
+
+
+def post(proxy: Proxy) -> bytes:
+    with connection(proxy, "http/1.1") as one:
+        one.sendall(
+            f"POST / HTTP/1.1\r\nHost: {HOST}\r\nContent-Length: 0\r\n"
+            "Connection: close\r\n\r\n".encode()
+        )
+        return b"".join(iter(lambda: one.recv(65_536), b""))
+
+
+def status(answer: bytes) -> int:
+    return int(answer.split(maxsplit=2)[1])
 
 
 def connection(proxy: Proxy, protocol: str) -> ssl.SSLSocket:
