@@ -7,6 +7,7 @@ from pathlib import Path
 from django.db import connection, transaction
 from django.db.migrations.recorder import MigrationRecorder
 
+from config.storage import partitions
 from operator_admin.backup import BackupError, postgres_programs
 from operator_admin.backup.book_sums import book_sums
 from operator_admin.backup.manifest import FORMAT, Manifest, entries, release
@@ -14,6 +15,12 @@ from operator_admin.backup.needed_keys import needed_keys
 from operator_admin.backup.session import patient_session
 
 DUMP = "dump"  # the folder with pg_dump's files
+_WITH_MONTHS = (*(table.name for table in partitions.TABLES), "links_click")
+_UNREADABLE = """
+SELECT current_user, min(oid::regclass::text) FROM pg_class
+WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p', 'S')
+AND NOT has_table_privilege(oid, 'SELECT') HAVING count(*) > 0
+"""
 
 
 def take_backup(directory: Path, *, jobs: int, programs: Path | None = None) -> Manifest:
@@ -22,6 +29,7 @@ def take_backup(directory: Path, *, jobs: int, programs: Path | None = None) -> 
     if directory.exists():
         raise BackupError(f"{directory} exists: name a new directory.")
     with patient_session():
+        _require_readable()
         shutil.rmtree(partial, ignore_errors=True)
         partial.mkdir(mode=0o700, parents=True)  # it holds phone numbers
         manifest = _dump(partial, jobs=jobs, programs=programs)
@@ -30,11 +38,25 @@ def take_backup(directory: Path, *, jobs: int, programs: Path | None = None) -> 
     return manifest
 
 
+def _require_readable() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(_UNREADABLE)
+        if unreadable := cursor.fetchone():
+            role, table = unreadable
+            raise BackupError(
+                f"The role {role} may not read {table}: take the backup as the owner of the "
+                "tables, or as a role in pg_read_all_data."
+            )
+
+
 @transaction.atomic
 def _dump(directory: Path, *, jobs: int, programs: Path | None) -> Manifest:
     # Open until pg_dump has ended, for its sessions read the snapshot of this transaction.
     with connection.cursor() as cursor:
         cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        # A month that is detached counts for no snapshot any more: pg_dump would have its rows and
+        # the sums would not. The lock comes before the snapshot, and holds until both are done.
+        cursor.execute(f"LOCK TABLE {', '.join(_WITH_MONTHS)} IN ACCESS SHARE MODE")
         cursor.execute("SELECT pg_export_snapshot(), clock_timestamp()")
         snapshot, taken_at = cursor.fetchone()
     server = postgres_programs.server_version()

@@ -1,9 +1,12 @@
 """A backup of a busy service, restored into a second database that sends nothing old."""
 
+import sys
 from datetime import timedelta
+from io import StringIO
 from pathlib import Path
 
 import pytest
+from django.core.management import call_command
 from django.db import connection
 from django.utils import timezone
 
@@ -12,6 +15,7 @@ from billing.wallet import ledger
 from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import Message
 from channels.outcomes import transitions
+from operator_admin.backup import postgres_programs
 from operator_admin.backup.manifest import Manifest
 from operator_admin.models import TelegramNotice
 from otp.models import Verification
@@ -168,3 +172,42 @@ def test_backup_of_an_older_release_is_migrated(directory: Path, copy: Copy) -> 
 
     assert done.returncode == 0, done.stdout + done.stderr
     assert "migrated      links.0002" in done.stdout
+
+
+# `pg_dump`, after which the months of messages are detached at once, as `archive_months` does.
+DETACHING = """#!{python}
+import subprocess, sys, psycopg
+status = subprocess.run(["{pg_dump}", *sys.argv[1:]]).returncode
+if "--version" not in sys.argv:
+    with psycopg.connect("{url}", autocommit=True, options="-c lock_timeout=1000") as session:
+        months = "SELECT relid::regclass::text FROM pg_partition_tree('{table}') WHERE isleaf"
+        for (month,) in session.execute(months).fetchall():
+            try:
+                session.execute(f"ALTER TABLE {table} DETACH PARTITION {{month}}")
+            except psycopg.errors.LockNotAvailable:
+                pass
+sys.exit(status)
+"""
+
+
+def test_month_that_is_archived_meanwhile_is_in_the_dump_and_in_its_sums(
+    api: Api, directory: Path, tmp_path: Path
+) -> None:
+    ledger.grant(company=api.company, amount=100, reason="test")
+    send(api)
+    real = postgres_programs.find_program("pg_dump", server=postgres_programs.server_version())
+    program = tmp_path / "pg_dump"
+    program.write_text(
+        DETACHING.format(
+            python=sys.executable,
+            pg_dump=real,
+            url=url_of(connection.settings_dict["NAME"]),
+            table="channels_message",
+        )
+    )
+    program.chmod(0o700)
+
+    call_command("backup", directory, programs=tmp_path, stdout=StringIO())
+
+    assert Manifest.read(directory).sums["rows of channels_message"] == "1"
+    assert Message.objects.count() == 1

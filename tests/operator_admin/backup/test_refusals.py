@@ -2,7 +2,8 @@
 
 import json
 import os
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
@@ -18,7 +19,7 @@ from operator_admin.backup.manifest import Manifest
 from tests.api.clients import Api
 from tests.factories import EndpointFactory
 from tests.operator_admin.backup.conftest import take
-from tests.operator_admin.backup.copies import Copy
+from tests.operator_admin.backup.copies import Copy, url_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -163,3 +164,24 @@ def test_programs_that_are_older_than_the_server(tmp_path: Path) -> None:
 
     with pytest.raises(BackupError, match=r"\(found: 9\). Install postgresql-client-18"):
         postgres_programs.find_program("pg_dump", server=18, folder=tmp_path)
+
+
+@pytest.fixture
+def reader() -> Iterator[Copy]:
+    """The database of the test, as a role that may do nothing yet."""
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE ROLE kvitok_backup LOGIN")
+        url = url_of(connection.settings_dict["NAME"])
+        yield Copy(re.sub(r"//[^@]*@", "//kvitok_backup@", url))
+        cursor.execute("DROP ROLE kvitok_backup")
+
+
+def test_backup_by_a_role_that_may_not_read_everything(reader: Copy, directory: Path) -> None:
+    refused = reader.manage("backup", directory)
+    with connection.cursor() as cursor:
+        cursor.execute("GRANT pg_read_all_data TO kvitok_backup")
+    done = reader.manage("backup", directory)
+
+    assert refused.returncode == 1
+    assert "kvitok_backup may not read account_emailaddress: take the backup as" in refused.stderr
+    assert done.returncode == 0, done.stderr
