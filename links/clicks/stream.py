@@ -25,7 +25,6 @@ from redis.exceptions import RedisError, ResponseError
 from config.storage import clickhouse
 from config.storage.redis_client import blocking_redis_client, redis_client
 from links.clicks.buffer import STREAM
-from links.clicks.clickhouse import completeness
 from links.clicks.stream_entries import Batch, Entry, read_batches
 
 log = structlog.get_logger(__name__)
@@ -132,8 +131,6 @@ class Consumer:
 
     def _drop(self, entry: Entry) -> None:
         blocking_redis_client().xack(STREAM, self.group, entry[0])
-        if self.group == SINK:
-            completeness.note_loss(time.time())
         self._log_error("clicks_dropped_after_retries", entry)
 
     def _log_error(self, event: str, entry: Entry) -> None:

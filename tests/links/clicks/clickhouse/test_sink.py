@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 from uuid import uuid4
 
@@ -20,15 +19,10 @@ from links.clicks import counting, stream
 from links.clicks.bot_detection import VisitorKind
 from links.clicks.buffer import STREAM
 from links.clicks.clickhouse import completeness, sink
-from links.clicks.stream_entries import Batch
 from links.models import ErasedClicks
 from tests.clickhouse_server import ClickHouseServer
 from tests.factories import LinkFactory
-from tests.links.clicks.clickhouse.stream_clicks import (
-    add_entry,
-    add_rows,
-    forget_lock,
-)
+from tests.links.clicks.clickhouse.stream_clicks import add_entry, add_rows, forget_lock
 
 pytestmark = pytest.mark.django_db
 ROOT = Path(__file__).resolve().parents[4]
@@ -187,24 +181,6 @@ def test_missing_table_loses_nothing(clickhouse: ClickHouseServer) -> None:
     assert sink.write_clicks() == 1
 
     assert clickhouse.ask(COUNT) == "1"
-
-
-def test_dropped_entry_ends_the_completeness() -> None:
-    add_entry(LinkFactory.create().id)
-    completeness.start()
-    before = time.time()
-
-    def refuse(_batches: list[Batch]) -> None:
-        raise RejectedError
-
-    reader = replace(sink.CONSUMER, retry_pause=0.0, max_tries=2)
-    for _ in range(3):  # the first makes the group
-        reader.consume(refuse)
-
-    since = completeness.complete_since()
-    assert since is not None
-    assert since.timestamp() >= before
-    assert stream.sink_lag_seconds() == 0
 
 
 def test_refused_rows_are_told_apart(clickhouse: ClickHouseServer) -> None:
