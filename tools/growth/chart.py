@@ -7,7 +7,7 @@ from math import log10
 from tools.growth.figures import Figure, Row
 
 COLOURS = ("#2563eb", "#d97706", "#059669", "#dc2626", "#7c3aed", "#0891b2", "#be185d", "#4d7c0f")
-WIDTH, HEIGHT, LEFT, TOP = 920, 340, 64, 44
+WIDTH, HEIGHT, LEFT, TOP = 940, 340, 84, 44
 PLOT, DEPTH, LINE = 520, 240, 22  # the drawing's width and height, and a line of its legend
 
 Value = Callable[[Figure], float]
