@@ -1,5 +1,6 @@
 """What forbids to archive a month: anything that may still change, or should be gone by then."""
 
+import re
 from collections.abc import Iterator
 from datetime import date
 
@@ -65,7 +66,7 @@ def obstacles(month: date) -> Iterator[str]:
 def _on_partitions(query: str, names: dict[str, str]) -> str:
     for table, name in names.items():
         query = query.replace(table, name)
-    return query.replace("{scope}", "TRUE").replace("{transfers}", "TRUE")
+    return re.sub(r"{(scope|transfers|attempts)}", "TRUE", query)
 
 
 def _cure(what: str) -> str:
