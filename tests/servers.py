@@ -42,13 +42,8 @@ SLOW = (
 LONG = (
     "tests/browser/test_accessibility.py::test_every_page",
     "tests/browser/test_docs.py",
-    "tests/browser/test_passkeys.py",
     "tests/browser/test_simulator.py",
-    "tests/browser/test_texts.py",
-    "tests/browser/test_webhooks.py",
-    "tests/browser/test_widths.py",
     "tests/browser/test_without_javascript.py",
-    "tests/cabinet/test_languages.py",
     "tests/channels/deliver/test_fault_matrix.py",
     "tests/channels/deliver/test_run_smpp.py",
     "tests/config/environment/test_production_checks.py",
@@ -60,7 +55,6 @@ LONG = (
     "tests/config/test_failover.py",
     "tests/config/test_health.py::test_not_ready_while_the_disk",
     "tests/config/test_primary_connection.py::test_server_that_was_away",
-    "tests/deploy/",
     "tests/operator_admin/backup/test_backup.py::test_backup_of_an_older_release",
     "tests/operator_admin/backup/test_point_in_time.py",
     "tests/operator_admin/backup/test_refusals.py",
@@ -83,7 +77,10 @@ LONG = (
     "tests/stack/test_sentinel.py",
     "tests/stack/test_slow_bodies.py",
     "tests/stack/test_snippets.py",
-    "tests/tools/",
+    "tests/tools/bench/",
+    "tests/tools/examples/",
+    "tests/tools/growth/",
+    "tests/tools/simulator/",
 )
 _FOREIGN = ("PUBLIC_URL", "SHORT_URL", "DEBUG", "SENTRY_DSN", "EMAIL_BACKEND")
 
