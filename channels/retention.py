@@ -10,7 +10,7 @@ from accounts.models import IdempotentRequest
 from accounts.outbox import retention
 from channels import extensions
 from channels.extensions import Purger
-from config.storage import partitions
+from config.storage.months import partitions
 
 log = structlog.get_logger(__name__)
 

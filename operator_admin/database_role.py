@@ -10,7 +10,7 @@ from typing import NamedTuple
 from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 
-from config.storage import partitions
+from config.storage.months import partitions
 from config.storage.named_rows import fetch_all
 
 APPEND_ONLY = ("accounts_auditevent", "billing_seal", "billing_sealedday", "billing_transfer")

@@ -1,4 +1,4 @@
-"""What the tables partitioned by month need of the database; `config.storage.partitions` uses it."""
+"""What the tables partitioned by month need of the database; `config.storage.months.partitions` uses it."""
 
 from django.db import migrations
 

@@ -2,7 +2,7 @@
 
 from django.db import migrations
 
-from config.storage.partitions import CONVERSION_RULES, convert_if_new
+from config.storage.months.partitions import CONVERSION_RULES, convert_if_new
 
 SQUAWK_EXCEPTIONS = dict.fromkeys(
     [*CONVERSION_RULES, "adding-serial-primary-key-field", "ban-alter-identity", "constraint-missing-not-valid"],

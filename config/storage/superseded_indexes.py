@@ -7,7 +7,7 @@ from typing import Any
 from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 
-from config.storage.partitions import LOCK_TIMEOUT
+from config.storage.months.partitions import LOCK_TIMEOUT
 
 SUPERSEDED = (
     "attempt_one_open",

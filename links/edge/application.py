@@ -20,15 +20,15 @@ from links.edge.misses import VisitorMisses
 from links.edge.origin import Origin
 from links.edge.replica import Replica
 from links.edge.store import EdgeStore, visitor
-from links.follow import form_nonces
-from links.follow.resolver import SlugResolver
-from links.follow.responder import Responder
-from links.follow.visitor_pages import (
+from links.follow.pages import form_nonces
+from links.follow.pages.visitor_pages import (
     Visit,
     VisitorResponse,
     normalize_host,
     unavailable,
 )
+from links.follow.resolver import SlugResolver
+from links.follow.responder import Responder
 
 LOOK_INTERVAL = 5.0  # seconds
 OK = "ok"

@@ -17,11 +17,12 @@ from accounts.client_ip import client_ip
 from config.storage.redis_client import BackOff
 from links.edge import metrics
 from links.edge.misses import TokenBucket
-from links.follow import edge_calls, form_nonces
+from links.follow import edge_calls
 from links.follow.cached_row import CachedRow, LinkTarget, unpack
 from links.follow.edge_calls import ForwardedVisit, SlugQuestion
+from links.follow.pages import form_nonces
+from links.follow.pages.visitor_pages import Visit, VisitorResponse
 from links.follow.responder import DatabasePages, UnresolvedError
-from links.follow.visitor_pages import Visit, VisitorResponse
 
 MAX_CALLS = 24  # at once, of 64 threads
 CONNECT_TIMEOUT, READ_TIMEOUT = 0.5, 1.4  # seconds: below what a visitor's single flight waits

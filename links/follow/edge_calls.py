@@ -11,7 +11,7 @@ import orjson
 from django.conf import settings
 
 from links.addresses import slugs
-from links.follow.visitor_pages import VisitorResponse
+from links.follow.pages.visitor_pages import VisitorResponse
 
 PREFIX = "hooks/edge"  # of the paths: a first segment that no link may have already
 PING, RESOLVE, VISIT = f"{PREFIX}/ping", f"{PREFIX}/resolve", f"{PREFIX}/visit"

@@ -9,10 +9,11 @@ from django.conf import settings
 from django.http.request import split_domain_port, validate_host
 
 from links.addresses import short_hosts, slugs
-from links.follow import not_found_limit, one_time_links, preview_page
+from links.follow import not_found_limit
+from links.follow.pages import one_time_links, preview_page
+from links.follow.pages.visitor_pages import dedicated_short_host, normalize_host
 from links.follow.resolution import resolve
 from links.follow.responder import DatabasePages, Responder
-from links.follow.visitor_pages import dedicated_short_host, normalize_host
 
 _pages = DatabasePages(
     preview=preview_page.respond,

@@ -15,7 +15,7 @@ from links.follow.cached_row import (
     NoTarget,
     Resolution,
 )
-from links.follow.visitor_pages import (
+from links.follow.pages.visitor_pages import (
     EMPTY_BODY_HEADERS,
     TOO_MANY_REQUESTS,
     Visit,

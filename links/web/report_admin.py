@@ -12,7 +12,7 @@ from accounts.client_ip import client_ip
 from accounts.model_admin.admin import ReadOnlyAdmin, operator
 from accounts.model_admin.change_list import UrgentFirstChangeList
 from config.ids import public_id
-from links.follow import abuse_reports
+from links.follow.pages import abuse_reports
 from links.manage import changes, stopping
 from links.manage.changes import Change
 from links.models import Report, Stop

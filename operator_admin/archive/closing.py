@@ -6,8 +6,8 @@ from django.db import connection, transaction
 
 from billing.models import ArchivedMonth
 from billing.wallet import running_balances
-from config.storage import closed_months
 from config.storage.migration_locks import Say, retry
+from config.storage.months import closed_months
 from operator_admin.archive import ArchiveError
 
 GIVE_UP_AFTER = 900.0  # seconds

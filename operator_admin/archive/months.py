@@ -11,8 +11,8 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from billing.models import ArchivedMonth
-from config.storage import closed_months
 from config.storage.migration_locks import Say
+from config.storage.months import closed_months
 from operator_admin.archive import ArchiveError, writing
 from operator_admin.archive.closing import close
 from operator_admin.archive.obstacles import obstacles

@@ -8,8 +8,8 @@ from django.conf import settings
 from django.db import connection
 
 from channels.reconciliation import CHECKS
-from config.storage.closed_months import attached_months, is_attached, partition
-from config.storage.partitions import TABLES
+from config.storage.months.closed_months import attached_months, is_attached, partition
+from config.storage.months.partitions import TABLES
 
 # By what they are; each counts rows of the month. Types are named, since the application's role may
 # create operators of its own in `public`, and this runs as the owner.

@@ -12,7 +12,7 @@ from typing import Any
 
 from django.db import connection
 
-from config.storage.closed_months import next_month, partition
+from config.storage.months.closed_months import next_month, partition
 from persons.columns import ERASED
 
 PAGES, ROWS = 2000, 50_000  # read at once

@@ -7,7 +7,7 @@ from pathlib import Path
 from django.db import connection, transaction
 from django.db.migrations.recorder import MigrationRecorder
 
-from config.storage import partitions
+from config.storage.months import partitions
 from operator_admin.backup import BackupError, postgres_programs
 from operator_admin.backup.book_sums import book_sums
 from operator_admin.backup.manifest import FORMAT, Manifest, entries, release

@@ -13,7 +13,8 @@ from django.utils import timezone
 from psycopg_pool import PoolTimeout
 
 from billing.models import ArchivedMonth
-from config.storage import closed_months, direct_session, partitions, superseded_indexes
+from config.storage import direct_session, superseded_indexes
+from config.storage.months import closed_months, partitions
 from config.storage.redis_client import raise_if_demoted, redis_client
 from config.storage.redis_connections import ServerRefusalError
 from config.storage.schema_check import unapplied_migrations

@@ -17,7 +17,7 @@ from django.utils import timezone
 from accounts.models import Company, Member
 from billing.seals import lines, sealing
 from billing.wallet import ledger, statement
-from config.storage import earlier_months
+from config.storage.months import earlier_months
 from otp import demo_history
 from tests.api.clients import ClientOf
 from tests.database_cleanup import empty_database

@@ -12,7 +12,7 @@ from pytest_django import Settings
 from accounts.audit.events import record
 from accounts.models import AuditEvent
 from billing.wallet import ledger
-from config.storage import partitions as months
+from config.storage.months import partitions as months
 from links.clicks import partitions
 from operator_admin import database_role
 from operator_admin.doctor import stores

@@ -10,7 +10,7 @@ from django.db import connection, transaction
 
 from billing.models import ArchivedMonth
 from billing.wallet import ledger
-from config.storage import closed_months, earlier_months
+from config.storage.months import closed_months, earlier_months
 from tests.factories import CompanyFactory
 from tools.chaos.checks.verdicts import Finding
 from tools.chaos.faults.archiver import Archiver, start_of

@@ -12,9 +12,9 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connection
 from django.utils import timezone
 
-from config.storage import closed_months
 from config.storage.migration_locks import LocksNotAvailableError, only_one, timeouts
-from config.storage.partitions import TABLES
+from config.storage.months import closed_months
+from config.storage.months.partitions import TABLES
 from operator_admin.archive import ArchiveError, closing
 from operator_admin.archive.obstacles import obstacles
 

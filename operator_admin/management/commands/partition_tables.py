@@ -5,7 +5,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.db import OperationalError
 
-from config.storage import partitions, superseded_indexes
+from config.storage import superseded_indexes
+from config.storage.months import partitions
 from otp.retention import supersede_past
 
 

@@ -13,7 +13,7 @@ from accounts.models import Company, Mode
 from billing.wallet import running_balances
 from billing.wallet.ledger import DaysSealedError
 from channels.history import day_counts
-from config.storage import bulk_months, earlier_months
+from config.storage.months import bulk_months, earlier_months
 from links.clicks import partitions as click_months
 from otp import demo_history
 from otp.demo_history import companies

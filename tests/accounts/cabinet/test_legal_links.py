@@ -13,7 +13,7 @@ from pytest_django import Settings
 from accounts.models import Mail
 from accounts.outbox import mail
 from config.environment.variables import web_address
-from links.follow import visitor_pages
+from links.follow.pages import visitor_pages
 from operator_admin.doctor import stores
 from tests.factories import LinkFactory, MemberFactory
 

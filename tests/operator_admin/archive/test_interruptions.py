@@ -10,7 +10,7 @@ from django.db import connection, transaction
 
 from billing.wallet import ledger
 from channels.models import FallbackEvent
-from config.storage.closed_months import is_attached
+from config.storage.months.closed_months import is_attached
 from tests.api.clients import Api
 from tests.operator_admin.archive.commands import archive, breaches
 

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from channels import reconciliation
 from channels.models import OpenMessage
-from config.storage import bulk_months
+from config.storage.months import bulk_months
 from otp.demo_history import filling
 
 pytestmark = pytest.mark.django_db

@@ -12,7 +12,7 @@ from accounts.models import Delivery, Event, IdempotentRequest, Mail
 from billing.models import Order, RunningBalance, Transfer, Wallet
 from channels.models import Attempt, CountedDay, FallbackEvent, Message, Receipt
 from channels.reconciliation import Breach, breaches
-from config.storage import earlier_months
+from config.storage.months import earlier_months
 from links.models import Link
 from otp.models import Verification
 from tests.database_cleanup import empty_database

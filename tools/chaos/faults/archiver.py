@@ -8,8 +8,8 @@ from typing import Any
 import psycopg
 
 from config.ids import first_id_at
-from config.storage import closed_months
-from config.storage.partitions import TABLES
+from config.storage.months import closed_months
+from config.storage.months.partitions import TABLES
 from tests.stack.programs import Program
 from tools.chaos.faults.fault_injector import FaultInjector
 from tools.chaos.stack import Stack

@@ -10,8 +10,8 @@ from django.db import IntegrityError, InternalError, connection, transaction
 from django.utils import timezone
 
 from config.ids import first_id_at, uuid7
-from config.storage import partitions
-from config.storage.partitions import MonthlyTable
+from config.storage.months import partitions
+from config.storage.months.partitions import MonthlyTable
 from operator_admin.doctor import stores
 from tests.api.races import at_once
 

@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime, timedelta
 
 from django.db import connection
 
-from config.storage.partitions import TABLES
+from config.storage.months.partitions import TABLES
 
 _ATTACHED = """
 SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid

@@ -10,7 +10,7 @@ from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 
 from config.ids import first_id_at
-from config.storage.partitions import LOCK_TIMEOUT, TABLES, MonthlyTable, is_partitioned
+from config.storage.months.partitions import LOCK_TIMEOUT, TABLES, MonthlyTable, is_partitioned
 
 _OLDEST = """
 SELECT c.relname, pg_get_expr(c.relpartbound, c.oid) FROM pg_inherits i

@@ -16,9 +16,9 @@ from config.storage.pooled_connection import pooled_connection
 from links.addresses.utm_tags import add_tags
 from links.clicks import bot_detection, buffer
 from links.clicks.bot_detection import VisitorKind
-from links.follow import form_nonces
 from links.follow.cached_row import ONE_TIME_GONE, LinkTarget
-from links.follow.visitor_pages import (
+from links.follow.pages import form_nonces
+from links.follow.pages.visitor_pages import (
     NO_FRAMING,
     Visit,
     VisitorResponse,

@@ -13,8 +13,8 @@ from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 from psycopg_pool import ConnectionPool
 
+from config.storage.months.partitions import LOCK_TIMEOUT
 from config.storage.named_rows import fetch_all
-from config.storage.partitions import LOCK_TIMEOUT
 
 _MEMORY = "256MB"  # for sorting what an index is built of
 _ARE_THERE = "SELECT bool_and(to_regclass(name) IS NOT NULL) FROM unnest(%s::text[]) AS n(name)"

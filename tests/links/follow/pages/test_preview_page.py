@@ -7,7 +7,7 @@ from pytest_django import Settings
 
 from accounts.models import Company
 from links.addresses import short_hosts
-from links.follow import abuse_reports, form_nonces
+from links.follow.pages import abuse_reports, form_nonces
 from links.models import Link, Report
 from tests.factories import CompanyFactory, LinkFactory, ShortHostFactory
 from tests.links.visiting import Ask, call, counted, in_seconds, nonce_of, without_redis

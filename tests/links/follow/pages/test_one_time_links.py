@@ -10,8 +10,9 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from config.storage.redis_client import redis_client
-from links.follow import form_nonces, resolution
+from links.follow import resolution
 from links.follow.cached_row import redis_key
+from links.follow.pages import form_nonces
 from links.follow.resolution import Resolver
 from links.models import Link
 from tests.factories import LinkFactory, MessageFactory

@@ -7,8 +7,8 @@ from django.db import connection
 from django.utils import timezone
 
 from config.ids import first_id_at
-from config.storage import earlier_months, partitions
-from config.storage.partitions import TABLES, MonthlyTable
+from config.storage.months import earlier_months, partitions
+from config.storage.months.partitions import TABLES, MonthlyTable
 
 pytestmark = pytest.mark.django_db
 _PARTITION_OF = "SELECT tableoid::regclass::text FROM channels_message"

@@ -6,11 +6,11 @@ from django.utils import translation
 
 from accounts.client_ip import client_ip
 from config.storage.pooled_connection import pooled_connection
-from links.follow import abuse_reports, form_nonces
-from links.follow.abuse_reports import ReportForm
 from links.follow.cached_row import LinkTarget
-from links.follow.one_time_links import unicode_host
-from links.follow.visitor_pages import (
+from links.follow.pages import abuse_reports, form_nonces
+from links.follow.pages.abuse_reports import ReportForm
+from links.follow.pages.one_time_links import unicode_host
+from links.follow.pages.visitor_pages import (
     NO_FRAMING,
     TOO_MANY_REQUESTS,
     Visit,
