@@ -3,12 +3,12 @@
 import argparse
 import json
 import os
-import signal
 import sys
 import tempfile
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from tools.bench.load.generator import HINT, CannotMeasureError, PythonLoop, gen
 from tools.bench.report import machine, table
 from tools.bench.report.results import Row
 from tools.bench.stack.stack import SEEDED, Stack, set_up
+from tools.command_line import ExitCode, run_command, say
 
 RESULTS = Path(__file__).parent / "results"
 ROWS = (
@@ -44,17 +45,17 @@ ROWS = (
 
 def main(arguments: Sequence[str]) -> int:
     """0 whatever the figures are; 2 when some could not be had."""
-    options = _options(arguments)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that everything is stopped
+    return run_command("bench", partial(_run, _options(arguments)))
+
+
+def _run(options: argparse.Namespace) -> ExitCode:
     started = time.monotonic()
     try:
         with tempfile.TemporaryDirectory(prefix="kvitok-bench-") as place:
             result, rows = _measure(options, Path(place))
     except (CannotMeasureError, StartError, OSError, psycopg.Error) as error:
         say(f"bench: cannot measure: {error}")
-        return 2
-    except KeyboardInterrupt:
-        return 130
+        return ExitCode.NOT_MADE
     result |= {
         "took": round(time.monotonic() - started, 1),
         "rows": [row.as_dict() for row in rows],
@@ -63,12 +64,8 @@ def main(arguments: Sequence[str]) -> int:
     for program, lines in result["complaints"].items():
         say(f"{program} logged {len(lines)} errors, the first: {lines[0]}")
     _save(result, options.json)
-    return 0 if {row.name for row in rows} == set(options.only) else 2
-
-
-def say(line: str) -> None:
-    sys.stdout.write(f"{line}\n")
-    sys.stdout.flush()
+    is_complete = {row.name for row in rows} == set(options.only)
+    return ExitCode.PASSED if is_complete else ExitCode.NOT_MADE
 
 
 def _options(arguments: Sequence[str]) -> argparse.Namespace:

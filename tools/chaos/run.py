@@ -30,7 +30,6 @@ Say = Callable[[str], None]
 
 def run(options: Options, say: Say) -> Report:
     place = ROOT / "var/chaos" / f"{options.seed}-{os.getpid()}"
-    place.mkdir(parents=True)
     begun = time.monotonic()
     with temporary(durable=True, environ={}) as servers, kept(place, servers, say) as keep:
         report = _run(options, servers, place, say)
@@ -45,6 +44,7 @@ def run(options: Options, say: Say) -> Report:
 @contextmanager
 def kept(place: Path, servers: Servers, say: Say) -> Iterator[threading.Event]:
     """Leaves no process behind; keeps data and logs unless the event is cleared."""
+    place.mkdir(parents=True)
     keep = threading.Event()
     keep.set()
     try:

@@ -45,7 +45,6 @@ def run(name: str, rate: float, say: Say, *, keeps: bool = False) -> list[str]:
     """The promises broken; what is printed on the way are the figures."""
     scenario = SCENARIOS[name]
     place = ROOT / "var/drills" / f"{name}-{os.getpid()}"
-    place.mkdir(parents=True)
     with temporary(durable=True, environ={}) as servers, kept(place, servers, say) as keep:
         found = _run(scenario, servers, place, rate)
         breaches = found.breaches(scenario)

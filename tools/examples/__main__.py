@@ -2,16 +2,17 @@
 
 import argparse
 import json
-import signal
 import subprocess
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import requests
 
 from config.local.processes import StartError
+from tools.command_line import ExitCode, run_command, say
 from tools.examples import report
 from tools.examples.checks import CHECKS, ExampleRun, FailedError
 from tools.examples.languages import LANGUAGES, Language
@@ -22,8 +23,10 @@ from tools.examples.toolchains import BuildError, MissingError, Toolchain
 
 def main(arguments: Sequence[str]) -> int:
     """0 when all that could run did what it shows, 1 when not, 2 without a service."""
-    options = _options(arguments)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that everything is stopped
+    return run_command("examples", partial(_run, _options(arguments)))
+
+
+def _run(options: argparse.Namespace) -> ExitCode:
     chosen = [one for one in LANGUAGES if one.name in options.only]
     try:
         with running() as service, ThreadPoolExecutor(options.jobs) as pool:
@@ -32,12 +35,13 @@ def main(arguments: Sequence[str]) -> int:
             )
     except (StartError, requests.RequestException) as error:
         say(f"examples: {error}")
-        return 2
+        return ExitCode.NOT_MADE
     say("\n" + "\n".join([report.table(outcomes), "", *report.reasons(outcomes)]))
     if options.json:
         text = json.dumps([one.as_dict() for one in outcomes], indent=1, ensure_ascii=False)
         options.json.write_text(text + "\n", encoding="utf-8")
-    return 0 if all(one.is_good for one in outcomes) else 1
+    is_good = all(one.is_good for one in outcomes)
+    return ExitCode.PASSED if is_good else ExitCode.FAILED
 
 
 def check_language(language: Language, service: Service, *, install: bool) -> LanguageResult:
@@ -69,11 +73,6 @@ def prepare(language: Language, *, install: bool) -> Toolchain:
             raise
     language.install(language.place)
     return language.prepare(language.place)
-
-
-def say(line: str) -> None:
-    sys.stdout.write(f"{line}\n")
-    sys.stdout.flush()
 
 
 def _options(arguments: Sequence[str]) -> argparse.Namespace:

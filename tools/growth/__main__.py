@@ -2,12 +2,12 @@
 
 import argparse
 import json
-import signal
 import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from config.local.embedded import temporary
 from config.local.store_servers import Postgres
 from tools.bench.report import machine
 from tools.bench.stack.stack import Stack
+from tools.command_line import ExitCode, run_command, say
 from tools.growth.figures import Figure, Group, Results
 from tools.growth.plots import draw
 from tools.growth.table import table
@@ -41,8 +42,10 @@ SERVER = {
 
 def main(arguments: Sequence[str]) -> int:
     """1 if something grew beyond its bound, 2 if it cannot be measured."""
-    options = _options(arguments)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that everything is stopped
+    return run_command("growth", partial(_run, _options(arguments)))
+
+
+def _run(options: argparse.Namespace) -> ExitCode:
     results, fillings = Results(), []
     with (
         tempfile.TemporaryDirectory(prefix="kvitok-growth-") as place,
@@ -54,7 +57,7 @@ def main(arguments: Sequence[str]) -> int:
         for size in options.sizes:
             measured = _measure(options, stack, size)
             if measured is None:
-                return 2
+                return ExitCode.NOT_MADE
             fillings.append(measured["filling"])
             for figure in measured["figures"]:
                 results.add(size, Figure.of(figure))
@@ -68,12 +71,7 @@ def main(arguments: Sequence[str]) -> int:
         draw(results, sizes, options.plots)
     over = results.over()
     say(f"\n{len(over)} beyond their bound")
-    return 1 if over else 0
-
-
-def say(line: str) -> None:
-    sys.stdout.write(f"{line}\n")
-    sys.stdout.flush()
+    return ExitCode.FAILED if over else ExitCode.PASSED
 
 
 def _options(arguments: Sequence[str]) -> argparse.Namespace:

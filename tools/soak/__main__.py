@@ -2,27 +2,23 @@
 
 import argparse
 import json
-import os
-import signal
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 
-from config.local.processes import die_with_parent
+from tools.command_line import ExitCode, run_command, say
 from tools.soak.level import rises
 from tools.soak.plot import plot
 from tools.soak.samples import Sample
 
-LEVEL, RISING, NOT_MADE = 0, 1, 2
-
 
 def main(arguments: Sequence[str]) -> int:
-    given = _parser().parse_args(arguments)
-    if "MAKELEVEL" in os.environ:  # `make` killed outright must not leave us behind
-        die_with_parent(signal.SIGTERM, os.getppid())
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.default_int_handler)
+    return run_command("soak", partial(_run, _parser().parse_args(arguments)))
+
+
+def _run(given: argparse.Namespace) -> ExitCode:
     from tools.soak.run import run  # noqa: PLC0415 - after the arguments: it imports everything
 
     rising: list[str] = []
@@ -35,16 +31,12 @@ def main(arguments: Sequence[str]) -> int:
         if given.plot:
             given.plot.write_text(plot(samples, given.rate), encoding="utf-8")
 
-    try:
-        broken = run(given.minutes, given.rate, _say, keep)
-    except KeyboardInterrupt:
-        _say("Interrupted.")
-        return NOT_MADE
+    broken = run(given.minutes, given.rate, say, keep)
     for line in rising:
-        _say(f"NOT LEVEL: {line}")
+        say(f"NOT LEVEL: {line}")
     for line in broken:
-        _say(f"BROKEN: {line}")
-    return RISING if rising or broken else LEVEL
+        say(f"BROKEN: {line}")
+    return ExitCode.FAILED if rising or broken else ExitCode.PASSED
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -55,11 +47,6 @@ def _parser() -> argparse.ArgumentParser:
     add("--plot", type=Path, help="where to draw it, as SVG")
     add("--json", type=Path, help="where to keep every sample")
     return parser
-
-
-def _say(line: str) -> None:
-    sys.stdout.write(f"{line}\n")
-    sys.stdout.flush()
 
 
 if __name__ == "__main__":

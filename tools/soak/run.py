@@ -40,7 +40,6 @@ Keep = Callable[[list[Sample]], None]
 def run(minutes: float, rate: float, say: Say, keep_samples: Keep) -> list[str]:
     """The promises broken; `keep_samples` gets what was seen before these are looked for."""
     place = ROOT / "var/soak" / str(os.getpid())
-    place.mkdir(parents=True)
     with temporary(durable=True, environ={}) as servers, kept(place, servers, say) as keep:
         stack = Stack(servers, place, sentinels=None, has_smpp=False)
         os.environ.update(stack.environ)
