@@ -18,6 +18,7 @@ from tools.chaos.run import kept, prepare
 from tools.chaos.traffic.client import Account, Backend, Client
 from tools.chaos.traffic.drain import Drain
 from tools.chaos.traffic.journal import Journal
+from tools.chaos.traffic.log_follower import LogFollower
 from tools.chaos.traffic.phone_users import PhoneUsers
 from tools.chaos.traffic.scheduler import Scheduler
 from tools.drills.stack import Stack
@@ -83,11 +84,11 @@ def _load(
         held.callback(database.close)
         held.callback(scheduler.close)
         held.callback(backend.given_up.set)
-        users = PhoneUsers(backend, orders, stack.simulator_log, stack.carrier)
-        visitors = Visitors(stack.simulator_log)
-        for people in (users, visitors):
-            people.start()
-            held.callback(people.close)
+        users, visitors = PhoneUsers(backend, orders, stack.carrier), Visitors()
+        for people in (users, visitors):  # a slow page delays no code
+            follower = LogFollower(stack.simulator_log, people.arrive)
+            follower.start()
+            held.callback(follower.close)
         begin = time.monotonic()
         backend.schedule(orders, begin)
         samples = _watch(stack, backend, begin, seconds, say)

@@ -16,6 +16,7 @@ from tools.chaos.stack import Stack
 from tools.chaos.traffic.client import Account, Backend, Client
 from tools.chaos.traffic.drain import Drain
 from tools.chaos.traffic.journal import Journal
+from tools.chaos.traffic.log_follower import LogFollower
 from tools.chaos.traffic.phone_users import PhoneUsers
 from tools.chaos.traffic.scheduler import Scheduler
 
@@ -55,7 +56,8 @@ class Load:
             carrier=stack.carrier,
             seed=options.seed,
         )
-        self.people = PhoneUsers(self.backend, plan.orders, stack.simulator_log, stack.carrier)
+        people = PhoneUsers(self.backend, plan.orders, stack.carrier)
+        self.follower = LogFollower(stack.simulator_log, people.arrive)
         self.drain = Drain(stack.simulator_log, self.database, self.injector)
         self.flusher = Flusher(stack.redis.url)
         self.begin = 0.0
@@ -64,7 +66,7 @@ class Load:
             self.archiver = Archiver(stack, self.injector, before=archive_before, seed=options.seed)
 
     def run(self) -> None:
-        self.people.start()
+        self.follower.start()
         self.begin = time.monotonic() + 0.2
         if self.options.flush:
             self.flusher.start()
@@ -75,7 +77,7 @@ class Load:
         finally:
             self.flusher.close()
             self.backend.given_up.set()
-            self.people.close()
+            self.follower.close()
             self.scheduler.close()
             self.database.close()
             self.journal.close()

@@ -1,64 +1,26 @@
 """Simulated phone users: they read a code when it arrives and enter it, right or wrong."""
 
-import json
-import sqlite3
-import threading
 import time
 from collections.abc import Sequence
-from contextlib import closing, suppress
-from dataclasses import dataclass
+from contextlib import suppress
 from functools import partial
-from pathlib import Path
 
 import requests
 
 from tools.chaos.plan import PlannedRequest, UserBehaviour
 from tools.chaos.traffic.client import Backend
-
-POLL_INTERVAL = 0.02  # seconds
-ARRIVED = "SELECT id, phone, code, extra FROM messages WHERE id > ? ORDER BY id"
-
-
-@dataclass(frozen=True)
-class Arrival:
-    number: int
-    phone: str
-    code: str | None
-    faults: list[str]
+from tools.chaos.traffic.log_follower import Arrival
 
 
 class PhoneUsers:
-    """Follows the simulator's log on a separate thread."""
-
-    def __init__(
-        self, backend: Backend, orders: Sequence[PlannedRequest], log: Path, carrier: str
-    ) -> None:
+    def __init__(self, backend: Backend, orders: Sequence[PlannedRequest], carrier: str) -> None:
         self._backend = backend
         self._orders = {order.phone: order for order in orders}
-        self._log = log
         self._carrier = carrier
         self._newest: dict[str, str] = {}  # code on each phone
         self._typed: set[str] = set()
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._watch, name="people", daemon=True)
 
-    def start(self) -> None:
-        self._thread.start()
-
-    def close(self) -> None:
-        self._stopping.set()
-        self._thread.join()
-
-    def _watch(self) -> None:
-        newest = 0
-        with closing(sqlite3.connect(f"file:{self._log}?mode=ro", uri=True)) as log:
-            while not self._stopping.wait(POLL_INTERVAL):
-                for number, phone, code, extra in log.execute(ARRIVED, (newest,)).fetchall():
-                    newest = number
-                    faults = json.loads(extra).get("faults", [])
-                    self._arrive(Arrival(number, f"+{phone}", code, faults))
-
-    def _arrive(self, arrival: Arrival) -> None:
+    def arrive(self, arrival: Arrival) -> None:
         order = self._orders.get(arrival.phone)
         if order is None or "undelivered" in arrival.faults:
             return
