@@ -12,9 +12,7 @@ from django.urls import resolve
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 django_application = get_wsgi_application()
 
-from django.conf import settings  # noqa: E402 - Django comes first
-
-from accounts.api.admission import admit, refuse  # noqa: E402
+from accounts.api.admission import admit, refuse  # noqa: E402 - Django comes first
 from accounts.keys import api_keys  # noqa: E402
 from channels.deliver import heartbeats  # noqa: E402
 from channels.vendor_accounts import availability  # noqa: E402
@@ -38,14 +36,7 @@ resolution.listen()  # now, not at the first visit: it copies the stops to Redis
 heartbeats.start_heartbeat("web", outcome_signals.facts)
 stand_in.start()
 application = TransportSecurity(RedirectMiddleware(django_application), refuse)
-bounds = BodyLimits(
-    deadline=settings.BODY_TIMEOUT,
-    max_bodies=settings.MAX_BODIES,
-    max_per_sender=settings.MAX_BODIES_PER_SENDER,
-    memory=settings.MAX_BODY_MEMORY,
-    unread=settings.UNREAD_TIMEOUT,
-)
-gateway = Gateway(application, admit=admit, refuse=refuse, bounds=bounds)
+gateway = Gateway(application, admit=admit, refuse=refuse, bounds=BodyLimits.from_settings())
 resolve("/livez")  # imports every view now, not during the first request
 gc.collect()
 gc.freeze()  # all of it stays: later collections skip it

@@ -8,8 +8,7 @@ import django
 os.environ["DJANGO_SETTINGS_MODULE"] = "config.edge.settings"
 django.setup()
 
-from django.conf import settings  # noqa: E402 - Django comes first
-from django.templatetags.static import static  # noqa: E402
+from django.templatetags.static import static  # noqa: E402 - Django comes first
 
 from config.edge import settings as edge_settings  # noqa: E402
 from config.server.gateway import Gateway  # noqa: E402
@@ -29,14 +28,7 @@ links = EdgeApplication(
     )
 )
 links.start()
-bounds = BodyLimits(
-    deadline=settings.BODY_TIMEOUT,
-    max_bodies=settings.MAX_BODIES,
-    max_per_sender=settings.MAX_BODIES_PER_SENDER,
-    memory=settings.MAX_BODY_MEMORY,
-    unread=settings.UNREAD_TIMEOUT,
-)
 application = TransportSecurity(links, refuse)
-gateway = Gateway(application, admit=admit, refuse=refuse, bounds=bounds)
+gateway = Gateway(application, admit=admit, refuse=refuse, bounds=BodyLimits.from_settings())
 gc.collect()
 gc.freeze()

@@ -8,6 +8,8 @@ from threading import Lock
 from typing import Any
 from wsgiref.types import WSGIEnvironment
 
+from django.conf import settings
+
 
 @dataclass(frozen=True)
 class BodyLimits:
@@ -19,6 +21,16 @@ class BodyLimits:
     memory: int  # received so far, all bodies together
     slow: float = 1.0  # a body older than this may be evicted for a new one
     unread: float = 60.0  # for a client that reads nothing of its response
+
+    @classmethod
+    def from_settings(cls) -> "BodyLimits":
+        return cls(
+            deadline=settings.BODY_TIMEOUT,
+            max_bodies=settings.MAX_BODIES,
+            max_per_sender=settings.MAX_BODIES_PER_SENDER,
+            memory=settings.MAX_BODY_MEMORY,
+            unread=settings.UNREAD_TIMEOUT,
+        )
 
 
 @dataclass(eq=False, slots=True)
