@@ -1,17 +1,14 @@
 """The chart as Helm renders it, each manifest checked against Kubernetes' strict schemas."""
 
-import json
-import subprocess
 from typing import Any
 
 import pytest
 
 from config.environment.variables import ROOT
+from tests.deploy.charts import ADDRESSES, EDGE, LEAST, PYTHON, by_name, pods, render
 
-PYTHON = ROOT / "var/deploy-tools/bin/python"
-LEAST = {"existingSecret": "kvitok", "migrate": {"existingSecret": "kvitok-owner"}}
 ALL = LEAST | {
-    "environment": {"PUBLIC_URL": "https://kvitok.example.com"},
+    "environment": ADDRESSES,
     "web": {"autoscaling": {"enabled": True}},
     "smpp": {"accounts": ["smpp", "smpp:kz"]},
     "metrics": {"enabled": True},
@@ -19,45 +16,21 @@ ALL = LEAST | {
     "ingress": {
         "enabled": True,
         "className": "nginx",
-        "hosts": ["kvitok.example.com", "go.example.com"],
+        "hosts": ["kvitok.test"],
         "tlsSecret": "kvitok-tls",
     },
+    "edge": EDGE | {"ingress": {"enabled": True, "hosts": ["go.test"], "tlsSecret": "go-tls"}},
 }
 pytestmark = pytest.mark.skipif(not PYTHON.exists(), reason="make deploy-tools has not run")
 
 
-def render(values: dict[str, Any]) -> dict[str, Any]:
-    done = subprocess.run(
-        [PYTHON, ROOT / "tests/deploy/render_chart.py"],
-        input=json.dumps(values),
-        text=True,
-        capture_output=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
-
-
 @pytest.fixture(scope="module")
 def everything() -> dict[str, Any]:
-    manifests = render(ALL)["manifests"]
-    return {f"{one['kind']} {one['metadata']['name']}": one for one in manifests}
-
-
-def pods(everything: dict[str, Any]) -> dict[str, Any]:
-    found = {}
-    for name, manifest in everything.items():
-        spec = manifest["spec"].get("jobTemplate", manifest)["spec"]
-        if name.startswith(("Deployment", "Job", "CronJob")):
-            found[name] = spec["template"]["spec"]
-    return found
+    return by_name(ALL)
 
 
 def test_least_values_make_a_service() -> None:
-    manifests = render(LEAST)["manifests"]
-
-    assert sorted(f"{one['kind']} {one['metadata']['name']}" for one in manifests) == [
+    assert sorted(by_name(LEAST)) == [
         "Deployment demo-kvitok-beat",
         "Deployment demo-kvitok-web",
         "Deployment demo-kvitok-worker",
@@ -74,7 +47,11 @@ def test_all_values_add_what_is_optional(everything: dict[str, Any]) -> None:
         "Deployment demo-kvitok-smpp",
         "Deployment demo-kvitok-smpp-kz",
         "HorizontalPodAutoscaler demo-kvitok-web",
+        "Deployment demo-kvitok-edge",
         "Ingress demo-kvitok",
+        "Ingress demo-kvitok-edge",
+        "PodDisruptionBudget demo-kvitok-edge",
+        "Service demo-kvitok-edge",
     } <= everything.keys()
     assert "replicas" not in everything["Deployment demo-kvitok-web"]["spec"]
 

@@ -1,0 +1,44 @@
+"""The Helm chart as Helm renders it."""
+
+import json
+import subprocess
+from typing import Any
+
+from config.environment.variables import ROOT
+
+PYTHON = ROOT / "var/deploy-tools/bin/python"
+LEAST = {"existingSecret": "kvitok", "migrate": {"existingSecret": "kvitok-owner"}}
+ADDRESSES = {"PUBLIC_URL": "https://kvitok.test", "SHORT_URL": "https://go.test"}
+EDGE = {
+    "enabled": True,
+    "existingSecret": "kvitok-edge",
+    "replica": {"existingSecret": "kvitok-edge-replica"},
+}
+EDGE_ALONE = {"origin": {"enabled": False}, "environment": ADDRESSES, "edge": EDGE}
+
+
+def render(values: dict[str, Any]) -> dict[str, Any]:
+    done = subprocess.run(
+        [PYTHON, ROOT / "tests/deploy/render_chart.py"],
+        input=json.dumps(values),
+        text=True,
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def by_name(values: dict[str, Any]) -> dict[str, Any]:
+    manifests = render(values)["manifests"]
+    return {f"{one['kind']} {one['metadata']['name']}": one for one in manifests}
+
+
+def pods(everything: dict[str, Any]) -> dict[str, Any]:
+    found = {}
+    for name, manifest in everything.items():
+        spec = manifest["spec"].get("jobTemplate", manifest)["spec"]
+        if name.startswith(("Deployment", "Job", "CronJob")):
+            found[name] = spec["template"]["spec"]
+    return found
