@@ -1,8 +1,18 @@
 """A streaming replica of the tests' PostgreSQL, as a process of its own."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+import dj_database_url
+import pytest
+from django.db import connections
+
+from config.environment.stores import replica_of
+from config.local.embedded import Servers
+from config.local.server_files import account_for, temporary_directory
 from config.local.store_servers import NAME, Postgres
+from config.storage import replica
 
 
 class Standby(Postgres):
@@ -18,3 +28,24 @@ class Standby(Postgres):
             *("--pgdata", str(self.data), "--host", str(self.primary.sockets), "--username", NAME),
             *("--write-recovery-conf", "--wal-method", "stream", "--checkpoint", "fast"),
         )
+
+
+@contextmanager
+def standby_of(servers: Servers) -> Iterator[Standby]:
+    if servers.postgres is None:
+        pytest.skip("the database is not ours to copy")
+    one = Standby(servers.postgres, temporary_directory(account_for()) / "standby")
+    one.start()
+    yield one
+    one.close()
+
+
+@contextmanager
+def replica_in_settings(url: str) -> Iterator[None]:
+    """As DATABASE_REPLICA_URL, with the name of the tests' database."""
+    with pytest.MonkeyPatch.context() as patch:
+        own = connections.settings["default"]
+        ours = replica_of(dict(dj_database_url.parse(url)) | {"NAME": own["NAME"]})
+        ours["TEST"] = own["TEST"] | ours["TEST"]
+        patch.setitem(connections.settings, replica.ALIAS, own | ours)
+        yield

@@ -5,7 +5,6 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import dj_database_url
 import psycopg
 import pytest
 from django.db import connections, transaction
@@ -17,13 +16,11 @@ from accounts.models import AuditEvent, Company, Member
 from billing.models import Wallet
 from billing.wallet import ledger, running_balances
 from channels.models import Message
-from config.environment.stores import replica_of
 from config.local.embedded import Servers
-from config.local.server_files import account_for, temporary_directory
 from config.storage import replica
 from tests.factories import CompanyFactory, MemberFactory, MessageFactory
 from tests.stack.programs import wait_until
-from tests.streaming_replica import Standby
+from tests.streaming_replica import Standby, replica_in_settings, standby_of
 
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", replica.ALIAS])
 LAG = 20  # seconds: a busy machine must not look like a lagging replica
@@ -31,22 +28,13 @@ LAG = 20  # seconds: a busy machine must not look like a lagging replica
 
 @pytest.fixture(scope="module")
 def standby(servers: Servers) -> Iterator[Standby]:
-    if servers.postgres is None:
-        pytest.skip("the database is not ours to copy")
-    home = temporary_directory(account_for())
-    one = Standby(servers.postgres, home / "standby")
-    one.start()
-    yield one
-    one.close()
+    with standby_of(servers) as one:
+        yield one
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _replica_in_settings(standby: Standby, django_db_setup: None) -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        own = connections.settings["default"]
-        ours = replica_of(dict(dj_database_url.parse(standby.url)) | {"NAME": own["NAME"]})
-        ours["TEST"] = own["TEST"] | ours["TEST"]
-        patch.setitem(connections.settings, replica.ALIAS, own | ours)
+    with replica_in_settings(standby.url):
         yield
 
 
