@@ -8,6 +8,7 @@ import re
 
 from accounts.outbox import events
 from config.channels import CHANNELS
+from config.storage.months.recent_ids import IdRange, ids_of_last
 
 COMMENT = re.compile(r"--.*")
 
@@ -60,7 +61,8 @@ due AS (
     FROM route r CROSS JOIN LATERAL (
       SELECT COALESCE((
           SELECT max(1 + (error_class = 'unreachable')::int) FROM channels_attempt
-          WHERE m.tries > 0 AND message_id = m.id AND provider = r.provider), 0) AS rank,
+          WHERE m.tries > 0 AND message_id = m.id AND provider = r.provider
+            AND message_id BETWEEN %(first_id)s AND %(last_id)s), 0) AS rank,
         CASE WHEN COALESCE(cardinality(r.prefixes), 0) = 0 THEN 0 ELSE (
           SELECT max(length(one)) FROM unnest(r.prefixes) AS one
           WHERE starts_with(m.phone, one)) END AS prefix
@@ -72,13 +74,13 @@ due AS (
     ORDER BY fit.rank, fit.prefix DESC, r.position, -ln(1 - random()) / r.weight
     LIMIT 1) chosen
   WHERE chosen.is_ours AND o.due_at <= now() AND m.due_at <= now()
-    AND m.state IN ('queued', 'sent')
+    AND m.state IN ('queued', 'sent') AND m.id BETWEEN %(first_id)s AND %(last_id)s
     AND m.useful_until > now() + make_interval(secs => %(margin)s)
   ORDER BY o.priority, o.due_at LIMIT %(limit)s FOR UPDATE OF m SKIP LOCKED),
 {picked}
 claimed AS (
   UPDATE channels_message m SET due_at = NULL, tries = m.tries + 1
-  FROM picked p WHERE m.id = p.id
+  FROM picked p WHERE m.id = p.id AND m.id BETWEEN %(first_id)s AND %(last_id)s
   RETURNING m.*, p.provider, p.needs_contact, p.allowance, p.trips, p.has_other_account,
     p.has_contact_account),
 intent AS (
@@ -150,34 +152,43 @@ used AS (
     )
 )
 
-# What is looked up by another id than the message's is looked for in the months since then alone:
-# nothing changes an older message.
-OLDEST = "uuid7_at(now() - interval '100 days')"
+# What is looked up by another id than the message's is looked for in the months of these days
+# alone: nothing changes an older message.
+DAYS_OF_CHANGE = 100
+
+
+def recent_ids() -> IdRange:
+    """The parameters of a `BETWEEN`, where the messages' ids are not known."""
+    return ids_of_last(DAYS_OF_CHANGE)
+
 
 # Locks the messages of a group of events, in the common order. A message's lock also protects its
 # attempts: every writer of their states takes it first.
-LOCK_BY_ATTEMPTS = f"""
+LOCK_BY_ATTEMPTS = """
 SELECT m.id FROM channels_message m
-WHERE m.id IN (SELECT a.message_id FROM channels_attempt a
-               WHERE a.id = ANY(%s) AND a.message_id >= {OLDEST})
+WHERE m.id BETWEEN %(first_id)s AND %(last_id)s AND m.id IN (
+  SELECT a.message_id FROM channels_attempt a
+  WHERE a.id = ANY(%(attempts)s) AND a.message_id BETWEEN %(first_id)s AND %(last_id)s)
 ORDER BY m.id FOR UPDATE
-"""  # noqa: S608 - constants of this file
+"""
 
 # Joined, so that each id is looked up in its own month.
 LOCK_MESSAGES = """
 SELECT m.id FROM unnest(%s::uuid[]) AS wanted(id) JOIN channels_message m ON m.id = wanted.id
+WHERE m.id BETWEEN %s AND %s
 ORDER BY m.id FOR UPDATE OF m
 """
 
-LOCK_BY_SUBJECTS = f"""
-SELECT id FROM channels_message WHERE subject_id = ANY(%s) AND id >= {OLDEST}
+LOCK_BY_SUBJECTS = """
+SELECT id FROM channels_message WHERE subject_id = ANY(%s) AND id BETWEEN %s AND %s
 ORDER BY id FOR UPDATE
-"""  # noqa: S608
+"""
 
 # Skips messages that others have locked; the next sweep sees them again.
 LOCK_PATIENCE_EXPIRED = """
 SELECT id FROM channels_message
-WHERE id = ANY(%s) AND fallback_at <= now() AND state IN ('queued', 'sent')
+WHERE id = ANY(%s) AND id BETWEEN %s AND %s AND fallback_at <= now()
+  AND state IN ('queued', 'sent')
 ORDER BY id FOR UPDATE SKIP LOCKED
 """
 
@@ -190,29 +201,32 @@ SELECT m.id, m.company_id, m.mode, m.kind, m.channel, m.chain, m.phone, m.state,
   a.id AS attempt_id, a.n AS attempt_n, a.hold AS attempt_hold, a.state AS attempt_state,
   a.provider AS attempt_provider, a.provider_id AS attempt_provider_id, a.polls AS attempt_polls,
   a.channel AS attempt_channel, a.price AS attempt_price, a.error_class AS attempt_error_class
-FROM unnest(%s::uuid[]) AS wanted(id) JOIN channels_message m ON m.id = wanted.id
-LEFT JOIN channels_attempt a ON a.message_id = m.id ORDER BY m.id, a.n
+FROM unnest(%(ids)s::uuid[]) AS wanted(id) JOIN channels_message m ON m.id = wanted.id
+LEFT JOIN channels_attempt a
+  ON a.message_id = m.id AND a.message_id BETWEEN %(first_id)s AND %(last_id)s
+WHERE m.id BETWEEN %(first_id)s AND %(last_id)s ORDER BY m.id, a.n
 """  # noqa: S608
 
 # The attempt that a used code or link proves delivered. Among the subject's open messages, or of
 # the clicked message alone: the cheapest attempt a vendor has, accepted before ambiguous ones; else
 # one that ended when patience ran out, which is free. None if a message of the subject is delivered
 # already. Read under the messages' locks, so that a receipt just applied is seen.
-PROVED_ATTEMPTS = f"""
+PROVED_ATTEMPTS = """
 SELECT (
   SELECT a.id FROM channels_message m JOIN channels_attempt a ON a.message_id = m.id
-  WHERE m.subject_id = v.subject_id AND m.id >= {OLDEST} AND m.state IN ('queued', 'sent')
+  WHERE m.subject_id = v.subject_id AND m.id BETWEEN %(first_id)s AND %(last_id)s
+    AND a.message_id BETWEEN %(first_id)s AND %(last_id)s AND m.state IN ('queued', 'sent')
     AND (v.message_id IS NULL OR m.id = v.message_id)
     AND (a.state IN ('submitting', 'ambiguous', 'sent')
          OR (a.state = 'expired' AND a.error_class = 'patience'))
   ORDER BY (a.state = 'sent') DESC, (a.state <> 'expired') DESC, m.price, m.created_at LIMIT 1)
-FROM unnest(%s::uuid[], %s::uuid[]) AS v(subject_id, message_id)
+FROM unnest(%(subjects)s::uuid[], %(messages)s::uuid[]) AS v(subject_id, message_id)
 WHERE NOT EXISTS (SELECT 1 FROM channels_message d
-                  WHERE d.subject_id = v.subject_id AND d.id >= {OLDEST}
+                  WHERE d.subject_id = v.subject_id AND d.id BETWEEN %(first_id)s AND %(last_id)s
                     AND d.state = 'delivered')
-"""  # noqa: S608
+"""
 
-UPDATE_ATTEMPTS = f"""
+UPDATE_ATTEMPTS = """
 UPDATE channels_attempt a SET
   state = n.state, provider_id = COALESCE(a.provider_id, n.provider_id),
   error_class = COALESCE(n.error_class, a.error_class),
@@ -229,18 +243,19 @@ UPDATE channels_attempt a SET
 FROM unnest(%s::uuid[], %s::text[], %s::text[], %s::text[], %s::text[], %s::text[],
             %s::int[], %s::float[])
   AS n(id, state, provider_id, error_class, error_code, error_detail, polls, poll_in)
-WHERE a.id = n.id AND a.message_id >= {OLDEST}
-"""  # noqa: S608
+WHERE a.id = n.id AND a.message_id BETWEEN %s AND %s
+"""
 
 # A provider id that we choose is the same for every attempt of a message. The latest attempt takes
 # it over, since the vendor's receipts under that id refer to it.
-TAKE_OVER_PROVIDER_IDS = f"""
+TAKE_OVER_PROVIDER_IDS = """
 UPDATE channels_attempt earlier SET provider_id = NULL
 FROM unnest(%s::uuid[], %s::text[]) AS n(id, provider_id)
-JOIN channels_attempt later ON later.id = n.id AND later.message_id >= {OLDEST}
-WHERE earlier.message_id = later.message_id AND earlier.n < later.n
+JOIN channels_attempt later ON later.id = n.id AND later.message_id BETWEEN %s AND %s
+WHERE earlier.message_id = later.message_id AND earlier.message_id BETWEEN %s AND %s
+  AND earlier.n < later.n
   AND earlier.provider = later.provider AND earlier.provider_id = n.provider_id
-"""  # noqa: S608
+"""
 
 # Vendors' clocks are wrong or have whole seconds: clamps each time between the one it follows and
 # now. Marks the count of a message's earlier day stale, in the same commit.
@@ -270,7 +285,7 @@ FROM unnest(%s::uuid[], %s::text[], %s::text[], %s::text[], %s::text[], %s::int[
             %s::timestamptz[], %s::timestamptz[], %s::bool[], %s::int[], %s::bool[], %s::float[])
   AS n(id, state, error, channel, chain, hold, due_in, at, read_at, is_read, price, is_owed,
        fallback_in)
-WHERE m.id = n.id
+WHERE m.id = n.id AND m.id BETWEEN %s AND %s
 RETURNING m.company_id, m.mode, (m.created_at AT TIME ZONE %s)::date AS day)
 INSERT INTO channels_staleday (company_id, mode, day)
 SELECT DISTINCT company_id, mode, day FROM changed WHERE day < (now() AT TIME ZONE %s)::date
@@ -294,93 +309,6 @@ SELECT n.event_id AS id, m.company_id, m.mode, 'message.' || m.state AS kind,
     'created_at', {events.iso_sql("m.created_at")}, 'sent_at', {events.iso_sql("m.sent_at")},
     'delivered_at', {events.iso_sql("m.delivered_at")},
     'finished_at', {events.iso_sql("m.finished_at")}) AS data, now() AS at
-FROM channels_message m JOIN unnest(%s::uuid[], %s::uuid[]) AS n(id, event_id) ON m.id = n.id"""  # noqa: S608
+FROM channels_message m JOIN unnest(%s::uuid[], %s::uuid[]) AS n(id, event_id) ON m.id = n.id
+WHERE m.id BETWEEN %s AND %s"""  # noqa: S608
 APPEND_MESSAGE_EVENTS = f"WITH {events.append_sql(_MESSAGE_EVENTS)}"
-
-# Due receipts, each with its matching attempt, and the part of it if the receipt is for a part. A
-# receipt matches only attempts of the provider that signed it.
-DUE_RECEIPTS = """
-SELECT r.id, r.state, r.provider, r.provider_id, r.error_code, r.error_detail, r.at,
-  COALESCE(
-    (SELECT a.id FROM channels_attempt a
-     WHERE a.id = r.ref AND a.provider = r.provider AND a.message_id >= {oldest}),
-    (SELECT a.id FROM channels_attempt a
-     WHERE a.provider = r.provider AND a.provider_id = r.provider_id AND {plain}
-       AND a.message_id >= {oldest}
-     ORDER BY a.message_id DESC LIMIT 1),
-    spelled.attempt_id, part.attempt_id) AS attempt_id,
-  r.received_at < now() - make_interval(secs => %(patience)s) AS is_timed_out,
-  COALESCE(spelled.part, part.id) AS part_id
-FROM channels_receipt r
-LEFT JOIN channels_part part
-  ON part.provider = r.provider AND part.provider_id = r.provider_id AND {plain}
--- Of all spellings of the id, the one sent to the receipt's phone. Else the id as given, unless the
--- receipt needs its phone, or any spelling if the vendor gives no phone.
-LEFT JOIN LATERAL (
-  SELECT found.attempt_id, found.part FROM (
-    SELECT a.id AS attempt_id, NULL::bigint AS part, a.provider_id FROM channels_attempt a
-    WHERE a.provider = r.provider AND a.provider_id = ANY(r.provider_id || r.alternatives)
-      AND a.message_id >= {oldest}
-    UNION ALL
-    SELECT p.attempt_id, p.id, p.provider_id FROM channels_part p
-    WHERE p.provider = r.provider AND p.provider_id = ANY(r.provider_id || r.alternatives)
-  ) AS found JOIN channels_attempt a ON a.id = found.attempt_id AND a.message_id >= {oldest}
-  JOIN channels_message m ON m.id = a.message_id
-  WHERE m.phone = r.phone
-    OR NOT r.needs_phone AND (found.provider_id = r.provider_id OR r.phone = '')
-  ORDER BY m.phone = r.phone DESC,
-    array_position(r.provider_id || r.alternatives, found.provider_id) LIMIT 1
-) AS spelled ON NOT ({plain})
-WHERE r.due_at <= now() AND (%(only)s::bigint IS NULL OR r.id = %(only)s)
-ORDER BY r.due_at LIMIT %(limit)s FOR UPDATE OF r SKIP LOCKED
-""".format(plain="r.phone = '' AND r.alternatives = '{}'", oldest=OLDEST)  # noqa: S608
-
-# A separate statement, since workers ask often and mostly nothing is due.
-HAS_DUE_RECEIPTS = """
-SELECT EXISTS (SELECT 1 FROM channels_receipt WHERE due_at <= now())
-"""
-
-DUE_RECEIPT_IDS = """
-SELECT id FROM channels_receipt WHERE due_at <= now() ORDER BY due_at LIMIT %s
-"""
-
-STORE_RECEIPT = """
-INSERT INTO channels_receipt
-  (provider, digest, provider_id, alternatives, phone, needs_phone, ref, state, word, error_code,
-   error_detail, at, raw)
-VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s) ON CONFLICT DO NOTHING
-"""
-
-STORE_PART = f"""
-INSERT INTO channels_part (attempt_id, number, total, provider, provider_id)
-SELECT a.id, %s, %s, a.provider, %s FROM channels_attempt a
-WHERE a.id = %s AND a.provider = %s AND a.message_id >= {OLDEST}
-ON CONFLICT DO NOTHING
-"""  # noqa: S608
-
-# Under `LOCK_BY_ATTEMPTS`, so that of two parts reported at once the second sees the first.
-MARK_PARTS_DELIVERED = """
-UPDATE channels_part SET delivered_at = COALESCE(delivered_at, now()) WHERE id = ANY(%s)
-"""
-
-# Those of the given attempts whose parts are all delivered.
-COMPLETE_ATTEMPTS = """
-SELECT attempt_id FROM channels_part WHERE attempt_id = ANY(%s)
-GROUP BY attempt_id HAVING count(delivered_at) = max(total)
-"""
-
-MARK_RECEIPTS_APPLIED = """
-UPDATE channels_receipt r SET due_at = NULL, applied_at = now(), attempt_id = n.attempt_id
-FROM unnest(%s::bigint[], %s::uuid[]) AS n(id, attempt_id) WHERE r.id = n.id
-"""
-
-# The delay grows with the receipt's age: receipts of messages sent by others come in numbers.
-PARK_RECEIPTS = """
-UPDATE channels_receipt
-SET due_at = now() + GREATEST(make_interval(secs => %s), (now() - received_at) / 2)
-WHERE id = ANY(%s)
-"""
-
-MARK_RECEIPTS_UNMATCHED = """
-UPDATE channels_receipt SET due_at = NULL WHERE id = ANY(%s)
-"""

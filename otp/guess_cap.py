@@ -19,10 +19,10 @@ from otp import sql
 MINUTES_FROM = 120  # a wait of so many seconds or more is written in minutes
 
 
-def cap_params() -> dict[str, int]:
+def cap_params() -> dict[str, Any]:
     """SQL parameters of the cap on wrong codes at one phone, across codes and purposes."""
     (hourly, _), (daily, _) = settings.WRONG_CODE_LIMITS
-    return {"failed_hour": hourly, "failed_day": daily}
+    return {"failed_hour": hourly, "failed_day": daily, **sql.recent_ids()}
 
 
 class RefusalState(NamedTuple):

@@ -1,11 +1,15 @@
 """Settles codes that are over: charges a proved delivery and ends the links tied to the code."""
 
+from typing import Any
+
 from django.db import connection, transaction
 
 from accounts.outbox import events as outbox
 from billing.wallet.ledger import DeliveryProof
+from channels import sql as channels_sql
 from channels.outcomes import delivery_proof, transitions
 from config.ids import uuid7
+from config.storage.months.recent_ids import ids_between
 from links.manage import changes
 from otp import sql
 
@@ -18,14 +22,14 @@ def settle_verified() -> int:
     Also stops the fallback of the code and ends the links that live as long as it.
     """
     with connection.cursor() as cursor:
-        cursor.execute(sql.HAS_UNSETTLED)
+        cursor.execute(sql.HAS_UNSETTLED, _codes())
         has_verified, has_ended_early = cursor.fetchone()
     if has_ended_early:
         settle_ended_early()
     if not has_verified:
         return 0
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(sql.CLAIM_VERIFIED, [BATCH])
+        cursor.execute(sql.CLAIM_VERIFIED, _codes())
         ids = [verification_id for (verification_id,) in cursor.fetchall()]
         if not ids:
             return 0
@@ -33,16 +37,22 @@ def settle_verified() -> int:
         decisions = delivery_proof.prove(
             cursor, [(verification_id, None) for verification_id in ids], DeliveryProof.CODE_ENTERED
         )
-        cursor.execute(sql.SETTLE_VERIFIED, [ids, [uuid7() for _ in ids]])
+        event_ids = [uuid7() for _ in ids]
+        cursor.execute(sql.SETTLE_VERIFIED, [ids, event_ids, *ids_between(ids)])
         outbox.wake_dispatcher(cursor.rowcount)
     transitions.announce(decisions)
     return len(ids)
 
 
+def _codes() -> dict[str, Any]:
+    """How many to settle at once, of months that may have any: as of their messages."""
+    return {"limit": BATCH, **channels_sql.recent_ids()._asdict()}
+
+
 def settle_ended_early() -> int:
     """Ends the links of codes that were superseded or ran out of attempts before they expired."""
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(sql.SETTLE_ENDED_EARLY, [BATCH])
+        cursor.execute(sql.SETTLE_ENDED_EARLY, _codes())
         ids = [verification_id for (verification_id,) in cursor.fetchall()]
         changes.disable_with_codes(cursor, ids)
     return len(ids)

@@ -1,18 +1,24 @@
 """SQL of codes: send, check, settle, anonymise, count."""
 
 from functools import cache
+from uuid import UUID
 
 from accounts.api import idempotency
 from accounts.outbox import events
 from billing.wallet import ledger
 from channels import sql as channels_sql
+from config.storage.months.recent_ids import ids_of_last
 from links import sql as links_sql
 
 # Codes of earlier months are history, and are not looked at. A month's first days look at the month
-# before as well.
-_RECENT = """
-id >= uuid7_at(date_trunc('month', (now() - interval '3 days') AT TIME ZONE 'UTC')
-               AT TIME ZONE 'UTC')"""
+# before as well, its last ones at the month after.
+_RECENT = "id BETWEEN %(first_id)s AND %(last_id)s"
+
+
+def recent_ids() -> dict[str, UUID]:
+    """The parameters of `_RECENT`."""
+    return ids_of_last(days=3)._asdict()
+
 
 # One statement, one commit. A live code with time and attempts left is repeated (`current`);
 # otherwise a new verification supersedes it. Nothing is written unless the wallet paid: every
@@ -27,7 +33,8 @@ WITH standing AS (  -- locked before the wallet, so it shows the last check's re
   FOR NO KEY UPDATE),
 cap AS (  -- as of the snapshot; only the check counts exactly
   SELECT guesses FROM otp_guess_cap(%(company_id)s, %(mode)s::text, %(phone)s::text,
-                                    %(failed_hour)s::int, %(failed_day)s::int)),
+                                    %(failed_hour)s::int, %(failed_day)s::int,
+                                    %(first_id)s, %(last_id)s)),
 current AS (
   SELECT id, expires_at, attempts, max_attempts, key_id, length FROM standing
   WHERE verified_at IS NULL AND attempts < max_attempts AND key_id = ANY(%(key_ids)s::text[])
@@ -91,11 +98,11 @@ def send(*, is_test: bool, has_link: bool, has_key: bool, link_dies: bool = Fals
 
 # Spends the attempt and consumes a right code: one round trip, one commit. Checks of one phone are
 # serialised, so they share neither an attempt nor a success, and never exceed the cap. The
-# function `otp_judge` is in the first migration.
+# function `otp_judge` is in `otp/migrations/0005_guesses_of_recent_months.py`.
 CHECK_CODE = """
 SELECT judged_id, right_at, attempts_left FROM otp_judge(
   %(company_id)s, %(mode)s::text, %(phone)s::text, %(purpose)s::text, %(macs)s::bytea[],
-  %(failed_hour)s::int, %(failed_day)s::int)
+  %(failed_hour)s::int, %(failed_day)s::int, %(first_id)s, %(last_id)s)
 WHERE judged_id IS NOT NULL
 """
 
@@ -104,7 +111,8 @@ REFUSAL_STATE = f"""
 SELECT verified_at IS NOT NULL AS is_used, expires_at <= now() AS is_expired,
        attempts >= max_attempts OR guesses = 0 AS is_exhausted
 FROM otp_verification, otp_guess_cap(%(company_id)s, %(mode)s::text, %(phone)s::text,
-                                     %(failed_hour)s::int, %(failed_day)s::int)
+                                     %(failed_hour)s::int, %(failed_day)s::int,
+                                     %(first_id)s, %(last_id)s)
 WHERE company_id = %(company_id)s AND mode = %(mode)s::text AND phone = %(phone)s::text
   AND purpose = %(purpose)s::text AND superseded_at IS NULL AND {_RECENT}
 ORDER BY id DESC LIMIT 1
@@ -131,25 +139,29 @@ FROM (SELECT judged_at, verified_at,
 # Codes that ended before they expired: superseded, or out of attempts. Their links may still live.
 _ENDED_EARLY = """
 verified_at IS NULL AND settled_at IS NULL AND expires_at > now()
-AND (superseded_at IS NOT NULL OR attempts >= max_attempts)"""
+AND (superseded_at IS NOT NULL OR attempts >= max_attempts)
+AND id BETWEEN %(first_id)s AND %(last_id)s"""
 SETTLE_ENDED_EARLY = f"""
-UPDATE otp_verification SET settled_at = now() WHERE id IN (
+UPDATE otp_verification SET settled_at = now()
+WHERE id BETWEEN %(first_id)s AND %(last_id)s AND id IN (
   SELECT id FROM otp_verification WHERE {_ENDED_EARLY}
-  ORDER BY expires_at LIMIT %s FOR NO KEY UPDATE SKIP LOCKED)
+  ORDER BY expires_at LIMIT %(limit)s FOR NO KEY UPDATE SKIP LOCKED)
 RETURNING id
 """  # noqa: S608
 
 # A query of its own: workers ask often and mostly find nothing.
 HAS_UNSETTLED = f"""
 SELECT
-  EXISTS (SELECT 1 FROM otp_verification WHERE verified_at IS NOT NULL AND settled_at IS NULL),
+  EXISTS (SELECT 1 FROM otp_verification WHERE verified_at IS NOT NULL AND settled_at IS NULL
+            AND id BETWEEN %(first_id)s AND %(last_id)s),
   EXISTS (SELECT 1 FROM otp_verification WHERE {_ENDED_EARLY})
 """  # noqa: S608
 
 # Right codes whose delivery is not settled yet, claimed for this transaction.
 CLAIM_VERIFIED = """
 SELECT id FROM otp_verification WHERE verified_at IS NOT NULL AND settled_at IS NULL
-ORDER BY verified_at LIMIT %s FOR NO KEY UPDATE SKIP LOCKED
+  AND id BETWEEN %(first_id)s AND %(last_id)s
+ORDER BY verified_at LIMIT %(limit)s FOR NO KEY UPDATE SKIP LOCKED
 """
 
 # The event `otp.verified`, written in the round trip that settles.
@@ -164,7 +176,8 @@ FROM settled"""  # noqa: S608
 SETTLE_VERIFIED = f"""
 WITH settled AS (
   UPDATE otp_verification v SET settled_at = now()
-  FROM unnest(%s::uuid[], %s::uuid[]) AS n(id, event_id) WHERE v.id = n.id
+  FROM unnest(%s::uuid[], %s::uuid[]) AS n(id, event_id)
+  WHERE v.id = n.id AND v.id BETWEEN %s AND %s
   RETURNING v.id, company_id, mode, phone, purpose, verified_at, n.event_id),
 {events.append_sql(_VERIFIED)}
 """  # noqa: S608
@@ -180,12 +193,12 @@ WHERE id IN (SELECT id FROM otp_verification
              ORDER BY created_at LIMIT %s)
 """
 
-SUPERSEDE_PAST = f"""
+SUPERSEDE_PAST = """
 UPDATE otp_verification SET superseded_at = expires_at,
   settled_at = CASE WHEN verified_at IS NULL THEN COALESCE(settled_at, now()) ELSE settled_at END
 WHERE id IN (SELECT id FROM otp_verification
-             WHERE superseded_at IS NULL AND NOT ({_RECENT}) LIMIT %s)
-"""  # noqa: S608
+             WHERE superseded_at IS NULL AND id < %s LIMIT %s)
+"""
 
 # Codes sent in messages of a period, and how many were entered right. Code ids begin with their
 # creation time, so the range skips the codes of other periods.

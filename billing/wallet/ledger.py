@@ -20,6 +20,7 @@ from django.db.backends.utils import CursorWrapper
 from accounts.models import Company, User
 from billing.budgets import sql
 from billing.models import Budget, SealedDay, Transfer, Wallet
+from config.storage.months.recent_ids import ids_between
 from config.storage.named_rows import fetch_all
 
 TransferKind = Transfer.Kind
@@ -104,7 +105,8 @@ back AS (
     COALESCE(sum(m.amount) FILTER (WHERE h.created_at >= p.hour), 0) AS hour
   FROM p, moved m JOIN asked a USING (message_id, hold, kind)
     JOIN billing_transfer h USING (message_id, hold)
-  WHERE m.kind = 'release' AND h.kind = 'hold' GROUP BY m.company_id, a.country),
+  WHERE m.kind = 'release' AND h.kind = 'hold'
+    AND h.message_id BETWEEN %(first_id)s AND %(last_id)s GROUP BY m.company_id, a.country),
 room AS (
   SELECT company_id, COALESCE(sum(day), 0) AS day, jsonb_object_agg(country, hour) AS hours
   FROM back GROUP BY company_id)""",  # noqa: S608
@@ -134,6 +136,7 @@ def settle(cursor: CursorWrapper, settlements: Sequence[Settlement]) -> None:
         "reason": [each.reason for each in payable],
         "country": [each.country or Budget.UNKNOWN for each in payable],
         "time_zone": settings.TIME_ZONE,
+        **ids_between(each.message_id for each in payable)._asdict(),
     }
     has_release = any(each.kind is TransferKind.RELEASE for each in payable)
     cursor.execute(_RELEASE if has_release else _CAPTURE, params)
@@ -181,7 +184,8 @@ wanted AS (
       %(new)s::bigint[], %(reasons)s::text[], %(countries)s::text[]) AS m(
         company_id, message_id, hold, old, new, reason, country)
     LEFT JOIN w USING (company_id) LEFT JOIN billing_transfer h
-      ON h.message_id = m.message_id AND h.hold = m.hold AND h.kind = 'hold'),
+      ON h.message_id = m.message_id AND h.hold = m.hold AND h.kind = 'hold'
+      AND h.message_id BETWEEN %(first_id)s AND %(last_id)s),
 by_hour AS (
   SELECT n.*, w.available, {sql.DAY_USED} AS day_used, budget.day AS day_budget,
     change <= 0 OR {sql.hour_used("n.country")} + sum(of_hour) OVER (
@@ -254,6 +258,7 @@ def move_holds(
         "reasons": [move.reason for move in priced],
         "countries": [move.country or Budget.UNKNOWN for move in priced],
         "all_companies": list({*touching, *(move.company_id for move in priced)}),
+        **ids_between(move.message_id for move in priced)._asdict(),
     }
     cursor.execute(_MOVE_HOLDS, params | sql.floors())
     return results | {one.message_id: one.result() for one in fetch_all(cursor, _JudgedMove)}

@@ -58,12 +58,13 @@ def claim(
         for route in registry.routes()
         if route.provider not in excluded_names
     ]
-    params: dict[str, str | int | bool] = {
+    params: dict[str, Any] = {
         "routes": orjson.dumps(routes).decode(),
         "assume_contact": settings.TELEGRAM_BOT_ASSUME_CONTACT,
         "margin": MIN_TIME_LEFT,
         "lease": settings.LEASE,
         "limit": limit,
+        **sql.recent_ids()._asdict(),
     }
     with connection.cursor() as cursor:
         cursor.execute(statement, params)

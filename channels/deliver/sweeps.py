@@ -7,13 +7,13 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import structlog
 from django.db import IntegrityError, connection, transaction
 
-from channels import extensions
+from channels import extensions, sql
 from channels.deliver.dispatcher import with_provider_id
 from channels.lifecycle.state_machine import MIN_TIME_LEFT, Event, EventKind
 from channels.outcomes import receipts, transitions
@@ -32,6 +32,7 @@ EXPIRED_LEASES = """
 SELECT a.id AS attempt_id, a.provider, m.id AS message_id, m.phone
 FROM channels_attempt a JOIN channels_message m ON m.id = a.message_id
 WHERE a.lease_until < now() AND a.state = 'submitting'
+  AND a.message_id BETWEEN %s AND %s AND m.id BETWEEN %s AND %s
 ORDER BY a.lease_until LIMIT %s
 """
 
@@ -39,10 +40,10 @@ DUE_POLLS = """
 WITH due AS (
   SELECT id FROM channels_attempt WHERE poll_at <= now() AND provider_id IS NOT NULL
     AND state IN ('submitting', 'ambiguous', 'sent')
-    AND provider = ANY(%s)
+    AND provider = ANY(%s) AND message_id BETWEEN %s AND %s
   ORDER BY poll_at LIMIT %s FOR UPDATE SKIP LOCKED)
 UPDATE channels_attempt a SET poll_at = now() + make_interval(secs => %s)
-FROM due WHERE a.id = due.id
+FROM due WHERE a.id = due.id AND a.message_id BETWEEN %s AND %s
 RETURNING a.id AS attempt_id, a.provider, a.provider_id, a.state
 """
 
@@ -62,7 +63,8 @@ SELECT m.id FROM (
    WHERE due_at IS NOT NULL AND useful_until < now() + make_interval(secs => %s) LIMIT %s)
   UNION (SELECT message_id FROM channels_openmessage
          WHERE deadline < now() AND attempt_id IS NULL ORDER BY deadline LIMIT %s)) AS o
-JOIN channels_message m ON m.id = o.message_id WHERE m.state IN ('queued', 'sent')
+JOIN channels_message m ON m.id = o.message_id
+WHERE m.state IN ('queued', 'sent') AND m.id BETWEEN %s AND %s
 """
 
 
@@ -100,6 +102,7 @@ def sweep() -> None:
 
 def expire_leases() -> int:
     """Marks attempts of dead workers ambiguous; only a vendor that can be polled may know more."""
+    months = sql.recent_ids()
     events = [
         with_provider_id(
             Event(lease.attempt_id, EventKind.AMBIGUOUS, code="lease"),
@@ -107,7 +110,7 @@ def expire_leases() -> int:
             lease.message_id,
             lease.phone,
         )
-        for lease in _read(EXPIRED_LEASES, [BATCH], _ExpiredLease)
+        for lease in _read(EXPIRED_LEASES, [*months, *months, BATCH], _ExpiredLease)
     ]
     if events:
         _apply_ambiguous(events)
@@ -133,7 +136,9 @@ def fall_back() -> int:
 def poll() -> int:
     """Polls vendors about accepted or ambiguous attempts without a receipt."""
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(DUE_POLLS, [registry.pollable(), POLL_BATCH, POLL_LEASE])
+        months = sql.recent_ids()
+        params: list[Any] = [registry.pollable(), *months, POLL_BATCH, POLL_LEASE, *months]
+        cursor.execute(DUE_POLLS, params)
         due = fetch_all(cursor, _DuePoll)
     if not due:
         return 0
@@ -165,19 +170,19 @@ def give_up() -> int:
     events = [Event(attempt_id, EventKind.GIVEN_UP) for attempt_id in attempts]
     if events:
         transitions.commit_events(events)
-    messages = _ids(OVERDUE_MESSAGES, [MIN_TIME_LEFT, BATCH, BATCH])
+    messages = _ids(OVERDUE_MESSAGES, [MIN_TIME_LEFT, BATCH, BATCH, *sql.recent_ids()])
     if messages:
         transitions.give_up(messages)
     return len(events) + len(messages)
 
 
-def _ids(statement: str, params: list[int]) -> list[UUID]:
+def _ids(statement: str, params: list[Any]) -> list[UUID]:
     with connection.cursor() as cursor:
         cursor.execute(statement, params)
         return [found for (found,) in cursor.fetchall()]
 
 
-def _read(statement: str, params: list[int], kind: Callable[..., Row]) -> list[Row]:
+def _read(statement: str, params: list[Any], kind: Callable[..., Row]) -> list[Row]:
     with connection.cursor() as cursor:
         cursor.execute(statement, params)
         return fetch_all(cursor, kind)

@@ -21,6 +21,7 @@ from channels.lifecycle import fallback_chain
 from channels.lifecycle.states import AttemptState, Decision, MessageState, Snapshot
 from channels.lifecycle.steps import FallbackReason, FallbackRequest, Step
 from config.ids import uuid7
+from config.storage.months.recent_ids import ids_between
 
 _REJECTION_REASONS = {
     ledger.HoldMoveResult.TOO_FEW_TOKENS: FallbackReason.TOKENS,
@@ -34,7 +35,7 @@ def load_messages(cursor: CursorWrapper, ids: Sequence[UUID]) -> list[Snapshot]:
     """Reads messages with their attempts. The caller holds their locks."""
     if not ids:
         return []
-    cursor.execute(sql.LOAD_MESSAGES, [list(ids)])
+    cursor.execute(sql.LOAD_MESSAGES, {"ids": list(ids), **ids_between(ids)._asdict()})
     # Columns are found by name, once for all rows: a dict of each row takes longer than `decide`.
     places = {column.name: place for place, column in enumerate(cursor.description)}
     attempt_names = [f"attempt_{name}" for name in AttemptState._fields]
@@ -55,7 +56,7 @@ def _snapshot(rows: Sequence[tuple[_Columns, _Columns]]) -> Snapshot:
 def write_decisions(cursor: CursorWrapper, decisions: Sequence[Decision]) -> list[Decision]:
     """Writes attempts, messages, webhook events, then money; returns the changes of messages."""
     paid = _move_holds(cursor, decisions)
-    _write_attempts(cursor, [pair for decision in paid for pair in decision.changed_attempts])
+    _write_attempts(cursor, [decision for decision in paid if decision.changed_attempts])
     changes = [decision for decision in paid if decision.changes_message]
     if changes:
         _write_messages(cursor, changes)
@@ -93,16 +94,18 @@ def _answered(
     return fallback_chain.reject_fallback(decision, request, rejection)
 
 
-def _write_attempts(
-    cursor: CursorWrapper, changes: Sequence[tuple[AttemptState, AttemptState]]
-) -> None:
+def _write_attempts(cursor: CursorWrapper, decisions: Sequence[Decision]) -> None:
+    if not decisions:
+        return
+    changes = [pair for decision in decisions for pair in decision.changed_attempts]
+    messages = ids_between(decision.message.id for decision in decisions)
     inherited = [
         (after.id, after.provider_id)
         for before, after in changes
         if after.n > 1 and after.provider_id != before.provider_id
     ]
     if inherited:
-        cursor.execute(sql.TAKE_OVER_PROVIDER_IDS, _transpose(inherited))
+        cursor.execute(sql.TAKE_OVER_PROVIDER_IDS, [*_transpose(inherited), *messages, *messages])
     rows = [
         (
             attempt.id,
@@ -116,8 +119,7 @@ def _write_attempts(
         )
         for _, attempt in changes
     ]
-    if rows:
-        cursor.execute(sql.UPDATE_ATTEMPTS, _transpose(rows))
+    cursor.execute(sql.UPDATE_ATTEMPTS, [*_transpose(rows), *messages])
 
 
 def _write_messages(cursor: CursorWrapper, changes: Sequence[Decision]) -> None:
@@ -140,8 +142,9 @@ def _write_messages(cursor: CursorWrapper, changes: Sequence[Decision]) -> None:
         for decision in changes
         for message in [decision.message]
     ]
+    messages = ids_between(decision.message.id for decision in changes)
     zone = settings.TIME_ZONE
-    cursor.execute(sql.UPDATE_MESSAGES, [*_transpose(rows), zone, zone])
+    cursor.execute(sql.UPDATE_MESSAGES, [*_transpose(rows), *messages, zone, zone])
 
 
 def _insert_fallback_events(cursor: CursorWrapper, changes: Sequence[Decision]) -> None:
@@ -158,7 +161,8 @@ def _append_webhook_events(cursor: CursorWrapper, changes: Sequence[Decision]) -
     """Webhook events for subscribed companies, in the commit that changed the states."""
     ids = [decision.message.id for decision in changes if decision.sends_webhook_event]
     if ids:
-        cursor.execute(sql.APPEND_MESSAGE_EVENTS, [ids, [uuid7() for _ in ids]])
+        event_ids = [uuid7() for _ in ids]
+        cursor.execute(sql.APPEND_MESSAGE_EVENTS, [ids, event_ids, *ids_between(ids)])
         outbox.wake_dispatcher(cursor.rowcount)
 
 

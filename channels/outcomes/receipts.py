@@ -8,7 +8,7 @@ import hashlib
 import time
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import structlog
@@ -20,7 +20,7 @@ from billing.wallet.ledger import DeliveryProof
 from channels import sql, wakeups
 from channels.lifecycle.state_machine import Event, EventKind
 from channels.lifecycle.states import Decision
-from channels.outcomes import sms_parts, transitions
+from channels.outcomes import receipts_sql, sms_parts, transitions
 from channels.phone_numbers import e164_or_none
 from channels.providers.inbound import InboundEvents, Receipt, ReceiptState
 from channels.recipients import vendor_user_ids
@@ -78,7 +78,7 @@ def _with_raw(events: InboundEvents) -> Iterator[tuple[Receipt, bytes]]:
 
 def _store(cursor: CursorWrapper, provider: str, receipt: Receipt, raw: bytes) -> int:
     cursor.execute(
-        sql.STORE_RECEIPT,
+        receipts_sql.STORE_RECEIPT,
         [
             provider,
             _digest(provider, receipt),
@@ -125,7 +125,7 @@ def _uuid(ref: str | None) -> UUID | None:
 def apply_stored() -> bool:
     """Applies a batch of due receipts in one commit; returns whether more may be due."""
     with connection.cursor() as cursor:
-        cursor.execute(sql.HAS_DUE_RECEIPTS)
+        cursor.execute(receipts_sql.HAS_DUE_RECEIPTS, receipts_sql.recent())
         if not cursor.fetchone()[0]:
             return False
     try:
@@ -139,7 +139,7 @@ def apply_stored() -> bool:
 def _apply_batch(limit: int, only: int | None = None) -> int:
     started = time.time_ns()
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(sql.DUE_RECEIPTS, {"limit": limit, "patience": MATCH_TIMEOUT, "only": only})
+        cursor.execute(receipts_sql.DUE_RECEIPTS, due_params(limit, only))
         due = fetch_all(cursor, DueReceipt)
         matched = {row.id: row.attempt_id for row in due if row.attempt_id is not None}
         part_events = [
@@ -148,7 +148,10 @@ def _apply_batch(limit: int, only: int | None = None) -> int:
         events = sms_parts.resolve_parts(cursor, part_events)
         decisions = transitions.apply_in_transaction(cursor, events) if events else []
         if matched:
-            cursor.execute(sql.MARK_RECEIPTS_APPLIED, [list(matched), list(matched.values())])
+            cursor.execute(
+                receipts_sql.MARK_RECEIPTS_APPLIED,
+                [list(matched), list(matched.values()), *receipts_sql.recent()],
+            )
         _park(cursor, [row for row in due if row.attempt_id is None])
     transitions.announce(decisions)
     if tracing.is_on():
@@ -156,10 +159,16 @@ def _apply_batch(limit: int, only: int | None = None) -> int:
     return len(due)
 
 
+def due_params(limit: int, only: int | None = None) -> dict[str, Any]:
+    """Of `receipts_sql.DUE_RECEIPTS`; `only`: this receipt."""
+    months = sql.recent_ids()._asdict() | receipts_sql.recent()._asdict()
+    return {"limit": limit, "patience": MATCH_TIMEOUT, "only": only, **months}
+
+
 def _apply_one_by_one() -> None:
     """Isolates a receipt the database refuses: it stays stored but is no longer retried."""
     with connection.cursor() as cursor:
-        cursor.execute(sql.DUE_RECEIPT_IDS, [BATCH_SIZE])
+        cursor.execute(receipts_sql.DUE_RECEIPT_IDS, [*receipts_sql.recent(), BATCH_SIZE])
         ids = [receipt_id for (receipt_id,) in cursor.fetchall()]
     for receipt_id in ids:
         try:
@@ -167,11 +176,11 @@ def _apply_one_by_one() -> None:
         except (IntegrityError, DataError):
             log.exception("receipt_not_applied", receipt=receipt_id)
             with connection.cursor() as cursor:
-                cursor.execute(sql.MARK_RECEIPTS_UNMATCHED, [[receipt_id]])
+                _mark_unmatched(cursor, [receipt_id])
 
 
 class DueReceipt(NamedTuple):
-    """A row of `sql.DUE_RECEIPTS`."""
+    """A row of `receipts_sql.DUE_RECEIPTS`."""
 
     id: int
     state: str
@@ -201,9 +210,15 @@ def _park(cursor: CursorWrapper, unmatched: Sequence[DueReceipt]) -> None:
     parked = [row.id for row in unmatched if not row.is_timed_out]
     if timed_out:
         log.warning("receipts_unmatched", count=len(timed_out))
-        cursor.execute(sql.MARK_RECEIPTS_UNMATCHED, [timed_out])
+        _mark_unmatched(cursor, timed_out)
     if parked:
-        cursor.execute(sql.PARK_RECEIPTS, [PARK_SECONDS, parked])
+        cursor.execute(receipts_sql.PARK_RECEIPTS, [PARK_SECONDS, parked, *receipts_sql.recent()])
+
+
+def _mark_unmatched(cursor: CursorWrapper, receipt_ids: Sequence[int]) -> None:
+    cursor.execute(
+        receipts_sql.MARK_RECEIPTS_UNMATCHED, [list(receipt_ids), *receipts_sql.recent()]
+    )
 
 
 def _event(row: DueReceipt, attempt_id: UUID) -> Event:

@@ -13,6 +13,7 @@ from django.db.backends.utils import CursorWrapper
 
 from channels import sql
 from channels.lifecycle.state_machine import Event, EventKind
+from channels.outcomes import receipts_sql
 from channels.providers.inbound import Part
 
 PartEvent = tuple[Event, int | None]  # with the id of the part it reports on
@@ -27,7 +28,7 @@ FAILURES = {
 def store(cursor: CursorWrapper, provider: str, part: Part) -> None:
     """Stores a part unless its reference is no attempt of this provider. Safe to repeat."""
     params = (part.number, part.total, part.provider_id[:200], part.ref, provider)
-    cursor.execute(sql.STORE_PART, params)
+    cursor.execute(receipts_sql.STORE_PART, [*params, *sql.recent_ids()])
 
 
 def resolve_parts(cursor: CursorWrapper, events: Sequence[PartEvent]) -> list[Event]:
@@ -46,7 +47,7 @@ def resolve_parts(cursor: CursorWrapper, events: Sequence[PartEvent]) -> list[Ev
 def _mark_delivered(cursor: CursorWrapper, delivered: dict[int, Event]) -> set[UUID]:
     """Returns the attempts that these parts complete."""
     attempts = list({event.attempt_id for event in delivered.values()})
-    cursor.execute(sql.LOCK_BY_ATTEMPTS, [attempts])
-    cursor.execute(sql.MARK_PARTS_DELIVERED, [list(delivered)])
-    cursor.execute(sql.COMPLETE_ATTEMPTS, [attempts])
+    cursor.execute(sql.LOCK_BY_ATTEMPTS, {"attempts": attempts, **sql.recent_ids()._asdict()})
+    cursor.execute(receipts_sql.MARK_PARTS_DELIVERED, [list(delivered)])
+    cursor.execute(receipts_sql.COMPLETE_ATTEMPTS, [attempts])
     return {attempt_id for (attempt_id,) in cursor.fetchall()}

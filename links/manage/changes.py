@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.audit.events import record
 from accounts.models import Company, User
+from channels import sql as channels_sql
 from config.errors import DomainError, Error
 from config.texts import StrOrPromise
 from links import sql
@@ -108,7 +109,7 @@ def disable_with_codes(cursor: CursorWrapper, verification_ids: Sequence[UUID]) 
     """Disables the links of codes that are over, in the caller's transaction. Call it before
     messages are locked.
     """
-    cursor.execute(sql.DISABLE_WITH_CODES, [list(verification_ids)])
+    cursor.execute(sql.DISABLE_WITH_CODES, [list(verification_ids), *channels_sql.recent_ids()])
     dead = [Link(id=link_id, slug=key, key=key) for link_id, key in cursor.fetchall()]
     if dead:
         resolution.invalidate_before_commit(*dead)

@@ -10,7 +10,8 @@ WITH happened AS (
     'finished_at', to_char(m.finished_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')) AS
     data, now() AS at
   FROM channels_message m
-  JOIN unnest(%s::uuid[], %s::uuid[]) AS n(id, event_id) ON m.id = n.id),
+  JOIN unnest(%s::uuid[], %s::uuid[]) AS n(id, event_id) ON m.id = n.id
+  WHERE m.id BETWEEN %s AND %s),
 wanted AS (
   SELECT h.id, h.company_id, h.mode, h.kind, h.key, h.data, h.at, e.id AS endpoint_id
   FROM happened h

@@ -16,6 +16,7 @@ from accounts.keys import api_keys, company_texts
 from accounts.webhooks import sql as webhooks_sql
 from billing.wallet import ledger
 from channels import sql as channels_sql
+from channels.outcomes import receipts_sql
 from links import sql as links_sql
 from links.clicks import counting
 from links.make import reuse
@@ -39,7 +40,7 @@ STATEMENTS = {
     "claim_messages_of_limited_accounts": channels_sql.CLAIM_COUNTED,
     "update_attempts": channels_sql.UPDATE_ATTEMPTS,
     "update_messages": channels_sql.UPDATE_MESSAGES,
-    "match_receipts": channels_sql.DUE_RECEIPTS,
+    "match_receipts": receipts_sql.DUE_RECEIPTS,
     "append_message_events": channels_sql.APPEND_MESSAGE_EVENTS,
     "capture_holds": ledger._CAPTURE,
     "settle_holds": ledger._RELEASE,

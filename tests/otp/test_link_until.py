@@ -163,7 +163,7 @@ def test_other_ends_are_refused(api: Api, until: object) -> None:
 def test_codes_ended_early_are_found_by_an_index(api: Api) -> None:
     with connection.cursor() as cursor:
         cursor.execute("SET enable_seqscan = off")
-        cursor.execute(f"EXPLAIN {sql.HAS_UNSETTLED}")
+        cursor.execute(f"EXPLAIN {sql.HAS_UNSETTLED}", sql.recent_ids())
         plan = "\n".join(row[0] for row in cursor.fetchall())
         cursor.execute("RESET enable_seqscan")
 

@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from channels.models import Message
 from config.ids import first_id_at, uuid7
+from config.storage.months import recent_ids
 from otp import codes
 from otp.models import Verification
 from otp.retention import supersede_past
@@ -24,6 +25,13 @@ PHONE = "+79161234567"
 def first_of_next_month() -> datetime:
     now = timezone.now().astimezone(UTC)
     return (now.replace(day=1) + timedelta(days=31)).replace(day=1, hour=0, minute=0, second=0)
+
+
+@pytest.fixture(autouse=True)
+def midnight(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ids are looked for as just after the turn of the month."""
+    day = int(first_of_next_month().timestamp()) // 86_400
+    monkeypatch.setattr(recent_ids, "_day", lambda: day)
 
 
 def move_to_next_month(verification: Verification) -> UUID:

@@ -23,11 +23,10 @@ django.setup()
 from django.db import connection, transaction  # noqa: E402 - Django comes first
 
 from billing.wallet.ledger import DeliveryProof  # noqa: E402
-from channels import sql  # noqa: E402
 from channels.deliver import claims, dispatcher  # noqa: E402
 from channels.lifecycle.state_machine import Event, EventKind  # noqa: E402
 from channels.lifecycle.states import Decision  # noqa: E402
-from channels.outcomes import receipts, transitions  # noqa: E402
+from channels.outcomes import receipts, receipts_sql, transitions  # noqa: E402
 from config.storage.named_rows import fetch_all  # noqa: E402
 from tools.bench.floors import statement_params  # noqa: E402
 from tools.bench.report.figures import percentile  # noqa: E402
@@ -92,15 +91,17 @@ class Path:
     def _apply(self) -> int:
         """A group of receipts, in one commit."""
         with transaction.atomic(), connection.cursor() as cursor:
-            due = {"limit": receipts.BATCH_SIZE, "patience": receipts.MATCH_TIMEOUT, "only": None}
-            cursor.execute(sql.DUE_RECEIPTS, due)
+            cursor.execute(receipts_sql.DUE_RECEIPTS, receipts.due_params(receipts.BATCH_SIZE))
             rows = fetch_all(cursor, receipts.DueReceipt)
             matched = {row.id: (row.attempt_id, row) for row in rows if row.attempt_id is not None}
             if matched:
                 events = [_event(*one) for one in matched.values()]
                 decisions = transitions.apply_in_transaction(cursor, events)
                 attempts = [event.attempt_id for event in events]
-                cursor.execute(sql.MARK_RECEIPTS_APPLIED, [list(matched), attempts])
+                cursor.execute(
+                    receipts_sql.MARK_RECEIPTS_APPLIED,
+                    [list(matched), attempts, *receipts_sql.recent()],
+                )
                 self._note(decisions)
         return len(rows)
 
@@ -139,7 +140,7 @@ def _store(attempt: UUID, word: str) -> None:
         RAW,
     ]
     with connection.cursor() as cursor:
-        cursor.execute(sql.STORE_RECEIPT, row)
+        cursor.execute(receipts_sql.STORE_RECEIPT, row)
 
 
 def main() -> int:

@@ -52,6 +52,7 @@ def params(company_id: int, key_id: int, phone: str) -> dict[str, Any]:
         "resend_margin": settings.RESEND_MARGIN,
         "failed_hour": failed_hour,
         "failed_day": failed_day,
+        **sql.recent_ids(),
         "params": '{"brand": "Company"}',
     }
 
@@ -60,7 +61,7 @@ def check(company_id: int, phone: str) -> dict[str, Any]:
     """For `CHECK`: the right code of what `params` sent."""
     sent = params(company_id, 0, phone)
     names = ("company_id", "mode", "phone", "purpose", "failed_hour", "failed_day")
-    return {name: sent[name] for name in names} | {"macs": [_MAC]}
+    return {name: sent[name] for name in names} | sql.recent_ids() | {"macs": [_MAC]}
 
 
 def link(company_id: int, url: str) -> dict[str, Any]:

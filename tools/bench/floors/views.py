@@ -32,6 +32,7 @@ def verify(request: HttpRequest) -> HttpResponse:
             "macs": [bytes.fromhex(asked["mac"])],
             "failed_hour": settings.WRONG_CODE_LIMITS[0][0],
             "failed_day": settings.WRONG_CODE_LIMITS[1][0],
+            **otp_sql.recent_ids(),
         },
     )
     if row is None:

@@ -1,0 +1,105 @@
+"""SQL of receipts, and of the parts of long SMS."""
+
+from channels.sql import DAYS_OF_CHANGE
+from config.storage.months.recent_ids import TimeRange, months_of_last
+
+
+def recent() -> TimeRange:
+    """The parameters of each condition on `received_at`."""
+    return months_of_last(DAYS_OF_CHANGE)
+
+
+# Due receipts, each with its matching attempt, and the part of it if the receipt is for a part. A
+# receipt matches only attempts of the provider that signed it.
+DUE_RECEIPTS = """
+SELECT r.id, r.state, r.provider, r.provider_id, r.error_code, r.error_detail, r.at,
+  COALESCE(
+    (SELECT a.id FROM channels_attempt a
+     WHERE a.id = r.ref AND a.provider = r.provider
+       AND a.message_id BETWEEN %(first_id)s AND %(last_id)s),
+    (SELECT a.id FROM channels_attempt a
+     WHERE a.provider = r.provider AND a.provider_id = r.provider_id AND {plain}
+       AND a.message_id BETWEEN %(first_id)s AND %(last_id)s
+     ORDER BY a.message_id DESC LIMIT 1),
+    spelled.attempt_id, part.attempt_id) AS attempt_id,
+  r.received_at < now() - make_interval(secs => %(patience)s) AS is_timed_out,
+  COALESCE(spelled.part, part.id) AS part_id
+FROM channels_receipt r
+LEFT JOIN channels_part part
+  ON part.provider = r.provider AND part.provider_id = r.provider_id AND {plain}
+-- Of all spellings of the id, the one sent to the receipt's phone. Else the id as given, unless the
+-- receipt needs its phone, or any spelling if the vendor gives no phone.
+LEFT JOIN LATERAL (
+  SELECT found.attempt_id, found.part FROM (
+    SELECT a.id AS attempt_id, NULL::bigint AS part, a.provider_id FROM channels_attempt a
+    WHERE a.provider = r.provider AND a.provider_id = ANY(r.provider_id || r.alternatives)
+      AND a.message_id BETWEEN %(first_id)s AND %(last_id)s
+    UNION ALL
+    SELECT p.attempt_id, p.id, p.provider_id FROM channels_part p
+    WHERE p.provider = r.provider AND p.provider_id = ANY(r.provider_id || r.alternatives)
+  ) AS found JOIN channels_attempt a
+    ON a.id = found.attempt_id AND a.message_id BETWEEN %(first_id)s AND %(last_id)s
+  JOIN channels_message m ON m.id = a.message_id AND m.id BETWEEN %(first_id)s AND %(last_id)s
+  WHERE m.phone = r.phone
+    OR NOT r.needs_phone AND (found.provider_id = r.provider_id OR r.phone = '')
+  ORDER BY m.phone = r.phone DESC,
+    array_position(r.provider_id || r.alternatives, found.provider_id) LIMIT 1
+) AS spelled ON NOT ({plain})
+WHERE r.due_at <= now() AND r.received_at >= %(start)s AND r.received_at < %(end)s
+  AND (%(only)s::bigint IS NULL OR r.id = %(only)s)
+ORDER BY r.due_at LIMIT %(limit)s FOR UPDATE OF r SKIP LOCKED
+""".format(plain="r.phone = '' AND r.alternatives = '{}'")  # noqa: S608
+
+# A separate statement, since workers ask often and mostly nothing is due.
+HAS_DUE_RECEIPTS = """
+SELECT EXISTS (SELECT 1 FROM channels_receipt
+               WHERE due_at <= now() AND received_at >= %s AND received_at < %s)
+"""
+
+DUE_RECEIPT_IDS = """
+SELECT id FROM channels_receipt WHERE due_at <= now() AND received_at >= %s AND received_at < %s
+ORDER BY due_at LIMIT %s
+"""
+
+STORE_RECEIPT = """
+INSERT INTO channels_receipt
+  (provider, digest, provider_id, alternatives, phone, needs_phone, ref, state, word, error_code,
+   error_detail, at, raw)
+VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s) ON CONFLICT DO NOTHING
+"""
+
+STORE_PART = """
+INSERT INTO channels_part (attempt_id, number, total, provider, provider_id)
+SELECT a.id, %s, %s, a.provider, %s FROM channels_attempt a
+WHERE a.id = %s AND a.provider = %s AND a.message_id BETWEEN %s AND %s
+ON CONFLICT DO NOTHING
+"""
+
+# Under `LOCK_BY_ATTEMPTS`, so that of two parts reported at once the second sees the first.
+MARK_PARTS_DELIVERED = """
+UPDATE channels_part SET delivered_at = COALESCE(delivered_at, now()) WHERE id = ANY(%s)
+"""
+
+# Those of the given attempts whose parts are all delivered.
+COMPLETE_ATTEMPTS = """
+SELECT attempt_id FROM channels_part WHERE attempt_id = ANY(%s)
+GROUP BY attempt_id HAVING count(delivered_at) = max(total)
+"""
+
+MARK_RECEIPTS_APPLIED = """
+UPDATE channels_receipt r SET due_at = NULL, applied_at = now(), attempt_id = n.attempt_id
+FROM unnest(%s::bigint[], %s::uuid[]) AS n(id, attempt_id)
+WHERE r.id = n.id AND r.received_at >= %s AND r.received_at < %s
+"""
+
+# The delay grows with the receipt's age: receipts of messages sent by others come in numbers.
+PARK_RECEIPTS = """
+UPDATE channels_receipt
+SET due_at = now() + GREATEST(make_interval(secs => %s), (now() - received_at) / 2)
+WHERE id = ANY(%s) AND received_at >= %s AND received_at < %s
+"""
+
+MARK_RECEIPTS_UNMATCHED = """
+UPDATE channels_receipt SET due_at = NULL
+WHERE id = ANY(%s) AND received_at >= %s AND received_at < %s
+"""
