@@ -56,7 +56,7 @@ class Seal(models.Model):
         verbose_name = _("seal")
         verbose_name_plural = _("seals")
         constraints = [models.UniqueConstraint(fields=["company", "day"], name="seal_once")]
-        indexes = [models.Index(fields=["day", "company"], name="seal_of_day")]
+        indexes = [models.Index(fields=["day", "id"], name="seal_newest")]
 
     def __str__(self) -> str:
         return f"{self.day}: {self.head[:12]}"

@@ -39,6 +39,7 @@ from billing.web import adjust_views, admin_views
 from config.ids import parse_id
 
 MOST_COMPANIES = 100  # whose transfers one search finds
+HEAD = re.compile(r"[0-9a-f]{6,64}")  # or its beginning
 INVOICE_NUMBER = re.compile(r"(\d{4})-(\d{1,9})")
 
 
@@ -133,14 +134,23 @@ class SealAdmin(ReadOnlyAdmin):
     search_fields = ("head",)  # shows the search box; `get_search_results` does the search
     search_help_text = gettext_lazy("Company's name or number, head")
     date_hierarchy = "day"
-    ordering = ("-day", "company_id")
+    ordering = ("-day",)
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Seal], search_term: str
     ) -> tuple[QuerySet[Seal], bool]:
         text = search_term.strip()
-        found = Q(company_id__in=_companies(text)) | Q(head__startswith=text)
-        return queryset.filter(found) if text else queryset, False
+        if not text:
+            return queryset, False
+        found = Q(company_id__in=_companies(text))
+        if HEAD.fullmatch(text):
+            found |= Q(head__startswith=text)
+        return queryset.filter(found), False
+
+    def is_found_by_index(self, text: str) -> bool:
+        """One company's are; those of many, and heads, are looked for among the newest."""
+        text = text.strip()
+        return not HEAD.fullmatch(text) and len(_companies(text)) <= 1
 
 
 @admin.register(SealedDay)

@@ -5,6 +5,7 @@ from django.db import connection
 from django.test import Client
 from django.urls import reverse
 
+from accounts.models import Company
 from tests.factories import CompanyFactory
 from tests.operator_admin.operators import make_operator, sign_in
 from tests.plans import explain, reads, rows_read
@@ -56,6 +57,34 @@ def test_search_of_seals_looks_up_no_company_for_each(client: Client, searched: 
     for executed in statements:
         if "billing_seal" in executed.text:
             assert '"accounts_company"."name"' not in executed.text.partition(" WHERE ")[2]
+
+
+_SEALS_OF_A_DAY = """
+INSERT INTO billing_seal (company_id, day, parts, transfers, available, held, head, created_at)
+SELECT id, current_date - 1, '[]', 1, 0, 0, '', now() FROM accounts_company ORDER BY id
+"""
+
+
+@pytest.mark.parametrize("searched", ["", "first", "{id}", "nobody"])
+def test_list_of_seals_reads_no_whole_day(client: Client, searched: str) -> None:
+    sign_in(client, make_operator(), "password", "mfa")
+    company = CompanyFactory.create(name="First")
+    names = [f"Company {number}" for number in range(3000)]
+    Company.objects.bulk_create([Company(name=name) for name in names], batch_size=1000)
+    with connection.cursor() as cursor:
+        cursor.execute(_SEALS_OF_A_DAY)
+        cursor.execute("ANALYZE billing_seal, accounts_company")
+
+    with reads() as statements:
+        path = reverse("admin:billing_seal_changelist")
+        page = client.get(path, {"q": searched.format(id=company.pk)} if searched else {})
+
+    count = {"": 50, "nobody": 0}.get(searched, 1)
+    assert len(page.context["cl"].result_list) == count
+    assert page.context["cl"].looked_through == 0
+    for executed in statements:
+        if "billing_seal" in executed.text:
+            assert rows_read(explain(executed)) < 300
 
 
 _LINKS = """
