@@ -7,7 +7,7 @@ LIVE := ENVIRONMENT=production SECRET_KEY=$$($(PY) -c 'import secrets; print(sec
 COMPILE := $(PY) -m uv pip compile --quiet --generate-hashes --universal --python-version 3.11 --no-emit-index-url --no-header $(ARGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-long coverage chaos drill soak mutants bench growth examples screenshots check lint types migrations fmt lock deploy-tools sbom clean base dev python
+.PHONY: help run test test-long coverage chaos drill soak mutants bench profile growth examples screenshots check lint types migrations fmt lock deploy-tools sbom clean base dev python
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,6 +33,8 @@ mutants: dev ## our guards taken away one by one, each of which a named check mu
 	@exec $(PY) -m tests.mutants $(ARGS)
 bench: base ## the budgets, beside their floors, 7 minutes; ARGS="--only verify,send --seconds 3 --rounds 4 --concurrency 1,16,64"
 	@exec $(PY) -m tools.bench $(ARGS)
+profile: base ## where the CPU of one message goes, by process, cause and statement, 3 minutes; ARGS="--messages 500 --rounds 3 --no-wait --json FILE"
+	@exec $(PY) -m tools.bench.profile $(ARGS)
 growth: base ## what statements, pages and jobs cost as the database grows: ARGS="--sizes 100000,1000000,10000000 --only hot,page,job,export --json FILE --plots docs"
 	@exec $(PY) -m tools.growth $(ARGS)
 examples: base ## docs/examples run for real, in every language found: ARGS="--install --only go,php --json FILE"

@@ -47,12 +47,9 @@ def measure_all(bench: Bench, names: Sequence[str]) -> Iterator[Row]:
 def measure(
     options: argparse.Namespace, stack: Stack, generate: Generator, say: Callable[[str], None]
 ) -> list[Row]:
-    call_command("migrate", verbosity=0)
-    accounts = seed.companies()
-    _let_go()
     bench = Bench(
         stack=stack,
-        accounts=accounts,
+        accounts=seeded(seed.COMPANIES),
         phones=seed.Phones(),
         generate=generate,
         seconds=options.seconds,
@@ -61,6 +58,14 @@ def measure(
         say=say,
     )
     return list(measure_all(bench, options.only))
+
+
+def seeded(companies: int) -> list[seed.Account]:
+    """Companies in a migrated database, which is then ready to be copied."""
+    call_command("migrate", verbosity=0)
+    accounts = seed.companies(companies)
+    _let_go()
+    return accounts
 
 
 def _let_go() -> None:

@@ -73,6 +73,10 @@ class Connection:
         body = _body(head, rest) if blank else None
         return None if body is None else Answer(int(head[9:12]), body)
 
+    def seconds(self) -> float:
+        """Since the request was sent."""
+        return time.perf_counter() - self.sent_at
+
     def ask(self, request: bytes) -> Answer:
         self.send(request)
         while (answer := self.hear()) is None:

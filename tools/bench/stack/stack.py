@@ -100,9 +100,13 @@ class Stack:
         }
         return (*((name, "") for name in KEYS_OF_THE_SERVICE), *own.items())
 
+    def programs(self) -> dict[str, int]:
+        """The first process of each program that runs."""
+        return {name: program.pid for name, program in self._running.items()}
+
     def roots(self) -> dict[str, Sequence[int]]:
         """The processes on top of each group that CPU is counted for."""
-        found = {name: [program.pid] for name, program in self._running.items()}
+        found = {name: [pid] for name, pid in self.programs().items()}
         if "beat" in found:
             found["worker"] += found.pop("beat")
         stores = {"postgres": [self.postgres.pid], "redis": [self.redis_server.pid]}

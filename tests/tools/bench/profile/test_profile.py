@@ -1,0 +1,45 @@
+"""The whole command: what it prints adds up to what the kernel counted."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from config.local.checkout import CHECKOUT
+from tools.bench.profile import control
+
+
+@pytest.mark.long
+@pytest.mark.timeout(300)
+def test_tables_add_up_to_what_the_kernel_counted(tmp_path: Path) -> None:
+    file = tmp_path / "profile.json"
+    options = ["--messages", "60", "--rounds", "1", "--json", str(file)]
+    completed = subprocess.run(
+        [sys.executable, "-m", "tools.bench.profile", *options],
+        env={"PATH": os.environ["PATH"]},
+        cwd=CHECKOUT,
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=280,
+    )
+
+    assert completed.returncode == 0, completed.stdout[-2000:] + completed.stderr[-2000:]
+    found = json.loads(file.read_text())
+    for program in ("postgres for web", "postgres for worker"):
+        named = sum(cost["cpu"] for cost in found["statements"][program].values())
+        assert 0.6 * found["logged_us"][program] < named < found["logged_us"][program]
+    assert (
+        found["statements"]["postgres for web"]["channels.outcomes.receipts_sql.STORE_RECEIPT"][
+            "calls"
+        ]
+        == 2
+    )
+    assert found["statements"]["postgres for web"]["otp.sql.CHECK_CODE"]["calls"] == 1
+    sampled = sum(found["python"]["web 1"].values()) + sum(found["python"]["web 2"].values())
+    web = found["sampled_us"]["web 1"] + found["sampled_us"]["web 2"]
+    assert sampled * control.INTERVAL * 1000 / 60 > 0.6 * web
+    assert found["counts"]["rows inserted"] > 5

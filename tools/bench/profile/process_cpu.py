@@ -1,0 +1,97 @@
+"""CPU and context switches of each process of the service, from the kernel's clocks."""
+
+import os
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from tools.bench.report import proc
+from tools.bench.stack.stack import Stack
+
+OWN_BACKEND = "postgres for the bench"
+_BACKENDS = "SELECT pid, backend_type, application_name FROM pg_stat_activity"
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """By one process, since its start or between two readings."""
+
+    seconds: float
+    switches: int
+
+    def __sub__(self, earlier: "Spent") -> "Spent":
+        return Spent(self.seconds - earlier.seconds, self.switches - earlier.switches)
+
+    def __add__(self, other: "Spent") -> "Spent":
+        return Spent(self.seconds + other.seconds, self.switches + other.switches)
+
+
+NOTHING = Spent(0.0, 0)
+
+
+def cpu_seconds(pid: int) -> float:
+    """Of all its threads, ended ones included, to the nanosecond: the clock of another process."""
+    return time.clock_gettime((~pid << 3) | 2)  # CPUCLOCK_SCHED, see clock_getcpuclockid(3)
+
+
+def reading(pids: Mapping[int, str]) -> dict[int, Spent]:
+    found = {}
+    for pid in pids:
+        with suppress(OSError):  # it may have ended
+            found[pid] = Spent(cpu_seconds(pid), _switches(pid))
+    return found
+
+
+def between(
+    before: Mapping[int, Spent], after: Mapping[int, Spent], names: Mapping[int, str]
+) -> dict[str, Spent]:
+    """By name; a process that is new has spent all it has since it started."""
+    totals: dict[str, Spent] = {}
+    for pid, spent in after.items():
+        own = spent - before.get(pid, NOTHING)
+        totals[names[pid]] = totals.get(names[pid], NOTHING) + own
+    return totals
+
+
+def members(stack: Stack) -> dict[int, str]:
+    """Names of all processes: the service's, the stores', the simulator's and the load's."""
+    known = proc.processes()
+    names = {os.getpid(): "load generator"}
+    for program, root in stack.programs().items():
+        children = [pid for pid, one in known.items() if one.parent == root]
+        workers = [pid for pid in sorted(children) if _threads(pid) > 1]
+        names[root] = f"{program}, parent" if program == "web" else program
+        names |= dict.fromkeys(children, names[root])
+        if program == "web":
+            names |= {pid: f"web {number}" for number, pid in enumerate(workers, 1)}
+    names[stack.redis_server.pid] = "redis"
+    return names | _of_postgres(stack, known)
+
+
+def _of_postgres(stack: Stack, known: Mapping[int, proc.Process]) -> dict[int, str]:
+    root = stack.postgres.pid
+    names = {pid: "postgres, other" for pid, one in known.items() if one.parent == root}
+    names[root] = "postgres, other"
+    for pid, kind, application in stack.store.execute(_BACKENDS):
+        if kind == "client backend":
+            names[pid] = f"postgres for {application}" if application else OWN_BACKEND
+        elif kind in {"walwriter", "checkpointer"} or kind.startswith("autovacuum"):
+            names[pid] = f"postgres, {kind}"
+    return names
+
+
+def _threads(pid: int) -> int:
+    with suppress(OSError):
+        return len(list(Path(f"/proc/{pid}/task").iterdir()))
+    return 0
+
+
+def _switches(pid: int) -> int:
+    total = 0
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        with suppress(OSError):
+            lines = (task / "status").read_text().splitlines()
+            total += sum(int(line.split()[1]) for line in lines if "ctxt_switches" in line)
+    return total

@@ -1,0 +1,138 @@
+"""Sampled Python stacks: what each was doing, and whose code the interpreter was in."""
+
+import re
+import sysconfig
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from config.environment.variables import ROOT
+
+HEADER = "Stack (most recent call first):"
+_FRAME = re.compile(r'  File "(.+)", line (\d+) in (.+)')
+_SITE = "/site-packages/"
+_LIBRARY = f"{sysconfig.get_paths()['stdlib']}/"
+INSIDE = str(Path(__file__).parent / "inside")
+
+OURS = "Python of ours"
+NO_FRAME = "between two calls"  # a thread of the server that runs no Python just now
+CAUSES = {  # of a package, by its first folder
+    "django": "Django and asgiref",
+    "asgiref": "Django and asgiref",
+    "rest_framework": "DRF",
+    "psycopg": "psycopg",
+    "psycopg_binary": "psycopg",
+    "psycopg_pool": "connection pool",
+    "redis": "Redis client",
+    "celery": "Celery and kombu",
+    "kombu": "Celery and kombu",
+    "billiard": "Celery and kombu",
+    "vine": "Celery and kombu",
+    "structlog": "logging",
+    "django_structlog": "logging",
+    "requests": "HTTP client",
+    "urllib3": "HTTP client",
+    "granian": "HTTP server",
+    "phonenumbers": "phone numbers",
+    "prometheus_client": "metrics",
+}
+LIBRARY_CAUSES = {  # of the standard library, by its module; others count for their caller
+    "json": "JSON",
+    "logging": "logging",
+    "threading": "locks and queues of threads",
+    "queue": "locks and queues of threads",
+    "concurrent": "locks and queues of threads",
+    "http": "HTTP client",
+}
+OWN_CAUSES = {  # of modules of ours that belong to a library's work
+    "config/server/": "HTTP server",
+    "config/web_server": "HTTP server",
+    "config/primary_connection": "psycopg",  # its wait for the socket
+}
+ACTIVITIES = (  # by a function that is in the stack; the first that fits
+    ("channels/inbound/vendor_webhooks.py", "vendor_webhook", "webhook"),
+    ("otp/web/api.py", "post", "verify"),
+    ("channels/web/send_view.py", "post", "send"),
+    ("channels/outcomes/receipts.py", "apply_stored", "apply"),
+    ("otp/settlement.py", "settle_verified", "settle"),
+    ("channels/deliver/dispatcher.py", "claim", "claim"),
+    ("channels/deliver/dispatcher.py", "hand_over", "hand over"),
+    ("channels/deliver/dispatcher.py", "record", "record"),
+    ("channels/deliver/dispatcher.py", "_listen", "wake-ups"),
+    ("channels/deliver/dispatcher.py", "run", "loop"),
+    ("channels/waiting/outcome_signals.py", "_listen_forever", "signals"),
+    ("config/background.py", "_run", "waker"),
+    ("config/background.py", "run", "periodic"),
+    ("config/server/gateway.py", "", "HTTP"),
+    ("config/web_server.py", "", "HTTP"),
+    ("celery/", "", "Celery"),
+    ("kombu/", "", "Celery"),
+)
+
+
+class Frame(NamedTuple):
+    file: str
+    line: int
+    function: str
+
+
+PythonStack = Sequence[Frame]  # the innermost frame first
+
+
+def parse(text: str) -> Iterator[PythonStack]:
+    for dump in text.split(HEADER)[1:]:
+        found = (_FRAME.fullmatch(line) for line in dump.splitlines())
+        yield [Frame(match[1], int(match[2]), match[3]) for match in found if match]
+
+
+def cause(stack: PythonStack) -> str:
+    """Whose code ran: the innermost frame that is not the standard library's on its behalf."""
+    for frame in stack:
+        name = _cause(frame.file)
+        if name:
+            return name
+    return "Python's standard library" if stack else NO_FRAME
+
+
+def _cause(file: str) -> str | None:
+    if _SITE in file:
+        package = file.partition(_SITE)[2].partition("/")[0].removesuffix(".py")
+        return CAUSES.get(package, f"package {package}")
+    if file.startswith(INSIDE):
+        return "the profiler"
+    if file.startswith(_LIBRARY):
+        module = file.removeprefix(_LIBRARY).partition("/")[0].removesuffix(".py")
+        return LIBRARY_CAUSES.get(module)
+    if not file.startswith(f"{ROOT}/"):
+        return None  # generated code, as "<string>"
+    own = file.removeprefix(f"{ROOT}/").removesuffix(".py")
+    return next((name for part, name in OWN_CAUSES.items() if own.startswith(part)), OURS)
+
+
+def activity(stack: PythonStack) -> str:
+    for file, function, name in ACTIVITIES:
+        if any(_is_in(frame, file, function) for frame in stack):
+            return name
+    return "other"
+
+
+def _is_in(frame: Frame, file: str, function: str) -> bool:
+    place = frame.file.removeprefix(f"{ROOT}/").rpartition(_SITE)[2]
+    return place.startswith(file) and function in {"", frame.function}
+
+
+def counted(stacks: Iterable[PythonStack]) -> Counter[tuple[str, str]]:
+    """Samples by (activity, cause)."""
+    return Counter((activity(stack), cause(stack)) for stack in stacks)
+
+
+def hottest(stacks: Iterable[PythonStack]) -> Counter[tuple[str, str]]:
+    """Samples by (activity, the innermost function of ours with the line it had reached)."""
+    found: Counter[tuple[str, str]] = Counter()
+    for stack in stacks:
+        own = next((frame for frame in stack if _cause(frame.file) in {OURS, "HTTP server"}), None)
+        if own is not None:
+            place = own.file.removeprefix(f"{ROOT}/")
+            found[activity(stack), f"{place}:{own.line} {own.function}"] += 1
+    return found

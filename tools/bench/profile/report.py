@@ -1,0 +1,248 @@
+"""Formats a profile: each table adds up to the CPU that the kernel counted."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from statistics import median
+from typing import Any
+
+from tools.bench.profile import control, native_samples
+from tools.bench.profile.statement_log import Cost, Costs
+from tools.bench.profile.windows import Profile, Window
+from tools.bench.report.figures import percentile
+
+LEAST = 0.004  # of a table's total: smaller rows are added up in one
+LINES = 14  # of ours, for each program
+WEB = ("web 1", "web 2")
+BESIDE = ("load generator", "simulator", "postgres for the bench")  # not the service's
+
+
+def text(profile: Profile) -> str:
+    parts = [_processes(profile), _counts(profile)]
+    for title, names in _programs(profile):
+        parts.append(_python(profile, title, names))
+    parts.append(_native(profile))
+    parts += [_statements(profile, name) for name in sorted(profile.statements)]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _programs(profile: Profile) -> list[tuple[str, tuple[str, ...]]]:
+    others = [(name, (name,)) for name in ("worker", "beat") if name in profile.python]
+    return [("web", tuple(name for name in profile.python if name in WEB)), *others]
+
+
+def _processes(profile: Profile) -> str:
+    plain = profile.plain
+    lines = [
+        f"CPU of one message, µs ({plain.messages} messages, undisturbed; ranges of"
+        f" {len(plain.rounds)} rounds; others took {median(plain.others):.2f} cores)",
+        _row("process", ("µs", "range", "switches", "idle ms/s", "sampled", "logged")),
+    ]
+    service = [name for name in plain.spent if name not in BESIDE]
+    service.sort(key=lambda name: -plain.us(name))
+    lines += [_process(profile, name) for name in service]
+    lines.append(_row("the service", (f"{sum(map(plain.us, service)):,.0f}",)))
+    lines += [_process(profile, name) for name in BESIDE if name in plain.spent]
+    vacuum = median(profile.vacuums)
+    lines.append(f"vacuum and statistics beside it: {vacuum:,.0f} µs a message")
+    answers = [1000 * one for one in profile.answers]
+    p50, p99 = percentile(answers, 0.5), percentile(answers, 0.99)
+    lines.append(f"a send is answered in p50 {p50:.1f} ms, p99 {p99:.1f} ms")
+    return "\n".join(lines)
+
+
+def _process(profile: Profile, name: str) -> str:
+    plain = profile.plain
+    rounds = [one.get(name, 0.0) for one in plain.rounds]
+    switches = plain.spent[name].switches / plain.messages
+    cells = (
+        f"{plain.us(name):,.0f}",
+        f"{min(rounds):,.0f}-{max(rounds):,.0f}",
+        f"{switches:.1f}",
+        f"{profile.idle.get(name, 0.0):.2f}",
+        _times(profile.sampled, plain, name),
+        _times(profile.logged, plain, name),
+    )
+    return _row(name, cells)
+
+
+def _times(window: Window, plain: Window, name: str) -> str:
+    """What observing costs: the CPU in that window by that of the undisturbed one."""
+    base = plain.us(name)
+    return f"{window.us(name) / base:.2f}" if base and window.messages else ""
+
+
+def _counts(profile: Profile) -> str:
+    found = sorted(profile.counts.items(), key=lambda each: each[0].startswith("Redis"))
+    statements = sum(
+        cost.calls for costs in profile.statements.values() for cost in costs.statements.values()
+    )
+    lines = [f"{name:<26}{value:>12,.2f}" for name, value in found if abs(value) >= 0.005]
+    if profile.logged.messages:
+        each = statements / profile.logged.messages
+        lines.append(f"{'PostgreSQL statements':<26}{each:>12,.2f}")
+    return "\n".join(["Counted for one message, without what an idle service does", *lines])
+
+
+def _python(profile: Profile, title: str, names: tuple[str, ...]) -> str:
+    """Activity by cause."""
+    many = profile.sampled.messages
+    samples: Counter[tuple[str, str]] = Counter()
+    lines: Counter[tuple[str, str]] = Counter()
+    for name in names:
+        samples += profile.python[name]
+        lines += profile.lines[name]
+    us = control.INTERVAL * 1000 / many
+    foreign = sum(profile.foreign[name] for name in names) * 1e6 / native_samples.FREQUENCY / many
+    total = sum(profile.sampled.us(name) for name in names)
+    collector = sum(profile.collector.get(name, 0.0) for name in names) * 1e6 / many
+    cells = {key: count * us for key, count in samples.items()}
+    if foreign:
+        cells["HTTP", "threads without Python"] = foreign
+    head = (
+        f"{title}: CPU of one message by activity and by whose code ran, µs"
+        f" ({samples.total()} samples; of it garbage collector {collector:,.0f})"
+    )
+    rows = matrix(cells, total)
+    hottest = [
+        f"  {count * us:7,.0f}  {doing}: {place}"
+        for (doing, place), count in lines.most_common(LINES)
+    ]
+    return "\n".join([head, *rows, "innermost line of ours, everything that it calls:", *hottest])
+
+
+def matrix(cells: Mapping[tuple[str, str], float], total: float) -> list[str]:
+    """Rows of causes, columns of activities. What no sample explains has a row of its own."""
+    columns, rows = _largest(cells, 0, 0.02 * total), _largest(cells, 1, LEAST * total)
+    lines = [_wide("", [*columns, "all"])]
+    for row in rows:
+        found = [cells.get((column, row), 0.0) for column in columns]
+        whole = sum(value for (_, cause), value in cells.items() if cause == row)
+        lines.append(_wide(row, [f"{value:,.0f}" for value in (*found, whole)]))
+    small = sum(value for (_, cause), value in cells.items() if cause not in rows)
+    attributed = sum(cells.values())
+    lines.append(_wide("smaller ones", [*("" for _ in columns), f"{small:,.0f}"]))
+    lines.append(_wide("not attributed", [*("" for _ in columns), f"{total - attributed:,.0f}"]))
+    sums = [sum(v for (name, _), v in cells.items() if name == column) for column in columns]
+    lines.append(_wide("as the kernel counted", [*(f"{v:,.0f}" for v in sums), f"{total:,.0f}"]))
+    return lines
+
+
+def _largest(cells: Mapping[tuple[str, str], float], place: int, least: float) -> list[str]:
+    sums: defaultdict[str, float] = defaultdict(float)
+    for key, value in cells.items():
+        sums[key[place]] += value
+    ordered = sorted(sums, key=lambda name: -sums[name])
+    return [name for name in ordered if sums[name] >= least]
+
+
+def _native(profile: Profile) -> str:
+    """What the processors executed, by program."""
+    many = profile.sampled.messages
+    us = 1e6 / native_samples.FREQUENCY / many
+    groups = {
+        "web": WEB,
+        "worker": ("worker",),
+        "postgres": tuple(name for name in profile.sampled.spent if _is_postgres(name)),
+        "redis": ("redis",),
+    }
+    if not profile.native:
+        return "perf is not available: nothing is known of system calls and of code in C"
+    kinds: Counter[str] = Counter()
+    for (_, kind), count in profile.native.items():
+        kinds[kind] += count
+    lines = ["What the processors executed, µs of one message", _wide("", list(groups))]
+    found = {
+        group: {kind: sum(profile.native[name, kind] for name in names) * us for kind in kinds}
+        for group, names in groups.items()
+    }
+    for kind, _ in kinds.most_common():
+        cells = [f"{found[group][kind]:,.0f}" for group in groups]
+        if any(found[group][kind] >= 1 for group in groups):
+            lines.append(_wide(kind, cells))
+    totals = {
+        group: sum(profile.sampled.us(name) for name in names) for group, names in groups.items()
+    }
+    left = [totals[group] - sum(found[group].values()) for group in groups]
+    lines.append(_wide("not attributed", [f"{value:,.0f}" for value in left]))
+    lines.append(_wide("as the kernel counted", [f"{totals[group]:,.0f}" for group in groups]))
+    return "\n".join(lines)
+
+
+def _is_postgres(name: str) -> bool:
+    return name.startswith("postgres") and name not in BESIDE
+
+
+def _statements(profile: Profile, program: str) -> str:
+    if program in BESIDE:
+        return ""
+    costs, many = profile.statements[program], profile.logged.messages
+    total = profile.logged.us(program)
+    lines = [
+        f"{program}: CPU of its statements for one message, µs",
+        _row("statement", ("calls", "parse", "bind", "execute", "after", "all", "each"), 60),
+    ]
+    ordered = sorted(costs.statements.items(), key=lambda each: -each[1].cpu)
+    for name, cost in ordered:
+        if cost.cpu * 1e6 / many >= LEAST * total:
+            lines.append(_statement(name, cost, many))
+    small = sum(c.cpu for _, c in ordered if c.cpu * 1e6 / many < LEAST * total) * 1e6 / many
+    logging, left = costs.logging * 1e6 / many, total - costs.cpu * 1e6 / many
+    lines.append(_row("smaller ones", ("", "", "", "", "", f"{small:,.0f}"), 60))
+    lines.append(_row("the log itself", ("", "", "", "", "", f"{logging:,.0f}"), 60))
+    lines.append(_row("not attributed", ("", "", "", "", "", f"{left:,.0f}"), 60))
+    lines.append(_row("as the kernel counted", ("", "", "", "", "", f"{total:,.0f}"), 60))
+    return "\n".join(lines)
+
+
+def _statement(name: str, cost: Cost, many: int) -> str:
+    parts = (cost.parse, cost.bind, cost.execute, cost.after, cost.cpu)
+    cells = [f"{part * 1e6 / many:,.0f}" for part in parts]
+    each = f"{cost.cpu * 1e6 / cost.calls:,.0f}" if cost.calls else ""
+    return _row(name[-59:], (f"{cost.calls / many:.2f}", *cells, each), 60)
+
+
+def _row(name: str, cells: Iterable[str], width: int = 30) -> str:
+    return f"{name:<{width}}" + "".join(f"{cell:>12}" for cell in cells)
+
+
+def _wide(name: str, cells: Iterable[str]) -> str:
+    return f"{name:<34}" + "".join(f"{cell:>10}" for cell in cells)
+
+
+def as_dict(profile: Profile) -> dict[str, Any]:
+    """For the file."""
+    plain, many = profile.plain, profile.logged.messages or 1
+    return {
+        "cpu_us": {name: plain.us(name) for name in plain.spent},
+        "rounds": plain.rounds,
+        "others": plain.others,
+        "idle_ms_per_s": profile.idle,
+        "vacuum_us": profile.vacuums,
+        "counts": profile.counts,
+        "sampled_us": {name: profile.sampled.us(name) for name in profile.sampled.spent},
+        "logged_us": {name: profile.logged.us(name) for name in profile.logged.spent},
+        "python": {
+            name: {f"{doing}: {cause}": count for (doing, cause), count in samples.items()}
+            for name, samples in profile.python.items()
+        },
+        "lines": {
+            name: {f"{doing}: {place}": count for (doing, place), count in lines.most_common(60)}
+            for name, lines in profile.lines.items()
+        },
+        "collector": profile.collector,
+        "native": {f"{name}: {kind}": count for (name, kind), count in profile.native.items()},
+        "statements": {name: _costs(costs, many) for name, costs in profile.statements.items()},
+    }
+
+
+def _costs(costs: Costs, many: int) -> dict[str, Any]:
+    return {
+        name: {
+            "calls": cost.calls / many,
+            **{
+                part: getattr(cost, part) * 1e6 / many
+                for part in ("parse", "bind", "execute", "after", "elapsed", "cpu")
+            },
+        }
+        for name, cost in costs.statements.items()
+    }

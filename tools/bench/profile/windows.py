@@ -1,0 +1,182 @@
+"""The windows of a profile: the same load undisturbed, sampled, and with statements logged."""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from tools.bench.profile import (
+    control,
+    counters,
+    native_samples,
+    process_cpu,
+    python_stacks,
+    statement_log,
+)
+from tools.bench.profile.control import Control
+from tools.bench.profile.counters import Counts
+from tools.bench.profile.message_load import MessageLoad
+from tools.bench.profile.process_cpu import NOTHING, Spent
+from tools.bench.profile.statement_log import Costs
+from tools.bench.profile.statement_names import StatementNames
+from tools.bench.report import proc
+from tools.bench.stack.stack import Stack
+
+
+@dataclass
+class Window:
+    """What its rounds took together."""
+
+    messages: int = 0
+    seconds: float = 0.0
+    spent: dict[str, Spent] = field(default_factory=dict)  # by process
+    rounds: list[dict[str, float]] = field(default_factory=list)  # µs a message, by process
+    others: list[float] = field(default_factory=list)  # cores taken by what is none of ours
+
+    def us(self, name: str) -> float:
+        """CPU of a message in this process."""
+        return self.spent.get(name, NOTHING).seconds * 1e6 / self.messages
+
+    def add(self, spent: dict[str, Spent], seconds: float, many: int, others: float) -> None:
+        self.messages += many
+        self.seconds += seconds
+        self.others.append(others)
+        self.rounds.append({name: one.seconds * 1e6 / many for name, one in spent.items()})
+        for name, one in spent.items():
+            self.spent[name] = self.spent.get(name, NOTHING) + one
+
+
+@dataclass
+class Profile:
+    plain: Window = field(default_factory=Window)
+    sampled: Window = field(default_factory=Window)
+    logged: Window = field(default_factory=Window)
+    answers: list[float] = field(default_factory=list)  # seconds, of the plain window
+    python: dict[str, Counter[tuple[str, str]]] = field(default_factory=dict)
+    lines: dict[str, Counter[tuple[str, str]]] = field(default_factory=dict)
+    collector: dict[str, float] = field(default_factory=dict)  # seconds, by process
+    native: Counter[tuple[str, str]] = field(default_factory=Counter)
+    foreign: Counter[str] = field(default_factory=Counter)  # of it, of threads without Python
+    statements: dict[str, Costs] = field(default_factory=dict)
+    counts: Counts = field(default_factory=dict)  # of one message
+    idle: dict[str, float] = field(default_factory=dict)  # ms of CPU a second, by process
+    vacuums: list[float] = field(default_factory=list)  # µs a message, each of a round
+
+
+class Profiler:
+    def __init__(
+        self,
+        stack: Stack,
+        sampler: Control,
+        load: MessageLoad,
+        *,
+        messages: int,
+        connections: int,
+        say: Callable[[str], None],
+    ) -> None:
+        self._stack, self._control, self._load = stack, sampler, load
+        self._messages, self._connections, self._say = messages, connections, say
+        self._names: dict[int, str] = {}
+        self._beside: Counts = {}  # counted for what is not the service's
+        self.profile = Profile()
+
+    def run(self, rounds: int) -> Profile:
+        self._load.run(self._messages, self._connections)  # warms up
+        self._plain(rounds)
+        self._sampled(rounds)
+        self._logged(rounds)
+        return self.profile
+
+    def _plain(self, rounds: int) -> None:
+        time.sleep(counters.FLUSHED)
+        before, polls = self._counts(), self._load.polls
+        for _ in range(rounds):
+            self._vacuum()
+            with self._window(self.profile.plain):
+                self.profile.answers += self._load.run(self._messages, self._connections)
+        time.sleep(counters.FLUSHED)
+        beside = counters.plus(self._beside, {"commits": float(self._load.polls - polls)})
+        after = self._counts()
+        self.profile.idle = self._idle()
+        self.profile.counts = counters.per_message(
+            counters.minus(counters.minus(after, before), beside),
+            self.profile.plain.seconds + counters.FLUSHED,
+            counters.minus(self._counts(), after),
+            counters.FLUSHED,
+            self.profile.plain.messages,
+        )
+
+    def _idle(self) -> dict[str, float]:
+        window = Window()
+        with self._window(window):
+            time.sleep(counters.FLUSHED)
+        return {name: one.seconds * 1000 / window.seconds for name, one in window.spent.items()}
+
+    def _sampled(self, rounds: int) -> None:
+        profile, has_perf = self.profile, native_samples.is_available()
+        for number in range(rounds):
+            self._vacuum()
+            self._control.command("sample", str(control.INTERVAL))
+            recorder = (
+                native_samples.Recorder(self._stack.place / f"{number}.perf") if has_perf else None
+            )
+            with self._window(profile.sampled):
+                self._load.run(self._messages, self._connections)
+            self._control.command("rest")
+            if recorder is not None:
+                self._count(list(native_samples.parse(recorder.stop())))
+        for name, stacks in self._control.stacks(self._names).items():
+            profile.python[name] = python_stacks.counted(stacks)
+            profile.lines[name] = python_stacks.hottest(stacks)
+        profile.collector = self._control.collector_seconds(self._names)
+
+    def _count(self, samples: Sequence[native_samples.Sample]) -> None:
+        self.profile.native += native_samples.counted(samples, self._names)
+        for pid, count in native_samples.without_python(samples).items():
+            if pid in self._names:
+                self.profile.foreign[self._names[pid]] += count
+
+    def _logged(self, rounds: int) -> None:
+        log, names = self._stack.postgres.log, StatementNames.of_service()
+        start = log.stat().st_size
+        statement_log.switch(self._stack.store, on=True)
+        time.sleep(0.5)
+        for _ in range(rounds):
+            self._vacuum()
+            with self._window(self.profile.logged):
+                self._load.run(self._messages, self._connections)
+        statement_log.switch(self._stack.store, on=False)
+        with log.open("rb") as file:
+            file.seek(start)
+            text = file.read().decode("utf-8", errors="replace")
+        entries = statement_log.parse(text)
+        self.profile.statements = statement_log.account(entries, self._names, names)
+
+    def _vacuum(self) -> None:
+        """As autovacuum, which is off, would have done: the tables have grown. Counted apart."""
+        store, before = self._stack.store, self._counts()
+        pid = store.info.backend_pid
+        began = process_cpu.cpu_seconds(pid)
+        store.execute("VACUUM (ANALYZE)")
+        spent = process_cpu.cpu_seconds(pid) - began
+        store.execute("SELECT pg_stat_force_next_flush()")
+        self.profile.vacuums.append(spent * 1e6 / self._messages)
+        self._beside = counters.plus(self._beside, counters.minus(self._counts(), before))
+
+    def _counts(self) -> Counts:
+        return counters.read(self._stack.store, self._stack.redis)
+
+    @contextmanager
+    def _window(self, window: Window) -> Iterator[None]:
+        before_names = process_cpu.members(self._stack)
+        before = process_cpu.reading(before_names)
+        machine = proc.snapshot(self._stack.roots())
+        yield
+        used = proc.between(machine, proc.snapshot(self._stack.roots()))
+        names = before_names | process_cpu.members(self._stack)
+        self._names |= names
+        spent = process_cpu.between(before, process_cpu.reading(names), names)
+        window.add(spent, used.seconds, self._messages, used.others)
+        total = sum(one.seconds for one in spent.values())
+        self._say(f"{total:.2f} s of CPU in {used.seconds:.1f} s, others {used.others:.2f} cores")
