@@ -16,11 +16,15 @@ from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
 from accounts.models import Company
+from tests.accounts.oidc.conftest import acme, identity_provider, provider
+from tests.browser import single_sign_on
 from tests.browser.people import all_pages
 from tests.cabinet.pages import create_content
 from tests.factories import CompanyFactory
+from tests.identity_provider import IdentityProvider
 
 pytestmark = pytest.mark.django_db(transaction=True)
+__all__ = ["acme", "identity_provider", "provider"]
 
 AXE = (Path(__file__).parents[1] / "vendor/axe/axe.min.js").read_text(encoding="utf-8")
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
@@ -28,7 +32,12 @@ SIZES = {360: 740, 1280: 800}
 Theme = Literal["light", "dark"]
 THEMES: tuple[Theme, ...] = ("light", "dark")
 REDIRECTING = ("/account/password/reset/key/", "/admin/login/")  # these lead on to another page
-ERROR_PAGES = ("/cabinet/broken/", "/no-such-link", "/bcdfghj")  # the last: of links that are off
+ERROR_PAGES = (
+    "/cabinet/broken/",
+    "/no-such-link",
+    "/bcdfghj",  # of links that are off
+    "/account/sso/callback",  # which expired
+)
 INLINE_CODE = re.compile(r"<style|<[^>]*\s(?:style|on[a-z]+)=|javascript:", re.IGNORECASE)
 RECORD_CSP_VIOLATIONS = """
     window.breaches = [];
@@ -77,7 +86,10 @@ class PageAudit:
         self.context.clear_cookies()
         if cookie:
             self.context.add_cookies([{"name": "session", "value": cookie, "url": self.url}])
-        markup = self._open(path)
+        return self.complaints_of(self._open(path))
+
+    def complaints_of(self, markup: str) -> list[str]:
+        """Of the page that is open."""
         found = [f"in the markup: {one[:120]}" for one in INLINE_CODE.findall(markup)]
         found += self.page.evaluate("window.breaches")
         self.page.evaluate(AXE)
@@ -113,6 +125,21 @@ def test_every_page_is_accessible(
 
     visit.context.close()
     assert len(found) > 40
+    assert {path: several for path, several in found.items() if several} == {}
+
+
+@pytest.mark.timeout(400)
+def test_every_page_of_single_sign_on_is_accessible(
+    browser: Browser, live_server: LiveServer, acme: Company, provider: IdentityProvider
+) -> None:
+    visit = PageAudit(browser, live_server.url)
+
+    pages = enumerate(single_sign_on.pages(acme, provider))
+    found = {f"{path} {n}": visit.complaints(cookie, path) for n, (cookie, path) in pages}
+    visit.context.clear_cookies()
+    found["leave"] = visit.complaints_of(single_sign_on.leave(visit.page, live_server.url))
+
+    visit.context.close()
     assert {path: several for path, several in found.items() if several} == {}
 
 

@@ -8,18 +8,23 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 from playwright.sync_api import Browser, Page
+from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
 from accounts.models import Company
 from billing.seals import sealing
 from operator_admin.models import Alert
+from tests.accounts.oidc.conftest import acme, identity_provider, provider
 from tests.billing.seals.books import at, charged
+from tests.browser import single_sign_on
 from tests.browser.people import owner_of, session_cookie
 from tests.cabinet.pages import create_content
 from tests.factories import ApiKeyFactory, CompanyFactory, LinkFactory, MemberFactory
+from tests.identity_provider import IdentityProvider
 from tests.operator_admin.operators import make_operator, sign_in
 
 pytestmark = pytest.mark.django_db(transaction=True)
+__all__ = ["acme", "identity_provider", "provider"]
 
 WIDTHS = (320, 360, 600, 768, 1024, 1200)
 CABINET = (
@@ -83,6 +88,10 @@ def at_work(browser: Browser, live_server: LiveServer, company: Company) -> Iter
 
 def faults(page: Page, path: str, widths: tuple[int, ...] = WIDTHS) -> list[Any]:
     page.goto(path)
+    return faults_here(page, path, widths)
+
+
+def faults_here(page: Page, path: str, widths: tuple[int, ...] = WIDTHS) -> list[Any]:
     found = []
     for width in widths:
         page.set_viewport_size({"width": width, "height": 800})
@@ -151,4 +160,28 @@ def test_admin_fits_every_width(admin_page: Page, company: Company) -> None:
 
     found = [one for path in paths for one in faults(admin_page, path)]
 
+    assert found == []
+
+
+def test_single_sign_on_fits_every_width(
+    browser: Browser,
+    live_server: LiveServer,
+    acme: Company,
+    provider: IdentityProvider,
+    settings: Settings,
+) -> None:
+    settings.OIDC_NAME = single_sign_on.LONG
+    context = browser.new_context(base_url=live_server.url, locale="ru-RU")
+    page, found = context.new_page(), []
+
+    for cookie, path in single_sign_on.pages(acme, provider):
+        context.clear_cookies()
+        if cookie:
+            context.add_cookies([{"name": "session", "value": cookie, "url": live_server.url}])
+        found += faults(page, path)
+    context.clear_cookies()
+    single_sign_on.leave(page, live_server.url)
+    found += faults_here(page, "leave")
+
+    context.close()
     assert found == []

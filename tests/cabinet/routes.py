@@ -198,6 +198,14 @@ DOCS = {  # open to everyone: tests/api_docs
     "llms",
 }
 HALFWAY = {"mfa_authenticate"}  # the password was right, the second step is to come
+SINGLE_SIGN_ON = {  # missing unless a provider is configured: tests/accounts/oidc
+    "sso-callback",
+    "sso-required",
+    "sso-reauthenticate",
+    "sso-connect",
+    "sso-disconnect",
+    "sso-identity",
+}
 NO_PAGE = {
     "language",  # POST alone
     "docs-key",  # the same
@@ -207,17 +215,20 @@ NO_PAGE = {
     "mfa_login_webauthn",  # JSON for the script of the sign-in page
     "account_set_password",  # for people without a password, of whom there are none
     "account_confirm_login_code",  # codes by e-mail are off
-    "sso-start",  # missing unless a provider is configured: tests/accounts/oidc
-    "sso-callback",
-    "sso-required",
-    "sso-reauthenticate",
-    "sso-connect",
-    "sso-disconnect",
-    "sso-identity",
+    "sso-start",  # POST alone, and missing unless a provider is configured
     "invoice-file",  # a PDF for anybody with the link: tests/billing
     "follow",  # the redirect: tests/links
 }
-TABLES: list[set[str]] = [set(CABINET), PERSON, GUARDED, VISITOR, DOCS, HALFWAY, NO_PAGE]
+TABLES: list[set[str]] = [
+    set(CABINET),
+    PERSON,
+    GUARDED,
+    VISITOR,
+    DOCS,
+    HALFWAY,
+    SINGLE_SIGN_ON,
+    NO_PAGE,
+]
 
 
 def address(name: str, company: Company) -> str:
