@@ -21,12 +21,14 @@ BROKEN = "seal does not follow the one before"
 UNSEALED = "transfers behind a seal"
 OTHER_DAY = "sealed day differs from its seals"
 
-# A loose index scan of both.
+# A loose index scan of all three.
 _NEXT_COMPANY = """
 SELECT LEAST(
   (SELECT company_id FROM billing_transfer WHERE company_id > %(after)s
    ORDER BY company_id LIMIT 1),
   (SELECT company_id FROM billing_seal WHERE company_id > %(after)s
+   ORDER BY company_id LIMIT 1),
+  (SELECT company_id FROM billing_archivedsum WHERE company_id > %(after)s
    ORDER BY company_id LIMIT 1))
 """
 

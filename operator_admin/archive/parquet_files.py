@@ -5,10 +5,10 @@ The only module that imports pyarrow, an extra (`requirements/archive.txt`).
 
 import hashlib
 import os
-from collections import Counter
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 from pyarrow import compute, parquet
@@ -24,7 +24,16 @@ _TYPES = {
     "timestamp with time zone": pa.timestamp("us", tz="UTC"),
 }
 MASKED = r"^\+?[0-9]{0,5}\*$"
-Tokens = Counter[tuple[int, str]]
+_AGGREGATES = [("amount", "count"), ("amount", "sum"), ("created_at", "max")]
+
+
+class Sum(NamedTuple):
+    transfers: int
+    tokens: int
+    last_at: datetime
+
+
+Sums = dict[tuple[int, str], Sum]  # by company and kind
 
 
 def write(source: Source, path: Path) -> int:
@@ -73,14 +82,21 @@ def rows_of(path: Path) -> int:
     return int(parquet.read_metadata(path).num_rows)
 
 
-def tokens_of(path: Path) -> Tokens:
-    """The tokens of each company and kind in a file of transfers."""
-    tokens: Tokens = Counter()
-    for batch in parquet.ParquetFile(path).iter_batches(columns=["company_id", "kind", "amount"]):
+def sums_of(path: Path) -> Sums:
+    """What the books keep of each company and kind in a file of transfers."""
+    sums: Sums = {}
+    columns = ["company_id", "kind", "amount", "created_at"]
+    for batch in parquet.ParquetFile(path).iter_batches(columns=columns):
         table = pa.Table.from_batches([batch]).group_by(["company_id", "kind"])
-        for row in table.aggregate([("amount", "sum")]).to_pylist():
-            tokens[row["company_id"], row["kind"]] += row["amount_sum"]
-    return tokens
+        for row in table.aggregate(_AGGREGATES).to_pylist():
+            key, last_at = (row["company_id"], row["kind"]), row["created_at_max"]
+            found = sums.get(key, Sum(0, 0, last_at))
+            sums[key] = Sum(
+                found.transfers + row["amount_count"],
+                found.tokens + row["amount_sum"],
+                max(found.last_at, last_at),
+            )
+    return sums
 
 
 def transfers(path: Path) -> Iterator[dict[str, Any]]:

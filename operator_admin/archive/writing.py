@@ -43,12 +43,13 @@ def check_files(directory: Path) -> str:
 
 
 def check_sums(month: date, directory: Path) -> None:
-    """The file has the tokens that the books still count, and each transfer as it was sealed."""
+    """The file has what the books still count of it, and each transfer as it was sealed."""
     books = {
-        (one.company_id, one.kind): one.tokens for one in ArchivedSum.objects.filter(month=month)
+        (one.company_id, one.kind): parquet_files.Sum(one.transfers, one.tokens, one.last_at)
+        for one in ArchivedSum.objects.filter(month=month)
     }
     path = directory / f"{TRANSFERS}.parquet"
-    if dict(parquet_files.tokens_of(path)) != books:
+    if parquet_files.sums_of(path) != books:
         raise ArchiveError(f"{path}: its sums are not those of the books")
     sealed_parts.check(month, path)
 
