@@ -7,7 +7,9 @@ a repeat. A receipt for an unknown attempt is parked and matched again later.
 import hashlib
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from datetime import datetime
+from itertools import chain
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -31,6 +33,7 @@ from config.storage.named_rows import fetch_all
 log = structlog.get_logger(__name__)
 
 BATCH_SIZE = 100
+STORE_SIZE = 100  # receipts in one statement
 MAX_RAW_BYTES = 2**20  # stored for one call, whose body is kept with each of its receipts
 PARK_SECONDS = 5.0  # until the first retry of an unmatched receipt
 MATCH_TIMEOUT = 600.0  # seconds after which an unmatched receipt is no longer retried
@@ -49,21 +52,21 @@ EVENT_KINDS = {
 def store(provider: str, batch: Sequence[InboundEvents]) -> int:
     """Stores receipts and parts in one commit, in their order; returns the number of new receipts.
 
-    Safe to repeat.
+    Safe to repeat. A call with an alert is stored whole: its alert counts if a receipt is new.
     """
-    if not any(events.receipts or events.parts for events in batch):
+    parts = [part for events in batch for part in events.parts]
+    rows = [_row(provider, *found) for events in batch for found in _with_raw(events)]
+    if not rows and not parts:
         return 0
-    recipients = [recipient for events in batch for recipient in events.recipients]
-    with transaction.atomic(), connection.cursor() as cursor:
-        new = 0
-        for events in batch:
-            for part in events.parts:
-                sms_parts.store(cursor, provider, part)
-            for receipt, raw in _with_raw(events):
-                new += _store(cursor, provider, receipt, raw)
-        # Last, and in a fixed order, so that concurrent calls do not deadlock.
-        if new and recipients:
-            vendor_user_ids.remember(provider, recipients)
+    told = [recipient for events in batch for recipient in events.recipients]
+    recipients = vendor_user_ids.params(provider, told)
+    only_news = not any(events.alerts for events in batch)
+    groups = [rows[start : start + STORE_SIZE] for start in range(0, len(rows), STORE_SIZE)]
+    is_one_statement = not parts and len(groups) == 1
+    with nullcontext() if is_one_statement else transaction.atomic(), connection.cursor() as cursor:
+        for part in parts:
+            sms_parts.store(cursor, provider, part)
+        new = sum(_store(cursor, group, recipients, only_news=only_news) for group in groups)
     if new:
         wakeups.wake_workers()
     return new
@@ -76,26 +79,35 @@ def _with_raw(events: InboundEvents) -> Iterator[tuple[Receipt, bytes]]:
         yield receipt, events.raw if is_short or not number else b""
 
 
-def _store(cursor: CursorWrapper, provider: str, receipt: Receipt, raw: bytes) -> int:
-    cursor.execute(
-        receipts_sql.STORE_RECEIPT,
-        [
-            provider,
-            _digest(provider, receipt),
-            _clean(receipt.provider_id, 200),
-            [_clean(provider_id, 200) for provider_id in receipt.alternatives],
-            _phone(receipt),
-            receipt.needs_phone,
-            _uuid(receipt.ref),
-            receipt.state.value,
-            _clean(receipt.word, 40),
-            _clean(receipt.error_code, 60),
-            _clean(receipt.error_detail, 300),
-            receipt.at,
-            raw,
-        ],
-    )
-    return int(cursor.rowcount)
+def _store(
+    cursor: CursorWrapper,
+    rows: Sequence[list[Any]],
+    recipients: list[Any],
+    *,
+    only_news: bool,
+) -> int:
+    statement = receipts_sql.store(len(rows), has_recipients=bool(recipients), only_news=only_news)
+    months = sql.recent_ids() if only_news else ()
+    cursor.execute(statement, [*chain.from_iterable(rows), *months, *recipients])
+    return int(cursor.fetchone()[0])
+
+
+def _row(provider: str, receipt: Receipt, raw: bytes) -> list[Any]:
+    return [
+        provider,
+        _digest(provider, receipt),
+        _clean(receipt.provider_id, 200),
+        [_clean(provider_id, 200) for provider_id in receipt.alternatives],
+        _phone(receipt),
+        receipt.needs_phone,
+        _uuid(receipt.ref),
+        receipt.state.value,
+        _clean(receipt.word, 40),
+        _clean(receipt.error_code, 60),
+        _clean(receipt.error_detail, 300),
+        receipt.at,
+        raw,
+    ]
 
 
 def _phone(receipt: Receipt) -> str:

@@ -1,5 +1,8 @@
 """SQL of receipts, and of the parts of long SMS."""
 
+from functools import cache
+
+from channels.recipients import vendor_user_ids
 from channels.sql import DAYS_OF_CHANGE
 from config.storage.months.recent_ids import TimeRange, months_of_last
 
@@ -8,6 +11,9 @@ def recent() -> TimeRange:
     """The parameters of each condition on `received_at`."""
     return months_of_last(DAYS_OF_CHANGE)
 
+
+# A receipt whose vendor writes the id as at acceptance.
+_PLAIN = "{0}.phone = '' AND {0}.alternatives = '{{}}'"
 
 # Due receipts, each with its matching attempt, and the part of it if the receipt is for a part. A
 # receipt matches only attempts of the provider that signed it.
@@ -48,7 +54,7 @@ LEFT JOIN LATERAL (
 WHERE r.due_at <= now() AND r.received_at >= %(start)s AND r.received_at < %(end)s
   AND (%(only)s::bigint IS NULL OR r.id = %(only)s)
 ORDER BY r.due_at LIMIT %(limit)s FOR UPDATE OF r SKIP LOCKED
-""".format(plain="r.phone = '' AND r.alternatives = '{}'")  # noqa: S608
+""".format(plain=_PLAIN.format("r"))  # noqa: S608
 
 # A separate statement, since workers ask often and mostly nothing is due.
 HAS_DUE_RECEIPTS = """
@@ -61,12 +67,40 @@ SELECT id FROM channels_receipt WHERE due_at <= now() AND received_at >= %s AND 
 ORDER BY due_at LIMIT %s
 """
 
-STORE_RECEIPT = """
-INSERT INTO channels_receipt
-  (provider, digest, provider_id, alternatives, phone, needs_phone, ref, state, word, error_code,
-   error_detail, at, raw)
-VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s) ON CONFLICT DO NOTHING
+# Stores the receipts of a call, and who received the messages, in one commit; counts the new ones.
+_STORE = """
+WITH stored AS (
+  INSERT INTO channels_receipt
+    (provider, digest, provider_id, alternatives, phone, needs_phone, ref, state, word, error_code,
+     error_detail, at, raw)
+  SELECT * FROM (VALUES {rows}) AS n(
+    provider, digest, provider_id, alternatives, phone, needs_phone, ref, state, word, error_code,
+    error_detail, at, raw)
+  WHERE {is_news}
+  ON CONFLICT DO NOTHING RETURNING 1){recipients}
+SELECT count(*) FROM stored
 """
+_ROW = """
+(%s::text, %s::bytea, %s::text, %s::text[], %s::text, %s::bool, %s::uuid, %s::text, %s::text,
+ %s::text, %s::text, %s::timestamptz, %s::bytea)"""
+# The vendor told us at the hand-over already, and that is written down: nothing would change.
+_IS_NEWS = f"""NOT (state = 'sent' AND {_PLAIN.format("n")} AND EXISTS (
+    SELECT 1 FROM channels_attempt a
+    WHERE a.provider = n.provider AND a.provider_id = n.provider_id
+      AND a.state NOT IN ('submitting', 'ambiguous') AND a.message_id BETWEEN %s AND %s))"""  # noqa: S608
+_RECIPIENTS = f""",
+recipients AS ({vendor_user_ids.REMEMBER})"""
+
+
+@cache
+def store(receipts: int, *, has_recipients: bool, only_news: bool) -> str:
+    """The statement for so many receipts."""
+    return _STORE.format(
+        rows=", ".join([_ROW] * receipts),
+        is_news=_IS_NEWS if only_news else "true",
+        recipients=_RECIPIENTS if has_recipients else "",
+    )
+
 
 STORE_PART = """
 INSERT INTO channels_part (attempt_id, number, total, provider, provider_id)

@@ -4,6 +4,7 @@ They are stored from receipts of our messages, so that STOP works for a person w
 """
 
 from collections.abc import Sequence
+from typing import Any
 from uuid import UUID
 
 from django.db import connection
@@ -11,14 +12,15 @@ from django.db import connection
 from channels.providers.inbound import Recipient
 from channels.vendor_accounts.registry import vendor_of
 
-# At most one write a day per person.
-_REMEMBER = """
+# A fragment of the statement that stores receipts, for whoever the new ones (`stored`) tell of. At
+# most one write a day per person.
+REMEMBER = """
 INSERT INTO channels_knownrecipient AS known (vendor, user_id, attempt_id)
-SELECT %(vendor)s, user_id, attempt_id
-FROM unnest(%(user_ids)s::text[], %(attempts)s::uuid[]) AS told(user_id, attempt_id)
+SELECT %s::text, user_id, attempt_id
+FROM unnest(%s::text[], %s::uuid[]) AS told(user_id, attempt_id)
+WHERE EXISTS (SELECT 1 FROM stored)
 ON CONFLICT (vendor, user_id) DO UPDATE SET attempt_id = excluded.attempt_id, seen_at = now()
-WHERE known.seen_at < now() - interval '1 day'
-"""
+WHERE known.seen_at < now() - interval '1 day'"""
 _PHONE = """
 SELECT m.phone FROM channels_knownrecipient k
 JOIN channels_attempt a ON a.id = k.attempt_id JOIN channels_message m ON m.id = a.message_id
@@ -26,22 +28,17 @@ WHERE k.vendor = %s AND k.user_id = %s
 """
 
 
-def remember(provider: str, recipients: Sequence[Recipient]) -> None:
+def params(provider: str, recipients: Sequence[Recipient]) -> list[Any]:
+    """Of `REMEMBER`; empty without a recipient of ours."""
     by_user = {
         recipient.user_id: attempt_id
         for recipient in recipients
         if (attempt_id := _attempt_id(recipient.ref))
     }
     if not by_user:
-        return
-    pairs = sorted(by_user.items())  # in one order, so that parallel calls cannot deadlock
-    params: dict[str, str | list[str] | list[UUID]] = {
-        "vendor": vendor_of(provider),
-        "user_ids": [user_id for user_id, _ in pairs],
-        "attempts": [attempt_id for _, attempt_id in pairs],
-    }
-    with connection.cursor() as cursor:
-        cursor.execute(_REMEMBER, params)
+        return []
+    user_ids = sorted(by_user)  # in one order, so that parallel calls cannot deadlock
+    return [vendor_of(provider), user_ids, [by_user[user_id] for user_id in user_ids]]
 
 
 def phone_of(provider: str, user_id: str) -> str:

@@ -40,6 +40,7 @@ STATEMENTS = {
     "claim_messages_of_limited_accounts": channels_sql.CLAIM_COUNTED,
     "update_attempts": channels_sql.UPDATE_ATTEMPTS,
     "update_messages": channels_sql.UPDATE_MESSAGES,
+    "store_receipt": receipts_sql.store(1, has_recipients=True, only_news=True),
     "match_receipts": receipts_sql.DUE_RECEIPTS,
     "append_message_events": channels_sql.APPEND_MESSAGE_EVENTS,
     "capture_holds": ledger._CAPTURE,

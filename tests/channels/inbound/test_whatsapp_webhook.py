@@ -69,7 +69,8 @@ def test_read_alone_and_without_a_phone_is_a_delivery(api: Api, ref: bool, wamid
 
     message = Message.objects.get()
     assert (message.state, message.read_at is not None) == ("delivered", True)
-    assert Receipt.objects.count() == 2  # the repeats are the same receipts
+    # The repeats are the same receipts; that it was sent is no news of an attempt found by its id.
+    assert Receipt.objects.count() == (1 if wamid else 2)
     assert Transfer.objects.filter(kind="capture").count() == 1
     assert ledger.balance(api.company.pk) == (999, 0)
 

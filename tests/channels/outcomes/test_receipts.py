@@ -9,7 +9,6 @@ from uuid import uuid4
 import orjson
 import pytest
 from django.conf import settings
-from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
@@ -201,6 +200,11 @@ def test_receipt_the_database_rejects_delays_no_other(api: Api) -> None:
     assert states(unknown) == ("submitting", "queued")
 
 
+def tell(*told: inbound.Receipt, **fields: Any) -> int:
+    events = inbound.InboundEvents(b"{}", receipts=told, **fields)
+    return receipts.store("whatsapp_cloud", [events])
+
+
 def store(**fields: Any) -> int:
     status_update: dict[str, Any] = {
         "provider_id": "wamid.1",
@@ -209,10 +213,7 @@ def store(**fields: Any) -> int:
         "word": "delivered",
         "at": AT,
     }
-    with connection.cursor() as cursor:
-        return receipts._store(
-            cursor, "whatsapp_cloud", inbound.Receipt(**status_update | fields), b"{}"
-        )
+    return tell(inbound.Receipt(**status_update | fields))
 
 
 def test_repeated_receipt_is_stored_once() -> None:
@@ -226,6 +227,60 @@ def test_repeated_receipt_is_stored_once() -> None:
 )
 def test_receipt_with_other_content_is_no_repeat(fields: dict[str, Any]) -> None:
     assert [store(), store(**fields)] == [1, 1]
+
+
+def status_of(attempt: Attempt, word: str = "sent") -> inbound.Receipt:
+    return inbound.Receipt(attempt.provider_id, str(attempt.id), ReceiptState(word), word, at=AT)
+
+
+def test_sent_is_no_news_of_an_accepted_attempt(api: Api) -> None:
+    attempt = accepted(api)
+
+    assert tell(status_of(attempt)) == 0
+    assert tell(status_of(attempt), status_of(attempt, "delivered")) == 1
+    assert Receipt.objects.get().state == "delivered"
+
+
+@pytest.mark.parametrize("state", ["submitting", "ambiguous"])
+def test_sent_is_stored_while_the_outcome_is_unknown(api: Api, state: str) -> None:
+    attempt = submitted(api)
+    Attempt.objects.update(state=state, provider_id="wamid.1")
+    attempt.refresh_from_db()
+
+    assert tell(status_of(attempt)) == 1
+
+
+def test_sent_of_another_account_with_the_same_id_is_stored(api: Api) -> None:
+    attempt = accepted(api)
+    Attempt.objects.update(provider="whatsapp_cloud:kz")
+
+    assert tell(status_of(attempt)) == 1
+
+
+def test_sent_is_stored_beside_an_alert(api: Api) -> None:
+    """The alert is recorded only if a receipt of its call is new."""
+    attempt = accepted(api)
+    alert = inbound.AccountAlert("1", "", inbound.AlertKind.WARNING)
+
+    assert tell(status_of(attempt), alerts=[alert]) == 1
+    assert tell(status_of(attempt), alerts=[alert]) == 0
+
+
+def test_receipts_of_a_call_are_one_statement(django_assert_num_queries: Any) -> None:
+    many = [inbound.Receipt(f"wamid.{n}", None, ReceiptState.READ, "read") for n in range(100)]
+    recipients = [inbound.Recipient(f"US.{n}", str(uuid4())) for n in range(100)]
+
+    with django_assert_num_queries(1):
+        assert tell(*many, recipients=recipients) == 100
+    assert tell(*many, recipients=recipients) == 0
+
+
+def test_very_many_receipts_are_stored_in_groups() -> None:
+    many = [inbound.Receipt(f"wamid.{n}", None, ReceiptState.READ, "read") for n in range(250)]
+
+    assert tell(*many, *many) == 250
+    assert tell(*many) == 0
+    assert Receipt.objects.count() == 250
 
 
 def test_oversized_vendor_values_fit() -> None:

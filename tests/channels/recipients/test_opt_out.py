@@ -10,8 +10,16 @@ from django.utils import timezone
 
 from channels import retention
 from channels.models import BlockedPhone, KnownRecipient, Message, ProviderAlert
-from channels.providers.inbound import Recipient, Reply, WebhookRequest
-from channels.recipients import opt_out, vendor_user_ids
+from channels.outcomes import receipts
+from channels.providers.inbound import (
+    InboundEvents,
+    Receipt,
+    ReceiptState,
+    Recipient,
+    Reply,
+    WebhookRequest,
+)
+from channels.recipients import opt_out
 from tests.api.clients import Api
 from tests.channels.message_stages import claim, send
 from tests.channels.providers.vendors import meta_call, payload, twilio, twilio_call, whatsapp
@@ -23,6 +31,12 @@ PHONE = "+79161234567"
 
 def hear(text: str, phone: str = PHONE) -> None:
     opt_out.apply_reply("twilio", Reply(phone, text))
+
+
+def told(provider: str, *recipients: Recipient) -> None:
+    """A receipt that says who received messages."""
+    receipt = Receipt(f"vendor-{uuid4()}", None, ReceiptState.DELIVERED, "delivered")
+    receipts.store(provider, [InboundEvents(b"", receipts=[receipt], recipients=recipients)])
 
 
 def is_blocked(phone: str = PHONE) -> bool:
@@ -171,7 +185,7 @@ def test_stop_by_user_id_blocks_the_phone_we_sent_to(api: Api, receipt: str) -> 
 def test_start_by_user_id_unblocks_the_phone(api: Api) -> None:
     send(api, channel="whatsapp")
     (claimed,) = claim()
-    vendor_user_ids.remember("whatsapp_cloud", [Recipient(USER_ID, str(claimed.attempt_id))])
+    told("whatsapp_cloud", Recipient(USER_ID, str(claimed.attempt_id)))
 
     opt_out.apply_reply("whatsapp_cloud", Reply("", "STOP", USER_ID))
     opt_out.apply_reply("whatsapp_cloud", Reply("", "START", USER_ID))
@@ -182,7 +196,7 @@ def test_start_by_user_id_unblocks_the_phone(api: Api) -> None:
 def test_phone_that_whatsapp_spells_otherwise_is_blocked_in_both_spellings(api: Api) -> None:
     send(api, channel="whatsapp")
     (claimed,) = claim()
-    vendor_user_ids.remember("whatsapp_cloud:kz", [Recipient(USER_ID, str(claimed.attempt_id))])
+    told("whatsapp_cloud:kz", Recipient(USER_ID, str(claimed.attempt_id)))
 
     opt_out.apply_reply("whatsapp_cloud", Reply("+5511912345678", "STOP", USER_ID))
 
@@ -202,7 +216,7 @@ def test_stop_of_an_unknown_user_id_alerts_the_operator() -> None:
 def test_anonymised_phone_is_not_blocked_by_its_prefix(api: Api) -> None:
     send(api, channel="whatsapp")
     (claimed,) = claim()
-    vendor_user_ids.remember("whatsapp_cloud", [Recipient(USER_ID, str(claimed.attempt_id))])
+    told("whatsapp_cloud", Recipient(USER_ID, str(claimed.attempt_id)))
     Message.objects.update(phone="+7916*")
 
     opt_out.apply_reply("whatsapp_cloud", Reply("", "STOP", USER_ID))
@@ -213,20 +227,18 @@ def test_anonymised_phone_is_not_blocked_by_its_prefix(api: Api) -> None:
 def test_a_person_is_known_by_the_latest_message_of_another_day(api: Api) -> None:
     first, second = uuid4(), uuid4()
 
-    vendor_user_ids.remember(
-        "whatsapp_cloud", [Recipient(USER_ID, str(first)), Recipient("US.2", "junk")]
-    )
-    vendor_user_ids.remember("whatsapp_cloud", [Recipient(USER_ID, str(second))])
+    told("whatsapp_cloud", Recipient(USER_ID, str(first)), Recipient("US.2", "junk"))
+    told("whatsapp_cloud", Recipient(USER_ID, str(second)))
     known = KnownRecipient.objects.get()
     assert known.attempt_id == first
     KnownRecipient.objects.update(seen_at=timezone.now() - timedelta(days=2))
-    vendor_user_ids.remember("whatsapp_cloud", [Recipient(USER_ID, str(second))])
+    told("whatsapp_cloud", Recipient(USER_ID, str(second)))
 
     assert KnownRecipient.objects.get().attempt_id == second
 
 
 def test_user_ids_are_purged_with_their_phones() -> None:
-    vendor_user_ids.remember("whatsapp_cloud", [Recipient(USER_ID, str(uuid4()))])
+    told("whatsapp_cloud", Recipient(USER_ID, str(uuid4())))
     KnownRecipient.objects.update(seen_at=timezone.now() - timedelta(days=91))
 
     retention.purge()

@@ -23,6 +23,7 @@ django.setup()
 from django.db import connection, transaction  # noqa: E402 - Django comes first
 
 from billing.wallet.ledger import DeliveryProof  # noqa: E402
+from channels import sql as channels_sql  # noqa: E402
 from channels.deliver import claims, dispatcher  # noqa: E402
 from channels.lifecycle.state_machine import Event, EventKind  # noqa: E402
 from channels.lifecycle.states import Decision  # noqa: E402
@@ -140,7 +141,8 @@ def _store(attempt: UUID, word: str) -> None:
         RAW,
     ]
     with connection.cursor() as cursor:
-        cursor.execute(receipts_sql.STORE_RECEIPT, row)
+        statement = receipts_sql.store(1, has_recipients=False, only_news=True)
+        cursor.execute(statement, [*row, *channels_sql.recent_ids()])
 
 
 def main() -> int:

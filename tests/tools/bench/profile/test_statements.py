@@ -81,4 +81,5 @@ def test_statements_of_the_service_have_names() -> None:
 
     names = StatementNames.of_service()
 
-    assert names.of(receipts_sql.STORE_RECEIPT) == "channels.outcomes.receipts_sql.STORE_RECEIPT"
+    statement = receipts_sql.store(1, has_recipients=True, only_news=True)
+    assert names.of(statement) == "channels.outcomes.receipts_sql._STORE"
