@@ -12,11 +12,11 @@ from tests.stack.stack import Stack
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def examined(stack: Stack) -> dict[str, dict[str, Any]]:
+def examined(stack: Stack, **changes: str) -> dict[str, dict[str, Any]]:
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "manage.py", "doctor", "--json"],
         cwd=ROOT,
-        env=stack._environ,
+        env=stack._environ | changes,
         text=True,
         capture_output=True,
         check=False,

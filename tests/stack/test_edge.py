@@ -20,6 +20,7 @@ from tests.links.visiting import nonce_of
 from tests.stack.edges import MAX_STALENESS, MISS_RATE, Edge, EdgeStack, ask, edge_stack
 from tests.stack.programs import wait_until
 from tests.stack.stack import Stack
+from tests.stack.test_doctor import examined
 
 pytestmark = pytest.mark.timeout(240)  # the first one starts everything, and eight servers more
 STOPPED_WITHIN = 1.0  # seconds: the bound that is promised
@@ -142,6 +143,21 @@ def test_edges_cut_off_from_the_origin_serve_what_they_know(edges: EdgeStack) ->
     assert [one.status for one in too_old] == [503, 503]
     assert ready == [503, 503]
     stopping.release(company=stopped.company)
+
+
+def test_doctor_sees_both_replicas_and_a_stamp_that_grows_old(edges: EdgeStack) -> None:
+    whole = examined(edges.stack, **edges.origin_environ)
+    with edges.without_origin():
+        time.sleep(6)
+        late = examined(edges.stack, **edges.origin_environ)
+
+    assert whole["links redis"]["ok"]
+    assert (whole["edges"]["ok"], whole["edges"]["detail"][:25]) == (
+        True,
+        "replicas that follow: 2, ",
+    )
+    assert not late["edges"]["ok"]
+    assert "Start the web processes" in late["edges"]["cure"]
 
 
 def test_edge_without_its_replica_asks_the_origin(edges: EdgeStack) -> None:
