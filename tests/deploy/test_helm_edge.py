@@ -189,6 +189,15 @@ def edge(**changes: Any) -> dict[str, Any]:
         (edge(replica={}), "edge.replica.existingSecret names the secret"),
         (edge(ingress={"enabled": True}), "edge.ingress.hosts names the host"),
         (edge() | {"environment": {"PUBLIC_URL": "https://k.test"}}, "edges need SHORT_URL"),
+        (
+            LEAST
+            | {
+                "environment": ADDRESSES,
+                "ingress": {"enabled": True, "hosts": ["a.test", "go.test"]},
+            }
+            | {"edge": EDGE | {"ingress": {"enabled": True, "hosts": ["go.test"]}}},
+            "go.test is one of ingress.hosts",
+        ),
         (edge(replicas=0), "/edge/replicas"),
         (LEAST | {"origin": {"enabled": "no"}}, "/origin/enabled"),
         (
