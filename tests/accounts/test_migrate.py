@@ -147,6 +147,12 @@ def test_of_a_deadlock_the_migration_is_the_one_that_yields(threads: ThreadPoolE
     assert "trying again" in output
 
 
+def test_nothing_is_locked_while_the_states_of_a_migration_are_rendered() -> None:
+    migrate("0005")  # its second operation looks for the lock of its first
+
+    assert {"first", "second"} <= set(columns())
+
+
 def test_two_migrations_at_once_go_one_after_the_other(threads: ThreadPoolExecutor) -> None:
     with long_transaction():
         both = [start(threads, "0003"), start(threads, "0003")]

@@ -9,6 +9,7 @@ from django.db import connections
 from config.storage import direct_session
 from config.storage.lock_watch import watched
 from config.storage.migration_locks import LocksNotAvailableError, only_one, retry, timeouts
+from config.storage.rendered_states import render_first
 
 # Seconds: longer than PostgreSQL's `deadlock_timeout` of 1 s, after which an autovacuum yields to
 # us; shorter than the service's own `lock_timeout` of 3 s, so that what queues behind us succeeds.
@@ -70,6 +71,8 @@ class Command(migrate.Command):
     ) -> None:
         if action in {"apply_start", "unapply_start"}:
             self._applying = str(migration)
+        if action == "apply_start":
+            render_first(migration)
         super().migration_progress_callback(action, migration, fake)
 
     def _say(self, line: str) -> None:
