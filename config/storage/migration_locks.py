@@ -3,10 +3,10 @@
 import random
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 
 import psycopg
-from django.db import OperationalError, ProgrammingError
+from django.db import OperationalError
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 Say = Callable[[str], None]
@@ -30,8 +30,8 @@ def timeouts(connection: BaseDatabaseWrapper, *, lock: float) -> Iterator[None]:
     with connection.cursor() as cursor:
         cursor.execute(f"SET lock_timeout = {int(lock * 1000)}")
         cursor.execute("SET statement_timeout = 0")
-        # For a superuser, or by GRANT SET ON PARAMETER; otherwise the service may be the one.
-        with suppress(ProgrammingError):
+        # Asked first: a refused SET would stand in the log of PostgreSQL as an error.
+        if can_yield := may_set_deadlock_timeout(connection):
             cursor.execute(f"SET deadlock_timeout = {int(_DEADLOCK_TIMEOUT * 1000)}")
             cursor.execute(f"SET lock_timeout = {int(min(lock, _SHORT_LOCK_TIMEOUT) * 1000)}")
     try:
@@ -40,8 +40,16 @@ def timeouts(connection: BaseDatabaseWrapper, *, lock: float) -> Iterator[None]:
         with connection.cursor() as cursor:
             cursor.execute("RESET lock_timeout")
             cursor.execute("RESET statement_timeout")
-            with suppress(ProgrammingError):
+            if can_yield:
                 cursor.execute("RESET deadlock_timeout")
+
+
+def may_set_deadlock_timeout(connection: BaseDatabaseWrapper) -> bool:
+    """True of a superuser, and by GRANT SET; otherwise the service may lose a deadlock."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT has_parameter_privilege('deadlock_timeout', 'SET')")
+        (may_set,) = cursor.fetchone()
+    return bool(may_set)
 
 
 @contextmanager

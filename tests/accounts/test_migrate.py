@@ -147,6 +147,22 @@ def test_of_a_deadlock_the_migration_is_the_one_that_yields(threads: ThreadPoolE
     assert "trying again" in output
 
 
+def test_a_role_that_cannot_yield_in_a_deadlock_is_told_the_remedy() -> None:
+    remedy = "GRANT SET ON PARAMETER deadlock_timeout TO"
+    assert remedy not in migrate("0001")
+    execute(
+        "CREATE ROLE scratch_owner IN ROLE pg_read_all_data, pg_write_all_data;"
+        "SET ROLE scratch_owner"
+    )
+    try:
+        assert remedy in migrate("0001")
+        execute("RESET ROLE; GRANT SET ON PARAMETER deadlock_timeout TO scratch_owner")
+        execute("SET ROLE scratch_owner")
+        assert remedy not in migrate("0001")
+    finally:
+        execute("RESET ROLE; DROP OWNED BY scratch_owner; DROP ROLE scratch_owner")
+
+
 def test_nothing_is_locked_while_the_states_of_a_migration_are_rendered() -> None:
     migrate("0005")  # its second operation looks for the lock of its first
 

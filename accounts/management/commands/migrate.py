@@ -8,7 +8,13 @@ from django.db import connections
 
 from config.storage import direct_session
 from config.storage.lock_watch import watched
-from config.storage.migration_locks import LocksNotAvailableError, only_one, retry, timeouts
+from config.storage.migration_locks import (
+    LocksNotAvailableError,
+    may_set_deadlock_timeout,
+    only_one,
+    retry,
+    timeouts,
+)
 from config.storage.rendered_states import render_first
 
 # Seconds: longer than PostgreSQL's `deadlock_timeout` of 1 s, after which an autovacuum yields to
@@ -16,6 +22,10 @@ from config.storage.rendered_states import render_first
 # Where the role may shorten `deadlock_timeout`, this is 0.5 s at most.
 _LOCK_TIMEOUT = 2.0
 _GIVE_UP_AFTER = 900.0
+_CANNOT_YIELD = (
+    "In a deadlock with a migration a request may fail: this role may not set deadlock_timeout."
+    " As a superuser, once: GRANT SET ON PARAMETER deadlock_timeout TO {role}"
+)
 
 
 class Command(migrate.Command):
@@ -46,6 +56,8 @@ class Command(migrate.Command):
             raise CommandError(
                 "DATABASE_URL leads to a pooler: name PostgreSQL itself in it for this command."
             )
+        if not may_set_deadlock_timeout(connection):
+            self._say(_CANNOT_YIELD.format(role=connection.settings_dict["USER"]))
         self._applying = ""
         with (
             timeouts(connection, lock=options["lock_timeout"]),
