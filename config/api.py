@@ -42,6 +42,14 @@ VIEWS: tuple[type[ApiView], ...] = (
     ErasePerson,
 )
 
+# Calls whose path has no id in it; with the slash that is tolerated.
+FIXED_PATHS = tuple(
+    f"/api/v1{view.path()}{slash}"
+    for view in VIEWS
+    if "{" not in view.path()
+    for slash in ("", "/")
+)
+
 # Formerly documented paths that still work. They are ambiguous with links/{id}, which client
 # generators and linters reject.
 DEPRECATED_PATHS: list[tuple[str, type[ApiView]]] = [

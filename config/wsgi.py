@@ -1,4 +1,4 @@
-"""The web process: short links are redirected in front of Django, the rest goes through it.
+"""The web process: short links and calls of machines are answered in front of Django, pages by it.
 
 `gateway` is what `python -m config.web_server` serves; `application` is for any other WSGI server.
 """
@@ -17,8 +17,10 @@ from accounts.keys import api_keys  # noqa: E402
 from channels.deliver import heartbeats  # noqa: E402
 from channels.vendor_accounts import availability  # noqa: E402
 from channels.waiting import outcome_signals  # noqa: E402
+from config.api import FIXED_PATHS  # noqa: E402
 from config.celery import cap_publishing  # noqa: E402
 from config.monitoring import metrics  # noqa: E402
+from config.server.direct_calls import DirectCalls  # noqa: E402
 from config.server.gateway import Gateway  # noqa: E402
 from config.server.https import TransportSecurity  # noqa: E402
 from config.server.request_bodies import BodyLimits  # noqa: E402
@@ -35,7 +37,8 @@ short_hosts.keep_fresh()
 resolution.listen()  # now, not at the first visit: it copies the stops to Redis for edges
 heartbeats.start_heartbeat("web", outcome_signals.facts)
 stand_in.start()
-application = TransportSecurity(RedirectMiddleware(django_application), refuse)
+direct_calls = DirectCalls(django_application, FIXED_PATHS)
+application = TransportSecurity(RedirectMiddleware(direct_calls), refuse)
 gateway = Gateway(application, admit=admit, refuse=refuse, bounds=BodyLimits.from_settings())
 resolve("/livez")  # imports every view now, not during the first request
 gc.collect()
