@@ -13,8 +13,8 @@ from django.db.migrations.state import ProjectState
 
 def render_first(migration: Migration) -> None:
     """Make `apply` of a migration in a transaction render its states, then run its operations."""
-    if not migration.atomic:
-        return  # it keeps no lock from one operation to the next
+    if not migration.atomic or migration.initial:
+        return  # it keeps no lock from one operation to the next, or nobody uses its tables yet
 
     def apply(
         project_state: ProjectState, schema_editor: BaseDatabaseSchemaEditor, **_options: Any
