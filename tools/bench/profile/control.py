@@ -20,6 +20,7 @@ class Control:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         folder.mkdir()
+        self._kept: dict[Path, list[tuple[int, int]]] = {}  # parts of files with good samples
 
     def environ(self) -> dict[str, str]:
         """For the processes, so that they can be commanded."""
@@ -45,14 +46,30 @@ class Control:
     def _has_done(self, pid: int, word: str) -> bool:
         return (self._folder / f"{pid}.{word}").exists()
 
+    def positions(self) -> dict[Path, int]:
+        """How much each process has written so far."""
+        return {file: file.stat().st_size for file in self._folder.glob("*.stacks")}
+
+    def keep(self, start: Mapping[Path, int]) -> None:
+        """What was sampled since is of use."""
+        for file, end in self.positions().items():
+            self._kept.setdefault(file, []).append((start.get(file, 0), end))
+
     def stacks(self, names: Mapping[int, str]) -> dict[str, list[PythonStack]]:
-        """All that were sampled so far, by process."""
+        """All that were sampled and kept so far, by process."""
         found: dict[str, list[PythonStack]] = {}
-        for file in self._folder.glob("*.stacks"):
+        for file, parts in self._kept.items():
             if (name := names.get(int(file.stem))) is not None:
-                text = file.read_text(encoding="utf-8", errors="replace")
-                found.setdefault(name, []).extend(python_stacks.parse(text))
+                written = file.read_bytes()
+                for start, end in parts:
+                    text = written[start:end].decode("utf-8", errors="replace")
+                    found.setdefault(name, []).extend(python_stacks.parse(text))
         return found
+
+    def steps(self) -> dict[int, str]:
+        """What each process noted while it was traced, as JSON, by pid."""
+        files = self._folder.glob("*.steps")
+        return {int(file.stem): file.read_text(encoding="utf-8") for file in files}
 
     def collector_seconds(self, names: Mapping[int, str]) -> dict[str, float]:
         """CPU of the garbage collector while sampling, by process."""

@@ -47,6 +47,17 @@ class Sample(NamedTuple):
     frames: Sequence[tuple[str, str]]  # (symbol, file), the innermost first
 
 
+class NoRecorder:
+    """Where there is no perf."""
+
+    def stop(self) -> str:
+        return ""
+
+
+def recorder(file: Path) -> "Recorder | NoRecorder":
+    return Recorder(file) if is_available() else NoRecorder()
+
+
 def is_available() -> bool:
     """Whether perf may sample the whole machine."""
     program = shutil.which("perf")

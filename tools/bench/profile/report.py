@@ -209,6 +209,15 @@ def _wide(name: str, cells: Iterable[str]) -> str:
     return f"{name:<34}" + "".join(f"{cell:>10}" for cell in cells)
 
 
+def folded(profile: Profile) -> str:
+    """One line for each stack, with its number of samples, for a flame graph."""
+    return "".join(
+        f"{name};{stack} {count}\n"
+        for name, stacks in profile.folded.items()
+        for stack, count in stacks.most_common()
+    )
+
+
 def as_dict(profile: Profile) -> dict[str, Any]:
     """For the file."""
     plain, many = profile.plain, profile.logged.messages or 1

@@ -7,7 +7,7 @@ from typing import Any
 import psycopg
 
 from tools.bench import session
-from tools.bench.profile import report, statement_log
+from tools.bench.profile import report, statement_log, timeline
 from tools.bench.profile.control import Control
 from tools.bench.profile.message_load import MessageLoad
 from tools.bench.profile.windows import Profiler
@@ -27,12 +27,19 @@ def measure(
     with psycopg.connect(stack.url("postgres"), autocommit=True) as admin:
         statement_log.prepare(admin, DATABASE)
     stack.arrange(Setup(DATABASE, waiters=0 if options.no_wait else WAITERS, delivery=True))
-    load = MessageLoad(stack, accounts, seed.Phones())
+    phones = seed.Phones()
+    load = MessageLoad(stack, accounts, phones)
+    if options.timeline:
+        found = timeline.measure(stack, control, load, phones, options.timeline)
+        say(timeline.text(found))
+        return found._asdict()
     profiler = Profiler(
         stack, control, load, messages=options.messages, connections=options.connections, say=say
     )
     profile = profiler.run(options.rounds)
     say("\n" + report.text(profile))
+    if options.folded:
+        options.folded.write_text(report.folded(profile), encoding="utf-8")
     for program, lines in stack.complaints().items():
         say(f"{program} logged {len(lines)} errors, the first: {lines[0]}")
     return report.as_dict(profile)

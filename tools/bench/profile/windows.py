@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from tools.bench.load.generator import CannotMeasureError
 from tools.bench.profile import (
     control,
     counters,
@@ -21,7 +22,9 @@ from tools.bench.profile.process_cpu import NOTHING, Spent
 from tools.bench.profile.statement_log import Costs
 from tools.bench.profile.statement_names import StatementNames
 from tools.bench.report import proc
-from tools.bench.stack.stack import Stack
+from tools.bench.stack.stack import Stack, until
+
+TRIES = 3  # times the rounds wanted, while processes are sampled
 
 
 @dataclass
@@ -55,6 +58,7 @@ class Profile:
     answers: list[float] = field(default_factory=list)  # seconds, of the plain window
     python: dict[str, Counter[tuple[str, str]]] = field(default_factory=dict)
     lines: dict[str, Counter[tuple[str, str]]] = field(default_factory=dict)
+    folded: dict[str, Counter[str]] = field(default_factory=dict)
     collector: dict[str, float] = field(default_factory=dict)  # seconds, by process
     native: Counter[tuple[str, str]] = field(default_factory=Counter)
     foreign: Counter[str] = field(default_factory=Counter)  # of it, of threads without Python
@@ -114,22 +118,37 @@ class Profiler:
         return {name: one.seconds * 1000 / window.seconds for name, one in window.spent.items()}
 
     def _sampled(self, rounds: int) -> None:
-        profile, has_perf = self.profile, native_samples.is_available()
-        for number in range(rounds):
-            self._vacuum()
-            self._control.command("sample", str(control.INTERVAL))
-            recorder = (
-                native_samples.Recorder(self._stack.place / f"{number}.perf") if has_perf else None
-            )
-            with self._window(profile.sampled):
-                self._load.run(self._messages, self._connections)
-            self._control.command("rest")
-            if recorder is not None:
-                self._count(list(native_samples.parse(recorder.stop())))
+        profile, left = self.profile, rounds
+        for _ in range(TRIES * rounds):
+            left -= left > 0 and self._sampled_round()
+        if left:
+            raise CannotMeasureError("processes ended again and again while they were sampled")
         for name, stacks in self._control.stacks(self._names).items():
             profile.python[name] = python_stacks.counted(stacks)
             profile.lines[name] = python_stacks.hottest(stacks)
+            profile.folded[name] = python_stacks.folded(stacks)
         profile.collector = self._control.collector_seconds(self._names)
+
+    def _sampled_round(self) -> bool:
+        """False if a process crashed: the handler may read a frame that is just being freed."""
+        self._vacuum()
+        processes = len(self._control.pids())
+        self._control.command("sample", str(control.INTERVAL))
+        before = self._control.positions()
+        recorder = native_samples.recorder(self._stack.place / "perf.data")
+        try:
+            with self._window(self.profile.sampled):
+                self._load.run(self._messages, self._connections)
+        except OSError as error:
+            self._say(f"a process ended while it was sampled: the round is repeated ({error})")
+            recorder.stop()
+            until(lambda: len(self._control.pids()) == processes, seconds=30, what="its restart")
+            return False
+        finally:
+            self._control.command("rest")
+        self._control.keep(before)
+        self._count(list(native_samples.parse(recorder.stop())))
+        return True
 
     def _count(self, samples: Sequence[native_samples.Sample]) -> None:
         self.profile.native += native_samples.counted(samples, self._names)

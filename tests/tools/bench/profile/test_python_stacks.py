@@ -55,10 +55,12 @@ def burning(control: Control, tmp_path: Path) -> Iterator[int]:
 
 def test_burning_function_is_found_under_its_cause(control: Control, burning: int) -> None:
     control.command("sample", str(controls.INTERVAL))
+    start = control.positions()
     before = process_cpu.cpu_seconds(burning)
     time.sleep(2.5)
     spent = process_cpu.cpu_seconds(burning) - before
     control.command("rest")
+    control.keep(start)
 
     samples = python_stacks.counted(control.stacks({burning: "worker"})["worker"])
 
@@ -73,11 +75,24 @@ def test_process_rests_when_told_to(control: Control, burning: int) -> None:
     time.sleep(0.3)
     control.command("rest")
 
-    before = control.stacks({burning: "worker"})["worker"]
+    before = control.positions()
     time.sleep(0.3)
 
-    assert len(before) > 10
-    assert len(control.stacks({burning: "worker"})["worker"]) == len(before)
+    assert min(before.values()) > 1000
+    assert control.positions() == before
+
+
+def test_samples_of_a_round_that_failed_are_not_kept(control: Control, burning: int) -> None:
+    control.command("sample", str(controls.INTERVAL))
+    time.sleep(0.5)
+    start = control.positions()
+    time.sleep(0.1)
+    control.command("rest")
+    control.keep(start)
+
+    kept = control.stacks({burning: "worker"})["worker"]
+
+    assert 5 < len(kept) < 60
 
 
 def test_frames_of_a_dump_are_read_in_their_order() -> None:
@@ -87,6 +102,14 @@ def test_frames_of_a_dump_are_read_in_their_order() -> None:
     found = list(python_stacks.parse(text * 2))
 
     assert found == [[Frame("/a/b c.py", 7, "run"), Frame("<string>", 1, "f")]] * 2
+
+
+def test_folded_stacks_are_counted_from_the_outside_in() -> None:
+    stack = [Frame(f"{SITE}/psycopg/cursor.py", 9, "execute"), Frame(f"{ROOT}/otp/send.py", 5, "f")]
+
+    assert python_stacks.folded([stack, stack]) == {
+        "otp/send.py:f:5;psycopg/cursor.py:execute:9": 2
+    }
 
 
 @pytest.mark.parametrize(

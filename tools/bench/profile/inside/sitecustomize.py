@@ -8,6 +8,7 @@ is C and needs no GIL, writes that thread's Python stack to a file.
 
 import faulthandler
 import gc
+import importlib
 import json
 import os
 import signal
@@ -47,9 +48,10 @@ class _Profiler:
         self._collections = _Collections()
 
     def serve(self) -> None:
-        pipe = self._folder / f"{os.getpid()}.pipe"
-        os.mkfifo(pipe)
-        with os.fdopen(os.open(pipe, os.O_RDWR), "r") as commands:  # its own writer: it never ends
+        new = self._folder / f"{os.getpid()}.new"
+        os.mkfifo(new)
+        with os.fdopen(os.open(new, os.O_RDWR), "r") as commands:  # its own writer: it never ends
+            new.rename(new.with_suffix(".pipe"))  # now somebody listens
             for line in commands:
                 command, *arguments = line.split()
                 getattr(self, command)(*arguments)
@@ -68,6 +70,13 @@ class _Profiler:
         signal.setitimer(signal.ITIMER_PROF, 0)
         facts = {"gc_seconds": self._collections.seconds, "gc_runs": self._collections.runs}
         (self._folder / f"{os.getpid()}.gc").write_text(json.dumps(facts))
+
+    def trace(self) -> None:
+        importlib.import_module("steps").start()  # beside this module
+
+    def finish(self) -> None:
+        taken = importlib.import_module("steps").taken()
+        (self._folder / f"{os.getpid()}.steps").write_text(json.dumps(taken))
 
 
 def _role() -> str | None:
