@@ -8,7 +8,7 @@ import re
 
 from accounts.outbox import events
 from config.channels import CHANNELS
-from config.storage.months.recent_ids import IdRange, ids_of_last
+from config.storage.months.recent_ids import months_of_last, within
 
 COMMENT = re.compile(r"--.*")
 
@@ -62,7 +62,7 @@ due AS (
       SELECT COALESCE((
           SELECT max(1 + (error_class = 'unreachable')::int) FROM channels_attempt
           WHERE m.tries > 0 AND message_id = m.id AND provider = r.provider
-            AND message_id BETWEEN %(first_id)s AND %(last_id)s), 0) AS rank,
+            AND message_id BETWEEN :first_id AND :last_id), 0) AS rank,
         CASE WHEN COALESCE(cardinality(r.prefixes), 0) = 0 THEN 0 ELSE (
           SELECT max(length(one)) FROM unnest(r.prefixes) AS one
           WHERE starts_with(m.phone, one)) END AS prefix
@@ -74,13 +74,13 @@ due AS (
     ORDER BY fit.rank, fit.prefix DESC, r.position, -ln(1 - random()) / r.weight
     LIMIT 1) chosen
   WHERE chosen.is_ours AND o.due_at <= now() AND m.due_at <= now()
-    AND m.state IN ('queued', 'sent') AND m.id BETWEEN %(first_id)s AND %(last_id)s
+    AND m.state IN ('queued', 'sent') AND m.id BETWEEN :first_id AND :last_id
     AND m.useful_until > now() + make_interval(secs => %(margin)s)
   ORDER BY o.priority, o.due_at LIMIT %(limit)s FOR UPDATE OF m SKIP LOCKED),
 {picked}
 claimed AS (
   UPDATE channels_message m SET due_at = NULL, tries = m.tries + 1
-  FROM picked p WHERE m.id = p.id AND m.id BETWEEN %(first_id)s AND %(last_id)s
+  FROM picked p WHERE m.id = p.id AND m.id BETWEEN :first_id AND :last_id
   RETURNING m.*, p.provider, p.needs_contact, p.allowance, p.trips, p.has_other_account,
     p.has_contact_account),
 intent AS (
@@ -154,40 +154,40 @@ used AS (
 
 # What is looked up by another id than the message's is looked for in the months of these days
 # alone: nothing changes an older message.
-DAYS_OF_CHANGE = 100
+_DAYS_OF_CHANGE = 100
 
 
-def recent_ids() -> IdRange:
-    """The parameters of a `BETWEEN`, where the messages' ids are not known."""
-    return ids_of_last(DAYS_OF_CHANGE)
+def recent(statement: str) -> str:
+    """The statement for messages and receipts that may still change."""
+    return within(statement, months_of_last(_DAYS_OF_CHANGE))
 
 
 # Locks the messages of a group of events, in the common order. A message's lock also protects its
 # attempts: every writer of their states takes it first.
 LOCK_BY_ATTEMPTS = """
 SELECT m.id FROM channels_message m
-WHERE m.id BETWEEN %(first_id)s AND %(last_id)s AND m.id IN (
+WHERE m.id BETWEEN :first_id AND :last_id AND m.id IN (
   SELECT a.message_id FROM channels_attempt a
-  WHERE a.id = ANY(%(attempts)s) AND a.message_id BETWEEN %(first_id)s AND %(last_id)s)
+  WHERE a.id = ANY(%s) AND a.message_id BETWEEN :first_id AND :last_id)
 ORDER BY m.id FOR UPDATE
 """
 
 # Joined, so that each id is looked up in its own month.
 LOCK_MESSAGES = """
 SELECT m.id FROM unnest(%s::uuid[]) AS wanted(id) JOIN channels_message m ON m.id = wanted.id
-WHERE m.id BETWEEN %s AND %s
+WHERE m.id BETWEEN :first_id AND :last_id
 ORDER BY m.id FOR UPDATE OF m
 """
 
 LOCK_BY_SUBJECTS = """
-SELECT id FROM channels_message WHERE subject_id = ANY(%s) AND id BETWEEN %s AND %s
+SELECT id FROM channels_message WHERE subject_id = ANY(%s) AND id BETWEEN :first_id AND :last_id
 ORDER BY id FOR UPDATE
 """
 
 # Skips messages that others have locked; the next sweep sees them again.
 LOCK_PATIENCE_EXPIRED = """
 SELECT id FROM channels_message
-WHERE id = ANY(%s) AND id BETWEEN %s AND %s AND fallback_at <= now()
+WHERE id = ANY(%s) AND id BETWEEN :first_id AND :last_id AND fallback_at <= now()
   AND state IN ('queued', 'sent')
 ORDER BY id FOR UPDATE SKIP LOCKED
 """
@@ -201,10 +201,10 @@ SELECT m.id, m.company_id, m.mode, m.kind, m.channel, m.chain, m.phone, m.state,
   a.id AS attempt_id, a.n AS attempt_n, a.hold AS attempt_hold, a.state AS attempt_state,
   a.provider AS attempt_provider, a.provider_id AS attempt_provider_id, a.polls AS attempt_polls,
   a.channel AS attempt_channel, a.price AS attempt_price, a.error_class AS attempt_error_class
-FROM unnest(%(ids)s::uuid[]) AS wanted(id) JOIN channels_message m ON m.id = wanted.id
+FROM unnest(%s::uuid[]) AS wanted(id) JOIN channels_message m ON m.id = wanted.id
 LEFT JOIN channels_attempt a
-  ON a.message_id = m.id AND a.message_id BETWEEN %(first_id)s AND %(last_id)s
-WHERE m.id BETWEEN %(first_id)s AND %(last_id)s ORDER BY m.id, a.n
+  ON a.message_id = m.id AND a.message_id BETWEEN :first_id AND :last_id
+WHERE m.id BETWEEN :first_id AND :last_id ORDER BY m.id, a.n
 """  # noqa: S608
 
 # The attempt that a used code or link proves delivered. Among the subject's open messages, or of
@@ -214,15 +214,15 @@ WHERE m.id BETWEEN %(first_id)s AND %(last_id)s ORDER BY m.id, a.n
 PROVED_ATTEMPTS = """
 SELECT (
   SELECT a.id FROM channels_message m JOIN channels_attempt a ON a.message_id = m.id
-  WHERE m.subject_id = v.subject_id AND m.id BETWEEN %(first_id)s AND %(last_id)s
-    AND a.message_id BETWEEN %(first_id)s AND %(last_id)s AND m.state IN ('queued', 'sent')
+  WHERE m.subject_id = v.subject_id AND m.id BETWEEN :first_id AND :last_id
+    AND a.message_id BETWEEN :first_id AND :last_id AND m.state IN ('queued', 'sent')
     AND (v.message_id IS NULL OR m.id = v.message_id)
     AND (a.state IN ('submitting', 'ambiguous', 'sent')
          OR (a.state = 'expired' AND a.error_class = 'patience'))
   ORDER BY (a.state = 'sent') DESC, (a.state <> 'expired') DESC, m.price, m.created_at LIMIT 1)
-FROM unnest(%(subjects)s::uuid[], %(messages)s::uuid[]) AS v(subject_id, message_id)
+FROM unnest(%s::uuid[], %s::uuid[]) AS v(subject_id, message_id)
 WHERE NOT EXISTS (SELECT 1 FROM channels_message d
-                  WHERE d.subject_id = v.subject_id AND d.id BETWEEN %(first_id)s AND %(last_id)s
+                  WHERE d.subject_id = v.subject_id AND d.id BETWEEN :first_id AND :last_id
                     AND d.state = 'delivered')
 """
 
@@ -243,7 +243,7 @@ UPDATE channels_attempt a SET
 FROM unnest(%s::uuid[], %s::text[], %s::text[], %s::text[], %s::text[], %s::text[],
             %s::int[], %s::float[])
   AS n(id, state, provider_id, error_class, error_code, error_detail, polls, poll_in)
-WHERE a.id = n.id AND a.message_id BETWEEN %s AND %s
+WHERE a.id = n.id AND a.message_id BETWEEN :first_id AND :last_id
 """
 
 # A provider id that we choose is the same for every attempt of a message. The latest attempt takes
@@ -251,8 +251,8 @@ WHERE a.id = n.id AND a.message_id BETWEEN %s AND %s
 TAKE_OVER_PROVIDER_IDS = """
 UPDATE channels_attempt earlier SET provider_id = NULL
 FROM unnest(%s::uuid[], %s::text[]) AS n(id, provider_id)
-JOIN channels_attempt later ON later.id = n.id AND later.message_id BETWEEN %s AND %s
-WHERE earlier.message_id = later.message_id AND earlier.message_id BETWEEN %s AND %s
+JOIN channels_attempt later ON later.id = n.id AND later.message_id BETWEEN :first_id AND :last_id
+WHERE earlier.message_id = later.message_id AND earlier.message_id BETWEEN :first_id AND :last_id
   AND earlier.n < later.n
   AND earlier.provider = later.provider AND earlier.provider_id = n.provider_id
 """
@@ -285,7 +285,7 @@ FROM unnest(%s::uuid[], %s::text[], %s::text[], %s::text[], %s::text[], %s::int[
             %s::timestamptz[], %s::timestamptz[], %s::bool[], %s::int[], %s::bool[], %s::float[])
   AS n(id, state, error, channel, chain, hold, due_in, at, read_at, is_read, price, is_owed,
        fallback_in)
-WHERE m.id = n.id AND m.id BETWEEN %s AND %s
+WHERE m.id = n.id AND m.id BETWEEN :first_id AND :last_id
 RETURNING m.company_id, m.mode, (m.created_at AT TIME ZONE %s)::date AS day)
 INSERT INTO channels_staleday (company_id, mode, day)
 SELECT DISTINCT company_id, mode, day FROM changed WHERE day < (now() AT TIME ZONE %s)::date
@@ -310,5 +310,5 @@ SELECT n.event_id AS id, m.company_id, m.mode, 'message.' || m.state AS kind,
     'delivered_at', {events.iso_sql("m.delivered_at")},
     'finished_at', {events.iso_sql("m.finished_at")}) AS data, now() AS at
 FROM channels_message m JOIN unnest(%s::uuid[], %s::uuid[]) AS n(id, event_id) ON m.id = n.id
-WHERE m.id BETWEEN %s AND %s"""  # noqa: S608
+WHERE m.id BETWEEN :first_id AND :last_id"""  # noqa: S608
 APPEND_MESSAGE_EVENTS = f"WITH {events.append_sql(_MESSAGE_EVENTS)}"

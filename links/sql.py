@@ -128,7 +128,7 @@ SELECT m.id, m.subject_id FROM noted JOIN channels_message m ON m.id = noted.mes
 DISABLE_WITH_CODES = """
 UPDATE links_link SET disabled_at = now() WHERE id IN (
   SELECT l.id FROM channels_message m JOIN links_link l ON l.id = (m.params ->> 'link')::uuid
-  WHERE m.subject_id = ANY(%s::uuid[]) AND m.id BETWEEN %s AND %s AND m.kind = 'code'
+  WHERE m.subject_id = ANY(%s::uuid[]) AND m.id BETWEEN :first_id AND :last_id AND m.kind = 'code'
     AND l.dies_with_code AND l.disabled_at IS NULL
   ORDER BY l.id FOR UPDATE OF l)
 RETURNING id, key

@@ -47,10 +47,10 @@ def check_code(*, principal: Principal, phone: str, purpose: str, code: str) -> 
         **guess_cap.cap_params(),
     }
     with connection.cursor() as cursor:
-        cursor.execute(sql.CHECK_CODE, params)
+        cursor.execute(sql.recent(sql.CHECK_CODE), params)
         judged = fetch_one(cursor, _Judged)
         if judged is None:
-            cursor.execute(sql.REFUSAL_STATE, params)
+            cursor.execute(sql.recent(sql.REFUSAL_STATE), params)
             state = fetch_one(cursor, guess_cap.RefusalState)
             raise guess_cap.check_refusal(principal, phone, state)
     if judged.right_at is None:

@@ -19,10 +19,10 @@ from otp import sql
 MINUTES_FROM = 120  # a wait of so many seconds or more is written in minutes
 
 
-def cap_params() -> dict[str, Any]:
+def cap_params() -> dict[str, int]:
     """SQL parameters of the cap on wrong codes at one phone, across codes and purposes."""
     (hourly, _), (daily, _) = settings.WRONG_CODE_LIMITS
-    return {"failed_hour": hourly, "failed_day": daily, **sql.recent_ids()}
+    return {"failed_hour": hourly, "failed_day": daily}
 
 
 class RefusalState(NamedTuple):
@@ -95,6 +95,6 @@ def _seconds_until_allowed(principal: Principal, phone: str) -> int:
         **cap_params(),
     }
     with connection.cursor() as cursor:
-        cursor.execute(sql.SECONDS_UNTIL_ALLOWED, params)
+        cursor.execute(sql.recent(sql.SECONDS_UNTIL_ALLOWED), params)
         (seconds,) = cursor.fetchone()
     return max(0, ceil(round(float(seconds), 3)))

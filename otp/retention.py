@@ -22,5 +22,5 @@ def supersede_past() -> None:
     changed = BATCH
     while changed == BATCH:
         with connection.cursor() as cursor:
-            cursor.execute(sql.SUPERSEDE_PAST, [sql.recent_ids()["first_id"], BATCH])
+            cursor.execute(sql.SUPERSEDE_PAST, [sql.first_recent_id(), BATCH])
             changed = int(cursor.rowcount)

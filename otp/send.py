@@ -121,7 +121,7 @@ def _write(
         has_key=message.sender.idempotency_key is not None,
     )
     params = _params(message, order, link)
-    row = acceptance.first_row(statement, params, _Accepted)
+    row = acceptance.first_row(sql.recent(statement), params, _Accepted)
     if not row.is_paid:
         raise _refusal(message, row)
     return row, params["params"].get("short_url")

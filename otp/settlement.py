@@ -1,7 +1,5 @@
 """Settles codes that are over: charges a proved delivery and ends the links tied to the code."""
 
-from typing import Any
-
 from django.db import connection, transaction
 
 from accounts.outbox import events as outbox
@@ -9,7 +7,7 @@ from billing.wallet.ledger import DeliveryProof
 from channels import sql as channels_sql
 from channels.outcomes import delivery_proof, transitions
 from config.ids import uuid7
-from config.storage.months.recent_ids import ids_between
+from config.storage.months.recent_ids import months_of, within
 from links.manage import changes
 from otp import sql
 
@@ -22,14 +20,14 @@ def settle_verified() -> int:
     Also stops the fallback of the code and ends the links that live as long as it.
     """
     with connection.cursor() as cursor:
-        cursor.execute(sql.HAS_UNSETTLED, _codes())
+        cursor.execute(channels_sql.recent(sql.HAS_UNSETTLED))
         has_verified, has_ended_early = cursor.fetchone()
     if has_ended_early:
         settle_ended_early()
     if not has_verified:
         return 0
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(sql.CLAIM_VERIFIED, _codes())
+        cursor.execute(channels_sql.recent(sql.CLAIM_VERIFIED), [BATCH])
         ids = [verification_id for (verification_id,) in cursor.fetchall()]
         if not ids:
             return 0
@@ -38,21 +36,16 @@ def settle_verified() -> int:
             cursor, [(verification_id, None) for verification_id in ids], DeliveryProof.CODE_ENTERED
         )
         event_ids = [uuid7() for _ in ids]
-        cursor.execute(sql.SETTLE_VERIFIED, [ids, event_ids, *ids_between(ids)])
+        cursor.execute(within(sql.SETTLE_VERIFIED, months_of(ids)), [ids, event_ids])
         outbox.wake_dispatcher(cursor.rowcount)
     transitions.announce(decisions)
     return len(ids)
 
 
-def _codes() -> dict[str, Any]:
-    """How many to settle at once, of months that may have any: as of their messages."""
-    return {"limit": BATCH, **channels_sql.recent_ids()._asdict()}
-
-
 def settle_ended_early() -> int:
     """Ends the links of codes that were superseded or ran out of attempts before they expired."""
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(sql.SETTLE_ENDED_EARLY, _codes())
+        cursor.execute(channels_sql.recent(sql.SETTLE_ENDED_EARLY), [BATCH])
         ids = [verification_id for (verification_id,) in cursor.fetchall()]
         changes.disable_with_codes(cursor, ids)
     return len(ids)

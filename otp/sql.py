@@ -7,17 +7,25 @@ from accounts.api import idempotency
 from accounts.outbox import events
 from billing.wallet import ledger
 from channels import sql as channels_sql
-from config.storage.months.recent_ids import ids_of_last
+from config.storage.months.recent_ids import Months, ids_of, months_of_last, within
 from links import sql as links_sql
 
 # Codes of earlier months are history, and are not looked at. A month's first days look at the month
 # before as well, its last ones at the month after.
-_RECENT = "id BETWEEN %(first_id)s AND %(last_id)s"
+_RECENT = "id BETWEEN :first_id AND :last_id"
 
 
-def recent_ids() -> dict[str, UUID]:
-    """The parameters of `_RECENT`."""
-    return ids_of_last(days=3)._asdict()
+def recent(statement: str) -> str:
+    """The statement for codes of these months."""
+    return within(statement, _months())
+
+
+def first_recent_id() -> UUID:
+    return ids_of(_months()).first_id
+
+
+def _months() -> Months:
+    return months_of_last(days=3)
 
 
 # One statement, one commit. A live code with time and attempts left is repeated (`current`);
@@ -34,7 +42,7 @@ WITH standing AS (  -- locked before the wallet, so it shows the last check's re
 cap AS (  -- as of the snapshot; only the check counts exactly
   SELECT guesses FROM otp_guess_cap(%(company_id)s, %(mode)s::text, %(phone)s::text,
                                     %(failed_hour)s::int, %(failed_day)s::int,
-                                    %(first_id)s, %(last_id)s)),
+                                    :first_id, :last_id)),
 current AS (
   SELECT id, expires_at, attempts, max_attempts, key_id, length FROM standing
   WHERE verified_at IS NULL AND attempts < max_attempts AND key_id = ANY(%(key_ids)s::text[])
@@ -102,7 +110,7 @@ def send(*, is_test: bool, has_link: bool, has_key: bool, link_dies: bool = Fals
 CHECK_CODE = """
 SELECT judged_id, right_at, attempts_left FROM otp_judge(
   %(company_id)s, %(mode)s::text, %(phone)s::text, %(purpose)s::text, %(macs)s::bytea[],
-  %(failed_hour)s::int, %(failed_day)s::int, %(first_id)s, %(last_id)s)
+  %(failed_hour)s::int, %(failed_day)s::int, :first_id, :last_id)
 WHERE judged_id IS NOT NULL
 """
 
@@ -112,7 +120,7 @@ SELECT verified_at IS NOT NULL AS is_used, expires_at <= now() AS is_expired,
        attempts >= max_attempts OR guesses = 0 AS is_exhausted
 FROM otp_verification, otp_guess_cap(%(company_id)s, %(mode)s::text, %(phone)s::text,
                                      %(failed_hour)s::int, %(failed_day)s::int,
-                                     %(first_id)s, %(last_id)s)
+                                     :first_id, :last_id)
 WHERE company_id = %(company_id)s AND mode = %(mode)s::text AND phone = %(phone)s::text
   AND purpose = %(purpose)s::text AND superseded_at IS NULL AND {_RECENT}
 ORDER BY id DESC LIMIT 1
@@ -140,12 +148,12 @@ FROM (SELECT judged_at, verified_at,
 _ENDED_EARLY = """
 verified_at IS NULL AND settled_at IS NULL AND expires_at > now()
 AND (superseded_at IS NOT NULL OR attempts >= max_attempts)
-AND id BETWEEN %(first_id)s AND %(last_id)s"""
+AND id BETWEEN :first_id AND :last_id"""
 SETTLE_ENDED_EARLY = f"""
 UPDATE otp_verification SET settled_at = now()
-WHERE id BETWEEN %(first_id)s AND %(last_id)s AND id IN (
+WHERE id BETWEEN :first_id AND :last_id AND id IN (
   SELECT id FROM otp_verification WHERE {_ENDED_EARLY}
-  ORDER BY expires_at LIMIT %(limit)s FOR NO KEY UPDATE SKIP LOCKED)
+  ORDER BY expires_at LIMIT %s FOR NO KEY UPDATE SKIP LOCKED)
 RETURNING id
 """  # noqa: S608
 
@@ -153,15 +161,15 @@ RETURNING id
 HAS_UNSETTLED = f"""
 SELECT
   EXISTS (SELECT 1 FROM otp_verification WHERE verified_at IS NOT NULL AND settled_at IS NULL
-            AND id BETWEEN %(first_id)s AND %(last_id)s),
+            AND id BETWEEN :first_id AND :last_id),
   EXISTS (SELECT 1 FROM otp_verification WHERE {_ENDED_EARLY})
 """  # noqa: S608
 
 # Right codes whose delivery is not settled yet, claimed for this transaction.
 CLAIM_VERIFIED = """
 SELECT id FROM otp_verification WHERE verified_at IS NOT NULL AND settled_at IS NULL
-  AND id BETWEEN %(first_id)s AND %(last_id)s
-ORDER BY verified_at LIMIT %(limit)s FOR NO KEY UPDATE SKIP LOCKED
+  AND id BETWEEN :first_id AND :last_id
+ORDER BY verified_at LIMIT %s FOR NO KEY UPDATE SKIP LOCKED
 """
 
 # The event `otp.verified`, written in the round trip that settles.
@@ -177,7 +185,7 @@ SETTLE_VERIFIED = f"""
 WITH settled AS (
   UPDATE otp_verification v SET settled_at = now()
   FROM unnest(%s::uuid[], %s::uuid[]) AS n(id, event_id)
-  WHERE v.id = n.id AND v.id BETWEEN %s AND %s
+  WHERE v.id = n.id AND v.id BETWEEN :first_id AND :last_id
   RETURNING v.id, company_id, mode, phone, purpose, verified_at, n.event_id),
 {events.append_sql(_VERIFIED)}
 """  # noqa: S608

@@ -20,7 +20,7 @@ from django.db.backends.utils import CursorWrapper
 from accounts.models import Company, User
 from billing.budgets import sql
 from billing.models import Budget, SealedDay, Transfer, Wallet
-from config.storage.months.recent_ids import ids_between
+from config.storage.months.recent_ids import months_of, within
 from config.storage.named_rows import fetch_all
 
 TransferKind = Transfer.Kind
@@ -106,7 +106,7 @@ back AS (
   FROM p, moved m JOIN asked a USING (message_id, hold, kind)
     JOIN billing_transfer h USING (message_id, hold)
   WHERE m.kind = 'release' AND h.kind = 'hold'
-    AND h.message_id BETWEEN %(first_id)s AND %(last_id)s GROUP BY m.company_id, a.country),
+    AND h.message_id BETWEEN :first_id AND :last_id GROUP BY m.company_id, a.country),
 room AS (
   SELECT company_id, COALESCE(sum(day), 0) AS day, jsonb_object_agg(country, hour) AS hours
   FROM back GROUP BY company_id)""",  # noqa: S608
@@ -136,10 +136,10 @@ def settle(cursor: CursorWrapper, settlements: Sequence[Settlement]) -> None:
         "reason": [each.reason for each in payable],
         "country": [each.country or Budget.UNKNOWN for each in payable],
         "time_zone": settings.TIME_ZONE,
-        **ids_between(each.message_id for each in payable)._asdict(),
     }
     has_release = any(each.kind is TransferKind.RELEASE for each in payable)
-    cursor.execute(_RELEASE if has_release else _CAPTURE, params)
+    months = months_of(each.message_id for each in payable)
+    cursor.execute(within(_RELEASE if has_release else _CAPTURE, months), params)
 
 
 class HoldMoveResult(Enum):
@@ -185,7 +185,7 @@ wanted AS (
         company_id, message_id, hold, old, new, reason, country)
     LEFT JOIN w USING (company_id) LEFT JOIN billing_transfer h
       ON h.message_id = m.message_id AND h.hold = m.hold AND h.kind = 'hold'
-      AND h.message_id BETWEEN %(first_id)s AND %(last_id)s),
+      AND h.message_id BETWEEN :first_id AND :last_id),
 by_hour AS (
   SELECT n.*, w.available, {sql.DAY_USED} AS day_used, budget.day AS day_budget,
     change <= 0 OR {sql.hour_used("n.country")} + sum(of_hour) OVER (
@@ -258,9 +258,9 @@ def move_holds(
         "reasons": [move.reason for move in priced],
         "countries": [move.country or Budget.UNKNOWN for move in priced],
         "all_companies": list({*touching, *(move.company_id for move in priced)}),
-        **ids_between(move.message_id for move in priced)._asdict(),
     }
-    cursor.execute(_MOVE_HOLDS, params | sql.floors())
+    months = months_of(move.message_id for move in priced)
+    cursor.execute(within(_MOVE_HOLDS, months), params | sql.floors())
     return results | {one.message_id: one.result() for one in fetch_all(cursor, _JudgedMove)}
 
 

@@ -64,10 +64,9 @@ def claim(
         "margin": MIN_TIME_LEFT,
         "lease": settings.LEASE,
         "limit": limit,
-        **sql.recent_ids()._asdict(),
     }
     with connection.cursor() as cursor:
-        cursor.execute(statement, params)
+        cursor.execute(sql.recent(statement), params)
         return fetch_all(cursor, _claimed)
 
 

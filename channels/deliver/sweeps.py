@@ -32,7 +32,7 @@ EXPIRED_LEASES = """
 SELECT a.id AS attempt_id, a.provider, m.id AS message_id, m.phone
 FROM channels_attempt a JOIN channels_message m ON m.id = a.message_id
 WHERE a.lease_until < now() AND a.state = 'submitting'
-  AND a.message_id BETWEEN %s AND %s AND m.id BETWEEN %s AND %s
+  AND a.message_id BETWEEN :first_id AND :last_id AND m.id BETWEEN :first_id AND :last_id
 ORDER BY a.lease_until LIMIT %s
 """
 
@@ -40,10 +40,10 @@ DUE_POLLS = """
 WITH due AS (
   SELECT id FROM channels_attempt WHERE poll_at <= now() AND provider_id IS NOT NULL
     AND state IN ('submitting', 'ambiguous', 'sent')
-    AND provider = ANY(%s) AND message_id BETWEEN %s AND %s
+    AND provider = ANY(%s) AND message_id BETWEEN :first_id AND :last_id
   ORDER BY poll_at LIMIT %s FOR UPDATE SKIP LOCKED)
 UPDATE channels_attempt a SET poll_at = now() + make_interval(secs => %s)
-FROM due WHERE a.id = due.id AND a.message_id BETWEEN %s AND %s
+FROM due WHERE a.id = due.id AND a.message_id BETWEEN :first_id AND :last_id
 RETURNING a.id AS attempt_id, a.provider, a.provider_id, a.state
 """
 
@@ -64,7 +64,7 @@ SELECT m.id FROM (
   UNION (SELECT message_id FROM channels_openmessage
          WHERE deadline < now() AND attempt_id IS NULL ORDER BY deadline LIMIT %s)) AS o
 JOIN channels_message m ON m.id = o.message_id
-WHERE m.state IN ('queued', 'sent') AND m.id BETWEEN %s AND %s
+WHERE m.state IN ('queued', 'sent') AND m.id BETWEEN :first_id AND :last_id
 """
 
 
@@ -102,7 +102,6 @@ def sweep() -> None:
 
 def expire_leases() -> int:
     """Marks attempts of dead workers ambiguous; only a vendor that can be polled may know more."""
-    months = sql.recent_ids()
     events = [
         with_provider_id(
             Event(lease.attempt_id, EventKind.AMBIGUOUS, code="lease"),
@@ -110,7 +109,7 @@ def expire_leases() -> int:
             lease.message_id,
             lease.phone,
         )
-        for lease in _read(EXPIRED_LEASES, [*months, *months, BATCH], _ExpiredLease)
+        for lease in _read(EXPIRED_LEASES, [BATCH], _ExpiredLease)
     ]
     if events:
         _apply_ambiguous(events)
@@ -136,9 +135,8 @@ def fall_back() -> int:
 def poll() -> int:
     """Polls vendors about accepted or ambiguous attempts without a receipt."""
     with transaction.atomic(), connection.cursor() as cursor:
-        months = sql.recent_ids()
-        params: list[Any] = [registry.pollable(), *months, POLL_BATCH, POLL_LEASE, *months]
-        cursor.execute(DUE_POLLS, params)
+        params: list[Any] = [registry.pollable(), POLL_BATCH, POLL_LEASE]
+        cursor.execute(sql.recent(DUE_POLLS), params)
         due = fetch_all(cursor, _DuePoll)
     if not due:
         return 0
@@ -170,21 +168,21 @@ def give_up() -> int:
     events = [Event(attempt_id, EventKind.GIVEN_UP) for attempt_id in attempts]
     if events:
         transitions.commit_events(events)
-    messages = _ids(OVERDUE_MESSAGES, [MIN_TIME_LEFT, BATCH, BATCH, *sql.recent_ids()])
+    messages = _ids(OVERDUE_MESSAGES, [MIN_TIME_LEFT, BATCH, BATCH])
     if messages:
         transitions.give_up(messages)
     return len(events) + len(messages)
 
 
-def _ids(statement: str, params: list[Any]) -> list[UUID]:
+def _ids(statement: str, params: list[int]) -> list[UUID]:
     with connection.cursor() as cursor:
-        cursor.execute(statement, params)
+        cursor.execute(sql.recent(statement), params)
         return [found for (found,) in cursor.fetchall()]
 
 
-def _read(statement: str, params: list[Any], kind: Callable[..., Row]) -> list[Row]:
+def _read(statement: str, params: list[int], kind: Callable[..., Row]) -> list[Row]:
     with connection.cursor() as cursor:
-        cursor.execute(statement, params)
+        cursor.execute(sql.recent(statement), params)
         return fetch_all(cursor, kind)
 
 

@@ -21,7 +21,7 @@ from channels.lifecycle import fallback_chain
 from channels.lifecycle.states import AttemptState, Decision, MessageState, Snapshot
 from channels.lifecycle.steps import FallbackReason, FallbackRequest, Step
 from config.ids import uuid7
-from config.storage.months.recent_ids import ids_between
+from config.storage.months.recent_ids import months_of, within
 
 _REJECTION_REASONS = {
     ledger.HoldMoveResult.TOO_FEW_TOKENS: FallbackReason.TOKENS,
@@ -35,7 +35,7 @@ def load_messages(cursor: CursorWrapper, ids: Sequence[UUID]) -> list[Snapshot]:
     """Reads messages with their attempts. The caller holds their locks."""
     if not ids:
         return []
-    cursor.execute(sql.LOAD_MESSAGES, {"ids": list(ids), **ids_between(ids)._asdict()})
+    cursor.execute(within(sql.LOAD_MESSAGES, months_of(ids)), [list(ids)])
     # Columns are found by name, once for all rows: a dict of each row takes longer than `decide`.
     places = {column.name: place for place, column in enumerate(cursor.description)}
     attempt_names = [f"attempt_{name}" for name in AttemptState._fields]
@@ -98,14 +98,14 @@ def _write_attempts(cursor: CursorWrapper, decisions: Sequence[Decision]) -> Non
     if not decisions:
         return
     changes = [pair for decision in decisions for pair in decision.changed_attempts]
-    messages = ids_between(decision.message.id for decision in decisions)
+    months = months_of(decision.message.id for decision in decisions)
     inherited = [
         (after.id, after.provider_id)
         for before, after in changes
         if after.n > 1 and after.provider_id != before.provider_id
     ]
     if inherited:
-        cursor.execute(sql.TAKE_OVER_PROVIDER_IDS, [*_transpose(inherited), *messages, *messages])
+        cursor.execute(within(sql.TAKE_OVER_PROVIDER_IDS, months), _transpose(inherited))
     rows = [
         (
             attempt.id,
@@ -119,7 +119,7 @@ def _write_attempts(cursor: CursorWrapper, decisions: Sequence[Decision]) -> Non
         )
         for _, attempt in changes
     ]
-    cursor.execute(sql.UPDATE_ATTEMPTS, [*_transpose(rows), *messages])
+    cursor.execute(within(sql.UPDATE_ATTEMPTS, months), _transpose(rows))
 
 
 def _write_messages(cursor: CursorWrapper, changes: Sequence[Decision]) -> None:
@@ -142,9 +142,9 @@ def _write_messages(cursor: CursorWrapper, changes: Sequence[Decision]) -> None:
         for decision in changes
         for message in [decision.message]
     ]
-    messages = ids_between(decision.message.id for decision in changes)
+    months = months_of(decision.message.id for decision in changes)
     zone = settings.TIME_ZONE
-    cursor.execute(sql.UPDATE_MESSAGES, [*_transpose(rows), *messages, zone, zone])
+    cursor.execute(within(sql.UPDATE_MESSAGES, months), [*_transpose(rows), zone, zone])
 
 
 def _insert_fallback_events(cursor: CursorWrapper, changes: Sequence[Decision]) -> None:
@@ -162,7 +162,8 @@ def _append_webhook_events(cursor: CursorWrapper, changes: Sequence[Decision]) -
     ids = [decision.message.id for decision in changes if decision.sends_webhook_event]
     if ids:
         event_ids = [uuid7() for _ in ids]
-        cursor.execute(sql.APPEND_MESSAGE_EVENTS, [ids, event_ids, *ids_between(ids)])
+        statement = within(sql.APPEND_MESSAGE_EVENTS, months_of(ids))
+        cursor.execute(statement, [ids, event_ids])
         outbox.wake_dispatcher(cursor.rowcount)
 
 

@@ -25,12 +25,9 @@ def prove(
     """
     subjects = [subject_id for subject_id, _ in used]
     message_ids = [message_id for _, message_id in used]
-    cursor.execute(sql.LOCK_BY_SUBJECTS, [subjects, *sql.recent_ids()])
+    cursor.execute(sql.recent(sql.LOCK_BY_SUBJECTS), [subjects])
     snapshots = load_messages(cursor, [message_id for (message_id,) in cursor.fetchall()])
-    cursor.execute(
-        sql.PROVED_ATTEMPTS,
-        {"subjects": subjects, "messages": message_ids, **sql.recent_ids()._asdict()},
-    )
+    cursor.execute(sql.recent(sql.PROVED_ATTEMPTS), [subjects, message_ids])
     proved = [attempt_id for (attempt_id,) in cursor.fetchall() if attempt_id is not None]
     if proof is DeliveryProof.CLICK:
         providers = {attempt.id: attempt.provider for one in snapshots for attempt in one.attempts}

@@ -87,8 +87,7 @@ def _store(
     only_news: bool,
 ) -> int:
     statement = receipts_sql.store(len(rows), has_recipients=bool(recipients), only_news=only_news)
-    months = sql.recent_ids() if only_news else ()
-    cursor.execute(statement, [*chain.from_iterable(rows), *months, *recipients])
+    cursor.execute(sql.recent(statement), [*chain.from_iterable(rows), *recipients])
     return int(cursor.fetchone()[0])
 
 
@@ -137,7 +136,7 @@ def _uuid(ref: str | None) -> UUID | None:
 def apply_stored() -> bool:
     """Applies a batch of due receipts in one commit; returns whether more may be due."""
     with connection.cursor() as cursor:
-        cursor.execute(receipts_sql.HAS_DUE_RECEIPTS, receipts_sql.recent())
+        cursor.execute(sql.recent(receipts_sql.HAS_DUE_RECEIPTS))
         if not cursor.fetchone()[0]:
             return False
     try:
@@ -151,7 +150,8 @@ def apply_stored() -> bool:
 def _apply_batch(limit: int, only: int | None = None) -> int:
     started = time.time_ns()
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(receipts_sql.DUE_RECEIPTS, due_params(limit, only))
+        params = {"limit": limit, "patience": MATCH_TIMEOUT, "only": only}
+        cursor.execute(sql.recent(receipts_sql.DUE_RECEIPTS), params)
         due = fetch_all(cursor, DueReceipt)
         matched = {row.id: row.attempt_id for row in due if row.attempt_id is not None}
         part_events = [
@@ -160,10 +160,8 @@ def _apply_batch(limit: int, only: int | None = None) -> int:
         events = sms_parts.resolve_parts(cursor, part_events)
         decisions = transitions.apply_in_transaction(cursor, events) if events else []
         if matched:
-            cursor.execute(
-                receipts_sql.MARK_RECEIPTS_APPLIED,
-                [list(matched), list(matched.values()), *receipts_sql.recent()],
-            )
+            applied: list[list[Any]] = [list(matched), list(matched.values())]
+            cursor.execute(sql.recent(receipts_sql.MARK_RECEIPTS_APPLIED), applied)
         _park(cursor, [row for row in due if row.attempt_id is None])
     transitions.announce(decisions)
     if tracing.is_on():
@@ -171,16 +169,10 @@ def _apply_batch(limit: int, only: int | None = None) -> int:
     return len(due)
 
 
-def due_params(limit: int, only: int | None = None) -> dict[str, Any]:
-    """Of `receipts_sql.DUE_RECEIPTS`; `only`: this receipt."""
-    months = sql.recent_ids()._asdict() | receipts_sql.recent()._asdict()
-    return {"limit": limit, "patience": MATCH_TIMEOUT, "only": only, **months}
-
-
 def _apply_one_by_one() -> None:
     """Isolates a receipt the database refuses: it stays stored but is no longer retried."""
     with connection.cursor() as cursor:
-        cursor.execute(receipts_sql.DUE_RECEIPT_IDS, [*receipts_sql.recent(), BATCH_SIZE])
+        cursor.execute(sql.recent(receipts_sql.DUE_RECEIPT_IDS), [BATCH_SIZE])
         ids = [receipt_id for (receipt_id,) in cursor.fetchall()]
     for receipt_id in ids:
         try:
@@ -224,13 +216,11 @@ def _park(cursor: CursorWrapper, unmatched: Sequence[DueReceipt]) -> None:
         log.warning("receipts_unmatched", count=len(timed_out))
         _mark_unmatched(cursor, timed_out)
     if parked:
-        cursor.execute(receipts_sql.PARK_RECEIPTS, [PARK_SECONDS, parked, *receipts_sql.recent()])
+        cursor.execute(sql.recent(receipts_sql.PARK_RECEIPTS), [PARK_SECONDS, parked])
 
 
 def _mark_unmatched(cursor: CursorWrapper, receipt_ids: Sequence[int]) -> None:
-    cursor.execute(
-        receipts_sql.MARK_RECEIPTS_UNMATCHED, [list(receipt_ids), *receipts_sql.recent()]
-    )
+    cursor.execute(sql.recent(receipts_sql.MARK_RECEIPTS_UNMATCHED), [list(receipt_ids)])
 
 
 def _event(row: DueReceipt, attempt_id: UUID) -> Event:

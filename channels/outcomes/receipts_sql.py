@@ -3,14 +3,6 @@
 from functools import cache
 
 from channels.recipients import vendor_user_ids
-from channels.sql import DAYS_OF_CHANGE
-from config.storage.months.recent_ids import TimeRange, months_of_last
-
-
-def recent() -> TimeRange:
-    """The parameters of each condition on `received_at`."""
-    return months_of_last(DAYS_OF_CHANGE)
-
 
 # A receipt whose vendor writes the id as at acceptance.
 _PLAIN = "{0}.phone = '' AND {0}.alternatives = '{{}}'"
@@ -22,10 +14,10 @@ SELECT r.id, r.state, r.provider, r.provider_id, r.error_code, r.error_detail, r
   COALESCE(
     (SELECT a.id FROM channels_attempt a
      WHERE a.id = r.ref AND a.provider = r.provider
-       AND a.message_id BETWEEN %(first_id)s AND %(last_id)s),
+       AND a.message_id BETWEEN :first_id AND :last_id),
     (SELECT a.id FROM channels_attempt a
      WHERE a.provider = r.provider AND a.provider_id = r.provider_id AND {plain}
-       AND a.message_id BETWEEN %(first_id)s AND %(last_id)s
+       AND a.message_id BETWEEN :first_id AND :last_id
      ORDER BY a.message_id DESC LIMIT 1),
     spelled.attempt_id, part.attempt_id) AS attempt_id,
   r.received_at < now() - make_interval(secs => %(patience)s) AS is_timed_out,
@@ -39,19 +31,19 @@ LEFT JOIN LATERAL (
   SELECT found.attempt_id, found.part FROM (
     SELECT a.id AS attempt_id, NULL::bigint AS part, a.provider_id FROM channels_attempt a
     WHERE a.provider = r.provider AND a.provider_id = ANY(r.provider_id || r.alternatives)
-      AND a.message_id BETWEEN %(first_id)s AND %(last_id)s
+      AND a.message_id BETWEEN :first_id AND :last_id
     UNION ALL
     SELECT p.attempt_id, p.id, p.provider_id FROM channels_part p
     WHERE p.provider = r.provider AND p.provider_id = ANY(r.provider_id || r.alternatives)
   ) AS found JOIN channels_attempt a
-    ON a.id = found.attempt_id AND a.message_id BETWEEN %(first_id)s AND %(last_id)s
-  JOIN channels_message m ON m.id = a.message_id AND m.id BETWEEN %(first_id)s AND %(last_id)s
+    ON a.id = found.attempt_id AND a.message_id BETWEEN :first_id AND :last_id
+  JOIN channels_message m ON m.id = a.message_id AND m.id BETWEEN :first_id AND :last_id
   WHERE m.phone = r.phone
     OR NOT r.needs_phone AND (found.provider_id = r.provider_id OR r.phone = '')
   ORDER BY m.phone = r.phone DESC,
     array_position(r.provider_id || r.alternatives, found.provider_id) LIMIT 1
 ) AS spelled ON NOT ({plain})
-WHERE r.due_at <= now() AND r.received_at >= %(start)s AND r.received_at < %(end)s
+WHERE r.due_at <= now() AND r.received_at >= :start AND r.received_at < :end
   AND (%(only)s::bigint IS NULL OR r.id = %(only)s)
 ORDER BY r.due_at LIMIT %(limit)s FOR UPDATE OF r SKIP LOCKED
 """.format(plain=_PLAIN.format("r"))  # noqa: S608
@@ -59,12 +51,12 @@ ORDER BY r.due_at LIMIT %(limit)s FOR UPDATE OF r SKIP LOCKED
 # A separate statement, since workers ask often and mostly nothing is due.
 HAS_DUE_RECEIPTS = """
 SELECT EXISTS (SELECT 1 FROM channels_receipt
-               WHERE due_at <= now() AND received_at >= %s AND received_at < %s)
+               WHERE due_at <= now() AND received_at >= :start AND received_at < :end)
 """
 
 DUE_RECEIPT_IDS = """
-SELECT id FROM channels_receipt WHERE due_at <= now() AND received_at >= %s AND received_at < %s
-ORDER BY due_at LIMIT %s
+SELECT id FROM channels_receipt
+WHERE due_at <= now() AND received_at >= :start AND received_at < :end ORDER BY due_at LIMIT %s
 """
 
 # Stores the receipts of a call, and who received the messages, in one commit; counts the new ones.
@@ -87,7 +79,8 @@ _ROW = """
 _IS_NEWS = f"""NOT (state = 'sent' AND {_PLAIN.format("n")} AND EXISTS (
     SELECT 1 FROM channels_attempt a
     WHERE a.provider = n.provider AND a.provider_id = n.provider_id
-      AND a.state NOT IN ('submitting', 'ambiguous') AND a.message_id BETWEEN %s AND %s))"""  # noqa: S608
+      AND a.state NOT IN ('submitting', 'ambiguous')
+      AND a.message_id BETWEEN :first_id AND :last_id))"""  # noqa: S608
 _RECIPIENTS = f""",
 recipients AS ({vendor_user_ids.REMEMBER})"""
 
@@ -105,7 +98,7 @@ def store(receipts: int, *, has_recipients: bool, only_news: bool) -> str:
 STORE_PART = """
 INSERT INTO channels_part (attempt_id, number, total, provider, provider_id)
 SELECT a.id, %s, %s, a.provider, %s FROM channels_attempt a
-WHERE a.id = %s AND a.provider = %s AND a.message_id BETWEEN %s AND %s
+WHERE a.id = %s AND a.provider = %s AND a.message_id BETWEEN :first_id AND :last_id
 ON CONFLICT DO NOTHING
 """
 
@@ -123,17 +116,17 @@ GROUP BY attempt_id HAVING count(delivered_at) = max(total)
 MARK_RECEIPTS_APPLIED = """
 UPDATE channels_receipt r SET due_at = NULL, applied_at = now(), attempt_id = n.attempt_id
 FROM unnest(%s::bigint[], %s::uuid[]) AS n(id, attempt_id)
-WHERE r.id = n.id AND r.received_at >= %s AND r.received_at < %s
+WHERE r.id = n.id AND r.received_at >= :start AND r.received_at < :end
 """
 
 # The delay grows with the receipt's age: receipts of messages sent by others come in numbers.
 PARK_RECEIPTS = """
 UPDATE channels_receipt
 SET due_at = now() + GREATEST(make_interval(secs => %s), (now() - received_at) / 2)
-WHERE id = ANY(%s) AND received_at >= %s AND received_at < %s
+WHERE id = ANY(%s) AND received_at >= :start AND received_at < :end
 """
 
 MARK_RECEIPTS_UNMATCHED = """
 UPDATE channels_receipt SET due_at = NULL
-WHERE id = ANY(%s) AND received_at >= %s AND received_at < %s
+WHERE id = ANY(%s) AND received_at >= :start AND received_at < :end
 """

@@ -28,7 +28,7 @@ FAILURES = {
 def store(cursor: CursorWrapper, provider: str, part: Part) -> None:
     """Stores a part unless its reference is no attempt of this provider. Safe to repeat."""
     params = (part.number, part.total, part.provider_id[:200], part.ref, provider)
-    cursor.execute(receipts_sql.STORE_PART, [*params, *sql.recent_ids()])
+    cursor.execute(sql.recent(receipts_sql.STORE_PART), params)
 
 
 def resolve_parts(cursor: CursorWrapper, events: Sequence[PartEvent]) -> list[Event]:
@@ -47,7 +47,7 @@ def resolve_parts(cursor: CursorWrapper, events: Sequence[PartEvent]) -> list[Ev
 def _mark_delivered(cursor: CursorWrapper, delivered: dict[int, Event]) -> set[UUID]:
     """Returns the attempts that these parts complete."""
     attempts = list({event.attempt_id for event in delivered.values()})
-    cursor.execute(sql.LOCK_BY_ATTEMPTS, {"attempts": attempts, **sql.recent_ids()._asdict()})
+    cursor.execute(sql.recent(sql.LOCK_BY_ATTEMPTS), [attempts])
     cursor.execute(receipts_sql.MARK_PARTS_DELIVERED, [list(delivered)])
     cursor.execute(receipts_sql.COMPLETE_ATTEMPTS, [attempts])
     return {attempt_id for (attempt_id,) in cursor.fetchall()}

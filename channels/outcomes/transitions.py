@@ -19,7 +19,7 @@ from channels.lifecycle.states import Decision, Snapshot
 from channels.outcomes.decision_writer import load_messages, write_decisions
 from channels.waiting import outcome_signals
 from config.monitoring import metrics
-from config.storage.months.recent_ids import ids_between
+from config.storage.months.recent_ids import months_of, within
 
 
 def commit_events(events: Sequence[Event]) -> list[Decision]:
@@ -33,7 +33,7 @@ def commit_events(events: Sequence[Event]) -> list[Decision]:
 def apply_in_transaction(cursor: CursorWrapper, events: Sequence[Event]) -> list[Decision]:
     """The same in the caller's transaction; the caller calls `announce` after its commit."""
     attempts = [event.attempt_id for event in events]
-    cursor.execute(sql.LOCK_BY_ATTEMPTS, {"attempts": attempts, **sql.recent_ids()._asdict()})
+    cursor.execute(sql.recent(sql.LOCK_BY_ATTEMPTS), [attempts])
     snapshots = load_messages(cursor, [message_id for (message_id,) in cursor.fetchall()])
     return write_decisions(cursor, decide_each(snapshots, events))
 
@@ -49,7 +49,7 @@ def decide_each(snapshots: Sequence[Snapshot], events: Sequence[Event]) -> list[
 def give_up(message_ids: Sequence[UUID]) -> list[Decision]:
     """Expires messages without an open attempt."""
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(sql.LOCK_MESSAGES, [list(message_ids), *ids_between(message_ids)])
+        cursor.execute(within(sql.LOCK_MESSAGES, months_of(message_ids)), [list(message_ids)])
         # Checked under the lock, since a worker may have claimed one in the meantime.
         snapshots = load_messages(cursor, message_ids)
         idle = [snapshot for snapshot in snapshots if not snapshot.has_open_attempt]
@@ -61,7 +61,8 @@ def give_up(message_ids: Sequence[UUID]) -> list[Decision]:
 def fall_back(message_ids: Sequence[UUID]) -> list[Decision]:
     """Switches messages to their next channel if their patience is still over under the lock."""
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(sql.LOCK_PATIENCE_EXPIRED, [list(message_ids), *ids_between(message_ids)])
+        statement = within(sql.LOCK_PATIENCE_EXPIRED, months_of(message_ids))
+        cursor.execute(statement, [list(message_ids)])
         snapshots = load_messages(cursor, [message_id for (message_id,) in cursor.fetchall()])
         decisions = write_decisions(
             cursor, [fallback_chain.expire_patience(snapshot) for snapshot in snapshots]

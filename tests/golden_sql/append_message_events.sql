@@ -11,7 +11,7 @@ WITH happened AS (
     data, now() AS at
   FROM channels_message m
   JOIN unnest(%s::uuid[], %s::uuid[]) AS n(id, event_id) ON m.id = n.id
-  WHERE m.id BETWEEN %s AND %s),
+  WHERE m.id BETWEEN :first_id AND :last_id),
 wanted AS (
   SELECT h.id, h.company_id, h.mode, h.kind, h.key, h.data, h.at, e.id AS endpoint_id
   FROM happened h

@@ -41,8 +41,8 @@ due AS (
           SELECT max(1 + (error_class = 'unreachable')::int)
           FROM channels_attempt
           WHERE m.tries > 0 AND message_id = m.id AND provider = r.provider AND message_id BETWEEN
-            %(first_id)s AND %(last_id)s), 0) AS rank, CASE WHEN COALESCE(cardinality(r.prefixes),
-            0) = 0 THEN 0 ELSE (
+            :first_id AND :last_id), 0) AS rank, CASE WHEN COALESCE(cardinality(r.prefixes), 0) = 0
+            THEN 0 ELSE (
         SELECT max(length(one))
         FROM unnest(r.prefixes) AS one
         WHERE starts_with(m.phone, one)) END AS prefix OFFSET 0) fit
@@ -54,7 +54,7 @@ due AS (
     ORDER BY fit.rank, fit.prefix DESC, r.position, -ln(1 - random()) / r.weight
     LIMIT 1) chosen
   WHERE chosen.is_ours AND o.due_at <= now() AND m.due_at <= now() AND m.state IN ('queued', 'sent')
-    AND m.id BETWEEN %(first_id)s AND %(last_id)s AND m.useful_until > now() + make_interval(secs =>
+    AND m.id BETWEEN :first_id AND :last_id AND m.useful_until > now() + make_interval(secs =>
     %(margin)s)
   ORDER BY o.priority, o.due_at
   LIMIT %(limit)s FOR UPDATE OF m SKIP LOCKED),
@@ -79,7 +79,7 @@ claimed AS (
   UPDATE channels_message m
   SET due_at = NULL, tries = m.tries + 1
   FROM picked p
-  WHERE m.id = p.id AND m.id BETWEEN %(first_id)s AND %(last_id)s
+  WHERE m.id = p.id AND m.id BETWEEN :first_id AND :last_id
   RETURNING m.*, p.provider, p.needs_contact, p.allowance, p.trips, p.has_other_account,
     p.has_contact_account),
 intent AS (

@@ -19,7 +19,7 @@ wanted AS (
   JOIN w USING (company_id)
   LEFT
   JOIN billing_transfer h ON h.message_id = m.message_id AND h.hold = m.hold AND h.kind = 'hold' AND
-    h.message_id BETWEEN %(first_id)s AND %(last_id)s),
+    h.message_id BETWEEN :first_id AND :last_id),
 by_hour AS (
   SELECT n.*, w.available, CASE WHEN w.day >= p.today THEN w.day_tokens ELSE 0 END AS day_used,
     budget.day AS day_budget, change <= 0 OR CASE WHEN w.hour >= p.hour THEN

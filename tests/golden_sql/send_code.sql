@@ -2,12 +2,12 @@ WITH standing AS (
   SELECT id, expires_at, attempts, max_attempts, key_id, length, verified_at
   FROM otp_verification
   WHERE company_id = %(company_id)s AND mode = %(mode)s::text AND phone = %(phone)s::text AND
-    purpose = %(purpose)s::text AND superseded_at IS NULL AND id BETWEEN %(first_id)s AND
-    %(last_id)s FOR NO KEY UPDATE),
+    purpose = %(purpose)s::text AND superseded_at IS NULL AND id BETWEEN :first_id AND :last_id FOR
+    NO KEY UPDATE),
 cap AS (
   SELECT guesses
   FROM otp_guess_cap(%(company_id)s, %(mode)s::text, %(phone)s::text, %(failed_hour)s::int,
-    %(failed_day)s::int, %(first_id)s, %(last_id)s)),
+    %(failed_day)s::int, :first_id, :last_id)),
 current AS (
   SELECT id, expires_at, attempts, max_attempts, key_id, length
   FROM standing
@@ -43,8 +43,8 @@ superseded AS (
   SET superseded_at = now(), settled_at = CASE WHEN verified_at IS NULL AND expires_at <= now() THEN
     now() ELSE settled_at END
   WHERE company_id = %(company_id)s AND mode = %(mode)s::text AND phone = %(phone)s::text AND
-    purpose = %(purpose)s::text AND superseded_at IS NULL AND id BETWEEN %(first_id)s AND
-    %(last_id)s AND EXISTS (
+    purpose = %(purpose)s::text AND superseded_at IS NULL AND id BETWEEN :first_id AND :last_id AND
+    EXISTS (
     SELECT 1
     FROM payer) AND NOT EXISTS (
     SELECT 1

@@ -31,7 +31,7 @@ back AS (
   FROM p, moved m
   JOIN asked a USING (message_id, hold, kind)
   JOIN billing_transfer h USING (message_id, hold)
-  WHERE m.kind = 'release' AND h.kind = 'hold' AND h.message_id BETWEEN %(first_id)s AND %(last_id)s
+  WHERE m.kind = 'release' AND h.kind = 'hold' AND h.message_id BETWEEN :first_id AND :last_id
   GROUP BY m.company_id, a.country),
 room AS (
   SELECT company_id, COALESCE(sum(day), 0) AS day, jsonb_object_agg(country, hour) AS hours

@@ -2,7 +2,7 @@ WITH settled AS (
   UPDATE otp_verification v
   SET settled_at = now()
   FROM unnest(%s::uuid[], %s::uuid[]) AS n(id, event_id)
-  WHERE v.id = n.id AND v.id BETWEEN %s AND %s
+  WHERE v.id = n.id AND v.id BETWEEN :first_id AND :last_id
   RETURNING v.id, company_id, mode, phone, purpose, verified_at, n.event_id),
 happened AS (
   SELECT event_id AS id, company_id, mode, 'otp.verified' AS kind, 'otp_' || replace(id::text, '-',

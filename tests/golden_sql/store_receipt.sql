@@ -9,7 +9,7 @@ WITH stored AS (
       SELECT 1
       FROM channels_attempt a
       WHERE a.provider = n.provider AND a.provider_id = n.provider_id AND a.state NOT IN
-        ('submitting', 'ambiguous') AND a.message_id BETWEEN %s AND %s))
+        ('submitting', 'ambiguous') AND a.message_id BETWEEN :first_id AND :last_id))
   ON CONFLICT DO NOTHING
   RETURNING 1),
 recipients AS (

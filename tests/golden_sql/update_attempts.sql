@@ -9,4 +9,4 @@ SET state = n.state, provider_id = COALESCE(a.provider_id, n.provider_id), error
   make_interval(secs => n.poll_in) END
 FROM unnest(%s::uuid[], %s::text[], %s::text[], %s::text[], %s::text[], %s::text[], %s::int[],
   %s::float[]) AS n(id, state, provider_id, error_class, error_code, error_detail, polls, poll_in)
-WHERE a.id = n.id AND a.message_id BETWEEN %s AND %s
+WHERE a.id = n.id AND a.message_id BETWEEN :first_id AND :last_id

@@ -14,7 +14,7 @@ WITH changed AS (
   FROM unnest(%s::uuid[], %s::text[], %s::text[], %s::text[], %s::text[], %s::int[], %s::float[],
     %s::timestamptz[], %s::timestamptz[], %s::bool[], %s::int[], %s::bool[], %s::float[]) AS n(id,
     state, error, channel, chain, hold, due_in, at, read_at, is_read, price, is_owed, fallback_in)
-  WHERE m.id = n.id AND m.id BETWEEN %s AND %s
+  WHERE m.id = n.id AND m.id BETWEEN :first_id AND :last_id
   RETURNING m.company_id, m.mode, (m.created_at AT TIME ZONE %s)::date AS day)
 INSERT INTO channels_staleday (company_id, mode, day)
 SELECT DISTINCT company_id, mode, day

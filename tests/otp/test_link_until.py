@@ -7,6 +7,7 @@ import pytest
 from django.db import connection, transaction
 from pytest_django import DjangoAssertNumQueries
 
+from channels import sql as channels_sql
 from channels.models import Message
 from links.follow import resolution
 from links.models import Link
@@ -163,7 +164,7 @@ def test_other_ends_are_refused(api: Api, until: object) -> None:
 def test_codes_ended_early_are_found_by_an_index(api: Api) -> None:
     with connection.cursor() as cursor:
         cursor.execute("SET enable_seqscan = off")
-        cursor.execute(f"EXPLAIN {sql.HAS_UNSETTLED}", sql.recent_ids())
+        cursor.execute(f"EXPLAIN {channels_sql.recent(sql.HAS_UNSETTLED)}")
         plan = "\n".join(row[0] for row in cursor.fetchall())
         cursor.execute("RESET enable_seqscan")
 

@@ -1,9 +1,8 @@
-"""Between which ids lie the rows that may still change, for statements that find them by another
-column.
+"""Which months of partitioned tables a statement can meet, written into its text.
 
-They are parameters, because PostgreSQL then opens the partitions of these months and no others.
-Computed in the statement from `now()` they cost 7 µs a lookup; without an upper bound, the months
-made ahead of time are opened as well.
+PostgreSQL then plans for these months alone, and opens no others: neither those made ahead of time
+nor years of history. As parameters they would be taken for a two hundredth of a table, whatever
+they are, since plans are generic, and a range of ids for the best way to a single row.
 """
 
 import time
@@ -17,6 +16,14 @@ from config.ids import first_id_at
 
 _CLOCK_SKEW = timedelta(days=3)  # among the processes that make the ids
 _SECONDS_OF_DAY = 86_400
+_MILLISECOND_BITS = 80  # of an id, right of its time
+
+
+class Months(NamedTuple):
+    """From the beginning of the first to that of the one after the last."""
+
+    start: datetime
+    end: datetime
 
 
 class IdRange(NamedTuple):
@@ -26,27 +33,26 @@ class IdRange(NamedTuple):
     last_id: UUID
 
 
-class TimeRange(NamedTuple):
-    """The end does not belong to it."""
-
-    start: datetime
-    end: datetime
+def months_of_last(days: int) -> Months:
+    """The months of these last days."""
+    return _months_of_last(days, _day())
 
 
-def ids_between(ids: Iterable[UUID]) -> IdRange:
-    """From the first to the last of them."""
-    ordered = sorted(ids)
-    return IdRange(ordered[0], ordered[-1])
+def months_of(ids: Iterable[UUID]) -> Months:
+    """The months in which these ids were made; there is at least one."""
+    found = list(ids)
+    return Months(_made_in(min(found)), _next(_made_in(max(found))))
 
 
-def ids_of_last(days: int) -> IdRange:
-    """The ids made in the months of these last days."""
-    return _ids(days, _day())
-
-
-def months_of_last(days: int) -> TimeRange:
-    """The same for a table whose months go by a time."""
-    return _months(days, _day())
+@lru_cache(maxsize=1024)
+def within(statement: str, months: Months) -> str:
+    """The statement with these months in place of `:first_id`, `:last_id`, `:start` and `:end`."""
+    texts = ids_of(months)._asdict() | {
+        name: at.isoformat() for name, at in months._asdict().items()
+    }
+    for name, text in texts.items():
+        statement = statement.replace(f":{name}", f"'{text}'")
+    return statement
 
 
 def _day() -> int:
@@ -55,14 +61,22 @@ def _day() -> int:
 
 
 @lru_cache(maxsize=8)
-def _ids(days: int, today: int) -> IdRange:
-    start, end = _months(days, today)
-    return IdRange(first_id_at(start), UUID(int=first_id_at(end).int - 1))
-
-
-@lru_cache(maxsize=8)
-def _months(days: int, today: int) -> TimeRange:
+def _months_of_last(days: int, today: int) -> Months:
     now = datetime.fromtimestamp(today * _SECONDS_OF_DAY, UTC)
     last = (now + timedelta(days=1) + _CLOCK_SKEW).replace(day=1)
-    end = (last + timedelta(days=31)).replace(day=1)
-    return TimeRange((now - timedelta(days=days)).replace(day=1), end)
+    return Months((now - timedelta(days=days)).replace(day=1), _next(last))
+
+
+@lru_cache(maxsize=64)
+def ids_of(months: Months) -> IdRange:
+    """The ids made in these months."""
+    return IdRange(first_id_at(months.start), UUID(int=first_id_at(months.end).int - 1))
+
+
+def _made_in(made: UUID) -> datetime:
+    at = datetime.fromtimestamp((made.int >> _MILLISECOND_BITS) / 1000, UTC)
+    return at.replace(day=1, hour=0, minute=0, second=0, microsecond=0)
+
+
+def _next(month: datetime) -> datetime:
+    return (month + timedelta(days=31)).replace(day=1)

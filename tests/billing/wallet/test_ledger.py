@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import pytest
 from django.core.management import call_command
@@ -22,6 +22,7 @@ from billing.wallet import ledger
 from billing.wallet.ledger import ACCOUNTS, DeliveryProof, Settlement, TransferKind
 from channels.lifecycle.state_machine import Event, EventKind
 from channels.outcomes import transitions
+from config.ids import uuid7
 from tests.api.clients import Api, ClientOf
 from tests.api.races import at_once
 from tests.channels.message_stages import accepted, submitted
@@ -44,7 +45,7 @@ def settle(*settlements: Settlement) -> None:
 
 def hold(company: Company, amount: int = 1, n: int = 1) -> Settlement:
     """An open hold of a message, as the statement that accepts it leaves one; yet unsettled."""
-    message_id = uuid4()
+    message_id = uuid7()
     TransferFactory.create(
         company=company,
         kind=TransferKind.HOLD,
@@ -232,13 +233,13 @@ def test_hold_that_was_never_opened_cannot_be_settled(poor: Company) -> None:
     ledger.grant(company=poor, amount=5, reason="gift")
 
     with pytest.raises(IntegrityError), transaction.atomic():
-        settle(Settlement(poor.pk, uuid4(), 1, 3, TransferKind.RELEASE, reason="?"))
+        settle(Settlement(poor.pk, uuid7(), 1, 3, TransferKind.RELEASE, reason="?"))
 
     assert balance(poor) == (5, 0)
 
 
 def test_free_message_writes_no_transfer(poor: Company) -> None:
-    settle(Settlement(poor.pk, uuid4(), 1, 0, TransferKind.CAPTURE, DeliveryProof.RECEIPT))
+    settle(Settlement(poor.pk, uuid7(), 1, 0, TransferKind.CAPTURE, DeliveryProof.RECEIPT))
 
     assert not Transfer.objects.exists()
 

@@ -92,17 +92,16 @@ class Path:
     def _apply(self) -> int:
         """A group of receipts, in one commit."""
         with transaction.atomic(), connection.cursor() as cursor:
-            cursor.execute(receipts_sql.DUE_RECEIPTS, receipts.due_params(receipts.BATCH_SIZE))
+            due = {"limit": receipts.BATCH_SIZE, "patience": receipts.MATCH_TIMEOUT, "only": None}
+            cursor.execute(channels_sql.recent(receipts_sql.DUE_RECEIPTS), due)
             rows = fetch_all(cursor, receipts.DueReceipt)
             matched = {row.id: (row.attempt_id, row) for row in rows if row.attempt_id is not None}
             if matched:
                 events = [_event(*one) for one in matched.values()]
                 decisions = transitions.apply_in_transaction(cursor, events)
                 attempts = [event.attempt_id for event in events]
-                cursor.execute(
-                    receipts_sql.MARK_RECEIPTS_APPLIED,
-                    [list(matched), attempts, *receipts_sql.recent()],
-                )
+                statement = channels_sql.recent(receipts_sql.MARK_RECEIPTS_APPLIED)
+                cursor.execute(statement, [list(matched), attempts])
                 self._note(decisions)
         return len(rows)
 
@@ -142,7 +141,7 @@ def _store(attempt: UUID, word: str) -> None:
     ]
     with connection.cursor() as cursor:
         statement = receipts_sql.store(1, has_recipients=False, only_news=True)
-        cursor.execute(statement, [*row, *channels_sql.recent_ids()])
+        cursor.execute(channels_sql.recent(statement), row)
 
 
 def main() -> int:

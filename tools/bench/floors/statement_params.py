@@ -12,8 +12,8 @@ from links import sql as links_sql
 from links.models import INSERTED_COLUMNS, Link
 from otp import sql
 
-SEND = sql.send(is_test=False, has_link=False, has_key=False)
-CHECK = sql.CHECK_CODE
+SEND = sql.recent(sql.send(is_test=False, has_link=False, has_key=False))
+CHECK = sql.recent(sql.CHECK_CODE)
 _MAC = bytes(32)
 _LINK = {name: getattr(Link(), name) for name in INSERTED_COLUMNS}
 
@@ -52,7 +52,6 @@ def params(company_id: int, key_id: int, phone: str) -> dict[str, Any]:
         "resend_margin": settings.RESEND_MARGIN,
         "failed_hour": failed_hour,
         "failed_day": failed_day,
-        **sql.recent_ids(),
         "params": '{"brand": "Company"}',
     }
 
@@ -61,7 +60,7 @@ def check(company_id: int, phone: str) -> dict[str, Any]:
     """For `CHECK`: the right code of what `params` sent."""
     sent = params(company_id, 0, phone)
     names = ("company_id", "mode", "phone", "purpose", "failed_hour", "failed_day")
-    return {name: sent[name] for name in names} | sql.recent_ids() | {"macs": [_MAC]}
+    return {name: sent[name] for name in names} | {"macs": [_MAC]}
 
 
 def link(company_id: int, url: str) -> dict[str, Any]:

@@ -16,14 +16,13 @@ from django.urls import path
 
 from config.ids import public_id, uuid7
 from links import sql as links_sql
-from otp import sql as otp_sql
 from tools.bench.floors import statement_params
 
 
 def verify(request: HttpRequest) -> HttpResponse:
     asked = orjson.loads(request.body)
     row = _execute(
-        otp_sql.CHECK_CODE,
+        statement_params.CHECK,
         {
             "company_id": asked["company_id"],
             "mode": "live",
@@ -32,7 +31,6 @@ def verify(request: HttpRequest) -> HttpResponse:
             "macs": [bytes.fromhex(asked["mac"])],
             "failed_hour": settings.WRONG_CODE_LIMITS[0][0],
             "failed_day": settings.WRONG_CODE_LIMITS[1][0],
-            **otp_sql.recent_ids(),
         },
     )
     if row is None:

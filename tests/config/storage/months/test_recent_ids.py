@@ -4,6 +4,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from uuid import UUID
 
 import pytest
 from django.db import connection
@@ -22,8 +23,12 @@ from tests.channels.message_stages import PHONE
 from tests.otp.sent_codes import code_of
 
 
+def uuid_at(month: int, day: int = 1, year: int = 2026) -> UUID:
+    return first_id_at(datetime(year, month, day, tzinfo=UTC))
+
+
 def at(month: int, day: int = 1, year: int = 2026) -> int:
-    return first_id_at(datetime(year, month, day, tzinfo=UTC)).int
+    return uuid_at(month, day, year).int
 
 
 @pytest.mark.parametrize(
@@ -46,11 +51,24 @@ def test_range_has_whole_months(
     at_noon = datetime(2026, month, day, 12, tzinfo=UTC).timestamp()
     monkeypatch.setattr(time, "time", lambda: at_noon)
 
-    found = recent_ids.ids_of_last(days)
-
     months = recent_ids.months_of_last(days)
+
+    found = recent_ids.ids_of(months)
     assert (found.first_id.int, found.last_id.int) == (first, end - 1)
     assert [first_id_at(time).int for time in months] == [first, end]
+
+
+def test_months_of_ids_are_those_they_were_made_in() -> None:
+    made = [uuid_at(12, 31, 2025), uuid_at(1, 1), uuid_at(2, 28)]
+
+    assert recent_ids.months_of(made) == (
+        datetime(2025, 12, 1, tzinfo=UTC),
+        datetime(2026, 3, 1, tzinfo=UTC),
+    )
+    assert recent_ids.months_of(made[1:2]) == (
+        datetime(2026, 1, 1, tzinfo=UTC),
+        datetime(2026, 2, 1, tzinfo=UTC),
+    )
 
 
 def months_read() -> dict[str, int]:
