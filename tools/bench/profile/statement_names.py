@@ -8,6 +8,10 @@ from functools import cache
 PACKAGES = ("accounts", "billing", "channels", "config", "links", "otp", "persons")
 _COMMENT = re.compile(r"--.*")
 _PARAMETER = re.compile(r"\$\d+|%\(\w+\)[sbt]|%[sbt]")
+# What `config.storage.months.recent_ids.within` fills in, and with what.
+_MONTHS = re.compile(
+    r":(?:first_id|last_id|start|end)\b|'[0-9a-f-]{36}'|'\d{4}-\d\d-01 00:00:00\+00:00'"
+)
 _HOLE = re.compile(r"\\\{\w*\\\}")
 _TABLE = re.compile(r'\b(?:FROM|INTO|UPDATE)\s+"?(\w+)"?', re.IGNORECASE)
 _SHORTEST = 20  # characters of a constant that may be a statement
@@ -17,7 +21,7 @@ _SQL = ("SELECT", "WITH", "INSERT", "UPDATE", "DELETE")
 def normalized(text: str) -> str:
     """Without comments and the difference between our placeholders and the server's."""
     one_line = " ".join(_COMMENT.sub("", text).split())
-    return _PARAMETER.sub("?", one_line).replace("%%", "%")
+    return _PARAMETER.sub("?", _MONTHS.sub("?", one_line)).replace("%%", "%")
 
 
 class StatementNames:

@@ -77,9 +77,12 @@ def test_placeholders_and_comments_do_not_hide_a_name() -> None:
 
 
 def test_statements_of_the_service_have_names() -> None:
+    from channels import sql  # noqa: PLC0415
     from channels.outcomes import receipts_sql  # noqa: PLC0415 - imported, so that its statements are known
 
     names = StatementNames.of_service()
 
     statement = receipts_sql.store(1, has_recipients=True, only_news=True)
     assert names.of(statement) == "channels.outcomes.receipts_sql._STORE"
+    assert names.of(sql.recent(statement)) == "channels.outcomes.receipts_sql._STORE"
+    assert names.of(sql.recent(sql.CLAIM)) == "channels.sql.CLAIM"
