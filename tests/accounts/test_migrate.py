@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from importlib import import_module
 from io import StringIO
 
 import psycopg
@@ -27,8 +28,10 @@ def threads() -> Iterator[ThreadPoolExecutor]:
 
 
 @pytest.fixture(autouse=True)
-def _scratch_table() -> Iterator[None]:
+def _scratch_table(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """An app without models of its own gets the migrations of a table; its first one is applied."""
+    two_fields = import_module("tests.accounts.scratch.migrations.0005_two_fields")
+    monkeypatch.setattr(two_fields, "is_checked", True)
     with override_settings(MIGRATION_MODULES={"api_docs": "tests.accounts.scratch.migrations"}):
         migrate("0001")
         yield

@@ -58,8 +58,8 @@ def test_who_blocked_the_bot_is_not_tried_twice(stack: Stack, sender: Sender) ->
 @pytest.mark.parametrize(
     ("fault", "kept"),
     [
-        ("read_at_once", 2),  # read implies delivered
-        ("batched_receipts", 2),  # one call: delivered, sent, and delivered once more
+        ("read_at_once", 1),  # read implies delivered
+        ("batched_receipts", 1),  # one call: delivered, sent, and delivered once more
     ],
 )
 def test_whatsapp_reports_failure_in_its_format(
@@ -72,7 +72,8 @@ def test_whatsapp_reports_failure_in_its_format(
 
     assert stack.ending(phone) == Outcome(["delivered"], charged=1, copies=1)
     assert stack.proofs(phone) == ["receipt"]
-    wait_until(lambda: Receipt.objects.filter(attempt__message__phone=phone).count() == kept)
+    stored = Receipt.objects.filter(attempt__message__phone=phone).exclude(state="sent")
+    wait_until(lambda: stored.count() == kept)  # evaluated anew each time
 
 
 def test_held_template_reaches_the_operator_and_costs_nothing_when_dropped(

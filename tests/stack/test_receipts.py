@@ -30,12 +30,12 @@ def test_a_receipt_before_our_own_commit_is_not_lost(stack: Stack, sender: Sende
 @pytest.mark.parametrize(
     ("channel", "fault", "kept"),
     [
-        ("whatsapp", "duplicate_receipt", 4),  # each repeat has a time of its own
-        ("telegram", "duplicate_receipt", 4),
-        ("sms", "duplicate_receipt", 2),
-        ("whatsapp", "reorder_receipts", 2),
-        ("telegram", "reorder_receipts", 2),
-        ("sms", "reorder_receipts", 2),
+        ("whatsapp", "duplicate_receipt", 2),  # each repeat has a time of its own
+        ("telegram", "duplicate_receipt", 2),
+        ("sms", "duplicate_receipt", 1),
+        ("whatsapp", "reorder_receipts", 1),
+        ("telegram", "reorder_receipts", 1),
+        ("sms", "reorder_receipts", 1),
     ],
 )
 def test_repeated_and_reordered_receipts_charge_once(
@@ -122,9 +122,11 @@ def test_undelivered_is_a_failure_that_costs_nothing(stack: Stack, sender: Sende
 
 
 def _receipts(phone: str) -> int:
-    """How many different receipts came and were applied."""
+    """How many different receipts of a delivery came and were applied. That a message was sent is
+    stored only while its attempt does not know.
+    """
     known = Receipt.objects.filter(attempt__message__phone=phone, applied_at__isnull=False)
-    return known.count()
+    return known.exclude(state="sent").count()
 
 
 def _silences(stack: Stack) -> int:
