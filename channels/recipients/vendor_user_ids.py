@@ -12,13 +12,15 @@ from django.db import connection
 from channels.providers.inbound import Recipient
 from channels.vendor_accounts.registry import vendor_of
 
-# A fragment of the statement that stores receipts, for whoever the new ones (`stored`) tell of. At
-# most one write a day per person.
+# A fragment of the statement that stores receipts: also one that is no news says who hides behind
+# an id. At most one write a day per person.
 REMEMBER = """
 INSERT INTO channels_knownrecipient AS known (vendor, user_id, attempt_id)
-SELECT %s::text, user_id, attempt_id
-FROM unnest(%s::text[], %s::uuid[]) AS told(user_id, attempt_id)
-WHERE EXISTS (SELECT 1 FROM stored)
+SELECT vendor, user_id, attempt_id
+FROM (SELECT %s::text AS vendor) v, unnest(%s::text[], %s::uuid[]) AS told(user_id, attempt_id)
+WHERE NOT EXISTS (SELECT 1 FROM channels_knownrecipient seen
+                  WHERE seen.vendor = v.vendor AND seen.user_id = told.user_id
+                    AND seen.seen_at >= now() - interval '1 day')
 ON CONFLICT (vendor, user_id) DO UPDATE SET attempt_id = excluded.attempt_id, seen_at = now()
 WHERE known.seen_at < now() - interval '1 day'"""
 _PHONE = """

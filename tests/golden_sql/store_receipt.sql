@@ -14,11 +14,14 @@ WITH stored AS (
   RETURNING 1),
 recipients AS (
   INSERT INTO channels_knownrecipient AS known (vendor, user_id, attempt_id)
-  SELECT %s::text, user_id, attempt_id
-  FROM unnest(%s::text[], %s::uuid[]) AS told(user_id, attempt_id)
-  WHERE EXISTS (
+  SELECT vendor, user_id, attempt_id
+  FROM (
+    SELECT %s::text AS vendor) v, unnest(%s::text[], %s::uuid[]) AS told(user_id, attempt_id)
+  WHERE NOT EXISTS (
     SELECT 1
-    FROM stored)
+    FROM channels_knownrecipient seen
+    WHERE seen.vendor = v.vendor AND seen.user_id = told.user_id AND seen.seen_at >= now() -
+      interval '1 day')
   ON CONFLICT (vendor, user_id) DO UPDATE
   SET attempt_id = excluded.attempt_id, seen_at = now()
   WHERE known.seen_at < now() - interval '1 day')

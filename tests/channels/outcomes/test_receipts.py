@@ -13,7 +13,7 @@ from django.test import Client
 from django.utils import timezone
 
 from billing.wallet import ledger
-from channels.models import Attempt, Message, Receipt
+from channels.models import Attempt, KnownRecipient, Message, Receipt
 from channels.outcomes import receipts
 from channels.providers import inbound
 from channels.providers.inbound import ReceiptState
@@ -239,6 +239,16 @@ def test_sent_is_no_news_of_an_accepted_attempt(api: Api) -> None:
     assert tell(status_of(attempt)) == 0
     assert tell(status_of(attempt), status_of(attempt, "delivered")) == 1
     assert Receipt.objects.get().state == "delivered"
+
+
+def test_sent_that_is_no_news_still_says_who_has_the_phone(api: Api) -> None:
+    """Their STOP may come before any other receipt."""
+    attempt = accepted(api)
+    recipient = inbound.Recipient("US.1", str(attempt.id))
+
+    assert tell(status_of(attempt), recipients=[recipient]) == 0
+
+    assert KnownRecipient.objects.get().attempt_id == attempt.id
 
 
 @pytest.mark.parametrize("state", ["submitting", "ambiguous"])
