@@ -5,13 +5,11 @@ from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from django.db import connection, transaction
-
 from accounts.keys.api_keys import Principal
 from channels import wakeups
 from channels.routing import test_numbers
 from config.errors import DomainError, Error
-from config.storage.named_rows import fetch_one
+from config.storage.single_statement import after_commit, fetch_rows
 from otp import codes, guess_cap, sql
 
 
@@ -46,14 +44,11 @@ def check_code(*, principal: Principal, phone: str, purpose: str, code: str) -> 
         ),
         **guess_cap.cap_params(),
     }
-    with connection.cursor() as cursor:
-        cursor.execute(sql.recent(sql.CHECK_CODE), params)
-        judged = fetch_one(cursor, _Judged)
-        if judged is None:
-            cursor.execute(sql.recent(sql.REFUSAL_STATE), params)
-            state = fetch_one(cursor, guess_cap.RefusalState)
-            raise guess_cap.check_refusal(principal, phone, state)
+    judged = next(iter(fetch_rows(sql.recent(sql.CHECK_CODE), params, _Judged)), None)
+    if judged is None:
+        states = fetch_rows(sql.recent(sql.REFUSAL_STATE), params, guess_cap.RefusalState)
+        raise guess_cap.check_refusal(principal, phone, next(iter(states), None))
     if judged.right_at is None:
         raise DomainError(Error.CODE_INVALID, attempts_left=judged.attempts_left)
-    transaction.on_commit(wakeups.wake_workers)
+    after_commit(wakeups.wake_workers)
     return Verified(judged.judged_id, judged.right_at)

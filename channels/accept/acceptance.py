@@ -27,7 +27,8 @@ from channels.waiting.first_outcome import SendOutcome, first_outcome
 from config.errors import DomainError, Error
 from config.ids import uuid7
 from config.monitoring import tracing
-from config.storage.named_rows import Row, fetch_all
+from config.storage.named_rows import Row
+from config.storage.single_statement import fetch_rows
 
 MAX_TRIES = 5  # of the statement, when it conflicts with slugs or verifications of others
 WrittenT = TypeVar("WrittenT")
@@ -165,9 +166,7 @@ def first_row(statement: str, params: Mapping[str, Any], kind: Callable[..., Row
         name: orjson.dumps(value).decode() if name in {"params", "chain"} else value
         for name, value in params.items()
     }
-    with connection.cursor() as cursor:
-        cursor.execute(statement, values)
-        return fetch_all(cursor, kind)[0]
+    return fetch_rows(statement, values, kind)[0]
 
 
 def violated_constraint(error: IntegrityError) -> str:

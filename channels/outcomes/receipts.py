@@ -29,6 +29,7 @@ from channels.recipients import vendor_user_ids
 from channels.vendor_accounts import registry
 from config.monitoring import tracing
 from config.storage.named_rows import fetch_all
+from config.storage.single_statement import fetch_rows
 
 log = structlog.get_logger(__name__)
 
@@ -63,10 +64,10 @@ def store(provider: str, batch: Sequence[InboundEvents]) -> int:
     only_news = not any(events.alerts for events in batch)
     groups = [rows[start : start + STORE_SIZE] for start in range(0, len(rows), STORE_SIZE)]
     is_one_statement = not parts and len(groups) == 1
-    with nullcontext() if is_one_statement else transaction.atomic(), connection.cursor() as cursor:
-        for part in parts:
-            sms_parts.store(cursor, provider, part)
-        new = sum(_store(cursor, group, recipients, only_news=only_news) for group in groups)
+    with nullcontext() if is_one_statement else transaction.atomic():
+        if parts:
+            sms_parts.store(provider, parts)
+        new = sum(_store(group, recipients, only_news=only_news) for group in groups)
     if new:
         wakeups.wake_workers()
     return new
@@ -79,16 +80,17 @@ def _with_raw(events: InboundEvents) -> Iterator[tuple[Receipt, bytes]]:
         yield receipt, events.raw if is_short or not number else b""
 
 
-def _store(
-    cursor: CursorWrapper,
-    rows: Sequence[list[Any]],
-    recipients: list[Any],
-    *,
-    only_news: bool,
-) -> int:
+def _store(rows: Sequence[list[Any]], recipients: list[Any], *, only_news: bool) -> int:
     statement = receipts_sql.store(len(rows), has_recipients=bool(recipients), only_news=only_news)
-    cursor.execute(sql.recent(statement), [*chain.from_iterable(rows), *recipients])
-    return int(cursor.fetchone()[0])
+    params = [*chain.from_iterable(rows), *recipients]
+    (stored,) = fetch_rows(sql.recent(statement), params, _Stored)
+    return stored.number
+
+
+class _Stored(NamedTuple):
+    """The row of `receipts_sql.store`."""
+
+    number: int
 
 
 def _row(provider: str, receipt: Receipt, raw: bytes) -> list[Any]:

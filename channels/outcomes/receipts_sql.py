@@ -70,7 +70,7 @@ WITH stored AS (
     error_detail, at, raw)
   WHERE {is_news}
   ON CONFLICT DO NOTHING RETURNING 1){recipients}
-SELECT count(*) FROM stored
+SELECT count(*) AS number FROM stored
 """
 _ROW = """
 (%s::text, %s::bytea, %s::text, %s::text[], %s::text, %s::bool, %s::uuid, %s::text, %s::text,

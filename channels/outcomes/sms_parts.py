@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from uuid import UUID
 
+from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
 from channels import sql
@@ -25,10 +26,12 @@ FAILURES = {
 }  # of the whole message, whichever part failed
 
 
-def store(cursor: CursorWrapper, provider: str, part: Part) -> None:
-    """Stores a part unless its reference is no attempt of this provider. Safe to repeat."""
-    params = (part.number, part.total, part.provider_id[:200], part.ref, provider)
-    cursor.execute(sql.recent(receipts_sql.STORE_PART), params)
+def store(provider: str, parts: Sequence[Part]) -> None:
+    """Stores parts, except those whose reference is no attempt of this provider. Safe to repeat."""
+    with connection.cursor() as cursor:
+        for part in parts:
+            params = (part.number, part.total, part.provider_id[:200], part.ref, provider)
+            cursor.execute(sql.recent(receipts_sql.STORE_PART), params)
 
 
 def resolve_parts(cursor: CursorWrapper, events: Sequence[PartEvent]) -> list[Event]:

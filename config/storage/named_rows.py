@@ -1,20 +1,22 @@
 """Rows of raw SQL, whose columns have names."""
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
+import psycopg
 from django.db.backends.utils import CursorWrapper
 
 Row = TypeVar("Row")
+Cursor = CursorWrapper | psycopg.Cursor[Any]  # Django's or psycopg's own
 
 
-def fetch_all(cursor: CursorWrapper, kind: Callable[..., Row]) -> list[Row]:
+def fetch_all(cursor: Cursor, kind: Callable[..., Row]) -> list[Row]:
     """Makes a `kind` of each row: its arguments have the names of the columns."""
     names = _column_names(cursor)
     return [kind(**dict(zip(names, row, strict=True))) for row in cursor.fetchall()]
 
 
-def fetch_one(cursor: CursorWrapper, kind: Callable[..., Row]) -> Row | None:
+def fetch_one(cursor: Cursor, kind: Callable[..., Row]) -> Row | None:
     """The same of the first row, if there is one."""
     row = cursor.fetchone()
     if row is None:
@@ -22,7 +24,7 @@ def fetch_one(cursor: CursorWrapper, kind: Callable[..., Row]) -> Row | None:
     return kind(**dict(zip(_column_names(cursor), row, strict=True)))
 
 
-def _column_names(cursor: CursorWrapper) -> list[str]:
+def _column_names(cursor: Cursor) -> list[str]:
     # From libpq's result, since `description` makes an object of each column.
-    result = cursor.cursor.pgresult
+    result: Any = cursor.pgresult
     return [result.fname(column).decode() for column in range(result.nfields)]

@@ -6,12 +6,10 @@ Reads of PostgreSQL have a bulkhead: they take a few connections of the process'
 import threading
 from collections.abc import Collection, Mapping
 
-from django.db import connection
 from redis.exceptions import RedisError
 
-from config.storage.named_rows import fetch_all
-from config.storage.pooled_connection import pooled_connection
 from config.storage.redis_client import BackOff
+from config.storage.single_statement import fetch_rows
 from links.addresses import short_hosts
 from links.follow import change_feed, database_row, redis_cache
 from links.follow.cached_row import CachedRow, choose, is_decided
@@ -54,9 +52,7 @@ class LinkStore:
         if not self._sql_readers.acquire(timeout=SQL_READER_TIMEOUT):
             raise TimeoutError("every reader of links is busy")
         try:
-            with pooled_connection(), connection.cursor() as cursor:
-                cursor.execute(database_row.SELECT, [keys[0], keys[-1]])
-                found = fetch_all(cursor, SelectedLink)
+            found = fetch_rows(database_row.SELECT, [keys[0], keys[-1]], SelectedLink)
         finally:
             self._sql_readers.release()
         rows = {link.key: database_row.from_sql(link) for link in found}

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -21,6 +22,7 @@ from channels.routing import sms_segments
 from channels.routing.channel_plan import plan_channels
 from channels.waiting.first_outcome import SendOutcome
 from config.errors import DomainError, Error, invalid_input
+from config.storage.single_statement import fetch_rows
 from links import sql
 from links.follow import resolution
 from links.make import reuse
@@ -59,10 +61,14 @@ def _insert(owner: Owner, wanted: NewLink) -> Link:
     with transaction.atomic() if needs_block else nullcontext():
         if row["is_alias"]:
             retire_aliases(owner, [row["key"]])
-        with connection.cursor() as cursor:
-            cursor.execute(sql.SHORTEN, sql.params(row, wanted.lifetime))
-            (expires_at,) = cursor.fetchone()
-    return Link(**row, expires_at=expires_at)
+        (made,) = fetch_rows(sql.SHORTEN, sql.params(row, wanted.lifetime), _Made)
+    return Link(**row, expires_at=made.expires_at)
+
+
+class _Made(NamedTuple):
+    """The row of `sql.SHORTEN`."""
+
+    expires_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,5 +25,5 @@ recipients AS (
   ON CONFLICT (vendor, user_id) DO UPDATE
   SET attempt_id = excluded.attempt_id, seen_at = now()
   WHERE known.seen_at < now() - interval '1 day')
-SELECT count(*)
+SELECT count(*) AS number
 FROM stored
