@@ -10,7 +10,7 @@ from typing import Any
 
 from redis.client import Pipeline
 
-from config.storage.redis_client import links_redis_client
+from config.storage.redis_client import Command, call_links, links_redis_client
 from links.follow import cached_row, database_row
 from links.follow.cached_row import CachedRow
 from links.models import Link
@@ -37,18 +37,17 @@ return early
 
 def read(keys: Sequence[str]) -> dict[str, CachedRow | None]:
     """The cached rows among these keys."""
-    values: Any = links_redis_client().mget(map(cached_row.redis_key, keys))
+    (values,) = call_links(["MGET", *map(cached_row.redis_key, keys)])
     return cached_row.unpack_all(keys, values)
 
 
 def store(known: Mapping[str, CachedRow | None]) -> None:
     """Stores rows read from the database; overwrites nothing."""
-    with links_redis_client().pipeline(transaction=False) as pipe:
-        for key, row in known.items():
-            pipe.set(
-                cached_row.redis_key(key), cached_row.pack(row), px=cached_row.ttl_ms(row), nx=True
-            )
-        pipe.execute()
+    commands: list[Command] = [
+        ("SET", cached_row.redis_key(key), cached_row.pack(row), "PX", cached_row.ttl_ms(row), "NX")
+        for key, row in known.items()
+    ]
+    call_links(*commands)
 
 
 def store_new(links: Collection[Link]) -> bool:
