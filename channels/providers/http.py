@@ -63,8 +63,10 @@ _SOCKET_OPTIONS = [
 _NUMBERS = re.compile(r"\d{4,}")  # in a vendor's text: one-time codes and phones
 
 logger = logging.getLogger(__name__)
-# urllib3's debug lines carry the whole path, and with it the Telegram bot's token.
+# urllib3's debug lines, and its warning of a malformed header, carry the whole path, and with it
+# the Telegram bot's token.
 logging.getLogger("urllib3.connectionpool").setLevel(logging.INFO)
+logging.getLogger("urllib3.connection").setLevel(logging.ERROR)
 
 
 class _Body:

@@ -312,6 +312,17 @@ def test_debug_logs_hold_no_token(caplog: pytest.LogCaptureFixture) -> None:
     assert BOT_TOKEN not in caplog.text
 
 
+def test_log_of_a_malformed_header_holds_no_token(caplog: pytest.LogCaptureFixture) -> None:
+    def accept(connection: socket.socket) -> None:
+        read_request(connection)
+        connection.sendall(answer(ACCEPTED, "no colon"))
+
+    with server(accept) as port, account(port) as provider:
+        provider.send(message())
+
+    assert BOT_TOKEN not in caplog.text
+
+
 def test_many_threads_share_an_account() -> None:
     def serve(connection: socket.socket) -> None:
         with connection:
