@@ -32,6 +32,7 @@ from tests.database_cleanup import empty_database
 from tests.factories import ApiKeyFactory, CompanyFactory, MemberFactory
 from tests.migrated_cluster import DATABASE, TEMPLATE_VARIABLE
 from tests.reauthentication import mark_reauthenticated
+from tests.urllib3_wire import answered_by_responses
 
 TOKENS = 1000
 PATIENCE = 5.0  # seconds: a busy machine must not look like one without Redis
@@ -49,6 +50,12 @@ def pytest_unconfigure() -> None:
 @pytest.fixture(autouse=True, scope="session")
 def _patient_limiters() -> Iterator[None]:
     with override_settings(REDIS_TIMEOUT=PATIENCE):
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _urllib3_by_responses() -> Iterator[None]:
+    with answered_by_responses():
         yield
 
 

@@ -7,20 +7,17 @@ import hashlib
 import hmac
 import logging
 import re
-import socket
 import tomllib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from http import HTTPStatus
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 from urllib.parse import parse_qsl
 
 import orjson
-import requests
-from requests.adapters import HTTPAdapter
-from requests.structures import CaseInsensitiveDict
 from urllib3.exceptions import HTTPError
 
 from channels.providers.base import (
@@ -35,6 +32,7 @@ from channels.providers.base import (
     TransientError,
     UnreachableError,
 )
+from channels.providers.connections import Connections
 from channels.providers.inbound import InvalidSignatureError, WebhookRequest
 
 Json = dict[str, Any]
@@ -54,12 +52,6 @@ AMBIGUOUS: Verdict = (AmbiguousError, False)
 _ROOT = Path(__file__).resolve().parents[2]
 _VERSION = tomllib.loads((_ROOT / "pyproject.toml").read_text())["project"]["version"]
 
-# A NAT that drops an idle connection would silently lose the next message.
-_SOCKET_OPTIONS = [
-    (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1),
-    (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
-    *([(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 45)] if hasattr(socket, "TCP_KEEPIDLE") else []),
-]
 _NUMBERS = re.compile(r"\d{4,}")  # in a vendor's text: one-time codes and phones
 
 logger = logging.getLogger(__name__)
@@ -121,29 +113,21 @@ class HttpProvider(Provider):
         content_type: str = "application/json",
     ) -> None:
         if not (token.isascii() and token.isprintable()):
-            # requests would refuse it later and quote it in its error.
+            # The client would refuse it later and quote it in its error.
             raise ValueError(f"the token of {self.name} has characters that no request may carry")
         self._url, self._token, self._timeout = api_url.rstrip("/"), token, timeout
-        self._headers = CaseInsensitiveDict(
-            {
-                "User-Agent": f"kvitok/{_VERSION}",
-                "Accept": "application/json",
-                "Content-Type": content_type,
-            }
-        )
+        self._headers = {
+            "User-Agent": f"kvitok/{_VERSION}",
+            "Accept": "application/json",
+            "Content-Type": content_type,
+        }
         if authorization:
             self._headers["Authorization"] = authorization
-        # The adapter alone: a session would add redirects, cookies and the environment's proxies,
-        # and cost half as much again per call.
-        self._adapter = HTTPAdapter(max_retries=0)
-        self._adapter.init_poolmanager(1, 64, socket_options=_SOCKET_OPTIONS)
-        self._proxies: dict[str, str] = {}
+        self.use_proxy("")
 
     def use_proxy(self, url: str) -> None:
         """Makes every call by this proxy; with none, directly."""
-        self._proxies = {"http": url, "https": url} if url else {}
-        if url:  # made now, since requests would make it without the options
-            self._adapter.proxy_manager_for(url, socket_options=_SOCKET_OPTIONS)
+        self._connections = Connections(self._url, self._timeout, url)
 
     def _check(self, message: Outgoing) -> None:
         if message.content not in self.capabilities.contents:
@@ -185,26 +169,22 @@ class HttpProvider(Provider):
     def _attempt(
         self, method: str, path: str, body: _Body | None, url: str = "", authorization: str = ""
     ) -> tuple[VendorResponse | None, str]:
-        # Prepared by hand: requests' own preparation costs more than the rest of the call.
-        request = requests.PreparedRequest()
-        request.method, request.url = method, (url or self._url) + path
-        request.headers = self._headers.copy()
+        headers = self._headers.copy()
         if authorization:
-            request.headers["Authorization"] = authorization
+            headers["Authorization"] = authorization
         if body is not None:
-            request.headers["Content-Length"] = str(len(body.data))
-            request.body = cast(bytes, body)
+            headers["Content-Length"] = str(len(body.data))
         try:
-            response = self._adapter.send(request, timeout=self._timeout, proxies=self._proxies)
-            data, rows = parse(response.content), parse_rows(response.content)
-        except (requests.RequestException, HTTPError) as error:
+            response = self._connections.request(method, path, headers, body, url=url)
+        except HTTPError as error:
             return None, _root_cause(error)
         wait = number(response.headers.get("Retry-After"))
-        return VendorResponse(response.status_code, data, wait, self._token, rows), ""
+        data, rows = parse(response.data), parse_rows(response.data)
+        return VendorResponse(response.status, data, wait, self._token, rows), ""
 
 
 def _verdict_by_status(status: int) -> Verdict:
-    if status == requests.codes.too_many_requests:
+    if status == HTTPStatus.TOO_MANY_REQUESTS:
         return ACCOUNT_THROTTLED
     if status in {408, 425}:  # by definition not acted upon
         return TRANSIENT

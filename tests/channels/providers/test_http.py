@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Semaphore, Thread
+from typing import Any
 
 import pytest
 from cryptography import x509
@@ -73,7 +74,7 @@ def server(handle: Handler) -> Iterator[int]:
 def account(port: int, scheme: str = "http") -> Iterator[TelegramBot]:
     provider = bot(api_url=f"{scheme}://127.0.0.1:{port}", timeout=(0.3, 0.3))
     yield provider
-    provider._adapter.close()
+    provider._connections.close()
 
 
 def failure(port: int, scheme: str = "http") -> SendError:
@@ -261,8 +262,8 @@ def test_a_connection_closed_while_idle_is_replaced() -> None:
 def test_an_idle_connection_is_kept_alive() -> None:
     with server(keep_alive([])) as port, account(port) as provider:
         provider.send(message())
-        pools = provider._adapter.poolmanager.pools
-        connection = pools[next(iter(pools.keys()))].pool.queue[-1]
+        pool: Any = provider._connections._own[0].pool
+        connection = pool.queue[-1]
         alive = connection.sock.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
 
     assert alive == 1

@@ -8,14 +8,21 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-import requests.adapters
 from pytest_django import Settings
 
+from channels.providers import connections
 from channels.providers.base import Accepted, SendError, TransientError
 from channels.providers.telegram.bot import TelegramBot
 from channels.vendor_accounts import registry
 from config.environment import proxies
-from tests.channels.providers.local_proxies import ESCAPED, LOGIN, http_proxy, running, socks_proxy
+from tests.channels.providers.local_proxies import (
+    ESCAPED,
+    LOGIN,
+    Proxy,
+    http_proxy,
+    running,
+    socks_proxy,
+)
 from tests.channels.providers.test_http import ACCEPTED, answer, read_request, server
 from tests.channels.providers.vendors import BOT_TOKEN, bot, message
 from tests.config.test_settings import start
@@ -35,7 +42,7 @@ def account(proxy: str, scheme: str = "http") -> Iterator[TelegramBot]:
     provider = bot(api_url=f"{scheme}://{HOST}", timeout=(1.0, 1.0))
     provider.use_proxy(proxy)
     yield provider
-    provider._adapter.close()
+    provider._connections.close()
 
 
 @pytest.mark.parametrize(("scheme", "handle"), PROXIES)
@@ -58,7 +65,7 @@ def test_proxy_sees_no_word_of_an_encrypted_call(
     pem = certificate(tmp_path, 30, HOST)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(pem)
-    monkeypatch.setattr(requests.adapters, "DEFAULT_CA_BUNDLE_PATH", str(pem))
+    monkeypatch.setattr(connections, "tls_context", lambda: ssl.create_default_context(cafile=pem))
 
     def accept_encrypted(connection: socket.socket) -> None:
         with context.wrap_socket(connection, server_side=True) as encrypted:
@@ -73,6 +80,27 @@ def test_proxy_sees_no_word_of_an_encrypted_call(
 
     (asked,) = proxy.asked
     assert asked.endswith(f"{HOST}:443")
+
+
+def test_proxy_may_be_reached_by_tls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pem = certificate(tmp_path, 30)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(pem)
+    monkeypatch.setattr(connections, "tls_context", lambda: ssl.create_default_context(cafile=pem))
+
+    def tls_proxy(client: socket.socket, proxy: Proxy) -> None:
+        with context.wrap_socket(client, server_side=True) as encrypted:
+            http_proxy(encrypted, proxy)
+
+    with (
+        server(accept) as vendor,
+        running(tls_proxy, vendor) as proxy,
+        account(proxy.url("https").replace("127.0.0.1", "localhost")) as provider,
+    ):
+        assert isinstance(provider.send(message()), Accepted)
+
+    (asked,) = proxy.asked
+    assert HOST in asked
 
 
 @pytest.mark.parametrize(("scheme", "handle"), PROXIES)
@@ -114,7 +142,7 @@ def test_environment_of_other_programs_is_ignored(monkeypatch: pytest.MonkeyPatc
         provider = bot(api_url=f"http://127.0.0.1:{vendor}", timeout=(1.0, 1.0))
 
         assert isinstance(provider.send(message()), Accepted)
-        provider._adapter.close()
+        provider._connections.close()
 
 
 def test_registry_gives_each_account_its_proxy(settings: Settings) -> None:
@@ -125,7 +153,7 @@ def test_registry_gives_each_account_its_proxy(settings: Settings) -> None:
     provider = registry.live_providers()["telegram_bot"]
 
     assert isinstance(provider, TelegramBot)
-    assert provider._proxies == {"http": url, "https": url}
+    assert provider._connections.proxy == url
 
 
 @pytest.mark.parametrize(
