@@ -12,7 +12,9 @@ from typing import Any, NamedTuple
 import orjson
 from django.db import connection
 
+from accounts.keys.company_changes import CompanyChanges
 from accounts.keys.company_texts import NO_TEXTS, CompanyTexts, column_sql, texts_of
+from accounts.keys.key_cache import KeyCache, Known
 from accounts.models import Company
 from config.background import PeriodicThread
 from config.storage.named_rows import fetch_all
@@ -141,7 +143,7 @@ WITH used AS (
   UPDATE accounts_apikey SET last_used_at = now()
   WHERE digest = ANY(%(digests)s::bytea[]) AND revoked_at IS NULL
     AND (last_used_at IS NULL OR last_used_at < now() - interval '1 minute'))
-SELECT k.digest, {texts} AS texts,
+SELECT k.digest, EXTRACT(epoch FROM k.expires_at - now())::float8 AS expires_in, {texts} AS texts,
        k.id AS key_id, k.mode, k.scopes, k.allowed_ips,
        c.id AS company_id, c.status, c.country, c.language,
        left(COALESCE(NULLIF(c.brand, ''), c.name), 30) AS brand, c.default_channel, c.code_length,
@@ -157,8 +159,9 @@ WHERE k.digest = ANY(%(digests)s::bytea[]) AND k.revoked_at IS NULL
   AND (k.expires_at IS NULL OR k.expires_at > now())
 """
 
-_cache = KeyedCache[bytes, Principal | None](CACHE_SECONDS, CACHE_SIZE)  # by digest
-_used: set[bytes] = set()  # since the last refresh
+_known = KeyCache[Principal](CACHE_SECONDS, CACHE_SIZE)
+_unknown = KeyedCache[bytes, None](CACHE_SECONDS, CACHE_SIZE)  # apart: junk displaces no key
+_changes = CompanyChanges()
 
 
 def find(key: str) -> Principal | None:
@@ -166,46 +169,66 @@ def find(key: str) -> Principal | None:
     if not is_well_formed(key):
         return None
     key_digest = digest(key)
-    entry = _cache.entries.get(key_digest)
-    if entry is not None and entry[0] > time.monotonic():
-        _used.add(key_digest)
-        return entry[1]
-    return _read([key_digest])[key_digest]
+    return _known.get(key_digest) or _find_in_database(key_digest)
+
+
+def _find_in_database(key_digest: bytes) -> Principal | None:
+    unknown = _unknown.entries.get(key_digest)
+    if unknown is not None and unknown[0] > time.monotonic():
+        return None
+    found = _read([key_digest]).get(key_digest)
+    if found is None:
+        return None
+    _known.used.add(key_digest)
+    return found.value
 
 
 def refresh() -> None:
-    """Reload in one query the keys used since the last refresh."""
-    global _used
-    used, _used = _used, set()
-    known = [one for one in used if _cache.entries.get(one, (0.0, None))[1] is not None]
-    if known:
-        _read(known)
+    """Ask which companies have changed; read their keys again if these are in use.
+
+    All counts only once it is done: what fails is asked anew the next time.
+    """
+    asked_at = time.monotonic()
+    answer = _changes.ask()
+    due = _known.take_due(_changes.companies(answer))
+    if due:
+        _read(due)
+    _changes.last = answer
+    _known.confirm(asked_at)
 
 
-def start_refresh_thread() -> None:
-    """For web processes: refreshing keys before they expire saves most requests a query."""
-    PeriodicThread("keys", refresh, REFRESH_INTERVAL).start()
+def start_refresh_thread() -> PeriodicThread:
+    """For web processes: while it is told of no change, a key costs no query."""
+    thread = PeriodicThread("keys", refresh, REFRESH_INTERVAL)
+    thread.start()
+    return thread
 
 
 def evict(key_digest: bytes) -> None:
     """Evict a key from this process's cache; others drop it within CACHE_SECONDS."""
-    _cache.discard(bytes(key_digest))
+    _known.discard(bytes(key_digest))
+    _unknown.discard(bytes(key_digest))
 
 
 def clear_cache() -> None:
-    _cache.clear()
-    _used.clear()
+    _changes.last = None
+    _known.clear()
+    _unknown.clear()
 
 
-def _read(digests: list[bytes]) -> dict[bytes, Principal | None]:
+def _read(digests: list[bytes]) -> dict[bytes, Known[Principal]]:
     read_at = time.monotonic()  # before the read, or a revoked key might live longer
     with connection.cursor() as cursor:
         cursor.execute(_READ.format(texts=column_sql()), {"digests": digests})
         rows: list[dict[str, Any]] = fetch_all(cursor, dict)
-    principals = {bytes(row["digest"]): _principal(row) for row in rows}
-    found = {one: principals.get(one) for one in digests}
-    _cache.store(found, read_at)
+    found = {bytes(row["digest"]): _known_of(row) for row in rows}
+    _known.store(digests, found, read_at)
+    _unknown.store({one: None for one in digests if one not in found}, read_at)
     return found
+
+
+def _known_of(row: Mapping[str, Any]) -> Known[Principal]:
+    return Known(_principal(row), row["company_id"], row["expires_in"])
 
 
 def _principal(row: Mapping[str, Any]) -> Principal:

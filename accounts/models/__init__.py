@@ -2,6 +2,7 @@
 
 from accounts.models.audit import AuditEvent
 from accounts.models.cache import CacheEntry
+from accounts.models.changes import CompanyChange
 from accounts.models.idempotency import IdempotencyQuerySet, IdempotentRequest
 from accounts.models.outbox import (
     Delivery,
@@ -35,6 +36,7 @@ __all__ = [
     "AuditEvent",
     "CacheEntry",
     "Company",
+    "CompanyChange",
     "CompanyQuerySet",
     "Delivery",
     "DeliveryAttempt",

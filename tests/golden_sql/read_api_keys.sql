@@ -3,7 +3,8 @@ WITH used AS (
   SET last_used_at = now()
   WHERE digest = ANY(%(digests)s::bytea[]) AND revoked_at IS NULL AND (last_used_at IS NULL OR
     last_used_at < now() - interval '1 minute'))
-SELECT k.digest, (
+SELECT k.digest, EXTRACT(epoch
+  FROM k.expires_at - now())::float8 AS expires_in, (
   SELECT jsonb_agg(jsonb_build_array(locale, purpose, channel, body))
   FROM (
     SELECT locale, purpose, channel, body

@@ -11,6 +11,7 @@ from pytest_django import DjangoAssertNumQueries, DjangoCaptureOnCommitCallbacks
 from accounts.keys import api_keys
 from accounts.models import ApiKey, Company, Mode
 from accounts.people.companies import revoke_api_key
+from tests.accounts.keys.ageing import age_cache
 from tests.api.clients import Api, ClientOf
 from tests.factories import ApiKeyFactory, MemberFactory
 
@@ -93,44 +94,8 @@ def test_revoke_takes_effect_within_two_seconds_in_other_processes(api: Api) -> 
 
     assert api.get("/balance").status == 200
     assert api_keys.CACHE_SECONDS <= 2.0
-    _age_cache(2.0)
+    age_cache(2.0)
     assert api.get("/balance").status == 401
-
-
-def test_used_keys_are_refreshed_in_one_query(
-    api: Api, client_of: ClientOf, django_assert_num_queries: DjangoAssertNumQueries
-) -> None:
-    others = [client_of(api.company) for _ in range(3)]
-    for client in [api, *others] * 2:
-        assert client.get("/balance").status == 200
-    _age_cache(1.5)
-
-    with django_assert_num_queries(1):
-        api_keys.refresh()
-
-    _age_cache(1.5)
-    with django_assert_num_queries(4):  # each reads its balance, none its key
-        assert {client.get("/balance").status for client in [api, *others]} == {200}
-
-
-def test_a_refresh_notices_a_revoke_and_leaves_junk_and_idle_keys_alone(
-    api: Api, client_of: ClientOf, django_assert_num_queries: DjangoAssertNumQueries
-) -> None:
-    unknown = Api(api.company, KEY)
-    for _ in range(2):
-        assert (api.get("/balance").status, unknown.get("/balance").status) == (200, 401)
-    ApiKey.objects.filter(company=api.company).update(revoked_at=timezone.now())
-
-    api_keys.refresh()
-
-    assert api.get("/balance").status == 401
-    with django_assert_num_queries(0):
-        api_keys.refresh()
-
-
-def _age_cache(seconds: float) -> None:
-    for digest, (fresh_until, principal) in list(api_keys._cache.entries.items()):
-        api_keys._cache.entries[digest] = (fresh_until - seconds, principal)
 
 
 def test_malformed_key_is_refused_without_a_query(

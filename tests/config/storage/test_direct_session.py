@@ -16,6 +16,7 @@ from config.environment.variables import ROOT
 from config.local.processes import Account
 from config.local.server_files import account_for
 from config.storage import direct_session
+from tests.factories import ApiKeyFactory
 from tests.stack.programs import free_port, wait_until
 
 PGBOUNCER = shutil.which("pgbouncer", path=f"{os.environ['PATH']}:/usr/sbin")
@@ -95,6 +96,25 @@ def test_queries_go_through_the_pooler_and_sessions_past_it(pooled_url: str) -> 
     done = manage(pooled_url, "shell", "-v0", "-c", code)
 
     assert done.stdout.split() == ["True", "(True,)"], done.stderr
+
+
+HEAR_OF_A_REVOKE = """
+from accounts.keys import api_keys; from accounts.models import ApiKey
+api_keys.refresh()
+heard = [api_keys.find('{key}') is not None]
+ApiKey.objects.update(revoked_at='2026-01-01T00:00Z')
+api_keys.refresh()
+print(heard, api_keys.find('{key}'), api_keys._changes.last.changes != frozenset())
+"""
+
+
+@needs_pgbouncer
+def test_changes_of_keys_are_heard_of_through_the_pooler(pooled_url: str) -> None:
+    key = ApiKeyFactory.create().plaintext
+
+    done = manage(pooled_url, "shell", "-v0", "-c", HEAR_OF_A_REVOKE.format(key=key))
+
+    assert done.stdout.split() == ["[True]", "None", "True"], done.stderr
 
 
 @needs_pgbouncer

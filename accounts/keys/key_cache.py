@@ -1,0 +1,126 @@
+"""What a process knows of API keys: for as long as it hears that their companies changed nothing.
+
+A thread asks what has changed. Without an answer, or without the thread, an entry counts for `ttl`
+seconds after it was read, as if nobody could be asked.
+"""
+
+import threading
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Generic, NamedTuple, TypeVar
+
+NEVER, ALWAYS = float("-inf"), float("inf")
+IN_USE = 60.0  # seconds since its last use
+READ_AGAIN = 61.0  # seconds, of a key in use; a read writes `last_used_at` if that is a minute old
+UNUSED = 600.0  # seconds that others are kept
+
+V = TypeVar("V")
+
+
+class Known(NamedTuple, Generic[V]):
+    value: V
+    company_id: int
+    expires_in: float | None  # seconds after the read
+
+
+@dataclass(slots=True)
+class Entry(Generic[V]):
+    known: Known[V]
+    read_at: float
+    ends_at: float
+    due_at: float  # when the thread reads it again, if it is in use
+    used_at: float
+
+    def is_in_use(self, now: float) -> bool:
+        return now < self.used_at + IN_USE
+
+
+class KeyCache(Generic[V]):
+    """By digest; when it is full it starts anew."""
+
+    def __init__(self, ttl: float, max_entries: int) -> None:
+        self.ttl = ttl
+        self._max_entries = max_entries
+        self._lock = threading.Lock()
+        self.clear()
+
+    def clear(self) -> None:
+        self.entries: dict[bytes, Entry[V]] = {}
+        self.used: set[bytes] = set()  # since the thread ran last
+        self._asked_at = NEVER  # the last question whose answer is dealt with
+        self._answered_at = ALWAYS
+
+    def get(self, digest: bytes) -> V | None:
+        entry = self.entries.get(digest)
+        if entry is None:
+            return None
+        now = time.monotonic()
+        if now >= entry.ends_at or now >= max(self._asked_at, entry.read_at) + self.ttl:
+            return None
+        self.used.add(digest)
+        return entry.known.value
+
+    def store(self, digests: Iterable[bytes], found: dict[bytes, Known[V]], read_at: float) -> None:
+        """What a read that began at `read_at` found of the keys that it looked for."""
+        with self._lock:
+            new = sum(digest not in self.entries for digest in found)
+            if len(self.entries) + new > self._max_entries:
+                self.entries.clear()
+            for digest in digests:
+                if digest in found:
+                    self._keep(digest, found[digest], read_at)
+                else:
+                    self.entries.pop(digest, None)
+
+    def _keep(self, digest: bytes, known: Known[V], read_at: float) -> None:
+        last = self.entries.get(digest)
+        # A change that an answer named while the read was under way may be missing in it.
+        is_watched = read_at >= self._answered_at
+        lifetime = min(
+            UNUSED if is_watched else self.ttl,
+            ALWAYS if known.expires_in is None else known.expires_in,
+        )
+        self.entries[digest] = Entry(
+            known,
+            read_at=read_at,
+            ends_at=read_at + lifetime,
+            due_at=read_at + READ_AGAIN if is_watched else read_at,
+            used_at=last.used_at if last else NEVER,
+        )
+
+    def discard(self, digest: bytes) -> None:
+        with self._lock:
+            self.entries.pop(digest, None)
+
+    def take_due(self, changed: set[int] | None) -> list[bytes]:
+        """Forgets the keys of changed companies, None being all; returns those to be read again.
+
+        These stay until then, but no longer than without this answer.
+        """
+        with self._lock:
+            self._answered_at = now = time.monotonic()
+            used, self.used = self.used, set()
+            due = [digest for digest in used if self._is_due(digest, now)]
+            if changed == set():
+                return due
+            stale = {
+                digest: entry.is_in_use(now)
+                for digest, entry in self.entries.items()
+                if changed is None or entry.known.company_id in changed
+            }
+            for digest, is_in_use in stale.items():
+                if not is_in_use:
+                    del self.entries[digest]
+        return list({*due, *(digest for digest, is_in_use in stale.items() if is_in_use)})
+
+    def _is_due(self, digest: bytes, now: float) -> bool:
+        entry = self.entries.get(digest)
+        if entry is None:
+            return False
+        entry.used_at = now
+        return now >= entry.due_at
+
+    def confirm(self, asked_at: float) -> None:
+        """Nothing had changed when this was asked, save what has been read again since."""
+        self._asked_at = asked_at

@@ -1,0 +1,16 @@
+"""Time passes for what a process knows of keys."""
+
+from accounts.keys import api_keys
+
+TIMES = ("read_at", "ends_at", "due_at", "used_at")
+
+
+def age_cache(seconds: float) -> None:
+    known = api_keys._known
+    known._asked_at -= seconds
+    known._answered_at -= seconds
+    for entry in known.entries.values():
+        for name in TIMES:
+            setattr(entry, name, getattr(entry, name) - seconds)
+    for digest, (fresh_until, value) in list(api_keys._unknown.entries.items()):
+        api_keys._unknown.entries[digest] = (fresh_until - seconds, value)

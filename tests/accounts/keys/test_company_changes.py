@@ -1,0 +1,233 @@
+"""Whoever changes what keys carry, by whatever statement, every process hears of it."""
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from django.db import OperationalError, connection, transaction
+from pytest_django import DjangoAssertNumQueries
+
+from accounts.keys import api_keys
+from accounts.keys.api_keys import Principal
+from accounts.keys.company_texts import column_sql
+from accounts.models import Company, CompanyChange
+from tests.accounts.keys.operators import REVOKE, SUSPEND, Session, session
+from tests.factories import ApiKeyFactory, CodeTextFactory, CompanyFactory, IssuedKey
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+_KEY, _COMPANY = "UPDATE accounts_apikey SET {}", "UPDATE accounts_company SET {}"
+CHANGES = [
+    *(
+        _KEY.format(change)
+        for change in (
+            "revoked_at = now()",
+            "expires_at = now()",
+            "last_used_at = now(), scopes = '{otp}'",
+            "allowed_ips = '{203.0.113.9}'",
+            "mode = 'test'",
+        )
+    ),
+    *(
+        _COMPANY.format(change)
+        for change in (
+            "status = 'suspended'",
+            "country = 'KZ'",
+            "language = 'en'",
+            "name = 'Renamed'",
+            "brand = 'Brand'",
+            "default_channel = 'sms'",
+            "code_length = 4",
+            "all_countries = true",
+            "allowed_countries = '{KZ}'",
+            "default_link_lifetime = 60",
+            "api_rate = 7",
+            "cool_down = 90",
+            "codes_per_day = 3",
+            "links_per_day = 3",
+            "falls_back = true, fallback_chain = '{sms}'",
+            """budgets = '{"": [5, null]}'""",
+            "link_host = 'go.example.com'",
+            "link_expired_url = 'https://example.com/over'",
+        )
+    ),
+    "DELETE FROM accounts_apikey",
+    "UPDATE otp_codetext SET body = 'new {code}'",
+    "DELETE FROM otp_codetext",
+    "TRUNCATE otp_codetext",
+    "INSERT INTO otp_codetext (company_id, locale, purpose, channel, body, changed_at)"
+    " SELECT id, 'en', 'p', 'sms', '{code}', now() FROM accounts_company",
+    "INSERT INTO otp_autofill (company_id, webotp_host, app_hash)"
+    " SELECT id, 'example.com', '' FROM accounts_company",
+]
+
+
+@pytest.fixture
+def key() -> IssuedKey:
+    """Known to the process for as long as it hears of no change."""
+    company = CompanyFactory.create()
+    CodeTextFactory.create(company=company)
+    key = ApiKeyFactory.create(company=company)
+    api_keys.refresh()
+    assert api_keys.find(key.plaintext)
+    return key
+
+
+@pytest.fixture
+def operator() -> Iterator[Session]:
+    with session() as one:
+        yield one
+
+
+def known(key: IssuedKey) -> Principal | None:
+    """What the process knows without a query, an hour after it has read it."""
+    for entry in api_keys._known.entries.values():
+        entry.read_at -= 3600
+    return api_keys._known.get(api_keys.digest(key.plaintext))
+
+
+def is_heard(key: IssuedKey) -> bool:
+    before = known(key)
+    assert before is not None
+    api_keys.refresh()
+    return known(key) != before and api_keys.find(key.plaintext) != before
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_change_in_sql_is_heard_of(key: IssuedKey, operator: Session, change: str) -> None:
+    operator.execute(change.encode())
+
+    assert is_heard(key)
+
+
+def test_every_table_that_is_read_for_keys_is_watched() -> None:
+    statement = api_keys._READ.format(texts=column_sql())
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT DISTINCT tgrelid::regclass::text FROM pg_trigger"
+            " WHERE tgfoid = 'note_company_change'::regproc"
+        )
+        watched = {table for (table,) in cursor.fetchall()}
+
+    assert watched == set(re.findall(r"(?:FROM|JOIN) (\w+_\w+)", statement))
+
+
+def test_use_of_a_key_is_no_change(key: IssuedKey, operator: Session) -> None:
+    CompanyChange.objects.all().delete()
+
+    operator.execute("UPDATE accounts_apikey SET last_used_at = now() + interval '1 hour'")
+    operator.execute("UPDATE accounts_company SET status = status")
+
+    assert not is_heard(key)
+    assert not CompanyChange.objects.exists()
+
+
+def test_change_that_commits_long_after_younger_ones_is_heard_of(
+    key: IssuedKey, operator: Session
+) -> None:
+    others = [CompanyFactory.create() for _ in range(3)]
+    with operator.transaction():
+        operator.execute(REVOKE, [key.pk])
+        for other in others:
+            Company.objects.filter(pk=other.pk).update(brand="Younger")
+            api_keys.refresh()
+        assert known(key) is not None
+
+    assert is_heard(key)
+
+
+def test_change_that_is_rolled_back_is_none(key: IssuedKey, operator: Session) -> None:
+    with operator.transaction(force_rollback=True):
+        operator.execute(REVOKE, [key.pk])
+        assert not is_heard(key)
+
+    assert not is_heard(key)
+
+
+def test_change_in_a_savepoint_that_follows_one_rolled_back_is_heard_of(
+    key: IssuedKey, operator: Session
+) -> None:
+    with operator.transaction():
+        with operator.transaction(force_rollback=True):
+            operator.execute(SUSPEND, [key.company_id])
+        operator.execute(REVOKE, [key.pk])
+
+    assert is_heard(key)
+
+
+def test_change_under_a_long_transaction_is_heard_of_once(
+    key: IssuedKey, operator: Session, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    """Its id keeps the question from moving on."""
+    with transaction.atomic():
+        CompanyFactory.create()
+        operator.execute(_COMPANY.format("brand = 'Brand'").encode())
+        assert is_heard(key)
+        for _ in range(3):
+            with django_assert_num_queries(1):
+                api_keys.refresh()
+
+
+def test_writers_of_one_company_wait_for_nobody(key: IssuedKey, operator: Session) -> None:
+    operator.execute("SET lock_timeout = '100ms'")
+    with transaction.atomic():
+        Company.objects.filter(pk=key.company_id).update(brand="Brand")
+        operator.execute(REVOKE, [key.pk])
+        assert is_heard(key)
+
+    assert CompanyChange.objects.filter(company_id=key.company_id).count() == 2
+    Company.objects.filter(pk=key.company_id).update(brand="Again")
+    assert CompanyChange.objects.filter(company_id=key.company_id).count() == 1
+
+
+def test_key_that_changes_its_company_is_heard_of_in_both(
+    key: IssuedKey, operator: Session
+) -> None:
+    other = CompanyFactory.create()
+    CompanyChange.objects.all().delete()
+
+    operator.execute("UPDATE accounts_apikey SET company_id = %s", [other.pk])
+
+    changed = set(CompanyChange.objects.values_list("company_id", flat=True))
+    assert changed == {key.company_id, other.pk}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"oldest_running": 2**40}, {"server": datetime(2026, 1, 1, tzinfo=UTC)}],
+    ids=["lower id", "another start"],
+)
+def test_after_a_failover_nothing_is_believed(key: IssuedKey, changes: dict[str, Any]) -> None:
+    """The server that answers now may have lost the last commits of the one before."""
+    assert api_keys._changes.last is not None
+    with connection.cursor() as cursor:  # unseen by the triggers, as on another server
+        cursor.execute("SET session_replication_role = replica")
+        cursor.execute(SUSPEND, [key.company_id])
+        cursor.execute("SET session_replication_role = DEFAULT")
+    assert not is_heard(key)
+
+    api_keys._changes.last = api_keys._changes.last._replace(**changes)
+
+    assert is_heard(key)
+
+
+def test_server_that_only_reads_is_not_believed(key: IssuedKey) -> None:
+    """An old primary, now a standby: other processes change keys on the new one."""
+    with connection.cursor() as cursor:
+        cursor.execute("SET default_transaction_read_only = on")
+
+    with pytest.raises(OperationalError):
+        api_keys.refresh()
+
+    connection.close()
+    api_keys.refresh()
+
+
+def test_ids_of_a_restored_dump_are_not_new(
+    key: IssuedKey, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    CompanyChange.objects.create(transaction_id=2**40, company_id=key.company_id)
+
+    assert not is_heard(key)

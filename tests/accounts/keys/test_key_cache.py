@@ -1,0 +1,262 @@
+"""How long a process believes what it has read of a key, and which queries that saves."""
+
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+
+import pytest
+from django.db import InterfaceError, OperationalError, connection, transaction
+from django.utils import timezone
+from psycopg_pool import PoolTimeout
+from pytest_django import DjangoAssertNumQueries
+
+from accounts.keys import api_keys
+from accounts.keys.api_keys import Principal
+from accounts.models import ApiKey, Company
+from config.background import PeriodicThread
+from tests.accounts.keys.ageing import age_cache
+from tests.accounts.keys.operators import REVOKE, SUSPEND, Session, session
+from tests.api.blocking import behind_us
+from tests.factories import ApiKeyFactory, IssuedKey
+from tests.stack.programs import wait_until
+
+
+@pytest.fixture
+def key(company: Company) -> IssuedKey:
+    return ApiKeyFactory.create(company=company)
+
+
+@pytest.fixture
+def operator(transactional_db: None) -> Iterator[Session]:
+    with session() as one:
+        yield one
+
+
+@pytest.fixture
+def refreshing(transactional_db: None) -> Iterator[PeriodicThread]:
+    """The thread of a web process."""
+    thread = api_keys.start_refresh_thread()
+    wait_until(lambda: api_keys._changes.last is not None)
+    yield thread
+    thread.stop()
+    wait_until(lambda: "keys" not in [one.name for one in threading.enumerate()])
+
+
+def status(principal: Principal | None) -> str:
+    return "" if principal is None else principal.company_status
+
+
+def known(key: IssuedKey) -> Principal | None:
+    """What the process knows without a query."""
+    return api_keys._known.get(api_keys.digest(key.plaintext))
+
+
+def hear() -> None:
+    """The thread runs, and finds the key that was read before it heard of anything."""
+    api_keys.refresh()
+    api_keys.refresh()
+
+
+def test_keys_used_every_five_seconds_cost_requests_no_query(
+    company: Company, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    keys = [ApiKeyFactory.create(company=company).plaintext for _ in range(100)]
+    api_keys.refresh()
+    assert None not in [api_keys.find(one) for one in keys]
+
+    for _ in range(30):
+        age_cache(5.0)
+        api_keys.refresh()
+        with django_assert_num_queries(0):
+            assert None not in [api_keys.find(one) for one in keys]
+
+
+def test_idle_thread_asks_one_query_and_reads_used_keys_again_each_minute(
+    key: IssuedKey, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    hear()
+    assert api_keys.find(key.plaintext)
+    with django_assert_num_queries(1):
+        api_keys.refresh()
+
+    age_cache(62.0)
+    api_keys.refresh()
+    ApiKey.objects.update(last_used_at=timezone.now() - timedelta(seconds=62))
+    assert api_keys.find(key.plaintext)
+    with django_assert_num_queries(2):
+        api_keys.refresh()
+
+    used_at = ApiKey.objects.get(pk=key.pk).last_used_at
+    assert used_at is not None
+    assert timezone.now() - used_at < timedelta(seconds=30)
+    with django_assert_num_queries(1):
+        api_keys.refresh()
+
+
+def test_key_that_nobody_uses_is_forgotten(key: IssuedKey) -> None:
+    hear()
+    assert api_keys.find(key.plaintext)
+    api_keys.refresh()
+
+    age_cache(600.0)
+    api_keys.refresh()
+
+    assert known(key) is None
+
+
+def test_key_read_before_the_first_answer_counts_for_two_seconds(key: IssuedKey) -> None:
+    assert api_keys.find(key.plaintext)
+    api_keys._known.used.clear()
+
+    api_keys.refresh()
+    age_cache(2.0)
+    api_keys.refresh()
+
+    assert known(key) is None
+
+
+def test_key_ends_at_its_expiry_by_itself(company: Company) -> None:
+    expires_at = timezone.now() + timedelta(seconds=40)
+    key = ApiKeyFactory.create(company=company, expires_at=expires_at)
+    hear()
+    assert api_keys.find(key.plaintext)
+
+    age_cache(41.0)
+    api_keys._known.confirm(time.monotonic())
+
+    assert known(key) is None
+
+
+def test_unknown_keys_are_asked_for_every_two_seconds_and_displace_no_key(
+    key: IssuedKey,
+    monkeypatch: pytest.MonkeyPatch,
+    django_assert_num_queries: DjangoAssertNumQueries,
+) -> None:
+    monkeypatch.setattr(api_keys._unknown, "_max_entries", 5)
+    unknown = [api_keys.generate("live") for _ in range(20)]
+    hear()
+    assert api_keys.find(key.plaintext)
+
+    assert {api_keys.find(one) for one in unknown} == {None}
+    with django_assert_num_queries(0):
+        assert api_keys.find(key.plaintext)
+        assert api_keys.find(unknown[-1]) is None
+
+    ApiKeyFactory.create(company=key.company, plaintext=unknown[-1])
+    age_cache(2.0)
+    assert api_keys.find(unknown[-1])
+
+
+@pytest.mark.django_db(transaction=True)
+def test_changed_keys_in_use_are_read_by_the_thread_and_others_forgotten(
+    company: Company, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    keys = [ApiKeyFactory.create(company=company) for _ in range(40)]
+    api_keys.refresh()
+    for one in keys:
+        api_keys.find(one.plaintext)
+    api_keys.refresh()
+    age_cache(70.0)
+    api_keys.refresh()
+    for one in keys[:30]:
+        api_keys.find(one.plaintext)
+    Company.objects.filter(pk=company.pk).update(brand="Brand")
+
+    with django_assert_num_queries(2):
+        api_keys.refresh()
+
+    with django_assert_num_queries(0):
+        found = [api_keys.find(one.plaintext) for one in keys[:30]]
+    assert [one.brand if one else None for one in found] == ["Brand"] * 30
+    assert [known(one) for one in keys[30:]] == [None] * 10
+
+
+@pytest.mark.django_db(transaction=True)
+def test_read_that_an_answer_overtook_counts_for_two_seconds(
+    key: IssuedKey, operator: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It began before a commit which the thread heard of while it was under way."""
+    monkeypatch.setattr(api_keys._known, "ttl", 0.3)
+    api_keys.refresh()
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():
+            ApiKey.objects.select_for_update().get(pk=key.pk)
+            reading = behind_us(pool, lambda: api_keys.find(key.plaintext))
+            operator.execute(SUSPEND, [key.company_id])
+            api_keys.refresh()
+        assert status(reading.result(5)) == "approved"
+
+    time.sleep(0.3)
+    api_keys._known.confirm(time.monotonic())
+
+    assert status(api_keys.find(key.plaintext)) == "suspended"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_thread_hears_of_a_change_within_two_seconds(
+    key: IssuedKey, refreshing: PeriodicThread, operator: Session
+) -> None:
+    assert api_keys.find(key.plaintext)
+    time.sleep(2.5)
+    assert known(key) is not None
+
+    operator.execute(REVOKE, [key.pk])
+
+    wait_until(lambda: api_keys.find(key.plaintext) is None, 2.0)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_without_its_thread_a_process_reads_every_two_seconds(
+    key: IssuedKey, refreshing: PeriodicThread, operator: Session
+) -> None:
+    assert api_keys.find(key.plaintext)
+    refreshing.stop()
+    wait_until(lambda: "keys" not in [thread.name for thread in threading.enumerate()])
+
+    operator.execute(REVOKE, [key.pk])
+
+    assert api_keys.find(key.plaintext) is not None
+    wait_until(lambda: api_keys.find(key.plaintext) is None, 2.0)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_while_the_database_is_away_a_key_counts_for_two_seconds(
+    key: IssuedKey, refreshing: PeriodicThread, operator: Session
+) -> None:
+    name = connection.settings_dict["NAME"]
+    assert api_keys.find(key.plaintext)
+    with session(dbname="postgres") as server:
+        server.execute(f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS false')
+        try:
+            _end_other_sessions(operator)
+            operator.execute(REVOKE, [key.pk])
+            gone_at = time.monotonic()
+            while time.monotonic() < gone_at + 5.0:
+                _assert_honest(key, gone_at)
+                time.sleep(0.1)
+        finally:
+            server.execute(f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS true')
+
+    connection.close()
+    assert api_keys.find(key.plaintext) is None
+    wait_until(lambda: api_keys._known._asked_at > gone_at + 5.0, 5.0)
+
+
+def _end_other_sessions(session: Session) -> None:
+    session.execute(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+        " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+    )
+
+
+def _assert_honest(key: IssuedKey, revoked_at: float) -> None:
+    """What a request would meet."""
+    asked_at = time.monotonic()
+    try:
+        found = api_keys.find(key.plaintext)
+    except (OperationalError, InterfaceError, PoolTimeout):
+        connection.close()
+        return
+    assert found is None or asked_at < revoked_at + api_keys.CACHE_SECONDS
