@@ -1,6 +1,7 @@
 """The client's IP address, trusting only our own proxies."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 from ipaddress import IPv6Address, IPv6Network, ip_address
 from typing import Any
 
@@ -28,6 +29,7 @@ def address_of(request: HttpRequest | None) -> str | None:
         return None
 
 
+@lru_cache(maxsize=1024)  # vendors call from a few addresses
 def client_network(ip: str) -> str:
     """What limits count as one client: an IPv4 address, or the /64 of an IPv6 address.
 

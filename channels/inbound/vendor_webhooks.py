@@ -3,11 +3,13 @@
 A worker applies the stored receipts later.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from functools import wraps
+from typing import Any
 
 import structlog
 from django.http import HttpRequest, HttpResponse, HttpResponseForbidden, HttpResponseNotAllowed
+from django.http.request import HttpHeaders
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
@@ -61,4 +63,21 @@ def vendor_webhook(request: HttpRequest, hook: str, account: str = "") -> HttpRe
 def _call(request: HttpRequest, provider: str) -> WebhookRequest:
     query = request.META.get("QUERY_STRING", "")
     url = registry.hook_url(provider) + (f"?{query}" if query else "")
-    return WebhookRequest(url, request.headers, request.body, request.method or "")
+    return WebhookRequest(url, MetaHeaders(request.META), request.body, request.method or "")
+
+
+class MetaHeaders(Mapping[str, str]):
+    """As `request.headers`, which reads all of them before it looks one up."""
+
+    def __init__(self, meta: Mapping[str, Any]) -> None:
+        self._meta = meta
+
+    def __getitem__(self, name: str) -> str:
+        value: str = self._meta[HttpHeaders.to_wsgi_name(name)]
+        return value
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(HttpHeaders(self._meta))
+
+    def __len__(self) -> int:
+        return len(HttpHeaders(self._meta))

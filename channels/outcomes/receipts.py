@@ -98,7 +98,7 @@ def _row(provider: str, receipt: Receipt, raw: bytes) -> list[Any]:
         provider,
         _digest(provider, receipt),
         _clean(receipt.provider_id, 200),
-        [_clean(provider_id, 200) for provider_id in receipt.alternatives],
+        [_clean(provider_id, 200) for provider_id in receipt.alternatives] or "{}",
         _phone(receipt),
         receipt.needs_phone,
         _uuid(receipt.ref),

@@ -15,7 +15,9 @@ class InvalidSignatureError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class WebhookRequest:
-    """A vendor's HTTP request to our webhook. `url` is the public one, which signatures cover."""
+    """A vendor's HTTP request to our webhook. `url` is the public one, which signatures cover;
+    `headers` are looked up in any spelling.
+    """
 
     url: str
     headers: Mapping[str, str]

@@ -14,9 +14,9 @@ WITH stored AS (
   RETURNING 1),
 recipients AS (
   INSERT INTO channels_knownrecipient AS known (vendor, user_id, attempt_id)
-  SELECT vendor, user_id, attempt_id
+  SELECT vendor, user_id, attempt_id::uuid
   FROM (
-    SELECT %s::text AS vendor) v, unnest(%s::text[], %s::uuid[]) AS told(user_id, attempt_id)
+    SELECT %s::text AS vendor) v, json_each_text(%s::json) AS told(user_id, attempt_id)
   WHERE NOT EXISTS (
     SELECT 1
     FROM channels_knownrecipient seen

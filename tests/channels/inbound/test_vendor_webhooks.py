@@ -9,9 +9,10 @@ import orjson
 import pytest
 from django.conf import settings as configured
 from django.db import connection, transaction
-from django.test import Client
+from django.test import Client, RequestFactory
 from pytest_django import DjangoAssertNumQueries, Settings
 
+from channels.inbound.vendor_webhooks import MetaHeaders
 from channels.models import Receipt
 from channels.outcomes import receipts
 from channels.vendor_accounts import registry
@@ -67,6 +68,19 @@ def test_signature_is_checked_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
     assert statuses == [200, 200]
     assert compared == [True, True]
+
+
+def test_headers_are_those_of_the_request() -> None:
+    names = {"x-hub-signature": "a", "host": "example.com"}
+    request = RequestFactory().generic("POST", "/hooks/whatsapp", b"x", headers=names)
+
+    headers = MetaHeaders(request.META)
+
+    assert dict(headers) == dict(request.headers)
+    assert (headers["x-HUB-signature"], headers["Content-Type"], len(headers)) == (
+        "a", "application/octet-stream", len(request.headers)
+    )  # fmt: skip
+    assert headers.get("X-Other", "none") == "none"
 
 
 def test_call_that_says_nothing_needs_no_database() -> None:

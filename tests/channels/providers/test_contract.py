@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 import requests
 import responses
+from django.http.request import HttpHeaders
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from channels.inbound.vendor_webhooks import MetaHeaders
 from channels.providers.base import (
     AmbiguousError,
     Content,
@@ -244,9 +246,11 @@ def test_reads_a_genuine_call_as_often_as_it_comes(signing: Vendor) -> None:
 @pytest.mark.parametrize("spell", [str.lower, str.upper, str.title])
 def test_header_names_come_in_any_case(signing: Vendor, spell: Callable[[str], str]) -> None:
     call = signing.call(signing.webhook_body)
-    spelled = replace(call, headers={spell(key): value for key, value in call.headers.items()})
+    spelled = MetaHeaders(
+        {HttpHeaders.to_wsgi_name(spell(key)): value for key, value in call.headers.items()}
+    )
 
-    assert all_events(signing.account().read(spelled))
+    assert all_events(signing.account().read(replace(call, headers=spelled)))
 
 
 def test_one_flipped_byte_changes_nothing_unless_only_the_caller_is_vouched_for(

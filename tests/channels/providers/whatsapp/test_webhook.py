@@ -168,7 +168,7 @@ def test_unsigned_account_alert_is_refused() -> None:
 def test_agrees_with_the_published_signature() -> None:
     body = b'{"object":"whatsapp_business_account","entry":[]}'
     digest = "02fe0c96d28c59ddb7cf81eff0ca05809b360ba73b63c28210b5906a0a107d1f"
-    call = WebhookRequest("", {"x-hub-signature-256": f"sha256={digest}"}, body)
+    call = WebhookRequest("", {"X-Hub-Signature-256": f"sha256={digest}"}, body)
 
     assert whatsapp(app_secret="app_secret_123").read(call).receipts == []
     assert webhook_updates_validator("app_secret_123", body, f"sha256={digest}")
