@@ -10,15 +10,14 @@ from ipaddress import ip_address, ip_network
 from typing import Any, NamedTuple
 
 import orjson
-from django.db import connection
 
 from accounts.keys.company_changes import CompanyChanges
 from accounts.keys.company_texts import NO_TEXTS, CompanyTexts, column_sql, texts_of
 from accounts.keys.key_cache import KeyCache, Known
 from accounts.models import Company
 from config.background import PeriodicThread
-from config.storage.named_rows import fetch_all
 from config.storage.process_cache import KeyedCache
+from config.storage.single_statement import fetch_rows
 
 ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 RANDOM_LENGTH = 32  # 190 bits
@@ -218,9 +217,7 @@ def clear_cache() -> None:
 
 def _read(digests: list[bytes]) -> dict[bytes, Known[Principal]]:
     read_at = time.monotonic()  # before the read, or a revoked key might live longer
-    with connection.cursor() as cursor:
-        cursor.execute(_READ.format(texts=column_sql()), {"digests": digests})
-        rows: list[dict[str, Any]] = fetch_all(cursor, dict)
+    rows = fetch_rows(_READ.format(texts=column_sql()), {"digests": digests}, dict[str, Any])
     found = {bytes(row["digest"]): _known_of(row) for row in rows}
     _known.store(digests, found, read_at)
     _unknown.store({one: None for one in digests if one not in found}, read_at)

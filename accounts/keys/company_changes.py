@@ -6,9 +6,8 @@ Triggers note each change with the id of its transaction (`accounts_companychang
 from datetime import datetime
 from typing import NamedTuple
 
-from django.db import connection
-
 from accounts.models import CompanyChange
+from config.storage.single_statement import fetch_rows
 
 
 class Answer(NamedTuple):
@@ -24,12 +23,22 @@ class Answer(NamedTuple):
 # such as an old primary that a connection has outlived (`config.primary_connection`).
 _ASK = """
 WITH nothing AS (DELETE FROM accounts_companychange WHERE false)
-SELECT pg_postmaster_start_time(), pg_snapshot_xmin(pg_current_snapshot())::text::bigint,
+SELECT pg_postmaster_start_time() AS server,
+  pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS oldest_running,
   c.transaction_id, c.company_id
 FROM (SELECT) AS one LEFT JOIN accounts_companychange c ON c.transaction_id >= %s
   AND c.transaction_id < pg_snapshot_xmax(pg_current_snapshot())::text::bigint
 """
 _NOTHING_YET = 2**63 - 1
+
+
+class _Change(NamedTuple):
+    """A row of `_ASK`; the first one may have no change."""
+
+    server: datetime
+    oldest_running: int
+    transaction_id: int | None
+    company_id: int | None
 
 
 class CompanyChanges:
@@ -41,11 +50,13 @@ class CompanyChanges:
     def ask(self) -> Answer:
         """One statement in autocommit, so of one snapshot. The caller makes the answer `last`."""
         since = _NOTHING_YET if self.last is None else self.last.oldest_running
-        with connection.cursor() as cursor:
-            cursor.execute(_ASK, [since])
-            rows = cursor.fetchall()
-        server, oldest_running = rows[0][:2]
-        return Answer(server, oldest_running, frozenset(row[2:] for row in rows if row[2]))
+        rows = fetch_rows(_ASK, [since], _Change)
+        changes = frozenset(
+            (row.transaction_id, row.company_id)
+            for row in rows
+            if row.transaction_id is not None and row.company_id is not None
+        )
+        return Answer(rows[0].server, rows[0].oldest_running, changes)
 
     def companies(self, answer: Answer) -> set[int] | None:
         """Those with changes that the last answer did not have; None: it may be any company.
