@@ -136,12 +136,14 @@ def digest(key: str) -> bytes:
     return hashlib.sha256(key.encode()).digest()
 
 
-# Reads keys and updates last_used_at at most once a minute, in one round trip.
+# Reads keys and updates last_used_at at most once a minute, in one round trip. Of a key that
+# somebody has locked, such as an operator in psql, it stays as it is: no request waits for them.
 _READ = """
 WITH used AS (
-  UPDATE accounts_apikey SET last_used_at = now()
-  WHERE digest = ANY(%(digests)s::bytea[]) AND revoked_at IS NULL
-    AND (last_used_at IS NULL OR last_used_at < now() - interval '1 minute'))
+  UPDATE accounts_apikey SET last_used_at = now() WHERE id = ANY(ARRAY(
+    SELECT id FROM accounts_apikey WHERE digest = ANY(%(digests)s::bytea[]) AND revoked_at IS NULL
+      AND (last_used_at IS NULL OR last_used_at < now() - interval '1 minute')
+    FOR NO KEY UPDATE SKIP LOCKED)))
 SELECT k.digest, EXTRACT(epoch FROM k.expires_at - now())::float8 AS expires_in, {texts} AS texts,
        k.id AS key_id, k.mode, k.scopes, k.allowed_ips,
        c.id AS company_id, c.status, c.country, c.language,

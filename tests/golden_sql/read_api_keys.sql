@@ -1,8 +1,11 @@
 WITH used AS (
   UPDATE accounts_apikey
   SET last_used_at = now()
-  WHERE digest = ANY(%(digests)s::bytea[]) AND revoked_at IS NULL AND (last_used_at IS NULL OR
-    last_used_at < now() - interval '1 minute'))
+  WHERE id = ANY(ARRAY(
+      SELECT id
+      FROM accounts_apikey
+      WHERE digest = ANY(%(digests)s::bytea[]) AND revoked_at IS NULL AND (last_used_at IS NULL OR
+        last_used_at < now() - interval '1 minute') FOR NO KEY UPDATE SKIP LOCKED)))
 SELECT k.digest, EXTRACT(epoch
   FROM k.expires_at - now())::float8 AS expires_in, (
   SELECT jsonb_agg(jsonb_build_array(locale, purpose, channel, body))

@@ -3,11 +3,10 @@
 import threading
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
-from django.db import InterfaceError, OperationalError, connection, transaction
+from django.db import InterfaceError, OperationalError, connection
 from django.utils import timezone
 from psycopg_pool import PoolTimeout
 from pytest_django import DjangoAssertNumQueries
@@ -18,7 +17,6 @@ from accounts.models import ApiKey, Company
 from config.background import PeriodicThread
 from tests.accounts.keys.ageing import age_cache
 from tests.accounts.keys.operators import REVOKE, SUSPEND, Session, session
-from tests.api.blocking import behind_us
 from tests.factories import ApiKeyFactory, IssuedKey
 from tests.stack.programs import wait_until
 
@@ -175,23 +173,38 @@ def test_changed_keys_in_use_are_read_by_the_thread_and_others_forgotten(
 
 @pytest.mark.django_db(transaction=True)
 def test_read_that_an_answer_overtook_counts_for_two_seconds(
-    key: IssuedKey, operator: Session, monkeypatch: pytest.MonkeyPatch
+    key: IssuedKey, operator: Session
 ) -> None:
     """It began before a commit which the thread heard of while it was under way."""
-    monkeypatch.setattr(api_keys._known, "ttl", 0.3)
+    digest = api_keys.digest(key.plaintext)
     api_keys.refresh()
-    with ThreadPoolExecutor(1) as pool:
-        with transaction.atomic():
-            ApiKey.objects.select_for_update().get(pk=key.pk)
-            reading = behind_us(pool, lambda: api_keys.find(key.plaintext))
-            operator.execute(SUSPEND, [key.company_id])
-            api_keys.refresh()
-        assert status(reading.result(5)) == "approved"
+    read_at = time.monotonic()
+    found = api_keys._read([digest])
+    api_keys.evict(digest)
+    operator.execute(SUSPEND, [key.company_id])
+    api_keys.refresh()
 
-    time.sleep(0.3)
+    api_keys._known.store([digest], found, read_at)
+
+    assert status(api_keys.find(key.plaintext)) == "approved"
+    age_cache(2.0)
     api_keys._known.confirm(time.monotonic())
-
     assert status(api_keys.find(key.plaintext)) == "suspended"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_no_read_waits_for_an_operator_who_has_locked_the_key(
+    key: IssuedKey, operator: Session
+) -> None:
+    with operator.transaction():
+        operator.execute(REVOKE, [key.pk])
+        started_at = time.monotonic()
+        assert api_keys.find(key.plaintext)
+        api_keys.refresh()
+        assert time.monotonic() < started_at + 1.0  # `lock_timeout` is three seconds
+    api_keys.refresh()
+
+    assert api_keys.find(key.plaintext) is None
 
 
 @pytest.mark.django_db(transaction=True)
