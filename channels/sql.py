@@ -8,6 +8,7 @@ import re
 
 from accounts.outbox import events
 from config.channels import CHANNELS
+from config.storage.json_rows import json_rows
 from config.storage.months.recent_ids import months_of_last, within
 
 COMMENT = re.compile(r"--.*")
@@ -93,11 +94,16 @@ SELECT intent.id AS attempt_id, c.id AS message_id, c.tries AS n, c.kind, c.cont
   c.subject_id, c.params, c.locale, c.mode, c.provider,
   EXTRACT(epoch FROM c.useful_until - now())::int AS ttl,
   CASE WHEN k.blocked_at IS NULL THEN k.chat_id ELSE 0 END AS chat_id,
-  c.allowance IS NOT NULL AS is_counted, c.trips, c.has_other_account, c.has_contact_account
+  c.allowance IS NOT NULL AS is_counted, c.trips, c.has_other_account, c.has_contact_account,
+  c.channel, c.price,
+  CASE WHEN c.tries = 1 AND NOT {has_subscribers} THEN pg_current_xact_id()::xid::text END
+    AS first_claim
 FROM claimed c JOIN intent ON intent.message_id = c.id
 LEFT JOIN channels_contact k
   ON c.needs_contact AND k.phone = c.phone
 """
+
+_HAS_SUBSCRIBERS = events.has_endpoint_sql("c")
 
 # For when no account is counted; it skips counted accounts, and costs half as much.
 CLAIM = _CLAIM.format(
@@ -105,6 +111,7 @@ CLAIM = _CLAIM.format(
     use="NULL::int AS allowance, NULL::int AS trips",
     with_use="",
     is_counted="false",
+    has_subscribers=_HAS_SUBSCRIBERS,
     picked="picked AS (SELECT * FROM due),",
 )
 
@@ -137,6 +144,7 @@ counted AS MATERIALIZED (
         use="u.allowance, u.trips",
         with_use="LEFT JOIN counted u ON u.name = w.provider",
         is_counted="u.name IS NOT NULL",
+        has_subscribers=_HAS_SUBSCRIBERS,
         picked="""
 picked AS (
   SELECT * FROM (
@@ -162,17 +170,8 @@ def recent(statement: str) -> str:
     return within(statement, months_of_last(_DAYS_OF_CHANGE))
 
 
-# Locks the messages of a group of events, in the common order. A message's lock also protects its
-# attempts: every writer of their states takes it first.
-LOCK_BY_ATTEMPTS = """
-SELECT m.id FROM channels_message m
-WHERE m.id BETWEEN :first_id AND :last_id AND m.id IN (
-  SELECT a.message_id FROM channels_attempt a
-  WHERE a.id = ANY(%s) AND a.message_id BETWEEN :first_id AND :last_id)
-ORDER BY m.id FOR UPDATE
-"""
-
-# Joined, so that each id is looked up in its own month.
+# Locks messages in the common order. A message's lock also protects its attempts: every writer of
+# their states takes it first. Joined, so that each id is looked up in its own month.
 LOCK_MESSAGES = """
 SELECT m.id FROM unnest(%s::uuid[]) AS wanted(id) JOIN channels_message m ON m.id = wanted.id
 WHERE m.id BETWEEN :first_id AND :last_id
@@ -226,7 +225,45 @@ WHERE NOT EXISTS (SELECT 1 FROM channels_message d
                     AND d.state = 'delivered')
 """
 
-UPDATE_ATTEMPTS = """
+# Marks the count of an earlier day stale, in the commit that changes a message of it.
+_INSERT_STALE_DAYS = """
+INSERT INTO channels_staleday (company_id, mode, day)
+SELECT DISTINCT company_id, mode, day FROM changed WHERE day < (now() AT TIME ZONE %(zone)s)::date
+"""
+
+# Of messages and first attempts that are still as their claim wrote them, in its transaction
+# `first_claim`: one round trip, one commit, and nothing to load or to decide. The message is locked
+# before its attempt. Returns the attempts written; the others are read and decided about.
+_ACCEPTANCES = json_rows(
+    "acceptances",
+    "message_id uuid, attempt_id uuid, first_claim xid, provider_id text, poll_in float",
+)
+ACCEPT_AS_CLAIMED = f"""
+WITH unchanged AS (
+  SELECT n.* FROM {_ACCEPTANCES} JOIN channels_message m ON m.id = n.message_id
+  WHERE m.xmin = n.first_claim AND m.id BETWEEN :first_id AND :last_id
+  ORDER BY m.id FOR UPDATE OF m),
+accepted AS (
+  UPDATE channels_attempt a SET state = 'sent', provider_id = n.provider_id, lease_until = NULL,
+    accepted_at = now(), poll_at = now() + make_interval(secs => n.poll_in)
+  FROM unchanged n
+  WHERE a.id = n.attempt_id AND a.xmin = n.first_claim
+    AND a.message_id BETWEEN :first_id AND :last_id
+  RETURNING a.message_id, a.id),
+changed AS (
+  UPDATE channels_message m SET state = 'sent', sent_at = GREATEST(m.created_at, now())
+  FROM accepted a WHERE m.id = a.message_id AND m.id BETWEEN :first_id AND :last_id
+  RETURNING a.id, m.company_id, m.mode, (m.created_at AT TIME ZONE %(zone)s)::date AS day),
+stale AS ({_INSERT_STALE_DAYS})
+SELECT id FROM changed
+"""  # noqa: S608
+
+_ATTEMPTS = json_rows(
+    "attempts",
+    "id uuid, state text, provider_id text, error_class text, error_code text, error_detail text,"
+    " polls int, poll_in float",
+)
+UPDATE_ATTEMPTS = f"""
 UPDATE channels_attempt a SET
   state = n.state, provider_id = COALESCE(a.provider_id, n.provider_id),
   error_class = COALESCE(n.error_class, a.error_class),
@@ -240,11 +277,9 @@ UPDATE channels_attempt a SET
   poll_at = CASE WHEN n.state IN ('delivered', 'failed', 'expired') THEN NULL
                  WHEN n.state = 'sent' AND n.poll_in IS NULL THEN a.poll_at
                  ELSE now() + make_interval(secs => n.poll_in) END
-FROM unnest(%s::uuid[], %s::text[], %s::text[], %s::text[], %s::text[], %s::text[],
-            %s::int[], %s::float[])
-  AS n(id, state, provider_id, error_class, error_code, error_detail, polls, poll_in)
+FROM {_ATTEMPTS}
 WHERE a.id = n.id AND a.message_id BETWEEN :first_id AND :last_id
-"""
+"""  # noqa: S608
 
 # A provider id that we choose is the same for every attempt of a message. The latest attempt takes
 # it over, since the vendor's receipts under that id refer to it.
@@ -258,12 +293,18 @@ WHERE earlier.message_id = later.message_id AND earlier.message_id BETWEEN :firs
 """
 
 # Vendors' clocks are wrong or have whole seconds: clamps each time between the one it follows and
-# now. Marks the count of a message's earlier day stale, in the same commit.
-UPDATE_MESSAGES = """
+# now.
+_MESSAGES = json_rows(
+    "messages",
+    "id uuid, state text, error text, channel text, chain jsonb, hold int, due_in float,"
+    " at timestamptz, read_at timestamptz, is_read bool, price int, is_owed bool,"
+    " fallback_in float",
+)
+UPDATE_MESSAGES = f"""
 WITH changed AS (
 UPDATE channels_message m SET
   state = n.state, is_undelivered = n.state IN ('failed', 'expired'), error = n.error,
-  channel = n.channel, chain = n.chain::jsonb, hold = n.hold,
+  channel = n.channel, chain = n.chain, hold = n.hold,
   price = n.price, is_owed = n.is_owed,
   fallback_at = CASE WHEN n.chain = '[]' OR n.state NOT IN ('queued', 'sent') THEN NULL
                      WHEN n.fallback_in IS NULL THEN m.fallback_at
@@ -281,15 +322,11 @@ UPDATE channels_message m SET
                  ELSE m.read_at END,
   finished_at = CASE WHEN n.state IN ('delivered', 'failed', 'expired')
                      THEN COALESCE(m.finished_at, now()) END
-FROM unnest(%s::uuid[], %s::text[], %s::text[], %s::text[], %s::text[], %s::int[], %s::float[],
-            %s::timestamptz[], %s::timestamptz[], %s::bool[], %s::int[], %s::bool[], %s::float[])
-  AS n(id, state, error, channel, chain, hold, due_in, at, read_at, is_read, price, is_owed,
-       fallback_in)
+FROM {_MESSAGES}
 WHERE m.id = n.id AND m.id BETWEEN :first_id AND :last_id
-RETURNING m.company_id, m.mode, (m.created_at AT TIME ZONE %s)::date AS day)
-INSERT INTO channels_staleday (company_id, mode, day)
-SELECT DISTINCT company_id, mode, day FROM changed WHERE day < (now() AT TIME ZONE %s)::date
-"""
+RETURNING m.company_id, m.mode, (m.created_at AT TIME ZONE %(zone)s)::date AS day)
+{_INSERT_STALE_DAYS}
+"""  # noqa: S608
 
 INSERT_FALLBACK_EVENTS = """
 INSERT INTO channels_fallbackevent (message_id, reason, channel)

@@ -19,6 +19,7 @@ from accounts.models import Company, Member, Mode
 from billing.wallet import ledger
 from channels import wakeups
 from channels.deliver.dispatcher import Dispatcher
+from channels.providers.connections import tls_context
 from channels.vendor_accounts import availability, registry
 from channels.waiting import outcome_signals
 from config.health import readiness
@@ -55,6 +56,7 @@ def _patient_limiters() -> Iterator[None]:
 
 @pytest.fixture(autouse=True, scope="session")
 def _urllib3_by_responses() -> Iterator[None]:
+    tls_context()  # slow: a dispatcher's thread would keep an account of earlier settings meanwhile
     with answered_by_responses():
         yield
 

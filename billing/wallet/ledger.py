@@ -20,6 +20,7 @@ from django.db.backends.utils import CursorWrapper
 from accounts.models import Company, User
 from billing.budgets import sql
 from billing.models import Budget, SealedDay, Transfer, Wallet
+from config.storage.json_rows import dump_rows, json_rows
 from config.storage.months.recent_ids import months_of, within
 from config.storage.named_rows import fetch_all
 
@@ -70,12 +71,14 @@ class Settlement:
 
 # A hold settled twice, or a message captured twice, conflicts on a unique index. Such rows are
 # skipped with their money: only inserted rows move the wallet.
+_SETTLEMENTS = json_rows(
+    "settlements",
+    "company_id bigint, kind text, amount bigint, message_id uuid, hold smallint, proof text,"
+    " reason text, country text",
+)
 _SETTLE = """
 WITH asked AS (
-  SELECT * FROM unnest(%(company_id)s::bigint[], %(kind)s::text[], %(amount)s::bigint[],
-                       %(message_id)s::uuid[], %(hold)s::smallint[], %(proof)s::text[],
-                       %(reason)s::text[], %(country)s::text[])
-    AS n(company_id, kind, amount, message_id, hold, proof, reason, country)),
+  SELECT * FROM {settlements}),
 moved AS (
   INSERT INTO billing_transfer (company_id, kind, amount, message_id, hold, proof, reason)
   SELECT company_id, kind, amount, message_id, hold, proof, reason FROM asked
@@ -91,11 +94,12 @@ UPDATE billing_wallet w
 SET held = w.held - due.settled, available = w.available + due.returned{budgets}
 FROM due JOIN locked USING (company_id){joined} WHERE w.company_id = due.company_id
 """
-_CAPTURE = _SETTLE.format(back="", budgets="", joined="")
+_CAPTURE = _SETTLE.format(settlements=_SETTLEMENTS, back="", budgets="", joined="")
 
 # Released tokens also refund the budgets of the day and the hour they were held in, while these
 # last: a vendor's failures must not use up a company's budget.
 _RELEASE = _SETTLE.format(
+    settlements=_SETTLEMENTS,
     back=f""",
 p AS ({sql.PERIOD}),
 back AS (
@@ -126,17 +130,20 @@ def settle(cursor: CursorWrapper, settlements: Sequence[Settlement]) -> None:
     payable = [settlement for settlement in settlements if settlement.amount]
     if not payable:
         return
-    params: dict[str, Any] = {
-        "company_id": [each.company_id for each in payable],
-        "kind": [each.kind.value for each in payable],
-        "amount": [each.amount for each in payable],
-        "message_id": [each.message_id for each in payable],
-        "hold": [each.hold for each in payable],
-        "proof": [each.proof for each in payable],
-        "reason": [each.reason for each in payable],
-        "country": [each.country or Budget.UNKNOWN for each in payable],
-        "time_zone": settings.TIME_ZONE,
-    }
+    rows = [
+        {
+            "company_id": each.company_id,
+            "kind": each.kind.value,
+            "amount": each.amount,
+            "message_id": each.message_id,
+            "hold": each.hold,
+            "proof": each.proof,
+            "reason": each.reason,
+            "country": each.country or Budget.UNKNOWN,
+        }
+        for each in payable
+    ]
+    params = {"settlements": dump_rows(rows), "time_zone": settings.TIME_ZONE}
     has_release = any(each.kind is TransferKind.RELEASE for each in payable)
     months = months_of(each.message_id for each in payable)
     cursor.execute(within(_RELEASE if has_release else _CAPTURE, months), params)

@@ -33,6 +33,9 @@ class ClaimedMessage:
     ttl: int
     chat_id: int | None  # 0: the person blocked the bot
     message_id: UUID
+    channel: str
+    price: int
+    first_claim: str | None = None  # see `state_machine.FirstClaim`
     is_counted: bool = False  # a rate limit or breaker probe bounds the claims
     trips: int | None = None  # of the breaker that this message probes; None: no probe
     has_other_account: bool = False  # one that can carry it and has not failed

@@ -8,6 +8,7 @@ import threading
 import time
 from collections import Counter
 from dataclasses import replace
+from typing import Any
 from uuid import UUID
 
 import redis
@@ -19,8 +20,8 @@ from billing.wallet.ledger import DeliveryProof
 from channels import extensions, wakeups
 from channels.deliver.claims import ClaimedMessage, claim
 from channels.deliver.heartbeats import HeartbeatWriter
-from channels.lifecycle.state_machine import Event, EventKind
-from channels.outcomes import receipts, transitions
+from channels.lifecycle.state_machine import Event, EventKind, FirstClaim
+from channels.outcomes import acceptances, receipts, transitions
 from channels.providers.base import (
     AmbiguousError,
     Content,
@@ -126,7 +127,7 @@ class Dispatcher:
 
     def _write(self, group: list[Event]) -> None:
         try:
-            transitions.commit_events(group)
+            transitions.commit_events(acceptances.write_unchanged(group))
             telegram_contacts.mark_refused(group)
         except (IntegrityError, DataError):
             if len(group) == 1:  # the row rejects it: the lease expires, the deadline decides
@@ -179,7 +180,7 @@ def hand_over(claimed: ClaimedMessage, start_before: float) -> Event:
     except Exception as error:
         # A bug beside the provider's call. The text may contain the code, so it is not logged.
         log.error("hand_over_crashed", provider=claimed.provider, error=type(error).__name__)  # noqa: TRY400
-        return Event(claimed.attempt_id, EventKind.AMBIGUOUS, code="internal", is_call_result=True)
+        return _event(claimed, EventKind.AMBIGUOUS, code="internal", is_call_result=True)
 
 
 def _hand_over(claimed: ClaimedMessage, start_before: float) -> Event:
@@ -187,10 +188,10 @@ def _hand_over(claimed: ClaimedMessage, start_before: float) -> Event:
         message = outgoing(claimed)
     except Exception:
         log.exception("message_not_rendered", attempt=str(claimed.attempt_id), kind=claimed.kind)
-        return Event(claimed.attempt_id, EventKind.REFUSED, code="internal", detail="not rendered")
+        return _event(claimed, EventKind.REFUSED, code="internal", detail="not rendered")
     if time.monotonic() > start_before:
         # This process was suspended: a sweep may have expired the lease already.
-        return Event(claimed.attempt_id, EventKind.RETRY, code="late", detail="the lease ran out")
+        return _event(claimed, EventKind.RETRY, code="late", detail="the lease ran out")
     provider, called_at = registry.provider(claimed.provider), time.monotonic()
     try:
         accepted = provider.send(message)
@@ -201,7 +202,7 @@ def _hand_over(claimed: ClaimedMessage, start_before: float) -> Event:
         # A bug leaves the outcome unknown. Its text may contain the code, so it is not logged.
         log.error("provider_crashed", provider=claimed.provider, error=type(error).__name__)  # noqa: TRY400
         _count_call(claimed, "Crash", called_at)
-        event = Event(claimed.attempt_id, EventKind.AMBIGUOUS, code="internal", is_call_result=True)
+        event = _event(claimed, EventKind.AMBIGUOUS, code="internal", is_call_result=True)
         return _pollable_if_ambiguous(event, claimed)
     _count_call(claimed, "Accepted", called_at)
     if accepted.alert is not None:
@@ -210,25 +211,36 @@ def _hand_over(claimed: ClaimedMessage, start_before: float) -> Event:
         kind, proof = EventKind.DELIVERED, DeliveryProof.HANDED_OVER
     else:
         kind, proof = EventKind.ACCEPTED, None
-    return Event(
-        claimed.attempt_id,
+    return _event(
+        claimed,
         kind,
-        accepted.provider_id,
+        provider_id=accepted.provider_id,
         proof=proof,
         pollable=provider.capabilities.pollable,
         is_call_result=True,
+        first_claim=_first_claim(claimed),
     )
+
+
+def _first_claim(claimed: ClaimedMessage) -> FirstClaim | None:
+    if claimed.first_claim is None:
+        return None
+    return FirstClaim(claimed.first_claim, claimed.mode, claimed.channel, claimed.price)
+
+
+def _event(claimed: ClaimedMessage, kind: EventKind, **facts: Any) -> Event:
+    return Event(claimed.message_id, claimed.attempt_id, kind, **facts)
 
 
 def _pollable_if_ambiguous(event: Event, claimed: ClaimedMessage) -> Event:
     if event.kind is not EventKind.AMBIGUOUS:
         return event
-    return with_provider_id(event, claimed.provider, claimed.message_id, claimed.phone)
+    return with_provider_id(event, claimed.provider, claimed.phone)
 
 
-def with_provider_id(event: Event, provider: str, message_id: UUID, phone: str) -> Event:
+def with_provider_id(event: Event, provider: str, phone: str) -> Event:
     """Makes an ambiguous outcome pollable if we chose the message's provider id."""
-    provider_id = registry.provider_id_of(provider, message_id, phone)
+    provider_id = registry.provider_id_of(provider, event.message_id, phone)
     return (
         replace(event, provider_id=provider_id, poll_in=AMBIGUOUS_POLL_DELAY)
         if provider_id
@@ -319,8 +331,8 @@ def _failure_event(claimed: ClaimedMessage, error: SendError) -> Event:
         (kind for error_type, kind in _EVENT_KINDS if isinstance(error, error_type)),
         EventKind.AMBIGUOUS,
     )
-    return Event(
-        claimed.attempt_id,
+    return _event(
+        claimed,
         kind,
         code=error.code,
         detail=error.detail,

@@ -44,7 +44,7 @@ WITH due AS (
   ORDER BY poll_at LIMIT %s FOR UPDATE SKIP LOCKED)
 UPDATE channels_attempt a SET poll_at = now() + make_interval(secs => %s)
 FROM due WHERE a.id = due.id AND a.message_id BETWEEN :first_id AND :last_id
-RETURNING a.id AS attempt_id, a.provider, a.provider_id, a.state
+RETURNING a.message_id, a.id AS attempt_id, a.provider, a.provider_id, a.state
 """
 
 PATIENCE_EXPIRED = """
@@ -53,7 +53,7 @@ ORDER BY fallback_at LIMIT %s
 """
 
 OVERDUE_ATTEMPTS = """
-SELECT attempt_id FROM channels_openmessage
+SELECT message_id, attempt_id FROM channels_openmessage
 WHERE deadline < now() AND attempt_id IS NOT NULL ORDER BY deadline LIMIT %s
 """
 
@@ -80,10 +80,18 @@ class _ExpiredLease(NamedTuple):
 class _DuePoll(NamedTuple):
     """A row of `DUE_POLLS`."""
 
+    message_id: UUID
     attempt_id: UUID
     provider: str
     provider_id: str
     state: str
+
+
+class _OverdueAttempt(NamedTuple):
+    """A row of `OVERDUE_ATTEMPTS`."""
+
+    message_id: UUID
+    attempt_id: UUID
 
 
 def _run_each(*steps: Callable[[], object]) -> None:
@@ -104,9 +112,8 @@ def expire_leases() -> int:
     """Marks attempts of dead workers ambiguous; only a vendor that can be polled may know more."""
     events = [
         with_provider_id(
-            Event(lease.attempt_id, EventKind.AMBIGUOUS, code="lease"),
+            Event(lease.message_id, lease.attempt_id, EventKind.AMBIGUOUS, code="lease"),
             lease.provider,
-            lease.message_id,
             lease.phone,
         )
         for lease in _read(EXPIRED_LEASES, [BATCH], _ExpiredLease)
@@ -149,23 +156,24 @@ def poll() -> int:
 
 def _poll_attempt(due: _DuePoll) -> Event:
     provider = registry.provider(due.provider)
+    no_news = Event(due.message_id, due.attempt_id, EventKind.NO_NEWS)
     try:
         receipt = provider.poll(due.provider_id)
     except SendError:
         receipt = None
     if receipt is None:
-        return Event(due.attempt_id, EventKind.NO_NEWS)
+        return no_news
     if alert := provider.alert_of(receipt):
         vendor_alerts.enqueue(due.provider, alert)
-    event = receipts.event_of(due.attempt_id, receipt, pollable=True)
+    event = receipts.event_of(due.message_id, due.attempt_id, receipt, pollable=True)
     is_known = event.kind is EventKind.ACCEPTED and due.state == "sent"
-    return Event(due.attempt_id, EventKind.NO_NEWS) if is_known else event
+    return no_news if is_known else event
 
 
 def give_up() -> int:
     """Expires messages past their deadline without proof; releases their holds."""
-    attempts = _ids(OVERDUE_ATTEMPTS, [BATCH])
-    events = [Event(attempt_id, EventKind.GIVEN_UP) for attempt_id in attempts]
+    overdue = _read(OVERDUE_ATTEMPTS, [BATCH], _OverdueAttempt)
+    events = [Event(one.message_id, one.attempt_id, EventKind.GIVEN_UP) for one in overdue]
     if events:
         transitions.commit_events(events)
     messages = _ids(OVERDUE_MESSAGES, [MIN_TIME_LEFT, BATCH, BATCH])

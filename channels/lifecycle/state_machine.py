@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import NamedTuple
 from uuid import UUID
 
 from billing.wallet.ledger import DeliveryProof, TransferKind
@@ -45,8 +46,22 @@ class EventKind(StrEnum):
     NO_NEWS = "no_news"  # a poll returned nothing new
 
 
+class FirstClaim(NamedTuple):
+    """The transaction that claimed a message for its first attempt, for nobody who has subscribed
+    to its states. What it wrote may still be there when the vendor has accepted the message.
+    """
+
+    xid: str
+    mode: str
+    channel: str
+    price: int
+
+
 @dataclass(slots=True)
 class Event:
+    """What happened to an attempt of a message."""
+
+    message_id: UUID
     attempt_id: UUID
     kind: EventKind
     provider_id: str | None = None
@@ -61,6 +76,7 @@ class Event:
     is_account_fault: bool = False
     is_destination_fault: bool = False  # the account cannot send to this destination
     can_reroute: bool = False  # another account can and should carry the message
+    first_claim: FirstClaim | None = None
 
 
 # What an event makes of an attempt: from which states, to which. Any other attempt stays as it is.
@@ -106,7 +122,7 @@ def _follow(decision: Decision, event: Event) -> Decision:
 
 def _attempt_after(attempt: AttemptState, event: Event) -> AttemptState:
     if event.provider_id and attempt.provider_id is None:
-        attempt = attempt._replace(provider_id=event.provider_id.replace("\0", "")[:200])
+        attempt = attempt._replace(provider_id=clean_provider_id(event.provider_id))
     if event.kind is EventKind.NO_NEWS:
         return _polled(attempt) if attempt.is_open else attempt
     from_states, state = _ATTEMPT_TRANSITIONS[event.kind]
@@ -126,6 +142,11 @@ def _attempt_after(attempt: AttemptState, event: Event) -> AttemptState:
         error_code=event.code.replace("\0", "")[:60],
         error_detail=(event.detail or "").replace("\0", "")[:300],
     )
+
+
+def clean_provider_id(provider_id: str) -> str:
+    """As its column can hold it."""
+    return provider_id.replace("\0", "")[:200]
 
 
 def _polled(attempt: AttemptState) -> AttemptState:

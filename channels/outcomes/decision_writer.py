@@ -21,6 +21,7 @@ from channels.lifecycle import fallback_chain
 from channels.lifecycle.states import AttemptState, Decision, MessageState, Snapshot
 from channels.lifecycle.steps import FallbackReason, FallbackRequest, Step
 from config.ids import uuid7
+from config.storage.json_rows import dump_rows
 from config.storage.months.recent_ids import months_of, within
 
 _REJECTION_REASONS = {
@@ -29,6 +30,10 @@ _REJECTION_REASONS = {
 }
 _Columns = tuple[Any, ...]
 _CHAIN = MessageState._fields.index("chain")
+
+
+def lock_messages(cursor: CursorWrapper, ids: Sequence[UUID]) -> None:
+    cursor.execute(within(sql.LOCK_MESSAGES, months_of(ids)), [list(ids)])
 
 
 def load_messages(cursor: CursorWrapper, ids: Sequence[UUID]) -> list[Snapshot]:
@@ -107,44 +112,44 @@ def _write_attempts(cursor: CursorWrapper, decisions: Sequence[Decision]) -> Non
     if inherited:
         cursor.execute(within(sql.TAKE_OVER_PROVIDER_IDS, months), _transpose(inherited))
     rows = [
-        (
-            attempt.id,
-            attempt.state,
-            attempt.provider_id,
-            attempt.error_class,
-            attempt.error_code,
-            attempt.error_detail,
-            attempt.polls,
-            attempt.poll_in,
-        )
+        {
+            "id": attempt.id,
+            "state": attempt.state,
+            "provider_id": attempt.provider_id,
+            "error_class": attempt.error_class,
+            "error_code": attempt.error_code,
+            "error_detail": attempt.error_detail,
+            "polls": attempt.polls,
+            "poll_in": attempt.poll_in,
+        }
         for _, attempt in changes
     ]
-    cursor.execute(within(sql.UPDATE_ATTEMPTS, months), _transpose(rows))
+    cursor.execute(within(sql.UPDATE_ATTEMPTS, months), {"attempts": dump_rows(rows)})
 
 
 def _write_messages(cursor: CursorWrapper, changes: Sequence[Decision]) -> None:
     rows = [
-        (
-            message.id,
-            message.state,
-            message.error,
-            message.channel,
-            orjson.dumps(message.chain).decode(),
-            message.hold,
-            message.due_in,
-            decision.delivered_at,
-            decision.read_at,
-            decision.is_read,
-            message.price,
-            message.is_owed,
-            decision.patience,
-        )
+        {
+            "id": message.id,
+            "state": message.state,
+            "error": message.error,
+            "channel": message.channel,
+            "chain": message.chain,
+            "hold": message.hold,
+            "due_in": message.due_in,
+            "at": decision.delivered_at,
+            "read_at": decision.read_at,
+            "is_read": decision.is_read,
+            "price": message.price,
+            "is_owed": message.is_owed,
+            "fallback_in": decision.patience,
+        }
         for decision in changes
         for message in [decision.message]
     ]
     months = months_of(decision.message.id for decision in changes)
-    zone = settings.TIME_ZONE
-    cursor.execute(within(sql.UPDATE_MESSAGES, months), [*_transpose(rows), zone, zone])
+    params = {"messages": dump_rows(rows), "zone": settings.TIME_ZONE}
+    cursor.execute(within(sql.UPDATE_MESSAGES, months), params)
 
 
 def _insert_fallback_events(cursor: CursorWrapper, changes: Sequence[Decision]) -> None:

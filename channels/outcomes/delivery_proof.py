@@ -28,15 +28,19 @@ def prove(
     cursor.execute(sql.recent(sql.LOCK_BY_SUBJECTS), [subjects])
     snapshots = load_messages(cursor, [message_id for (message_id,) in cursor.fetchall()])
     cursor.execute(sql.recent(sql.PROVED_ATTEMPTS), [subjects, message_ids])
-    proved = [attempt_id for (attempt_id,) in cursor.fetchall() if attempt_id is not None]
-    if proof is DeliveryProof.CLICK:
-        providers = {attempt.id: attempt.provider for one in snapshots for attempt in one.attempts}
-        proved = [
-            attempt_id for attempt_id in proved if registry.clicks_prove(providers[attempt_id])
-        ]
-    events = [Event(attempt_id, EventKind.DELIVERED, proof=proof) for attempt_id in proved]
+    proved = {attempt_id for (attempt_id,) in cursor.fetchall()}
+    events = [
+        Event(one.message.id, attempt.id, EventKind.DELIVERED, proof=proof)
+        for one in snapshots
+        for attempt in one.attempts
+        if attempt.id in proved and _can_prove(proof, attempt.provider)
+    ]
     decisions = [
         fallback_chain.cancel_fallback(decision, CANCEL_REASONS[proof])
         for decision in decide_each(snapshots, events)
     ]
     return write_decisions(cursor, decisions)
+
+
+def _can_prove(proof: DeliveryProof, provider: str) -> bool:
+    return proof is not DeliveryProof.CLICK or registry.clicks_prove(provider)

@@ -155,16 +155,16 @@ def _apply_batch(limit: int, only: int | None = None) -> int:
         params = {"limit": limit, "patience": MATCH_TIMEOUT, "only": only}
         cursor.execute(sql.recent(receipts_sql.DUE_RECEIPTS), params)
         due = fetch_all(cursor, DueReceipt)
-        matched = {row.id: row.attempt_id for row in due if row.attempt_id is not None}
-        part_events = [
-            (_event(row, row.attempt_id), row.part_id) for row in due if row.attempt_id is not None
-        ]
-        events = sms_parts.resolve_parts(cursor, part_events)
+        found = [(row, _event(row, *row.matched)) for row in due if row.matched]
+        events = sms_parts.resolve_parts(cursor, [(event, row.part_id) for row, event in found])
         decisions = transitions.apply_in_transaction(cursor, events) if events else []
-        if matched:
-            applied: list[list[Any]] = [list(matched), list(matched.values())]
+        if found:
+            applied: list[list[Any]] = [
+                [row.id for row, _ in found],
+                [event.attempt_id for _, event in found],
+            ]
             cursor.execute(sql.recent(receipts_sql.MARK_RECEIPTS_APPLIED), applied)
-        _park(cursor, [row for row in due if row.attempt_id is None])
+        _park(cursor, [row for row in due if not row.matched])
     transitions.announce(decisions)
     if tracing.is_on():
         _trace(due, decisions, started)
@@ -195,20 +195,18 @@ class DueReceipt(NamedTuple):
     error_code: str
     error_detail: str
     at: datetime | None
-    attempt_id: UUID | None
+    matched: list[UUID] | None  # a message and the attempt of it
     is_timed_out: bool
     part_id: int | None
 
 
 def _trace(due: Sequence[DueReceipt], decisions: Sequence[Decision], started: int) -> None:
-    message_of = {
-        attempt.id: decision.message.id for decision in decisions for attempt in decision.attempts
-    }
+    applied = {decision.message.id for decision in decisions}
     for row in due:
-        if row.attempt_id in message_of:
+        if row.matched and row.matched[0] in applied:
             attributes = {"kvitok.provider": row.provider, "kvitok.receipt.state": row.state}
-            message_id = message_of[row.attempt_id]
-            tracing.record_receipt(message_id, row.attempt_id, started, attributes)
+            message_id, attempt_id = row.matched
+            tracing.record_receipt(message_id, attempt_id, started, attributes)
 
 
 def _park(cursor: CursorWrapper, unmatched: Sequence[DueReceipt]) -> None:
@@ -225,8 +223,9 @@ def _mark_unmatched(cursor: CursorWrapper, receipt_ids: Sequence[int]) -> None:
     cursor.execute(sql.recent(receipts_sql.MARK_RECEIPTS_UNMATCHED), [list(receipt_ids)])
 
 
-def _event(row: DueReceipt, attempt_id: UUID) -> Event:
+def _event(row: DueReceipt, message_id: UUID, attempt_id: UUID) -> Event:
     return event_of(
+        message_id,
         attempt_id,
         Receipt(
             provider_id=row.provider_id or None,
@@ -241,9 +240,10 @@ def _event(row: DueReceipt, attempt_id: UUID) -> Event:
     )
 
 
-def event_of(attempt_id: UUID, receipt: Receipt, *, pollable: bool) -> Event:
+def event_of(message_id: UUID, attempt_id: UUID, receipt: Receipt, *, pollable: bool) -> Event:
     """Converts a receipt, pushed or polled, into an event."""
     return Event(
+        message_id,
         attempt_id,
         EVENT_KINDS[receipt.state],
         provider_id=receipt.provider_id,

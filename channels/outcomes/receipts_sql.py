@@ -12,14 +12,16 @@ _PLAIN = "{0}.phone = '' AND {0}.alternatives = '{{}}'"
 DUE_RECEIPTS = """
 SELECT r.id, r.state, r.provider, r.provider_id, r.error_code, r.error_detail, r.at,
   COALESCE(
-    (SELECT a.id FROM channels_attempt a
+    (SELECT ARRAY[a.message_id, a.id] FROM channels_attempt a
      WHERE a.id = r.ref AND a.provider = r.provider
        AND a.message_id BETWEEN :first_id AND :last_id),
-    (SELECT a.id FROM channels_attempt a
+    (SELECT ARRAY[a.message_id, a.id] FROM channels_attempt a
      WHERE a.provider = r.provider AND a.provider_id = r.provider_id AND {plain}
        AND a.message_id BETWEEN :first_id AND :last_id
      ORDER BY a.message_id DESC LIMIT 1),
-    spelled.attempt_id, part.attempt_id) AS attempt_id,
+    (SELECT ARRAY[a.message_id, a.id] FROM channels_attempt a
+     WHERE a.id = COALESCE(spelled.attempt_id, part.attempt_id)
+       AND a.message_id BETWEEN :first_id AND :last_id)) AS matched,
   r.received_at < now() - make_interval(secs => %(patience)s) AS is_timed_out,
   COALESCE(spelled.part, part.id) AS part_id
 FROM channels_receipt r
@@ -102,7 +104,7 @@ WHERE a.id = %s AND a.provider = %s AND a.message_id BETWEEN :first_id AND :last
 ON CONFLICT DO NOTHING
 """
 
-# Under `LOCK_BY_ATTEMPTS`, so that of two parts reported at once the second sees the first.
+# Under `LOCK_MESSAGES`, so that of two parts reported at once the second sees the first.
 MARK_PARTS_DELIVERED = """
 UPDATE channels_part SET delivered_at = COALESCE(delivered_at, now()) WHERE id = ANY(%s)
 """

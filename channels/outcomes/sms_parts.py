@@ -15,6 +15,7 @@ from django.db.backends.utils import CursorWrapper
 from channels import sql
 from channels.lifecycle.state_machine import Event, EventKind
 from channels.outcomes import receipts_sql
+from channels.outcomes.decision_writer import lock_messages
 from channels.providers.inbound import Part
 
 PartEvent = tuple[Event, int | None]  # with the id of the part it reports on
@@ -50,7 +51,7 @@ def resolve_parts(cursor: CursorWrapper, events: Sequence[PartEvent]) -> list[Ev
 def _mark_delivered(cursor: CursorWrapper, delivered: dict[int, Event]) -> set[UUID]:
     """Returns the attempts that these parts complete."""
     attempts = list({event.attempt_id for event in delivered.values()})
-    cursor.execute(sql.recent(sql.LOCK_BY_ATTEMPTS), [attempts])
+    lock_messages(cursor, list({event.message_id for event in delivered.values()}))
     cursor.execute(receipts_sql.MARK_PARTS_DELIVERED, [list(delivered)])
     cursor.execute(receipts_sql.COMPLETE_ATTEMPTS, [attempts])
     return {attempt_id for (attempt_id,) in cursor.fetchall()}

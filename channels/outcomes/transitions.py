@@ -16,7 +16,7 @@ from channels.accept import send_limits
 from channels.lifecycle import fallback_chain, state_machine
 from channels.lifecycle.state_machine import Event
 from channels.lifecycle.states import Decision, Snapshot
-from channels.outcomes.decision_writer import load_messages, write_decisions
+from channels.outcomes.decision_writer import load_messages, lock_messages, write_decisions
 from channels.waiting import outcome_signals
 from config.monitoring import metrics
 from config.storage.months.recent_ids import months_of, within
@@ -24,6 +24,8 @@ from config.storage.months.recent_ids import months_of, within
 
 def commit_events(events: Sequence[Event]) -> list[Decision]:
     """Applies a group of events in one commit, then announces the changes. Safe to repeat."""
+    if not events:
+        return []
     with transaction.atomic(), connection.cursor() as cursor:
         decisions = apply_in_transaction(cursor, events)
     announce(decisions)
@@ -32,24 +34,22 @@ def commit_events(events: Sequence[Event]) -> list[Decision]:
 
 def apply_in_transaction(cursor: CursorWrapper, events: Sequence[Event]) -> list[Decision]:
     """The same in the caller's transaction; the caller calls `announce` after its commit."""
-    attempts = [event.attempt_id for event in events]
-    cursor.execute(sql.recent(sql.LOCK_BY_ATTEMPTS), [attempts])
-    snapshots = load_messages(cursor, [message_id for (message_id,) in cursor.fetchall()])
-    return write_decisions(cursor, decide_each(snapshots, events))
+    ids = list({event.message_id for event in events})
+    lock_messages(cursor, ids)
+    return write_decisions(cursor, decide_each(load_messages(cursor, ids), events))
 
 
 def decide_each(snapshots: Sequence[Snapshot], events: Sequence[Event]) -> list[Decision]:
-    message_of = {attempt.id: one.message.id for one in snapshots for attempt in one.attempts}
-    events_of: dict[UUID | None, list[Event]] = defaultdict(list)
+    events_of: dict[UUID, list[Event]] = defaultdict(list)
     for event in events:
-        events_of[message_of.get(event.attempt_id)].append(event)
+        events_of[event.message_id].append(event)
     return [state_machine.decide(one, events_of[one.message.id]) for one in snapshots]
 
 
 def give_up(message_ids: Sequence[UUID]) -> list[Decision]:
     """Expires messages without an open attempt."""
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(within(sql.LOCK_MESSAGES, months_of(message_ids)), [list(message_ids)])
+        lock_messages(cursor, message_ids)
         # Checked under the lock, since a worker may have claimed one in the meantime.
         snapshots = load_messages(cursor, message_ids)
         idle = [snapshot for snapshot in snapshots if not snapshot.has_open_attempt]

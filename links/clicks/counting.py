@@ -6,13 +6,14 @@ finds its id.
 """
 
 from datetime import UTC, datetime, timedelta
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from uuid import UUID
 
 from django.conf import settings
 from django.db import connection, transaction
 from django.utils import timezone
 
+from config.storage.json_rows import dump_rows, json_rows
 from links.clicks import partitions, trimming
 from links.clicks.stream import Consumer
 from links.clicks.stream_entries import Batch, Click
@@ -41,11 +42,11 @@ SELECT unnest(%s::uuid[]), now() ON CONFLICT DO NOTHING RETURNING id
 """
 
 # Links are locked in one order, and each is written once for all of its clicks.
-COUNT = """
-WITH received AS (
-  SELECT * FROM unnest(%(link_id)s::uuid[], %(at)s::timestamptz[], %(kind)s::text[],
-                       %(referrer)s::text[], %(device)s::text[], %(country)s::text[])
-    AS n(link_id, at, kind, referrer, device, country)),
+_CLICKS = json_rows(
+    "clicks", "link_id uuid, at timestamptz, kind text, referrer text, device text, country text"
+)
+COUNT = f"""
+WITH received AS (SELECT * FROM {_CLICKS}),
 locked AS (
   SELECT id FROM links_link WHERE id IN (SELECT link_id FROM received)
   ORDER BY id FOR NO KEY UPDATE),
@@ -74,7 +75,7 @@ FROM (
     max(at) FILTER (WHERE kind = 'person') AS last_at
   FROM stored GROUP BY 1) n
 WHERE l.id = n.link_id
-"""
+"""  # noqa: S608
 
 
 def count_clicks() -> int:
@@ -95,12 +96,8 @@ def count(batches: list[Batch]) -> None:
         new = [batch_id for (batch_id,) in cursor.fetchall()]
         rows = [row for batch_id in new for row in rows_of[batch_id]]
         if rows:
-            cursor.execute(COUNT, _params(rows))
-
-
-def _params(rows: list[ClickRow]) -> dict[str, Any]:
-    arrays = {name: [getattr(row, name) for row in rows] for name in ClickRow._fields}
-    return {**arrays, "zone": settings.TIME_ZONE}
+            clicks = dump_rows([row._asdict() for row in rows])
+            cursor.execute(COUNT, {"clicks": clicks, "zone": settings.TIME_ZONE})
 
 
 def row_of(click: Click) -> ClickRow:

@@ -68,15 +68,16 @@ def _until_done(step: Callable[[], object]) -> None:
 def _expire_messages() -> int:
     total = OpenMessage.objects.count()
     while attempts := _open_attempts():
-        transitions.commit_events([Event(one, EventKind.GIVEN_UP) for one in attempts])
+        transitions.commit_events([Event(*each, EventKind.GIVEN_UP) for each in attempts])
     while messages := _open_messages():
         transitions.give_up(messages)
     return total
 
 
-def _open_attempts() -> list[UUID]:
+def _open_attempts() -> list[tuple[UUID, UUID]]:
+    """Of a message each, with it."""
     found = Attempt.objects.filter(_OPEN_ATTEMPT).order_by("message_id", "n")
-    return list(found.values_list("pk", flat=True)[:BATCH])
+    return list(found.values_list("message_id", "pk")[:BATCH])
 
 
 def _open_messages() -> list[UUID]:

@@ -68,4 +68,4 @@ def event_applier(attempt: Attempt, kind: EventKind) -> Callable[[], object]:
 
 
 def apply_event(attempt: Attempt, kind: EventKind, **fields: str) -> None:
-    transitions.commit_events([Event(attempt.id, kind, **fields)])  # type: ignore[arg-type]
+    transitions.commit_events([Event(attempt.message_id, attempt.id, kind, **fields)])  # type: ignore[arg-type]

@@ -39,7 +39,7 @@ def accepted(api: Api, phone: str = PHONE, **fields: object) -> Attempt:
     """An attempt that the vendor accepted and gave an id."""
     attempt = submitted(api, phone, **fields)
     transitions.commit_events(
-        [Event(attempt.id, EventKind.ACCEPTED, provider_id=f"vendor-{uuid4()}")]
+        [Event(attempt.message_id, attempt.id, EventKind.ACCEPTED, provider_id=f"vendor-{uuid4()}")]
     )
     attempt.refresh_from_db()
     return attempt

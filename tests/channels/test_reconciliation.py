@@ -35,10 +35,10 @@ def busy_api(api: Api, test_api: Api) -> Api:
         (EventKind.DELIVERED, EventKind.UNREACHABLE, EventKind.EXPIRED, EventKind.NO_NEWS)
     ):
         attempt = accepted(api, f"+7916123456{number}", channel=["sms", "whatsapp"][number % 2])
-        transitions.commit_events([Event(attempt.id, what)])
+        transitions.commit_events([Event(attempt.message_id, attempt.id, what)])
     late = accepted(api, "+79161234577")
-    transitions.commit_events([Event(late.id, EventKind.REFUSED)])
-    transitions.commit_events([Event(late.id, EventKind.DELIVERED)])
+    transitions.commit_events([Event(late.message_id, late.id, EventKind.REFUSED)])
+    transitions.commit_events([Event(late.message_id, late.id, EventKind.DELIVERED)])
     send(api, "+79161234578")
     send(test_api, "+79161234579")
     return api

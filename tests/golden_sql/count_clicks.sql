@@ -1,7 +1,10 @@
 WITH received AS (
   SELECT *
-  FROM unnest(%(link_id)s::uuid[], %(at)s::timestamptz[], %(kind)s::text[], %(referrer)s::text[],
-    %(device)s::text[], %(country)s::text[]) AS n(link_id, at, kind, referrer, device, country)),
+  FROM (
+    SELECT *
+    FROM json_to_recordset(%(clicks)s::json) AS n(link_id uuid, at timestamptz, kind text, referrer
+      text, device text, country text)
+    LIMIT json_array_length(%(clicks)s::json)) AS n),
 locked AS (
   SELECT id
   FROM links_link

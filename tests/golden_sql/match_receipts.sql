@@ -1,16 +1,19 @@
 SELECT r.id, r.state, r.provider, r.provider_id, r.error_code, r.error_detail, r.at, COALESCE( (
-    SELECT a.id
+    SELECT ARRAY[a.message_id, a.id]
     FROM channels_attempt a
     WHERE a.id = r.ref AND a.provider = r.provider AND a.message_id BETWEEN :first_id AND :last_id),
       (
-    SELECT a.id
+    SELECT ARRAY[a.message_id, a.id]
     FROM channels_attempt a
     WHERE a.provider = r.provider AND a.provider_id = r.provider_id AND r.phone = '' AND
       r.alternatives = '{}' AND a.message_id BETWEEN :first_id AND :last_id
     ORDER BY a.message_id DESC
-    LIMIT 1), spelled.attempt_id, part.attempt_id) AS attempt_id, r.received_at < now() -
-      make_interval(secs => %(patience)s) AS is_timed_out, COALESCE(spelled.part, part.id) AS
-      part_id
+    LIMIT 1), (
+    SELECT ARRAY[a.message_id, a.id]
+    FROM channels_attempt a
+    WHERE a.id = COALESCE(spelled.attempt_id, part.attempt_id) AND a.message_id BETWEEN :first_id
+      AND :last_id)) AS matched, r.received_at < now() - make_interval(secs => %(patience)s) AS
+      is_timed_out, COALESCE(spelled.part, part.id) AS part_id
 FROM channels_receipt r
 LEFT
 JOIN channels_part part ON part.provider = r.provider AND part.provider_id = r.provider_id AND

@@ -1,8 +1,10 @@
 WITH asked AS (
   SELECT *
-  FROM unnest(%(company_id)s::bigint[], %(kind)s::text[], %(amount)s::bigint[],
-    %(message_id)s::uuid[], %(hold)s::smallint[], %(proof)s::text[], %(reason)s::text[],
-    %(country)s::text[]) AS n(company_id, kind, amount, message_id, hold, proof, reason, country)),
+  FROM (
+    SELECT *
+    FROM json_to_recordset(%(settlements)s::json) AS n(company_id bigint, kind text, amount bigint,
+      message_id uuid, hold smallint, proof text, reason text, country text)
+    LIMIT json_array_length(%(settlements)s::json)) AS n),
 moved AS (
   INSERT INTO billing_transfer (company_id, kind, amount, message_id, hold, proof, reason)
   SELECT company_id, kind, amount, message_id, hold, proof, reason

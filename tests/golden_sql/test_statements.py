@@ -38,6 +38,7 @@ STATEMENTS = {
     "count_clicks": counting.COUNT,
     "claim_messages": channels_sql.CLAIM,
     "claim_messages_of_limited_accounts": channels_sql.CLAIM_COUNTED,
+    "accept_as_claimed": channels_sql.ACCEPT_AS_CLAIMED,
     "update_attempts": channels_sql.UPDATE_ATTEMPTS,
     "update_messages": channels_sql.UPDATE_MESSAGES,
     "store_receipt": receipts_sql.store(1, has_recipients=True, only_news=True),

@@ -7,6 +7,9 @@ SET state = n.state, provider_id = COALESCE(a.provider_id, n.provider_id), error
   COALESCE(a.finished_at, now()) END, poll_at = CASE WHEN n.state IN ('delivered', 'failed',
   'expired') THEN NULL WHEN n.state = 'sent' AND n.poll_in IS NULL THEN a.poll_at ELSE now() +
   make_interval(secs => n.poll_in) END
-FROM unnest(%s::uuid[], %s::text[], %s::text[], %s::text[], %s::text[], %s::text[], %s::int[],
-  %s::float[]) AS n(id, state, provider_id, error_class, error_code, error_detail, polls, poll_in)
+FROM (
+  SELECT *
+  FROM json_to_recordset(%(attempts)s::json) AS n(id uuid, state text, provider_id text, error_class
+    text, error_code text, error_detail text, polls int, poll_in float)
+  LIMIT json_array_length(%(attempts)s::json)) AS n
 WHERE a.id = n.id AND a.message_id BETWEEN :first_id AND :last_id

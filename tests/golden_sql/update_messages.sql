@@ -1,22 +1,25 @@
 WITH changed AS (
   UPDATE channels_message m
   SET state = n.state, is_undelivered = n.state IN ('failed', 'expired'), error = n.error, channel =
-    n.channel, chain = n.chain::jsonb, hold = n.hold, price = n.price, is_owed = n.is_owed,
-    fallback_at = CASE WHEN n.chain = '[]' OR n.state NOT IN ('queued', 'sent') THEN NULL WHEN
-    n.fallback_in IS NULL THEN m.fallback_at ELSE now() + make_interval(secs => n.fallback_in) END,
-    due_at = now() + make_interval(secs => n.due_in), sent_at = CASE WHEN n.state IN ('sent',
-    'delivered') THEN COALESCE(m.sent_at, GREATEST(m.created_at, LEAST(n.at, now()))) ELSE m.sent_at
-    END, delivered_at = CASE WHEN n.state = 'delivered' THEN COALESCE(m.delivered_at,
-    GREATEST(m.created_at, m.sent_at, LEAST(n.at, now()))) END, read_at = CASE WHEN n.is_read THEN
-    COALESCE(m.read_at, GREATEST(m.created_at, m.sent_at, m.delivered_at, LEAST(n.read_at, now())))
-    ELSE m.read_at END, finished_at = CASE WHEN n.state IN ('delivered', 'failed', 'expired') THEN
+    n.channel, chain = n.chain, hold = n.hold, price = n.price, is_owed = n.is_owed, fallback_at =
+    CASE WHEN n.chain = '[]' OR n.state NOT IN ('queued', 'sent') THEN NULL WHEN n.fallback_in IS
+    NULL THEN m.fallback_at ELSE now() + make_interval(secs => n.fallback_in) END, due_at = now() +
+    make_interval(secs => n.due_in), sent_at = CASE WHEN n.state IN ('sent', 'delivered') THEN
+    COALESCE(m.sent_at, GREATEST(m.created_at, LEAST(n.at, now()))) ELSE m.sent_at END, delivered_at
+    = CASE WHEN n.state = 'delivered' THEN COALESCE(m.delivered_at, GREATEST(m.created_at,
+    m.sent_at, LEAST(n.at, now()))) END, read_at = CASE WHEN n.is_read THEN COALESCE(m.read_at,
+    GREATEST(m.created_at, m.sent_at, m.delivered_at, LEAST(n.read_at, now()))) ELSE m.read_at END,
+    finished_at = CASE WHEN n.state IN ('delivered', 'failed', 'expired') THEN
     COALESCE(m.finished_at, now()) END
-  FROM unnest(%s::uuid[], %s::text[], %s::text[], %s::text[], %s::text[], %s::int[], %s::float[],
-    %s::timestamptz[], %s::timestamptz[], %s::bool[], %s::int[], %s::bool[], %s::float[]) AS n(id,
-    state, error, channel, chain, hold, due_in, at, read_at, is_read, price, is_owed, fallback_in)
+  FROM (
+    SELECT *
+    FROM json_to_recordset(%(messages)s::json) AS n(id uuid, state text, error text, channel text,
+      chain jsonb, hold int, due_in float, at timestamptz, read_at timestamptz, is_read bool, price
+      int, is_owed bool, fallback_in float)
+    LIMIT json_array_length(%(messages)s::json)) AS n
   WHERE m.id = n.id AND m.id BETWEEN :first_id AND :last_id
-  RETURNING m.company_id, m.mode, (m.created_at AT TIME ZONE %s)::date AS day)
+  RETURNING m.company_id, m.mode, (m.created_at AT TIME ZONE %(zone)s)::date AS day)
 INSERT INTO channels_staleday (company_id, mode, day)
 SELECT DISTINCT company_id, mode, day
 FROM changed
-WHERE day < (now() AT TIME ZONE %s)::date
+WHERE day < (now() AT TIME ZONE %(zone)s)::date

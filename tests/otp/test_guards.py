@@ -103,7 +103,9 @@ def test_receipt_and_right_code_at_once_charge_one_delivery(api: Api) -> None:
 
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic(), connection.cursor() as cursor:
-            transitions.apply_in_transaction(cursor, [Event(dear.id, EventKind.DELIVERED)])
+            transitions.apply_in_transaction(
+                cursor, [Event(dear.message_id, dear.id, EventKind.DELIVERED)]
+            )
             late = behind_us(pool, settlement.settle_verified)
         late.result()
 

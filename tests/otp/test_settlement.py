@@ -27,7 +27,9 @@ def resend(api: Api, channel: str) -> Message:
     message = message_of(api.post("/otp/send", {"phone": PHONE, "channel": channel}))
     claim()
     attempt = Attempt.objects.get(message=message)
-    transitions.commit_events([Event(attempt.id, EventKind.ACCEPTED, provider_id=str(attempt.id))])
+    transitions.commit_events(
+        [Event(attempt.message_id, attempt.id, EventKind.ACCEPTED, provider_id=str(attempt.id))]
+    )
     return message
 
 
@@ -53,7 +55,7 @@ def test_right_code_charges_the_handed_over_message(api: Api, make: type) -> Non
 
 def test_ambiguous_delivery_is_proved_too(api: Api) -> None:
     attempt = submitted(api)
-    transitions.commit_events([Event(attempt.id, EventKind.AMBIGUOUS)])
+    transitions.commit_events([Event(attempt.message_id, attempt.id, EventKind.AMBIGUOUS)])
     verify(api)
 
     settlement.settle_verified()
@@ -78,7 +80,7 @@ def test_cheapest_of_several_is_charged(api: Api, order: list[str]) -> None:
 
 def test_accepted_message_is_proved_before_one_whose_outcome_is_unknown(api: Api) -> None:
     unknown = submitted(api)
-    transitions.commit_events([Event(unknown.id, EventKind.AMBIGUOUS)])
+    transitions.commit_events([Event(unknown.message_id, unknown.id, EventKind.AMBIGUOUS)])
     accepted_one = resend(api, "sms")
     verify(api)
 
@@ -94,7 +96,7 @@ def test_other_message_is_charged_on_its_own_receipt_only(api: Api) -> None:
     settlement.settle_verified()
 
     sms = Attempt.objects.get(channel="sms")
-    transitions.commit_events([Event(sms.id, EventKind.DELIVERED)])
+    transitions.commit_events([Event(sms.message_id, sms.id, EventKind.DELIVERED)])
 
     assert sorted(proof for _, _, proof in charged(api)) == ["code_entered", "receipt"]
     assert ledger.balance(api.company.pk) == (983, 0)
@@ -103,7 +105,7 @@ def test_other_message_is_charged_on_its_own_receipt_only(api: Api) -> None:
 def test_code_proves_nothing_where_a_receipt_did(api: Api) -> None:
     attempt = accepted(api)
     resend(api, "sms")
-    transitions.commit_events([Event(attempt.id, EventKind.DELIVERED)])
+    transitions.commit_events([Event(attempt.message_id, attempt.id, EventKind.DELIVERED)])
     verify(api)
 
     assert settlement.settle_verified() == 1
@@ -114,7 +116,7 @@ def test_code_proves_nothing_where_a_receipt_did(api: Api) -> None:
 
 def test_code_after_the_hold_went_back_is_free(api: Api) -> None:
     attempt = accepted(api)
-    transitions.commit_events([Event(attempt.id, EventKind.EXPIRED)])
+    transitions.commit_events([Event(attempt.message_id, attempt.id, EventKind.EXPIRED)])
     verify(api)
 
     assert settlement.settle_verified() == 1
@@ -148,7 +150,10 @@ def test_receipt_after_the_code_charges_nothing_more(api: Api) -> None:
     settlement.settle_verified()
 
     transitions.commit_events(
-        [Event(attempt.id, EventKind.READ), Event(attempt.id, EventKind.EXPIRED)]
+        [
+            Event(attempt.message_id, attempt.id, EventKind.READ),
+            Event(attempt.message_id, attempt.id, EventKind.EXPIRED),
+        ]
     )
 
     assert len(charged(api)) == 1
@@ -174,7 +179,14 @@ def test_many_workers_charge_once(api: Api, round_number: int) -> None:
 
     at_once(
         [settlement.settle_verified] * 6
-        + [lambda: len(transitions.commit_events([Event(attempt.id, EventKind.DELIVERED)]))] * 3
+        + [
+            lambda: len(
+                transitions.commit_events(
+                    [Event(attempt.message_id, attempt.id, EventKind.DELIVERED)]
+                )
+            )
+        ]
+        * 3
     )
 
     assert len(charged(api)) == 1

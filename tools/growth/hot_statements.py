@@ -121,7 +121,12 @@ class _Round:
     def accept(self) -> None:
         transitions.commit_events(
             [
-                Event(each.attempt_id, EventKind.ACCEPTED, provider_id=each.attempt_id.hex)
+                Event(
+                    each.message_id,
+                    each.attempt_id,
+                    EventKind.ACCEPTED,
+                    provider_id=each.attempt_id.hex,
+                )
                 for each in self.claimed
             ]
         )

@@ -92,7 +92,7 @@ class TestFallback:
 
     def go_on(self, api: Api) -> Message:
         attempt = submitted(api, PHONE)
-        transitions.commit_events([Event(attempt.id, EventKind.UNREACHABLE)])
+        transitions.commit_events([Event(attempt.message_id, attempt.id, EventKind.UNREACHABLE)])
         return Message.objects.get(pk=attempt.message_id)
 
     def test_dearer_step_counts_what_it_costs_more(self, api: Api) -> None:

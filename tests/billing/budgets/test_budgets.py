@@ -213,7 +213,9 @@ def test_released_tokens_refund_the_budgets(api: Api) -> None:
     attempt = submitted(api, PHONE)
     assert send(api).code == "send_limit"
 
-    transitions.commit_events([Event(attempt.id, EventKind.REFUSED, code="test")])
+    transitions.commit_events(
+        [Event(attempt.message_id, attempt.id, EventKind.REFUSED, code="test")]
+    )
 
     assert used(api.company) == (0, {"RU": 0})
     assert send(api).status == 200
@@ -226,7 +228,9 @@ def test_tokens_held_yesterday_refund_nothing_today(api: Api) -> None:
         cursor.execute("SET LOCAL session_replication_role = replica")  # rows are immutable
         cursor.execute("UPDATE billing_transfer SET created_at = created_at - interval '1 day'")
 
-    transitions.commit_events([Event(attempt.id, EventKind.REFUSED, code="test")])
+    transitions.commit_events(
+        [Event(attempt.message_id, attempt.id, EventKind.REFUSED, code="test")]
+    )
 
     assert used(api.company) == (1, {"RU": 1})
 
@@ -234,7 +238,7 @@ def test_tokens_held_yesterday_refund_nothing_today(api: Api) -> None:
 def test_captured_tokens_stay_counted(api: Api) -> None:
     attempt = submitted(api, PHONE)
 
-    transitions.commit_events([Event(attempt.id, EventKind.DELIVERED)])
+    transitions.commit_events([Event(attempt.message_id, attempt.id, EventKind.DELIVERED)])
 
     assert used(api.company) == (1, {"RU": 1})
     assert Transfer.objects.filter(kind="capture").count() == 1
@@ -249,7 +253,9 @@ def test_second_release_refunds_nothing(api: Api) -> None:
     """Nor beside a first one, which moves the wallet in the same statement."""
     submitted(api, PHONE)
     refused, other = submitted(api, "+79161234568"), submitted(api, "+79161234569")
-    transitions.commit_events([Event(refused.id, EventKind.REFUSED, code="test")])
+    transitions.commit_events(
+        [Event(refused.message_id, refused.id, EventKind.REFUSED, code="test")]
+    )
 
     with transaction.atomic(), connection.cursor() as cursor:
         ledger.settle(cursor, [release(refused, api.company), release(other, api.company)])
@@ -314,7 +320,16 @@ class TestRaces:
         attempts = [submitted(api, f"+7916200000{n}") for n in range(8)]
 
         def fail(number: int) -> None:
-            transitions.commit_events([Event(attempts[number].id, EventKind.REFUSED, code="test")])
+            transitions.commit_events(
+                [
+                    Event(
+                        attempts[number].message_id,
+                        attempts[number].id,
+                        EventKind.REFUSED,
+                        code="test",
+                    )
+                ]
+            )
 
         def act(number: int) -> None:
             if number % 2:

@@ -1,6 +1,6 @@
 """Ledger transfers: each sequence ends with both balances right, and none applies twice."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from uuid import UUID
 
@@ -21,6 +21,7 @@ from billing.models import Transfer, Wallet
 from billing.wallet import ledger
 from billing.wallet.ledger import ACCOUNTS, DeliveryProof, Settlement, TransferKind
 from channels.lifecycle.state_machine import Event, EventKind
+from channels.models import Attempt
 from channels.outcomes import transitions
 from config.ids import uuid7
 from tests.api.clients import Api, ClientOf
@@ -292,23 +293,23 @@ def test_balance_call(api: Api, test_api: Api, client_of: ClientOf) -> None:
     }
 
 
+def take(happened: Iterable[tuple[Attempt, EventKind]]) -> None:
+    transitions.commit_events([Event(one.message_id, one.id, what) for one, what in happened])
+
+
 def test_books_balance_over_a_month(api: Api) -> None:
     company = api.company
     by_code = [accepted(api, f"+7916123456{n}") for n in range(4)]
     by_sms = [accepted(api, f"+7916123457{n}", channel="sms") for n in range(3)]
     assert balance(company) == (1000 - 4 - 48, 4 + 48)
 
-    transitions.commit_events([Event(one.id, EventKind.DELIVERED) for one in by_code[:3]])
+    take((one, EventKind.DELIVERED) for one in by_code[:3])
     assert balance(company) == (948, 49)
-    transitions.commit_events(
-        [Event(by_code[3].id, EventKind.UNREACHABLE), Event(by_sms[0].id, EventKind.REFUSED)]
-    )
+    take([(by_code[3], EventKind.UNREACHABLE), (by_sms[0], EventKind.REFUSED)])
     assert balance(company) == (965, 32)
-    transitions.commit_events(
-        [Event(by_sms[1].id, EventKind.READ), Event(by_sms[2].id, EventKind.GIVEN_UP)]
-    )
+    take([(by_sms[1], EventKind.READ), (by_sms[2], EventKind.GIVEN_UP)])
     assert balance(company) == (981, 0)
-    transitions.commit_events([Event(by_sms[2].id, EventKind.DELIVERED)])
+    take([(by_sms[2], EventKind.DELIVERED)])
     assert balance(company) == (981, 0)
     ledger.withdraw(company=company, amount=981, reason="end of the contract")
 
@@ -322,7 +323,7 @@ def test_parallel_operations_keep_the_books(api: Api, round_number: int) -> None
     attempts = [accepted(api, f"+7916123456{n}") for n in range(6)]
 
     calls: list[Callable[[], object]] = [
-        partial(transitions.commit_events, [Event(attempt.id, what)])
+        partial(take, [(attempt, what)])
         for attempt in attempts
         for what in (EventKind.DELIVERED, EventKind.EXPIRED)
     ]

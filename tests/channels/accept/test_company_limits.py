@@ -86,7 +86,7 @@ def test_limits_of_one_company_are_no_other_s(test_api: Api, api: Api) -> None:
 def test_refused_send_gives_its_place_back(test_api: Api, store: str) -> None:
     set_limits(test_api.company, codes_per_10_min=1)
     attempt = submitted(test_api, PHONE)
-    commit_events([Event(attempt.id, EventKind.REFUSED, code="test")])
+    commit_events([Event(attempt.message_id, attempt.id, EventKind.REFUSED, code="test")])
 
     assert Message.objects.get().state == "failed"
     assert code(test_api) == "sent"

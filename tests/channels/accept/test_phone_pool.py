@@ -226,7 +226,7 @@ def test_refused_message_is_released_to_the_pool(api: Api) -> None:
     attempt = AttemptFactory.create(message=message, state="submitting")
     Message.objects.filter(pk=message.pk).update(tries=1)
 
-    commit_events([Event(attempt.id, EventKind.UNREACHABLE)])
+    commit_events([Event(attempt.message_id, attempt.id, EventKind.UNREACHABLE)])
 
     assert redis_client().get(pool.shared.key) is None
 

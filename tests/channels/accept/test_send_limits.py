@@ -156,7 +156,7 @@ def fail_last() -> None:
     message = Message.objects.latest("created_at")
     attempt = AttemptFactory.create(message=message, state="submitting")
     Message.objects.filter(pk=message.pk).update(tries=1)
-    commit_events([Event(attempt.id, EventKind.UNREACHABLE)])
+    commit_events([Event(attempt.message_id, attempt.id, EventKind.UNREACHABLE)])
 
 
 def test_place_is_given_back_three_times(api: Api) -> None:
@@ -175,7 +175,7 @@ def test_late_failure_does_not_end_the_cool_down_of_the_next(api: Api) -> None:
     forget_limits()
     assert send_code(api).status == 200
 
-    commit_events([Event(attempt.id, EventKind.UNREACHABLE)])
+    commit_events([Event(attempt.message_id, attempt.id, EventKind.UNREACHABLE)])
 
     assert send_code(api).code == "resend_too_soon"
 

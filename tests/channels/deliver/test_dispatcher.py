@@ -266,9 +266,11 @@ def test_outcome_the_database_rejects_delays_no_other(api: Api) -> None:
     claimed = claims.claim(3)
     one = Dispatcher()
     one.pending_events = [
-        Event(claimed[0].attempt_id, EventKind.ACCEPTED, provider_id="same"),
-        Event(claimed[1].attempt_id, EventKind.ACCEPTED, provider_id="same"),
-        Event(claimed[2].attempt_id, EventKind.ACCEPTED, provider_id="other"),
+        Event(claimed[0].message_id, claimed[0].attempt_id, EventKind.ACCEPTED, provider_id="same"),
+        Event(claimed[1].message_id, claimed[1].attempt_id, EventKind.ACCEPTED, provider_id="same"),
+        Event(
+            claimed[2].message_id, claimed[2].attempt_id, EventKind.ACCEPTED, provider_id="other"
+        ),
     ]
 
     one.record()

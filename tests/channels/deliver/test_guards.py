@@ -127,7 +127,7 @@ def test_late_refusal_keeps_the_cool_down_of_a_newer_send(api: Api) -> None:
     forget_limits()
     send(api)
 
-    transitions.commit_events([Event(first.id, EventKind.UNREACHABLE)])
+    transitions.commit_events([Event(first.message_id, first.id, EventKind.UNREACHABLE)])
 
     assert api.post("/otp/send", {"phone": PHONE}).status == 429
 
@@ -177,11 +177,15 @@ def test_message_has_one_open_attempt(api: Api) -> None:
 
 def test_event_is_applied_under_the_lock(api: Api) -> None:
     attempt = accepted(api)
-    refused = partial(transitions.commit_events, [Event(attempt.id, EventKind.REFUSED)])
+    refused = partial(
+        transitions.commit_events, [Event(attempt.message_id, attempt.id, EventKind.REFUSED)]
+    )
 
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic(), connection.cursor() as cursor:
-            transitions.apply_in_transaction(cursor, [Event(attempt.id, EventKind.DELIVERED)])
+            transitions.apply_in_transaction(
+                cursor, [Event(attempt.message_id, attempt.id, EventKind.DELIVERED)]
+            )
             late = behind_us(pool, refused)
         assert late.result() == []
 
@@ -192,7 +196,9 @@ def test_event_is_applied_under_the_lock(api: Api) -> None:
 def test_outcome_is_kept_until_it_is_written(api: Api) -> None:
     attempt = submitted(api)
     one = Dispatcher()
-    one.pending_events = [Event(attempt.id, EventKind.ACCEPTED, provider_id="vendor-1")]
+    one.pending_events = [
+        Event(attempt.message_id, attempt.id, EventKind.ACCEPTED, provider_id="vendor-1")
+    ]
 
     with ThreadPoolExecutor(1) as pool, transaction.atomic():
         Message.objects.select_for_update().get()

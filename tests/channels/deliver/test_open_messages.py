@@ -41,7 +41,7 @@ def test_claimed_message_is_due_no_more(api: Api) -> None:
 
 def test_refused_attempt_leaves_its_place_to_the_next(api: Api) -> None:
     first = submitted(api)
-    transitions.commit_events([Event(first.id, EventKind.RETRY)])
+    transitions.commit_events([Event(first.message_id, first.id, EventKind.RETRY)])
     row = OpenMessage.objects.get()
     (second,) = claim()
 
@@ -54,7 +54,7 @@ def test_refused_attempt_leaves_its_place_to_the_next(api: Api) -> None:
 def test_final_message_leaves_the_queue(api: Api, kind: EventKind) -> None:
     attempt = accepted(api)
 
-    transitions.commit_events([Event(attempt.id, kind)])
+    transitions.commit_events([Event(attempt.message_id, attempt.id, kind)])
 
     assert queued() == []
     is_undelivered = Message.objects.values_list("is_undelivered", flat=True).get()

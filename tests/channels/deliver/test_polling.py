@@ -121,10 +121,8 @@ def test_ambiguous_attempt_is_polled_after_the_call_timeout(api: Api) -> None:
     assert attempt.lease_until is not None
     claimed_at = attempt.lease_until - timedelta(seconds=30)  # now(), until the test is over
 
-    event = Event(attempt.id, EventKind.AMBIGUOUS)
-    transitions.commit_events(
-        [dispatcher.with_provider_id(event, "smsc", attempt.message_id, PHONE)]
-    )
+    event = Event(attempt.message_id, attempt.id, EventKind.AMBIGUOUS)
+    transitions.commit_events([dispatcher.with_provider_id(event, "smsc", PHONE)])
 
     attempt.refresh_from_db()
     assert attempt.state == "ambiguous"
@@ -225,7 +223,15 @@ def test_late_delivery_during_the_retry_charges_once(wire: Wire, api: Api) -> No
 
     report(first)
     transitions.commit_events(
-        [Event(claimed.attempt_id, EventKind.ACCEPTED, first.provider_id, pollable=True)]
+        [
+            Event(
+                claimed.message_id,
+                claimed.attempt_id,
+                EventKind.ACCEPTED,
+                first.provider_id,
+                pollable=True,
+            )
+        ]
     )
 
     second = Attempt.objects.get(pk=claimed.attempt_id)

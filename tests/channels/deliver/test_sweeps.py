@@ -78,7 +78,9 @@ def test_late_vendor_response_still_counts(api: Api) -> None:
     Attempt.objects.update(lease_until=past(minutes=1))
     sweeps.sweep()
 
-    transitions.commit_events([Event(attempt.id, EventKind.ACCEPTED, provider_id="wamid.1")])
+    transitions.commit_events(
+        [Event(attempt.message_id, attempt.id, EventKind.ACCEPTED, provider_id="wamid.1")]
+    )
 
     assert states(attempt) == ("sent", "sent")
 
@@ -103,7 +105,9 @@ def test_link_deadline_is_one_day(api: Api) -> None:
     api.post("/links/send", {"phone": "+79161234567", "url": "https://example.com/"})
     claim()
     attempt = Attempt.objects.get()
-    transitions.commit_events([Event(attempt.id, EventKind.ACCEPTED, provider_id="wamid.1")])
+    transitions.commit_events(
+        [Event(attempt.message_id, attempt.id, EventKind.ACCEPTED, provider_id="wamid.1")]
+    )
 
     age_rows(hours=23, minutes=59)
     sweeps.sweep()
@@ -119,7 +123,7 @@ def test_proof_after_the_deadline_is_not_charged(api: Api) -> None:
     age_rows(seconds=601)
     sweeps.sweep()
 
-    transitions.commit_events([Event(attempt.id, EventKind.DELIVERED)])
+    transitions.commit_events([Event(attempt.message_id, attempt.id, EventKind.DELIVERED)])
 
     assert states(attempt) == ("delivered", "delivered")
     assert ledger.balance(api.company.pk) == (1000, 0)

@@ -84,7 +84,7 @@ def test_late_delivery_corrects_a_counted_day(company: Company) -> None:
     attempt = AttemptFactory.create(message=sent(company, 2, "expired"), state="expired")
     count_days()
 
-    commit_events([Event(attempt.id, EventKind.DELIVERED, at=day(2) + HOUR)])
+    commit_events([Event(attempt.message_id, attempt.id, EventKind.DELIVERED, at=day(2) + HOUR)])
     stale = figures_of(company).now.states
     done = count_days()
 
@@ -115,7 +115,7 @@ def test_change_of_today_marks_no_stale_day(company: Company) -> None:
         message=MessageFactory.create(company=company, mode="test", price=0, state="sent")
     )
 
-    commit_events([Event(attempt.id, EventKind.DELIVERED)])
+    commit_events([Event(attempt.message_id, attempt.id, EventKind.DELIVERED)])
 
     assert not StaleDay.objects.exists()
 

@@ -172,7 +172,8 @@ def test_contact_that_telegram_refused_is_blocked(
 
 def test_contact_shared_anew_outlives_an_older_refusal(api: Api) -> None:
     shared()
-    refused = Event(link_by_bot(api).attempt_id, EventKind.UNREACHABLE, code="403")
+    claimed = link_by_bot(api)
+    refused = Event(claimed.message_id, claimed.attempt_id, EventKind.UNREACHABLE, code="403")
     transitions.commit_events([refused])
     Contact.objects.update(shared_at=Now() + timedelta(seconds=1))
 
@@ -186,7 +187,9 @@ def test_other_channels_refusals_do_not_touch_the_contact(api: Api) -> None:
     api.post("/otp/send", {"phone": PHONE, "channel": "whatsapp"})
     (claimed,) = claim()
 
-    telegram_contacts.mark_refused([Event(claimed.attempt_id, EventKind.UNREACHABLE, code="403")])
+    telegram_contacts.mark_refused(
+        [Event(claimed.message_id, claimed.attempt_id, EventKind.UNREACHABLE, code="403")]
+    )
 
     assert standing() == [(PHONE, CHAT, True)]
 

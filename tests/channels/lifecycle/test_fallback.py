@@ -259,7 +259,10 @@ def test_two_deliveries_charge_the_open_hold_once(api: Api) -> None:
     first, second = handed_over(api)
 
     transitions.commit_events(
-        [Event(second.id, EventKind.DELIVERED), Event(first.id, EventKind.READ)]
+        [
+            Event(second.message_id, second.id, EventKind.DELIVERED),
+            Event(first.message_id, first.id, EventKind.READ),
+        ]
     )
 
     assert transfers(first.message) == [*MOVED, ("capture", 16, "receipt")]

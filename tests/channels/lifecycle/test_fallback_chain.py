@@ -15,7 +15,14 @@ from channels.lifecycle.state_machine import (
 )
 from channels.lifecycle.states import AttemptState, Decision, MessageState, Snapshot, undecided
 from channels.lifecycle.steps import FallbackReason, FallbackRequest, Step
-from tests.channels.lifecycle.test_state_machine import AT, attempt, decided, kinds, message
+from tests.channels.lifecycle.test_state_machine import (
+    AT,
+    MESSAGE,
+    attempt,
+    decided,
+    kinds,
+    message,
+)
 
 TELEGRAM, SMS = Step("telegram", 1, 45.0), Step("sms", 16, 20.0)
 
@@ -252,7 +259,11 @@ def test_owed_hold_is_settled_by_its_attempt(
     what: EventKind, money: tuple[TransferKind, int, int, str]
 ) -> None:
     one, first, second = tried(state="submitting")
-    events = [Event(first.id, EventKind.DELIVERED), Event(second.id, what), Event(second.id, what)]
+    events = [
+        Event(MESSAGE, first.id, EventKind.DELIVERED),
+        Event(MESSAGE, second.id, what),
+        Event(MESSAGE, second.id, what),
+    ]
 
     result = decide(Snapshot(one, (first, second)), events)
 
@@ -264,7 +275,10 @@ def test_owed_hold_is_settled_by_its_attempt(
 def test_owed_hold_waits_for_the_open_attempt() -> None:
     one, first, second = tried(state="failed")
     third = attempt(n=3, hold=2, state="sent")
-    events = [Event(first.id, EventKind.DELIVERED), Event(second.id, EventKind.EXPIRED)]
+    events = [
+        Event(MESSAGE, first.id, EventKind.DELIVERED),
+        Event(MESSAGE, second.id, EventKind.EXPIRED),
+    ]
 
     result = decide(Snapshot(one._replace(tries=3), (first, second, third)), events)
 
@@ -273,7 +287,10 @@ def test_owed_hold_waits_for_the_open_attempt() -> None:
 
 def test_read_receipt_of_the_first_attempt_keeps_the_owed_hold() -> None:
     one, first, second = tried()
-    events = [Event(first.id, EventKind.DELIVERED), Event(first.id, EventKind.READ, at=AT)]
+    events = [
+        Event(MESSAGE, first.id, EventKind.DELIVERED),
+        Event(MESSAGE, first.id, EventKind.READ, at=AT),
+    ]
 
     result = decide(Snapshot(one, (first, second)), events)
 
@@ -282,7 +299,10 @@ def test_read_receipt_of_the_first_attempt_keeps_the_owed_hold() -> None:
 
 def test_proof_in_the_commit_of_a_refusal_charges() -> None:
     its = attempt(channel="whatsapp", price=1)
-    events = [Event(its.id, EventKind.REFUSED), Event(its.id, EventKind.DELIVERED)]
+    events = [
+        Event(MESSAGE, its.id, EventKind.REFUSED),
+        Event(MESSAGE, its.id, EventKind.DELIVERED),
+    ]
 
     result = decide(Snapshot(message(chain=(SMS,)), (its,)), events)
 

@@ -144,7 +144,9 @@ def test_groups_of_several_companies_do_not_deadlock(
 
     def group(attempts: list[Attempt], *kinds: EventKind) -> Callable[[], object]:
         whats = list(kinds) * len(attempts)
-        events = [Event(one.id, what) for one, what in zip(attempts, whats, strict=False)]
+        events = [
+            Event(one.message_id, one.id, what) for one, what in zip(attempts, whats, strict=False)
+        ]
         return partial(transitions.commit_events, events)
 
     at_once(

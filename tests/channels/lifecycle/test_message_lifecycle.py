@@ -64,7 +64,9 @@ class Life(RuleBasedStateMachine):
         its = data.draw(strategies.sampled_from(self.state.attempts))
         if kind in {EventKind.DELIVERED, EventKind.READ}:
             self.proved.add(its.hold)
-        event = Event(its.id, kind, pollable=True, at=AT, code="x", proof=proof)
+        event = Event(
+            self.state.message.id, its.id, kind, pollable=True, at=AT, code="x", proof=proof
+        )
         decision = decide(self.state, [event])
         for before, after in decision.changed_attempts:
             assert before.id == its.id

@@ -17,11 +17,12 @@ from channels.lifecycle.state_machine import (
 from channels.lifecycle.states import AttemptState, Decision, MessageState, Snapshot
 
 AT = datetime(2026, 1, 31, 10, 0, tzinfo=UTC)
+MESSAGE = uuid4()
 
 
 def message(**fields: object) -> MessageState:
     made = MessageState(
-        id=uuid4(),
+        id=MESSAGE,
         company_id=1,
         mode="live",
         kind="code",
@@ -56,7 +57,7 @@ def decided(
     what: EventKind, to: MessageState, of: AttemptState, *others: AttemptState, **fields: object
 ) -> Decision:
     snapshot = Snapshot(to, tuple(sorted((of, *others), key=lambda one: one.n)))
-    return decide(snapshot, [Event(of.id, what, **fields)])  # type: ignore[arg-type]
+    return decide(snapshot, [Event(MESSAGE, of.id, what, **fields)])  # type: ignore[arg-type]
 
 
 def kinds(of: Decision) -> list[tuple[TransferKind, str, str]]:
@@ -183,8 +184,8 @@ def test_proof_by_hand_over_and_by_an_entered_code() -> None:
 def test_first_provider_id_is_kept() -> None:
     its = attempt()
     events = [
-        Event(its.id, EventKind.AMBIGUOUS, provider_id="a"),
-        Event(its.id, EventKind.ACCEPTED, provider_id="b"),
+        Event(MESSAGE, its.id, EventKind.AMBIGUOUS, provider_id="a"),
+        Event(MESSAGE, its.id, EventKind.ACCEPTED, provider_id="b"),
     ]
 
     result = decide(Snapshot(message(), (its,)), events)

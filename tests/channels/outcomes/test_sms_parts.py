@@ -32,7 +32,7 @@ def taken(api: Api, total: int = 3, known: int = 3) -> Attempt:
     note(attempt, range(1, known + 1), total)
     whole = known == total
     what, provider_id = (EventKind.ACCEPTED, "p1+p2+p3") if whole else (EventKind.AMBIGUOUS, None)
-    transitions.commit_events([Event(attempt.id, what, provider_id)])
+    transitions.commit_events([Event(attempt.message_id, attempt.id, what, provider_id)])
     return attempt
 
 

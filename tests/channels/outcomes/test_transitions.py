@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 import orjson
 import pytest
@@ -20,6 +20,7 @@ from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import Attempt, Message
 from channels.outcomes import transitions
 from channels.waiting import outcome_signals
+from config.ids import uuid7
 from config.storage.redis_client import blocking_redis_client
 from tests.api.clients import Api, ClientOf
 from tests.api.races import at_once
@@ -43,7 +44,15 @@ def test_acceptance(api: Api) -> None:
     attempt = submitted(api)
 
     transitions.commit_events(
-        [Event(attempt.id, EventKind.ACCEPTED, provider_id="wamid.1", pollable=True)]
+        [
+            Event(
+                attempt.message_id,
+                attempt.id,
+                EventKind.ACCEPTED,
+                provider_id="wamid.1",
+                pollable=True,
+            )
+        ]
     )
 
     attempt = Attempt.objects.select_related("message").get()
@@ -61,8 +70,10 @@ def test_message_delivered_at_once_is_not_polled(api: Api) -> None:
 
     transitions.commit_events(
         [
-            Event(attempt.id, EventKind.ACCEPTED, provider_id="SM1", pollable=True),
-            Event(attempt.id, EventKind.DELIVERED, at=AT),
+            Event(
+                attempt.message_id, attempt.id, EventKind.ACCEPTED, provider_id="SM1", pollable=True
+            ),
+            Event(attempt.message_id, attempt.id, EventKind.DELIVERED, at=AT),
         ]
     )
 
@@ -81,7 +92,7 @@ def test_delivery_charges(api: Api) -> None:
     attempt = accepted(api, channel="sms")
     sent_before(AT)
 
-    transitions.commit_events([Event(attempt.id, EventKind.DELIVERED, at=AT)])
+    transitions.commit_events([Event(attempt.message_id, attempt.id, EventKind.DELIVERED, at=AT)])
 
     message = Message.objects.get()
     assert states(attempt) == ("delivered", "delivered")
@@ -99,7 +110,9 @@ def test_delivery_charges(api: Api) -> None:
 def test_failure_releases_the_tokens(api: Api, what: EventKind, state: str, reason: str) -> None:
     attempt = accepted(api)
 
-    transitions.commit_events([Event(attempt.id, what, code="E1", detail="why")])
+    transitions.commit_events(
+        [Event(attempt.message_id, attempt.id, what, code="E1", detail="why")]
+    )
 
     assert states(attempt) == (state, state)
     assert transfers(attempt.message)[1:] == [("release", 1, "", reason)]
@@ -112,9 +125,9 @@ def test_failure_releases_the_tokens(api: Api, what: EventKind, state: str, reas
 def test_late_delivery_is_published_without_a_charge(api: Api, what: EventKind) -> None:
     attempt = accepted(api)
     sent_before(AT)
-    transitions.commit_events([Event(attempt.id, what)])
+    transitions.commit_events([Event(attempt.message_id, attempt.id, what)])
 
-    transitions.commit_events([Event(attempt.id, EventKind.DELIVERED, at=AT)])
+    transitions.commit_events([Event(attempt.message_id, attempt.id, EventKind.DELIVERED, at=AT)])
 
     assert states(attempt) == ("delivered", "delivered")
     assert Message.objects.get().delivered_at == AT
@@ -132,8 +145,10 @@ def test_times_stay_in_order_with_a_wrong_vendor_clock(
         Message.objects.update(state="queued", sent_at=None)
     wrong = timezone.now() + timedelta(hours=hours)
 
-    transitions.commit_events([Event(attempt.id, EventKind.DELIVERED, at=wrong)])
-    transitions.commit_events([Event(attempt.id, EventKind.READ, at=wrong)])
+    transitions.commit_events(
+        [Event(attempt.message_id, attempt.id, EventKind.DELIVERED, at=wrong)]
+    )
+    transitions.commit_events([Event(attempt.message_id, attempt.id, EventKind.READ, at=wrong)])
 
     one = Message.objects.get()
     assert one.sent_at is not None
@@ -148,10 +163,14 @@ def test_read_keeps_both_times(api: Api) -> None:
     sent_before(AT)
     later = AT + timedelta(minutes=1)
 
-    transitions.commit_events([Event(attempt.id, EventKind.DELIVERED, at=AT)])
-    transitions.commit_events([Event(attempt.id, EventKind.READ, at=later)])
-    transitions.commit_events([Event(attempt.id, EventKind.READ, at=later + timedelta(minutes=1))])
-    transitions.commit_events([Event(attempt.id, EventKind.DELIVERED, at=later)])
+    transitions.commit_events([Event(attempt.message_id, attempt.id, EventKind.DELIVERED, at=AT)])
+    transitions.commit_events([Event(attempt.message_id, attempt.id, EventKind.READ, at=later)])
+    transitions.commit_events(
+        [Event(attempt.message_id, attempt.id, EventKind.READ, at=later + timedelta(minutes=1))]
+    )
+    transitions.commit_events(
+        [Event(attempt.message_id, attempt.id, EventKind.DELIVERED, at=later)]
+    )
 
     message = Message.objects.get()
     assert (message.delivered_at, message.read_at) == (AT, later)
@@ -166,8 +185,8 @@ def test_group_is_one_commit_for_many(
         ledger.grant(company=api.company, amount=50, reason="test")
     paid = [accepted(api, f"+7916123456{n}", channel="sms") for n, api in enumerate(apis)]
     free = [accepted(api, f"+7916123457{n}") for n, api in enumerate(apis)]
-    events = [Event(attempt.id, EventKind.DELIVERED) for attempt in paid]
-    events += [Event(attempt.id, EventKind.REFUSED) for attempt in free]
+    events = [Event(attempt.message_id, attempt.id, EventKind.DELIVERED) for attempt in paid]
+    events += [Event(attempt.message_id, attempt.id, EventKind.REFUSED) for attempt in free]
 
     with django_assert_num_queries(7):  # a savepoint and its end, then lock, read and three writes
         messages = transitions.commit_events(events)
@@ -181,11 +200,11 @@ def test_events_of_one_attempt_in_one_group(api: Api) -> None:
 
     transitions.commit_events(
         [
-            Event(attempt.id, EventKind.DELIVERED, at=AT),
-            Event(attempt.id, EventKind.ACCEPTED, provider_id="wamid.1"),
-            Event(attempt.id, EventKind.READ, at=AT),
-            Event(attempt.id, EventKind.DELIVERED),
-            Event(attempt.id, EventKind.REFUSED, code="x"),
+            Event(attempt.message_id, attempt.id, EventKind.DELIVERED, at=AT),
+            Event(attempt.message_id, attempt.id, EventKind.ACCEPTED, provider_id="wamid.1"),
+            Event(attempt.message_id, attempt.id, EventKind.READ, at=AT),
+            Event(attempt.message_id, attempt.id, EventKind.DELIVERED),
+            Event(attempt.message_id, attempt.id, EventKind.REFUSED, code="x"),
         ]
     )
 
@@ -195,7 +214,7 @@ def test_events_of_one_attempt_in_one_group(api: Api) -> None:
 
 
 def test_event_of_an_unknown_attempt_is_ignored(api: Api) -> None:
-    assert transitions.commit_events([Event(uuid4(), EventKind.DELIVERED)]) == []
+    assert transitions.commit_events([Event(uuid7(), uuid4(), EventKind.DELIVERED)]) == []
     assert transitions.commit_events([]) == []
 
 
@@ -205,8 +224,10 @@ def test_failed_group_is_rolled_back(api: Api) -> None:
     with pytest.raises(IntegrityError):
         transitions.commit_events(
             [
-                Event(first.id, EventKind.DELIVERED),
-                Event(second.id, EventKind.ACCEPTED, provider_id=first.provider_id),
+                Event(first.message_id, first.id, EventKind.DELIVERED),
+                Event(
+                    second.message_id, second.id, EventKind.ACCEPTED, provider_id=first.provider_id
+                ),
             ]
         )
 
@@ -217,7 +238,9 @@ def test_failed_group_is_rolled_back(api: Api) -> None:
 def test_retry_is_due_again_under_the_same_hold(api: Api) -> None:
     attempt = submitted(api)
 
-    transitions.commit_events([Event(attempt.id, EventKind.RETRY, code="timeout", retry_after=5.0)])
+    transitions.commit_events(
+        [Event(attempt.message_id, attempt.id, EventKind.RETRY, code="timeout", retry_after=5.0)]
+    )
 
     message = Message.objects.get()
     assert states(attempt) == ("failed", "queued")
@@ -265,7 +288,10 @@ def test_outcomes_of_a_group_are_published_once(api: Api, signals: Any) -> None:
         pass
 
     transitions.commit_events(
-        [Event(first.id, EventKind.DELIVERED), Event(second.id, EventKind.UNREACHABLE)]
+        [
+            Event(first.message_id, first.id, EventKind.DELIVERED),
+            Event(second.message_id, second.id, EventKind.UNREACHABLE),
+        ]
     )
 
     assert sorted(signal_fields(signals)) == sorted(
@@ -283,7 +309,10 @@ def test_empty_group_publishes_nothing(api: Api, signals: Any) -> None:
         pass
 
     transitions.commit_events(
-        [Event(attempt.id, EventKind.ACCEPTED), Event(attempt.id, EventKind.NO_NEWS)]
+        [
+            Event(attempt.message_id, attempt.id, EventKind.ACCEPTED),
+            Event(attempt.message_id, attempt.id, EventKind.NO_NEWS),
+        ]
     )
 
     assert signal_fields(signals) == []
@@ -301,7 +330,12 @@ def test_contradicting_events_settle_once(api: Api, round_number: int) -> None:
         EventKind.GIVEN_UP,
     ] * 3
 
-    at_once([partial(transitions.commit_events, [Event(attempt.id, what)]) for what in several])
+    at_once(
+        [
+            partial(transitions.commit_events, [Event(attempt.message_id, attempt.id, what)])
+            for what in several
+        ]
+    )
 
     assert states(attempt) == ("delivered", "delivered")
     settled = transfers(attempt.message)[1:]
@@ -314,12 +348,12 @@ def test_contradicting_events_settle_once(api: Api, round_number: int) -> None:
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("round_number", range(3))
 def test_overlapping_groups_do_not_deadlock(api: Api, round_number: int) -> None:
-    attempts = [accepted(api, f"+7916123456{n}").id for n in range(8)]
+    attempts = [accepted(api, f"+7916123456{n}") for n in range(8)]
 
-    def all_of(ids: list[UUID], what: EventKind) -> Any:
+    def all_of(several: list[Attempt], what: EventKind) -> Any:
         return partial(
             transitions.commit_events,
-            [Event(one, what, proof=DeliveryProof.RECEIPT) for one in ids],
+            [Event(one.message_id, one.id, what, proof=DeliveryProof.RECEIPT) for one in several],
         )
 
     at_once(

@@ -32,7 +32,7 @@ def event_kinds() -> list[str]:
 
 def test_sent_and_delivered_emit_events(api: Api) -> None:
     attempt = accepted(api, **LINK)
-    transitions.commit_events([Happening(attempt.id, EventKind.DELIVERED)])
+    transitions.commit_events([Happening(attempt.message_id, attempt.id, EventKind.DELIVERED)])
 
     message = Message.objects.get()
     assert sorted(event_kinds()) == ["message.delivered", "message.sent"]
@@ -75,7 +75,7 @@ def test_failure_and_expiry_emit_events(
 ) -> None:
     attempt = submitted(api)
 
-    transitions.commit_events([Happening(attempt.id, what)])
+    transitions.commit_events([Happening(attempt.message_id, attempt.id, what)])
 
     event = Event.objects.get()
     assert (event.kind, event.data["error"]) == (kind, error)
@@ -91,10 +91,10 @@ def test_unclaimed_message_emits_an_event_on_expiry(api: Api) -> None:
 
 def test_repeats_and_read_receipts_emit_no_event(api: Api) -> None:
     attempt = accepted(api)
-    delivered = Happening(attempt.id, EventKind.DELIVERED)
+    delivered = Happening(attempt.message_id, attempt.id, EventKind.DELIVERED)
     transitions.commit_events([delivered])
     transitions.commit_events([delivered])
-    transitions.commit_events([Happening(attempt.id, EventKind.READ)])
+    transitions.commit_events([Happening(attempt.message_id, attempt.id, EventKind.READ)])
 
     assert len(event_kinds()) == 2
 
@@ -103,7 +103,7 @@ def test_new_endpoint_gets_no_events_of_old_states(company: Company) -> None:
     message = MessageFactory.create(company=company, state="delivered")
     attempt = AttemptFactory.create(message=message, state="delivered")
 
-    transitions.commit_events([Happening(attempt.id, EventKind.READ)])
+    transitions.commit_events([Happening(attempt.message_id, attempt.id, EventKind.READ)])
 
     message.refresh_from_db()
     assert message.read_at is not None
@@ -112,8 +112,8 @@ def test_new_endpoint_gets_no_events_of_old_states(company: Company) -> None:
 
 def test_late_proof_emits_an_event_after_the_failure(api: Api) -> None:
     attempt = submitted(api)
-    transitions.commit_events([Happening(attempt.id, EventKind.REFUSED)])
-    transitions.commit_events([Happening(attempt.id, EventKind.DELIVERED)])
+    transitions.commit_events([Happening(attempt.message_id, attempt.id, EventKind.REFUSED)])
+    transitions.commit_events([Happening(attempt.message_id, attempt.id, EventKind.DELIVERED)])
 
     assert sorted(event_kinds()) == ["message.delivered", "message.failed"]
 
@@ -121,7 +121,7 @@ def test_late_proof_emits_an_event_after_the_failure(api: Api) -> None:
 def test_no_event_holds_the_code(api: Api) -> None:
     attempt = accepted(api, **LINK)
     code = code_of(PHONE)
-    transitions.commit_events([Happening(attempt.id, EventKind.DELIVERED)])
+    transitions.commit_events([Happening(attempt.message_id, attempt.id, EventKind.DELIVERED)])
     api.post("/otp/verify", {"phone": PHONE, "code": code})
     settlement.settle_verified()
 
@@ -167,7 +167,9 @@ def test_group_notifies_each_company_of_its_own_messages(api: Api, company: Comp
         for one in [company, company, CompanyFactory.create()]
     ]
 
-    transitions.commit_events([Happening(attempt.id, EventKind.ACCEPTED) for attempt in attempts])
+    transitions.commit_events(
+        [Happening(attempt.message_id, attempt.id, EventKind.ACCEPTED) for attempt in attempts]
+    )
 
     mine = Event.objects.filter(company=company)
     assert mine.count() == Event.objects.count() == Delivery.objects.count() == 2
@@ -186,7 +188,9 @@ def test_events_cost_one_statement_if_an_endpoint_subscribes(
     attempt = submitted(api)
 
     with transaction.atomic(), django_assert_num_queries(statements), connection.cursor() as cursor:
-        transitions.apply_in_transaction(cursor, [Happening(attempt.id, EventKind.ACCEPTED)])
+        transitions.apply_in_transaction(
+            cursor, [Happening(attempt.message_id, attempt.id, EventKind.ACCEPTED)]
+        )
 
     assert Delivery.objects.count() == endpoints
 

@@ -22,7 +22,7 @@ LONGEST = 3600.0
 
 
 def event(what: EventKind, **fields: object) -> Event:
-    return Event(uuid4(), what, **{"is_call_result": True, "code": "x"} | fields)  # type: ignore[arg-type]
+    return Event(uuid4(), uuid4(), what, **{"is_call_result": True, "code": "x"} | fields)  # type: ignore[arg-type]
 
 
 REFUSED = event(EventKind.REFUSED, is_account_fault=True, code="20003", detail="Authenticate")
@@ -119,7 +119,7 @@ def test_accounts_are_counted_separately(breakers: Breakers) -> None:
 
 
 def test_call_that_was_not_made_does_not_count(breakers: Breakers) -> None:
-    late = Event(uuid4(), EventKind.RETRY, code="late")
+    late = Event(uuid4(), uuid4(), EventKind.RETRY, code="late")
 
     assert [breakers.record(ONE, late, 0.0) for _ in range(40)] == [None] * 40
 
@@ -140,7 +140,7 @@ def test_failed_probe_reopens_the_breaker_for_longer(breakers: Breakers, happene
 
 
 def test_probe_that_was_not_sent_is_released(breakers: Breakers) -> None:
-    assert breakers.record(PROBE, Event(uuid4(), EventKind.RETRY), 0.0) == Release(PROBE)
+    assert breakers.record(PROBE, Event(uuid4(), uuid4(), EventKind.RETRY), 0.0) == Release(PROBE)
 
 
 def test_pause_is_bounded(breakers: Breakers) -> None:

@@ -33,7 +33,7 @@ def history(api: Api, month: date, settings: Settings) -> Api:
     """Messages that are over, a year later: what the purge deletes is gone."""
     for number, kind in enumerate((EventKind.DELIVERED, EventKind.UNREACHABLE, EventKind.EXPIRED)):
         attempt = accepted(api, f"+7916123456{number}", channel="sms")
-        transitions.commit_events([Event(attempt.id, kind)])
+        transitions.commit_events([Event(attempt.message_id, attempt.id, kind)])
     FallbackEvent.objects.create(
         message=Message.objects.earliest("id"), reason="patience", channel="sms"
     )

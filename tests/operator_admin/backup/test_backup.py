@@ -58,7 +58,7 @@ def test_restored_copy_sends_nothing_old(api: Api, directory: Path, copy: Copy) 
     submitted(api, "+79161234502")
     accepted(api, "+79161234503", channel="sms")
     delivered = accepted(api, "+79161234504")
-    transitions.commit_events([Event(delivered.id, EventKind.DELIVERED)])
+    transitions.commit_events([Event(delivered.message_id, delivered.id, EventKind.DELIVERED)])
     send(api, "+79161234501")
     endpoint = EndpointFactory.create(company=api.company, kinds=["message.expired"])
     DeliveryFactory.create(endpoint=endpoint)
@@ -123,7 +123,7 @@ def test_copy_with_other_books_stays_closed(api: Api, directory: Path, copy: Cop
 
 def test_proof_runs_what_retention_missed(api: Api, directory: Path, copy: Copy) -> None:
     attempt = accepted(api)
-    transitions.commit_events([Event(attempt.id, EventKind.DELIVERED)])
+    transitions.commit_events([Event(attempt.message_id, attempt.id, EventKind.DELIVERED)])
     long_ago = timezone.now() - timedelta(days=91)
     Message.objects.update(created_at=long_ago)
     take(directory)
@@ -137,7 +137,7 @@ def test_person_erased_since_the_backup_is_erased_in_the_copy(
     api: Api, directory: Path, copy: Copy
 ) -> None:
     attempt = accepted(api)
-    transitions.commit_events([Event(attempt.id, EventKind.DELIVERED)])
+    transitions.commit_events([Event(attempt.message_id, attempt.id, EventKind.DELIVERED)])
     Verification.objects.update(expires_at=timezone.now())
     take(directory)
     erase(person=Person(PHONE))

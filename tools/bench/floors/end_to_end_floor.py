@@ -83,11 +83,14 @@ class Path:
 
     def _claim(self) -> list[UUID]:
         """Claims a batch and records, in one commit, that the provider took it."""
-        ids = [one.attempt_id for one in claims.claim(dispatcher.CLAIM_BATCH)]
-        events = [Event(one, EventKind.ACCEPTED, f"wamid.{one.hex}") for one in ids]
+        claimed = claims.claim(dispatcher.CLAIM_BATCH)
+        events = [
+            Event(one.message_id, one.attempt_id, EventKind.ACCEPTED, f"wamid.{one.attempt_id.hex}")
+            for one in claimed
+        ]
         if events:
             self._record(events)
-        return ids
+        return [one.attempt_id for one in claimed]
 
     def _apply(self) -> int:
         """A group of receipts, in one commit."""
@@ -95,13 +98,15 @@ class Path:
             due = {"limit": receipts.BATCH_SIZE, "patience": receipts.MATCH_TIMEOUT, "only": None}
             cursor.execute(channels_sql.recent(receipts_sql.DUE_RECEIPTS), due)
             rows = fetch_all(cursor, receipts.DueReceipt)
-            matched = {row.id: (row.attempt_id, row) for row in rows if row.attempt_id is not None}
-            if matched:
-                events = [_event(*one) for one in matched.values()]
-                decisions = transitions.apply_in_transaction(cursor, events)
-                attempts = [event.attempt_id for event in events]
+            found = [(row.id, _event(row, *row.matched)) for row in rows if row.matched]
+            if found:
+                decisions = transitions.apply_in_transaction(cursor, [event for _, event in found])
+                applied: list[Any] = [
+                    [one for one, _ in found],
+                    [event.attempt_id for _, event in found],
+                ]
                 statement = channels_sql.recent(receipts_sql.MARK_RECEIPTS_APPLIED)
-                cursor.execute(statement, [list(matched), attempts])
+                cursor.execute(statement, applied)
                 self._note(decisions)
         return len(rows)
 
@@ -116,9 +121,9 @@ class Path:
                 self.taken.append(now - self.accepted.get(decision.message.id, now))
 
 
-def _event(attempt_id: UUID, row: receipts.DueReceipt) -> Event:
+def _event(row: receipts.DueReceipt, message_id: UUID, attempt_id: UUID) -> Event:
     proof = DeliveryProof.RECEIPT
-    return Event(attempt_id, WORDS[row.state], row.provider_id, proof=proof, at=row.at)
+    return Event(message_id, attempt_id, WORDS[row.state], row.provider_id, proof=proof, at=row.at)
 
 
 def _store(attempt: UUID, word: str) -> None:

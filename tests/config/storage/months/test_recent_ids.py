@@ -112,7 +112,9 @@ def test_a_code_from_send_to_charge_opens_this_month_alone(
     code = code_of(PHONE)
     with reads.watched():
         (claimed,) = claims.claim(1)
-        transitions.commit_events([Event(claimed.attempt_id, EventKind.ACCEPTED, provider_id="1")])
+        transitions.commit_events(
+            [Event(claimed.message_id, claimed.attempt_id, EventKind.ACCEPTED, provider_id="1")]
+        )
         verified = api.post("/otp/verify", {"phone": PHONE, "code": code})
         assert settlement.settle_verified() == 1
         sweeps.sweep()

@@ -53,12 +53,18 @@ def burning(control: Control, tmp_path: Path) -> Iterator[int]:
         process.kill()
 
 
+def burn(pid: int, seconds: float) -> float:
+    """Waits until the process has used so much CPU, on a busy machine as well; returns how much."""
+    before = process_cpu.cpu_seconds(pid)
+    while (spent := process_cpu.cpu_seconds(pid) - before) < seconds:
+        time.sleep(0.01)
+    return spent
+
+
 def test_burning_function_is_found_under_its_cause(control: Control, burning: int) -> None:
     control.command("sample", str(controls.INTERVAL))
     start = control.positions()
-    before = process_cpu.cpu_seconds(burning)
-    time.sleep(2.5)
-    spent = process_cpu.cpu_seconds(burning) - before
+    spent = burn(burning, 2.0)
     control.command("rest")
     control.keep(start)
 
@@ -84,9 +90,9 @@ def test_process_rests_when_told_to(control: Control, burning: int) -> None:
 
 def test_samples_of_a_round_that_failed_are_not_kept(control: Control, burning: int) -> None:
     control.command("sample", str(controls.INTERVAL))
-    time.sleep(0.5)
+    burn(burning, 0.5)
     start = control.positions()
-    time.sleep(0.1)
+    burn(burning, 0.1)
     control.command("rest")
     control.keep(start)
 

@@ -1,0 +1,181 @@
+"""Acceptances of messages as their claim left them: one statement, and only then."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from functools import partial
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
+
+from channels.deliver import dispatcher
+from channels.deliver.claims import ClaimedMessage
+from channels.lifecycle.state_machine import Event, EventKind
+from channels.models import Attempt, Message, OpenMessage, StaleDay
+from channels.outcomes import acceptances, transitions
+from channels.vendor_accounts import availability
+from tests.api.clients import Api
+from tests.api.races import at_once
+from tests.channels.message_stages import PHONE, claim, send
+from tests.factories import EndpointFactory
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def claimed(api: Api, phone: str = PHONE, **fields: object) -> ClaimedMessage:
+    send(api, phone, **fields)
+    (one,) = claim()
+    return one
+
+
+def acceptance(of: ClaimedMessage, **facts: Any) -> Event:
+    fields: dict[str, Any] = {"provider_id": f"vendor-{of.attempt_id}", "pollable": True} | facts
+    first_claim = dispatcher._first_claim(of)
+    return Event(
+        of.message_id, of.attempt_id, EventKind.ACCEPTED, first_claim=first_claim, **fields
+    )
+
+
+def rows(of: ClaimedMessage) -> list[dict[str, Any]]:
+    """The rows of a message, without what differs between two of them."""
+    found: list[dict[str, Any]] = []
+    for model, key in ((Message, "id"), (Attempt, "message_id"), (OpenMessage, "message_id")):
+        (row,) = model._default_manager.filter(**{key: of.message_id}).values()
+        found.append(dict(row))
+    now = timezone.now()
+    for row in found:
+        for name, value in row.items():
+            if hasattr(value, "tzinfo"):
+                row[name] = round((value - now).total_seconds() / 5)
+    for name in ("id", "subject_id", "request_id", "params", "phone"):
+        del found[0][name]
+    for name in ("id", "message_id", "provider_id"):
+        del found[1][name]
+    return [found[0], found[1], {**found[2], "message_id": "", "attempt_id": ""}]
+
+
+def test_acceptance_is_one_statement(
+    api: Api, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    event = acceptance(claimed(api))
+
+    with django_assert_num_queries(1):
+        assert acceptances.write_unchanged([event]) == []
+
+    attempt = Attempt.objects.select_related("message").get()
+    assert (attempt.state, attempt.provider_id) == ("sent", event.provider_id)
+    assert (attempt.message.state, attempt.message.due_at) == ("sent", None)
+
+
+@pytest.mark.parametrize("pollable", [True, False])
+@pytest.mark.parametrize("chain", [{}, {"channel": "auto"}])
+def test_it_writes_what_the_state_machine_would(
+    api: Api, pollable: bool, chain: dict[str, str]
+) -> None:
+    if chain:
+        api.company.falls_back, api.company.fallback_chain = True, ["whatsapp", "sms"]
+        api.company.save()
+    first = claimed(api)
+    acceptances.write_unchanged([acceptance(first, pollable=pollable)])
+    second = claimed(api, "+79161234568")
+    transitions.commit_events([acceptance(second, pollable=pollable)])
+
+    assert rows(first) == rows(second)
+
+
+def receipt(of: ClaimedMessage) -> None:
+    transitions.commit_events([Event(of.message_id, of.attempt_id, EventKind.DELIVERED)])
+
+
+def lease(of: ClaimedMessage) -> None:
+    transitions.commit_events([Event(of.message_id, of.attempt_id, EventKind.AMBIGUOUS, code="x")])
+
+
+def deadline(of: ClaimedMessage) -> None:
+    transitions.commit_events([Event(of.message_id, of.attempt_id, EventKind.GIVEN_UP)])
+
+
+def poll(of: ClaimedMessage) -> None:
+    Attempt.objects.filter(pk=of.attempt_id).update(poll_at=timezone.now())
+
+
+def locked(of: ClaimedMessage) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT FROM channels_message WHERE id = %s FOR UPDATE", [of.message_id])
+
+
+@pytest.mark.parametrize(
+    ("meanwhile", "is_left"),
+    [(receipt, True), (lease, True), (deadline, True), (poll, True), (locked, False)],
+)
+def test_changed_message_is_left_to_the_state_machine(
+    api: Api, meanwhile: Callable[[ClaimedMessage], None], is_left: bool
+) -> None:
+    one = claimed(api)
+    meanwhile(one)
+    before = Message.objects.values().get(), Attempt.objects.values().get()
+
+    left = acceptances.write_unchanged([acceptance(one)])
+
+    assert bool(left) is is_left
+    if is_left:
+        assert (Message.objects.values().get(), Attempt.objects.values().get()) == before
+
+
+def test_group_leaves_only_what_has_changed(api: Api) -> None:
+    several = [claimed(api, f"+7916123456{n}") for n in range(3)]
+    receipt(several[1])
+
+    left = acceptances.write_unchanged([acceptance(one) for one in several])
+
+    assert [event.attempt_id for event in left] == [several[1].attempt_id]
+
+
+def test_second_attempt_is_not_taken(api: Api) -> None:
+    first = claimed(api)
+    refused = Event(first.message_id, first.attempt_id, EventKind.RETRY, code="busy")
+    transitions.commit_events([refused])
+
+    (second,) = claim()
+
+    assert (second.n, second.first_claim) == (2, None)
+
+
+def test_subscribers_get_their_event(api: Api) -> None:
+    EndpointFactory.create(company=api.company)
+
+    assert claimed(api).first_claim is None
+
+
+def test_acceptance_after_midnight_marks_the_day_of_the_message(api: Api) -> None:
+    send(api)
+    Message.objects.update(created_at=timezone.now() - timedelta(days=1))
+    availability.reset()
+    (one,) = claim()
+
+    assert acceptances.write_unchanged([acceptance(one)]) == []
+
+    assert StaleDay.objects.count() == 1
+
+
+def test_races_with_receipts_end_delivered(api: Api) -> None:
+    several = [claimed(api, f"+791612345{n:02}") for n in range(8)]
+
+    at_once(
+        [
+            *(partial(receipt, one) for one in several),
+            partial(_accept, several),
+            partial(_accept, several[::-1]),
+        ]
+    )
+
+    states = Attempt.objects.values_list("state", "message__state", "provider_id")
+    assert {(state, of_message) for state, of_message, _ in states} == {("delivered", "delivered")}
+    assert all(provider_id for _, _, provider_id in states)
+
+
+def _accept(several: list[ClaimedMessage]) -> None:
+    events = [acceptance(one) for one in several]
+    transitions.commit_events(acceptances.write_unchanged(events))
