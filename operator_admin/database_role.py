@@ -84,6 +84,7 @@ def _statements(role: str) -> list[str]:
         f"ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT {rights} ON TABLES TO {role}",
         f"ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT USAGE, SELECT ON SEQUENCES TO {role}",
         f"GRANT EXECUTE ON FUNCTION create_month_partition(regclass, date) TO {role}",
+        f"GRANT EXECUTE ON FUNCTION analyze_month_partition(regclass) TO {role}",
         f"REVOKE UPDATE, DELETE, TRUNCATE ON {tables} FROM {role}",
         f"REVOKE INSERT, UPDATE, DELETE, TRUNCATE ON {fixed} FROM {role}",
     ]

@@ -71,6 +71,18 @@ def test_application_makes_months_that_it_reaches_through_their_table(
             cursor.execute(f"DELETE FROM {table}_2099_01")  # noqa: S608
 
 
+def test_application_has_months_analyzed_and_nothing_of_its_own(application: None) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT create_month_partition('accounts_event'::regclass, '2099-01-01')")
+        cursor.execute("SELECT analyze_month_partition('accounts_event_2099_01'::regclass)")
+        cursor.execute("SELECT reltuples FROM pg_class WHERE relname = 'accounts_event_2099_01'")
+        assert cursor.fetchone() == (0,)
+        cursor.execute("CREATE TABLE trap (id uuid)")
+
+        with pytest.raises(ProgrammingError, match="no month"), transaction.atomic():
+            cursor.execute("SELECT analyze_month_partition('trap'::regclass)")
+
+
 def test_application_makes_no_month_of_a_table_of_its_own(application: None) -> None:
     """With the owner's rights it could run what the table's expressions call."""
     with connection.cursor() as cursor:
