@@ -61,7 +61,9 @@ def country_of(phone: str) -> str:
     The main country of the calling code if the library does not know the number; empty if the code
     belongs to no country.
     """
-    number = phonenumbers.parse(phone)
+    number = _parsed(phone)
+    if number is None:
+        return ""
     region = phonenumbers.region_code_for_number(number) or ""
     main = phonenumbers.region_code_for_country_code(number.country_code or 0)
     countries = (
@@ -110,6 +112,7 @@ def _read_without_plus(digits: str, country: str) -> PhoneNumber | None:
     return international if len(digits) >= MIN_DIGITS_WITHOUT_PLUS else None
 
 
+@lru_cache(maxsize=1000)  # a send reads its phone twice
 def _parsed(text: str, country: str | None = None) -> PhoneNumber | None:
     try:
         return phonenumbers.parse(text, country)

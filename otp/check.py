@@ -9,6 +9,7 @@ from accounts.keys.api_keys import Principal
 from channels import wakeups
 from channels.routing import test_numbers
 from config.errors import DomainError, Error
+from config.storage.array_text import array_text
 from config.storage.single_statement import after_commit, fetch_rows
 from otp import codes, guess_cap, sql
 
@@ -35,12 +36,14 @@ def check_code(*, principal: Principal, phone: str, purpose: str, code: str) -> 
         "mode": principal.mode,
         "phone": phone,
         "purpose": purpose,
-        "macs": codes.candidate_macs(
-            company_id=principal.company_id,
-            mode=principal.mode,
-            phone=phone,
-            purpose=purpose,
-            code=code,
+        "macs": array_text(
+            codes.candidate_macs(
+                company_id=principal.company_id,
+                mode=principal.mode,
+                phone=phone,
+                purpose=purpose,
+                code=code,
+            )
         ),
         **guess_cap.cap_params(),
     }

@@ -20,6 +20,7 @@ from channels.waiting.first_outcome import SendOutcome
 from config.channels import BY_NAME, CHANNELS, Channel
 from config.errors import DomainError, Error
 from config.ids import uuid7
+from config.storage.array_text import array_text
 from links import sql as links_sql
 from links.make.new_link import NewLink, short_url
 from otp import codes, guess_cap, sql
@@ -165,7 +166,7 @@ def _verification_params(principal: Principal, order: CodeSendRequest) -> dict[s
             code=code,
         ),
         "key_id": key_id,
-        "key_ids": codes.known_keys(),
+        "key_ids": array_text(codes.known_keys()),
         "length": principal.code_length,
         "max_attempts": settings.CODE_ATTEMPTS,
         "lifetime": 0 if is_born_expired else settings.CODE_LIFETIME,

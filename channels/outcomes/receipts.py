@@ -28,6 +28,7 @@ from channels.providers.inbound import InboundEvents, Receipt, ReceiptState
 from channels.recipients import vendor_user_ids
 from channels.vendor_accounts import registry
 from config.monitoring import tracing
+from config.storage.array_text import array_text
 from config.storage.named_rows import fetch_all
 from config.storage.single_statement import fetch_rows
 
@@ -98,7 +99,7 @@ def _row(provider: str, receipt: Receipt, raw: bytes) -> list[Any]:
         provider,
         _digest(provider, receipt),
         _clean(receipt.provider_id, 200),
-        [_clean(provider_id, 200) for provider_id in receipt.alternatives] or "{}",
+        array_text(_clean(provider_id, 200) for provider_id in receipt.alternatives),
         _phone(receipt),
         receipt.needs_phone,
         _uuid(receipt.ref),

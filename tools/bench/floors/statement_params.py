@@ -8,6 +8,7 @@ from django.conf import settings
 
 from billing.budgets import budgets
 from config.ids import uuid7
+from config.storage.array_text import array_text
 from links import sql as links_sql
 from links.models import INSERTED_COLUMNS, Link
 from otp import sql
@@ -44,7 +45,7 @@ def params(company_id: int, key_id: int, phone: str) -> dict[str, Any]:
         "purpose": "verification",
         "mac": _MAC,
         "key_id": "1",
-        "key_ids": ["1"],
+        "key_ids": array_text(["1"]),
         "length": 6,
         "max_attempts": settings.CODE_ATTEMPTS,
         "lifetime": settings.CODE_LIFETIME,
@@ -60,7 +61,7 @@ def check(company_id: int, phone: str) -> dict[str, Any]:
     """For `CHECK`: the right code of what `params` sent."""
     sent = params(company_id, 0, phone)
     names = ("company_id", "mode", "phone", "purpose", "failed_hour", "failed_day")
-    return {name: sent[name] for name in names} | {"macs": [_MAC]}
+    return {name: sent[name] for name in names} | {"macs": array_text([_MAC])}
 
 
 def link(company_id: int, url: str) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import path
 
 from config.ids import public_id, uuid7
+from config.storage.array_text import array_text
 from links import sql as links_sql
 from tools.bench.floors import statement_params
 
@@ -28,7 +29,7 @@ def verify(request: HttpRequest) -> HttpResponse:
             "mode": "live",
             "phone": asked["phone"],
             "purpose": "verification",
-            "macs": [bytes.fromhex(asked["mac"])],
+            "macs": array_text([bytes.fromhex(asked["mac"])]),
             "failed_hour": settings.WRONG_CODE_LIMITS[0][0],
             "failed_day": settings.WRONG_CODE_LIMITS[1][0],
         },
