@@ -35,7 +35,7 @@ bench: base ## the budgets, beside their floors, 7 minutes; ARGS="--only verify,
 	@exec $(PY) -m tools.bench $(ARGS)
 profile: base ## where the CPU of one message goes, by process, cause and statement, 3 minutes; ARGS="--messages 500 --rounds 3 --no-wait --json FILE", or --timeline 240: the steps of single messages
 	@exec $(PY) -m tools.bench.profile $(ARGS)
-growth: base ## what statements, pages and jobs cost as the database grows: ARGS="--sizes 100000,1000000,10000000 --only hot,page,job,export --json FILE --plots docs"
+growth: base ## what statements, pages and jobs cost as the database grows: ARGS="--sizes 5000,100000,1000000,10000000 --only hot,page,job,export --json FILE --plots docs"
 	@exec $(PY) -m tools.growth $(ARGS)
 examples: base ## docs/examples run for real, in every language found: ARGS="--install --only go,php --json FILE"
 	@exec $(PY) -m tools.examples $(ARGS)

@@ -24,7 +24,7 @@ from tools.growth.figures import Figure, Group, Results
 from tools.growth.plots import draw
 from tools.growth.table import table
 
-SIZES = [100_000, 1_000_000]
+SIZES = [5_000, 100_000, 1_000_000]
 # Every send is answered `queued` at once: no worker runs.
 SETTINGS = {"DJANGO_SETTINGS_MODULE": "config.settings", "SEND_WAITERS": "0", "LOG_LEVEL": "ERROR"}
 # Autovacuum would strike one figure and not another. The rest is for a quick filling; the number of
@@ -77,7 +77,7 @@ def _run(options: argparse.Namespace) -> ExitCode:
 def _options(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="make growth", description=__doc__)
     add = parser.add_argument
-    add("--sizes", type=_numbers, default=SIZES, help="messages, 100000,1000000 by default")
+    add("--sizes", type=_numbers, default=SIZES, help="messages, 5000,100000,1000000 by default")
     add("--companies", type=int, default=1_000)
     add("--months", type=int, default=6)
     add("--only", type=_groups, default=list(Group), help=f"of {','.join(Group)}")

@@ -5,9 +5,12 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
 
-HOT_GROWTH = 1.3  # times the blocks at the first size
+# Figures are compared with those at this size, or at the first one beyond it. Smaller databases are
+# held to the same bounds, as plans of a small month may be worse than those of a large one.
+BASE_SIZE = 100_000
+HOT_GROWTH = 1.3  # times the blocks at the base size
 PAGE_MS = 200.0
-EXPORT_GROWTH = 1.5  # times the ms of a row at the first size: files grow no faster than their rows
+EXPORT_GROWTH = 1.5  # times the ms of a row at the base size: files grow no faster than their rows
 FEW = 8  # blocks that a page or a level of an index more may cost
 
 
@@ -40,29 +43,34 @@ class Row:
     at: dict[int, Figure] = field(default_factory=dict)  # by number of messages
 
     @property
-    def first(self) -> Figure:
-        return self.at[min(self.at)]
+    def base_size(self) -> int:
+        return min((size for size in self.at if size >= BASE_SIZE), default=min(self.at))
+
+    @property
+    def base(self) -> Figure:
+        return self.at[self.base_size]
 
     @property
     def last(self) -> Figure:
         return self.at[max(self.at)]
 
     def growth(self, figure: Figure) -> float:
-        """Of blocks, to the first size; of an export, of its time."""
+        """Of blocks, to the base size; of an export, of its time."""
         if self.group is Group.EXPORT:
-            return figure.ms / self.first.ms if self.first.ms else 1.0
-        return figure.blocks / max(1, self.first.blocks)
+            return figure.ms / self.base.ms if self.base.ms else 1.0
+        return figure.blocks / max(1, self.base.blocks)
 
     def is_over(self) -> bool:
-        return any(self._is_over(figure) for figure in self.at.values())
+        return any(self._is_over(size, figure) for size, figure in self.at.items())
 
-    def _is_over(self, figure: Figure) -> bool:
+    def _is_over(self, size: int, figure: Figure) -> bool:
         if self.group is Group.PAGE:
             return figure.ms > PAGE_MS
         if self.group is Group.HOT:
-            more = figure.blocks - self.first.blocks
+            more = figure.blocks - self.base.blocks
             return self.growth(figure) > HOT_GROWTH and more > FEW
-        return self.group is Group.EXPORT and self.growth(figure) > EXPORT_GROWTH
+        is_file = self.group is Group.EXPORT and size > self.base_size
+        return is_file and self.growth(figure) > EXPORT_GROWTH
 
     def as_dict(self) -> dict[str, Any]:
         found = {str(size): asdict(figure) for size, figure in self.at.items()}

@@ -6,7 +6,7 @@ from tools.growth.chart import chart
 from tools.growth.figures import Figure, Group, Results
 from tools.growth.table import table
 
-SIZES = (1_000, 100_000)
+SIZES = (100_000, 1_000_000)
 
 
 def results(group: Group, first: tuple[int, float], last: tuple[int, float]) -> Results:
@@ -36,10 +36,22 @@ def test_bound_of_a_group(
     assert bool(results(group, first, last).over()) is is_over
 
 
+@pytest.mark.parametrize(("group", "is_over"), [(Group.HOT, True), (Group.EXPORT, False)])
+def test_small_database_is_held_to_the_bound_of_the_base_size(group: Group, is_over: bool) -> None:
+    """Its months are planned for as small ones; a file of few rows pays for its beginning."""
+    found = Results()
+    for size, blocks, ms in ((5_000, 400, 60.0), (100_000, 100, 20.0), (1_000_000, 110, 21.0)):
+        found.add(size, Figure(group, "one", blocks, ms))
+
+    (row,) = found
+    assert row.base == row.at[100_000]
+    assert bool(found.over()) is is_over
+
+
 def test_table_has_a_column_for_each_size_and_marks_what_is_over() -> None:
     lines = table(results(Group.HOT, (100, 1.5), (400, 2.5)), SIZES).splitlines()
 
-    assert lines[0].split()[-3:] == ["1,000", "100,000", "growth"]
+    assert lines[0].split()[-3:] == ["100,000", "1,000,000", "growth"]
     assert lines[1].split() == ["one", "100", "1.5", "400", "2.5", "4.00", "OVER"]
 
 
@@ -55,7 +67,7 @@ def test_stored_figures_are_read_back() -> None:
     (row,) = results(Group.JOB, (1, 2.0), (3, 4.0))
     stored = row.as_dict()
 
-    assert Figure.of(stored["at"]["1000"]) == row.first
+    assert Figure.of(stored["at"]["100000"]) == row.base
     assert (stored["group"], stored["is_over"]) == ("job", False)
 
 
@@ -66,7 +78,7 @@ def test_chart_shows_every_row_and_size() -> None:
 
     assert "Blocks &lt;of all&gt;" in drawn
     assert drawn.count("<circle") == 2
-    assert all(f">{text}<" in drawn for text in ("one", "1,000", "100,000", "10,000"))
+    assert all(f">{text}<" in drawn for text in ("one", "100,000", "1,000,000", "10,000"))
 
 
 def test_chart_of_one_size_is_drawn() -> None:
