@@ -30,16 +30,7 @@ class Connections:
     """Repeats no request, follows no redirect, keeps no cookie and ignores the environment."""
 
     def __init__(self, url: str, timeout: tuple[float, float], proxy: str = "") -> None:
-        connect, read = timeout
-        self._url, self.proxy = url, proxy
-        self._manager = _make_manager(
-            proxy,
-            maxsize=MAX_IDLE,
-            retries=Retry(total=False),
-            socket_options=_SOCKET_OPTIONS,
-            ssl_context=tls_context(),
-            timeout=Timeout(connect=connect, read=read),
-        )
+        self._url, self._timeout, self.proxy = url, timeout, proxy
 
     def request(
         self,
@@ -58,6 +49,18 @@ class Connections:
 
     def close(self) -> None:
         self._manager.clear()
+
+    @cached_property  # made at the first call: many processes know an account and never call it
+    def _manager(self) -> PoolManager:
+        connect, read = self._timeout
+        return _make_manager(
+            self.proxy,
+            maxsize=MAX_IDLE,
+            retries=Retry(total=False),
+            socket_options=_SOCKET_OPTIONS,
+            ssl_context=tls_context(),
+            timeout=Timeout(connect=connect, read=read),
+        )
 
     @cached_property
     def _own(self) -> tuple[HTTPConnectionPool, str]:
