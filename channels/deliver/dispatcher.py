@@ -40,7 +40,7 @@ from channels.vendor_accounts import availability, breaker_state, registry, vend
 from channels.vendor_accounts.circuit_breaker import Breakers, Call, Change
 from config.monitoring import metrics, tracing
 from config.outbox_loop import OutboxLoop, write_in_batches
-from config.storage.redis_client import blocking_redis_client
+from config.storage.redis_client import blocking_call
 
 log = structlog.get_logger(__name__)
 
@@ -166,8 +166,9 @@ class Dispatcher:
         wake_list = wakeups.key(self.hosted.name if self.hosted else "")
         while not self.loop.stopping.is_set():
             try:
-                if blocking_redis_client().blpop([wake_list], timeout=1):
-                    blocking_redis_client().delete(wake_list)
+                if blocking_call("BLPOP", wake_list, 1):
+                    # First, so that no wake-up after the round's reads is deleted with the others.
+                    blocking_call("DEL", wake_list)
                     self.loop.wake()
             except redis.RedisError:
                 time.sleep(TICK)

@@ -18,11 +18,7 @@ import structlog
 from django.conf import settings
 from redis.client import PubSub
 
-from config.storage.redis_client import (
-    blocking_redis_client,
-    raise_if_demoted,
-    redis_client,
-)
+from config.storage.redis_client import blocking_redis_client, call, raise_if_demoted
 
 log = structlog.get_logger(__name__)
 PUBSUB_CHANNEL = "outcomes"  # the pub/sub channel
@@ -88,7 +84,7 @@ def publish(signals: Sequence[Signal]) -> None:
     """Publishes a batch to the waiting sends; a lost signal is read from the database."""
     payload = [[s.message_id.hex, s.state, s.channel, s.error, s.cost] for s in signals]
     try:
-        redis_client().publish(PUBSUB_CHANNEL, orjson.dumps(payload))
+        call("PUBLISH", PUBSUB_CHANNEL, orjson.dumps(payload))
     except redis.RedisError as error:
         log.warning("outcome_signal_lost", error=type(error).__name__, messages=len(signals))
 

@@ -21,7 +21,13 @@ from accounts.keys.api_keys import Principal
 from channels import wakeups
 from channels.waiting import outcome_signals
 from config.health import endpoints as health_endpoints
-from config.storage.redis_client import blocking_redis_client, call, raise_if_demoted, redis_client
+from config.storage.redis_client import (
+    blocking_call,
+    blocking_redis_client,
+    call,
+    raise_if_demoted,
+    redis_client,
+)
 from config.storage.redis_connections import ServerRefusalError, _is_refusal
 from links.clicks import counting, stream
 from links.clicks.buffer import STREAM, ClickBuffer
@@ -117,6 +123,14 @@ def block() -> bool:
     return True
 
 
+def block_on_a_kept_connection() -> bool:
+    try:
+        blocking_call("BLPOP", "nothing", "0.01")
+    except redis.ConnectionError:
+        return False
+    return True
+
+
 def publish_broker_task() -> bool:
     try:
         with current_app.connection_for_write(connect_timeout=1) as connection:
@@ -137,6 +151,7 @@ USERS: list[Callable[[], bool]] = [
     read_clicks,
     count_misses,
     block,
+    block_on_a_kept_connection,
     publish_broker_task,
     lambda: processes.broker().ok,
     lambda: stores.redis().ok,
