@@ -306,7 +306,7 @@ def constant_time_equal(given: str, expected: str) -> bool:
 
 
 def sha256_hmac(key: bytes, signed: bytes) -> str:
-    return hmac.new(key, signed, hashlib.sha256).hexdigest()
+    return hmac.digest(key, signed, hashlib.sha256).hex()
 
 
 def require_signature(request: WebhookRequest, name: str, *expected: str, secret: str) -> None:
