@@ -173,6 +173,7 @@ CELERY_BROKER_CHANNEL_ERROR_RETRY = True  # nor does it end when a full Redis re
 CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 900, "health_check_interval": 5}
 CELERY_TIMEZONE = "UTC"
 CELERY_BEAT_SCHEDULE = SCHEDULE
+CELERY_BEAT_SCHEDULER = "config.beat_scheduler:Scheduler"
 
 # --- Prices, limits and deadlines ------------------------------------------------------------
 
