@@ -7,13 +7,12 @@ from uuid import UUID
 
 import orjson
 from django.conf import settings
-from django.db import connection
 
 from channels import sql
 from channels.lifecycle.state_machine import MIN_TIME_LEFT
 from channels.providers.hosted_provider import HostedProvider
 from channels.vendor_accounts import availability, registry
-from config.storage.named_rows import fetch_all
+from config.storage.single_statement import fetch_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +67,7 @@ def claim(
         "lease": settings.LEASE,
         "limit": limit,
     }
-    with connection.cursor() as cursor:
-        cursor.execute(sql.recent(statement), params)
-        return fetch_all(cursor, _claimed)
+    return fetch_rows(sql.recent(statement), params, _claimed)
 
 
 def _claimed(*, params: str, **columns: Any) -> ClaimedMessage:

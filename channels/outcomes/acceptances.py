@@ -7,11 +7,10 @@ written. `channels.outcomes.transitions` takes the others, as it takes all other
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.conf import settings
-from django.db import connection
 
 from channels import sql
 from channels.lifecycle.state_machine import (
@@ -25,6 +24,7 @@ from channels.waiting import outcome_signals
 from config.monitoring import metrics
 from config.storage.json_rows import dump_rows
 from config.storage.months.recent_ids import months_of, within
+from config.storage.single_statement import fetch_rows
 
 
 def write_unchanged(events: Sequence[Event]) -> list[Event]:
@@ -44,9 +44,13 @@ def _write(acceptances: Sequence[Event]) -> set[UUID]:
     rows = [_row(event, event.first_claim) for event in acceptances if event.first_claim]
     statement = within(sql.ACCEPT_AS_CLAIMED, months_of(event.message_id for event in acceptances))
     params = {"acceptances": dump_rows(rows), "zone": settings.TIME_ZONE}
-    with connection.cursor() as cursor:
-        cursor.execute(statement, params)
-        return {attempt_id for (attempt_id,) in cursor.fetchall()}
+    return {written.id for written in fetch_rows(statement, params, _Written)}
+
+
+class _Written(NamedTuple):
+    """A row of `sql.ACCEPT_AS_CLAIMED`."""
+
+    id: UUID
 
 
 def _row(event: Event, claim: FirstClaim) -> dict[str, Any]:

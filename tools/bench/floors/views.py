@@ -16,6 +16,7 @@ from django.urls import path
 
 from config.ids import public_id, uuid7
 from config.storage.array_text import array_text
+from config.storage.single_statement import fetch_rows
 from links import sql as links_sql
 from tools.bench.floors import statement_params
 
@@ -109,10 +110,12 @@ def livez(_request: HttpRequest) -> HttpResponse:
 
 
 def _execute(statement: str, params: dict[str, Any]) -> tuple[Any, ...] | None:
-    with connection.cursor() as cursor:
-        cursor.execute(statement, params)
-        found: tuple[Any, ...] | None = cursor.fetchone()
-    return found
+    """The first row, by the way of the service's own statements."""
+    return next(iter(fetch_rows(statement, params, _columns)), None)
+
+
+def _columns(**row: Any) -> tuple[Any, ...]:
+    return tuple(row.values())
 
 
 def _answer(body: dict[str, Any], status: int = 200) -> HttpResponse:
