@@ -49,3 +49,7 @@ def replica_in_settings(url: str) -> Iterator[None]:
         ours["TEST"] = own["TEST"] | ours["TEST"]
         patch.setitem(connections.settings, replica.ALIAS, own | ours)
         yield
+        # The thread would keep it, and lead the next module to this one's server.
+        connections[replica.ALIAS].close()
+        connections[replica.ALIAS].close_pool()  # type: ignore[attr-defined]
+        del connections[replica.ALIAS]
