@@ -10,7 +10,6 @@ from channels.providers.base import SendError, TransientError
 from channels.providers.telegram.bot import BotText, TelegramBot
 from channels.vendor_accounts import registry
 from config.monitoring import metrics
-from config.storage.months import statistics
 
 log = structlog.get_logger(__name__)
 
@@ -24,11 +23,6 @@ def write_heartbeat() -> None:
 @shared_task(name="channels.count_days")
 def count_days() -> None:
     day_counts.count_days()
-
-
-@shared_task(name="channels.analyze_new_months")
-def analyze_new_months() -> None:
-    statistics.analyze_doubled()
 
 
 @shared_task(name="channels.purge")

@@ -47,6 +47,7 @@ class DeliveryStep(bootsteps.StartStopStep):
         from channels.deliver.dispatcher import Dispatcher  # noqa: PLC0415
         from channels.deliver.sweeps import poll_thread, sweep_thread  # noqa: PLC0415
         from config.monitoring import metrics  # noqa: PLC0415
+        from config.storage.months import statistics  # noqa: PLC0415
 
         metrics.start()
         self.loops: dict[str, Loop] = {
@@ -54,6 +55,7 @@ class DeliveryStep(bootsteps.StartStopStep):
             "webhooks": WebhookDispatcher(),
             "sweep": sweep_thread(),
             "poll": poll_thread(),
+            "months": statistics.analyzing_thread(),
         }
         self.threads = [
             threading.Thread(target=loop.run, name=name, daemon=True)

@@ -35,6 +35,5 @@ SCHEDULE = {
     "send-budget-alerts": _every(30, "billing.send_budget_alerts", expires=30),
     "evaluate-alerts": _every(60, "operator_admin.evaluate_alerts", expires=50),
     "examine-outside": _every(900, "operator_admin.examine_outside", expires=600),
-    "analyze-new-months": _every(5, "channels.analyze_new_months", expires=5),
     "purge": _every(3600, "channels.purge", expires=600),
 }

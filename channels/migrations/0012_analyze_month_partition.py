@@ -11,7 +11,9 @@ BEGIN
                  AND relowner = current_user::regrole) THEN
     RAISE EXCEPTION '% is no month of this owner', month USING ERRCODE = '42501';
   END IF;
-  EXECUTE format('ANALYZE %s', month);
+  IF pg_try_advisory_xact_lock(hashtextextended('analyze_month_partition', 0)) THEN
+    EXECUTE format('ANALYZE %s', month);  -- else another worker is at it
+  END IF;
 END $$;
 REVOKE ALL ON FUNCTION analyze_month_partition(regclass) FROM PUBLIC;
 """

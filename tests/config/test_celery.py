@@ -14,9 +14,12 @@ from config.celery import DeliveryStep
 from tests.accounts.webhooks.receivers import Receiver, listening
 from tests.api.clients import Api
 from tests.channels.message_stages import send
+from tests.config.storage.months.young_months import YoungMonth, young_month
 from tests.factories import EndpointFactory
 from tests.otp.aging import age_rows
 from tests.stack.programs import wait_until
+
+__all__ = ["young_month"]
 
 
 @pytest.fixture
@@ -46,6 +49,16 @@ def test_worker_alone_delivers_webhooks(receiver: Receiver) -> None:
     deliveries.send_example(endpoint=EndpointFactory.create(url=receiver.url), kind="otp.verified")
 
     wait_until(lambda: Delivery.objects.get().state == "delivered")
+
+
+def test_worker_alone_analyzes_a_new_month(
+    young_month: YoungMonth, request: pytest.FixtureRequest
+) -> None:
+    young_month.add(120)
+
+    request.getfixturevalue("worker")
+
+    wait_until(lambda: young_month.known_rows == 120)
 
 
 @pytest.mark.django_db(transaction=True)
