@@ -133,8 +133,12 @@ class _KeptConnection(threading.local):
             self.connection.disconnect()
             self.refusals = _refusals
         self.connection.send_packed_command(self.connection.pack_commands(commands))
-        # A reply left unread after an error makes the connection unclean.
-        return [self.connection.read_response() for _ in commands]
+        try:
+            return [self.connection.read_response() for _ in commands]
+        except redis.ResponseError:
+            if len(commands) > 1:  # a reply still to come would be taken for the next command's
+                self.connection.disconnect()
+            raise
 
 
 _kept, _kept_to_block, _kept_to_links = _KeptConnection(), _KeptConnection(), _KeptConnection()
