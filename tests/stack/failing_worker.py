@@ -15,13 +15,12 @@ from accounts.webhooks import dispatcher as webhook_dispatcher  # noqa: E402 - D
 from accounts.webhooks.http_call import CallOutcome  # noqa: E402
 from channels.deliver import claims, dispatcher  # noqa: E402
 from channels.lifecycle.state_machine import Event, EventKind  # noqa: E402
-from channels.lifecycle.states import Decision  # noqa: E402
-from channels.outcomes import transitions  # noqa: E402
+from channels.outcomes import acceptances  # noqa: E402
 from channels.waiting import outcome_signals  # noqa: E402
 
 __all__ = ["app"]
 
-commit_events, publish = transitions.commit_events, outcome_signals.publish
+write_unchanged, publish = acceptances.write_unchanged, outcome_signals.publish
 
 
 def kill_self() -> NoReturn:
@@ -33,10 +32,10 @@ def kill_self_before_call(claimed: claims.ClaimedMessage, start_before: float) -
     kill_self()
 
 
-def kill_self_on_accepted(events: Sequence[Event]) -> list[Decision]:
+def kill_self_on_accepted(events: Sequence[Event]) -> list[Event]:
     if any(event.kind is EventKind.ACCEPTED for event in events):
         kill_self()
-    return commit_events(events)
+    return write_unchanged(events)
 
 
 def kill_self_on_sent_signal(signals: Sequence[outcome_signals.Signal]) -> None:
@@ -53,7 +52,7 @@ match os.environ["DIE_AT"]:
     case "call":
         dispatcher.hand_over = kill_self_before_call
     case "outcome":
-        transitions.commit_events = kill_self_on_accepted
+        acceptances.write_unchanged = kill_self_on_accepted
     case "webhook":
         webhook_dispatcher.record = kill_self_before_record
     case "signal":
