@@ -8,8 +8,8 @@ import re
 
 from accounts.outbox import events
 from config.channels import CHANNELS
-from config.storage.json_rows import json_rows
 from config.storage.months.recent_ids import months_of_last, within
+from config.storage.statements.json_rows import json_rows
 
 COMMENT = re.compile(r"--.*")
 

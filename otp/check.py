@@ -9,8 +9,8 @@ from accounts.keys.api_keys import Principal
 from channels import wakeups
 from channels.routing import test_numbers
 from config.errors import DomainError, Error
-from config.storage.array_text import array_text
-from config.storage.single_statement import after_commit, fetch_rows
+from config.storage.statements.array_text import array_text
+from config.storage.statements.single_statement import after_commit, fetch_rows
 from otp import codes, guess_cap, sql
 
 

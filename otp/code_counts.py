@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from channels.extensions import CodeCount
 from config.ids import first_id_at
-from config.storage.named_rows import fetch_all
+from config.storage.statements.named_rows import fetch_all
 from otp import sql
 from otp.models import Verification
 

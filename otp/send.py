@@ -20,7 +20,7 @@ from channels.waiting.first_outcome import SendOutcome
 from config.channels import BY_NAME, CHANNELS, Channel
 from config.errors import DomainError, Error
 from config.ids import uuid7
-from config.storage.array_text import array_text
+from config.storage.statements.array_text import array_text
 from links import sql as links_sql
 from links.make.new_link import NewLink, short_url
 from otp import codes, guess_cap, sql

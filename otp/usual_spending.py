@@ -18,7 +18,7 @@ from billing.models import SpentDay
 from channels.history.day_counts import start_of
 from channels.phone_numbers import country_of
 from config.ids import first_id_at
-from config.storage.named_rows import fetch_all
+from config.storage.statements.named_rows import fetch_all
 
 # Groups phones by their first seven characters, enough to tell apart countries that share a
 # calling code. Code ids begin with their creation time, so the range skips all other codes.

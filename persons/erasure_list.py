@@ -15,7 +15,7 @@ from django.conf import settings
 from django.db import connection
 
 from accounts.webhooks import signing
-from config.storage.named_rows import fetch_all
+from config.storage.statements.named_rows import fetch_all
 from persons.models import Erasure
 from persons.person import Person
 

@@ -10,7 +10,7 @@ from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
 from channels.phone_numbers import e164_or_none
-from config.storage.named_rows import fetch_all
+from config.storage.statements.named_rows import fetch_all
 from persons import sql
 
 

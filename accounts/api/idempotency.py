@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.keys.api_keys import Principal
 from config.errors import DomainError, Error, invalid_input
-from config.storage.named_rows import fetch_one
+from config.storage.statements.named_rows import fetch_one
 
 MAX_LENGTH = 255
 

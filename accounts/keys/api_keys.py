@@ -17,7 +17,7 @@ from accounts.keys.key_cache import KeyCache, Known
 from accounts.models import Company
 from config.background import PeriodicThread
 from config.storage.process_cache import KeyedCache
-from config.storage.single_statement import fetch_rows
+from config.storage.statements.single_statement import fetch_rows
 
 ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 RANDOM_LENGTH = 32  # 190 bits

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from accounts.models import CompanyChange
-from config.storage.single_statement import fetch_rows
+from config.storage.statements.single_statement import fetch_rows
 
 
 class Answer(NamedTuple):

@@ -21,7 +21,7 @@ from accounts.outbox import events
 from accounts.webhooks import endpoints, http_call, sql
 from accounts.webhooks.http_call import CallOutcome, ClaimedDelivery
 from config.outbox_loop import OutboxLoop, write_in_batches
-from config.storage.named_rows import fetch_all
+from config.storage.statements.named_rows import fetch_all
 
 log = structlog.get_logger(__name__)
 

@@ -18,7 +18,7 @@ from accounts.people.companies import evict_keys
 from billing.budgets import sql
 from billing.models import Budget
 from config.errors import DomainError, Error
-from config.storage.named_rows import fetch_all, fetch_one
+from config.storage.statements.named_rows import fetch_all, fetch_one
 from config.texts import StrOrPromise
 
 NO_BUDGET = (None, None)

@@ -9,7 +9,7 @@ from django.db import connection
 
 from billing.seals.heads import Part
 from config.storage.index_order import in_index_order
-from config.storage.named_rows import fetch_all
+from config.storage.statements.named_rows import fetch_all
 
 CHUNK = 20_000  # lines per statement
 

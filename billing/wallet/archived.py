@@ -7,8 +7,8 @@ from uuid import UUID
 from billing.models import ArchivedMonth
 from billing.wallet.running_balances import ARCHIVED, CHANGE
 from config.ids import first_id_at
-from config.storage.named_rows import fetch_all
 from config.storage.replica import read_connection
+from config.storage.statements.named_rows import fetch_all
 
 # Of what is not archived, top-ups and a few late charges lie before the last archived transfer.
 _OPENING = f"""

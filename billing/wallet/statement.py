@@ -23,9 +23,9 @@ from billing.wallet import archived, running_balances
 from billing.wallet.archived import Opening
 from config.ids import public_id
 from config.storage.index_order import in_index_order
-from config.storage.named_rows import Row, fetch_all
 from config.storage.pooled_connection import read_patiently
 from config.storage.replica import read_connection
+from config.storage.statements.named_rows import Row, fetch_all
 
 Kind = Transfer.Kind
 INTERNAL_KINDS = {Kind.HOLD, Kind.RELEASE}

@@ -27,8 +27,8 @@ from channels.waiting.first_outcome import SendOutcome, first_outcome
 from config.errors import DomainError, Error
 from config.ids import uuid7
 from config.monitoring import tracing
-from config.storage.named_rows import Row
-from config.storage.single_statement import fetch_rows
+from config.storage.statements.named_rows import Row
+from config.storage.statements.single_statement import fetch_rows
 
 MAX_TRIES = 5  # of the statement, when it conflicts with slugs or verifications of others
 WrittenT = TypeVar("WrittenT")

@@ -20,7 +20,7 @@ from channels.outcomes import receipts, transitions
 from channels.providers.base import SendError
 from channels.vendor_accounts import registry, vendor_alerts
 from config.background import PeriodicThread
-from config.storage.named_rows import Row, fetch_all
+from config.storage.statements.named_rows import Row, fetch_all
 
 log = structlog.get_logger(__name__)
 BATCH = 200

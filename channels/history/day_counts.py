@@ -18,7 +18,7 @@ from django.utils import timezone
 from billing.wallet import ledger
 from channels import extensions
 from channels.models import CountedDay, DayCount, DayTotal
-from config.storage.named_rows import fetch_all
+from config.storage.statements.named_rows import fetch_all
 
 LOCK = 0x6B76_6461  # an advisory lock: one counter at a time
 MAX_AGE = 60  # days: no page reads older ones

@@ -16,8 +16,8 @@ from channels import extensions
 from channels.history.day_counts import PACE, last_counted, start_of
 from channels.models import DayTotal
 from config.channels import BY_NAME, CHANNELS
-from config.storage.named_rows import fetch_all
 from config.storage.replica import read_connection
+from config.storage.statements.named_rows import fetch_all
 from config.texts import StrOrPromise
 
 DAYS = 14

@@ -22,9 +22,9 @@ from channels.lifecycle.state_machine import (
 )
 from channels.waiting import outcome_signals
 from config.monitoring import metrics
-from config.storage.json_rows import dump_rows
 from config.storage.months.recent_ids import months_of, within
-from config.storage.single_statement import fetch_rows
+from config.storage.statements.json_rows import dump_rows
+from config.storage.statements.single_statement import fetch_rows
 
 
 def write_unchanged(events: Sequence[Event]) -> list[Event]:

@@ -21,8 +21,8 @@ from channels.lifecycle import fallback_chain
 from channels.lifecycle.states import AttemptState, Decision, MessageState, Snapshot
 from channels.lifecycle.steps import FallbackReason, FallbackRequest, Step
 from config.ids import uuid7
-from config.storage.json_rows import dump_rows
 from config.storage.months.recent_ids import months_of, within
+from config.storage.statements.json_rows import dump_rows
 
 _REJECTION_REASONS = {
     ledger.HoldMoveResult.TOO_FEW_TOKENS: FallbackReason.TOKENS,

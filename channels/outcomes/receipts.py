@@ -28,9 +28,9 @@ from channels.providers.inbound import InboundEvents, Receipt, ReceiptState
 from channels.recipients import vendor_user_ids
 from channels.vendor_accounts import registry
 from config.monitoring import tracing
-from config.storage.array_text import array_text
-from config.storage.named_rows import fetch_all
-from config.storage.single_statement import fetch_rows
+from config.storage.statements.array_text import array_text
+from config.storage.statements.named_rows import fetch_all
+from config.storage.statements.single_statement import fetch_rows
 
 log = structlog.get_logger(__name__)
 

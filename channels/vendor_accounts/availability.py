@@ -12,8 +12,8 @@ from django.db.backends.utils import CursorWrapper
 from channels.providers.base import Content
 from channels.vendor_accounts import registry
 from config.channels import Channel
-from config.storage.named_rows import fetch_all
 from config.storage.process_cache import SnapshotCache
+from config.storage.statements.named_rows import fetch_all
 
 REFRESH_INTERVAL = 0.8
 HEARTBEAT_TIMEOUT = 20.0  # seconds: four heartbeats

@@ -10,7 +10,7 @@ from django.db import DatabaseError, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.utils import CursorWrapper
 
-from config.storage.named_rows import fetch_all, fetch_one
+from config.storage.statements.named_rows import fetch_all, fetch_one
 
 Say = Callable[[str], None]
 

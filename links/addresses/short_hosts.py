@@ -12,9 +12,9 @@ from django.conf import settings
 from django.db.backends.utils import CursorWrapper
 from redis.exceptions import RedisError
 
-from config.storage.named_rows import fetch_all
 from config.storage.process_cache import SnapshotCache
 from config.storage.redis_client import links_redis_client
+from config.storage.statements.named_rows import fetch_all
 
 REDIS_COPY = "links:hosts"  # for edges
 log = structlog.get_logger(__name__)

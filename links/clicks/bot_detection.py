@@ -23,7 +23,7 @@ from uuid import UUID
 
 from django.db import connection
 
-from config.storage.named_rows import fetch_all
+from config.storage.statements.named_rows import fetch_all
 from links.clicks.header_cache import cached
 
 

@@ -13,7 +13,7 @@ from django.conf import settings
 from django.db import connection, transaction
 from django.utils import timezone
 
-from config.storage.json_rows import dump_rows, json_rows
+from config.storage.statements.json_rows import dump_rows, json_rows
 from links.clicks import partitions, trimming
 from links.clicks.stream import Consumer
 from links.clicks.stream_entries import Batch, Click

@@ -11,7 +11,7 @@ from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
-from config.storage.named_rows import fetch_all
+from config.storage.statements.named_rows import fetch_all
 from links.clicks.clickhouse import reads
 from links.clicks.clickhouse.reads import VisitorCount
 from links.models import ClickDay, Link

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from redis.exceptions import RedisError
 
 from config.storage.redis_client import BackOff
-from config.storage.single_statement import fetch_rows
+from config.storage.statements.single_statement import fetch_rows
 from links.addresses import short_hosts
 from links.follow import change_feed, database_row, redis_cache
 from links.follow.cached_row import CachedRow, choose, is_decided

@@ -22,7 +22,7 @@ from channels.routing import sms_segments
 from channels.routing.channel_plan import plan_channels
 from channels.waiting.first_outcome import SendOutcome
 from config.errors import DomainError, Error, invalid_input
-from config.storage.single_statement import fetch_rows
+from config.storage.statements.single_statement import fetch_rows
 from links import sql
 from links.follow import resolution
 from links.make import reuse

@@ -8,7 +8,7 @@ from uuid import UUID
 from django.db import IntegrityError, connection, transaction
 
 from channels.accept import acceptance
-from config.storage.named_rows import fetch_all
+from config.storage.statements.named_rows import fetch_all
 from links import sql
 from links.make.new_link import MAX_TRIES, NewLink, Owner
 from links.models import Link

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from channels.extensions import TimelineEntry
 from channels.models import Message
-from config.storage.named_rows import fetch_all
+from config.storage.statements.named_rows import fetch_all
 from links.models import Link
 
 # Available for as long as clicks are kept.

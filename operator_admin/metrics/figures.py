@@ -15,7 +15,7 @@ from channels.models import ProviderAlert
 from channels.vendor_accounts import error_texts, registry
 from config.channels import BY_NAME
 from config.ids import first_id_at
-from config.storage.named_rows import Row, fetch_all
+from config.storage.statements.named_rows import Row, fetch_all
 from links.follow.pages import abuse_reports
 from operator_admin.metrics import sql
 from operator_admin.models import Alert

@@ -14,7 +14,7 @@ from django.db.backends.utils import CursorWrapper
 from psycopg_pool import ConnectionPool
 
 from config.storage.months.partitions import LOCK_TIMEOUT
-from config.storage.named_rows import fetch_all
+from config.storage.statements.named_rows import fetch_all
 
 _MEMORY = "256MB"  # for sorting what an index is built of
 _ARE_THERE = "SELECT bool_and(to_regclass(name) IS NOT NULL) FROM unnest(%s::text[]) AS n(name)"

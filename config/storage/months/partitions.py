@@ -14,7 +14,7 @@ from django.db import OperationalError, connection, transaction
 from django.db.backends.utils import CursorWrapper
 from django.utils import timezone
 
-from config.storage.named_rows import fetch_all
+from config.storage.statements.named_rows import fetch_all
 
 MONTHS_AHEAD = 3
 LOCK_TIMEOUT = "2s"

@@ -11,8 +11,8 @@ from uuid import UUID
 from django.db import connection
 from django.utils.translation import gettext_lazy as _
 
-from config.storage.named_rows import fetch_one
 from config.storage.pooled_connection import pooled_connection
+from config.storage.statements.named_rows import fetch_one
 from links.addresses.utm_tags import add_tags
 from links.clicks import bot_detection, buffer
 from links.clicks.bot_detection import VisitorKind

@@ -28,7 +28,7 @@ from channels.deliver import claims, dispatcher  # noqa: E402
 from channels.lifecycle.state_machine import Event, EventKind  # noqa: E402
 from channels.lifecycle.states import Decision  # noqa: E402
 from channels.outcomes import receipts, receipts_sql, transitions  # noqa: E402
-from config.storage.named_rows import fetch_all  # noqa: E402
+from config.storage.statements.named_rows import fetch_all  # noqa: E402
 from tools.bench.floors import statement_params  # noqa: E402
 from tools.bench.report.figures import percentile  # noqa: E402
 

@@ -8,7 +8,7 @@ from django.conf import settings
 
 from billing.budgets import budgets
 from config.ids import uuid7
-from config.storage.array_text import array_text
+from config.storage.statements.array_text import array_text
 from links import sql as links_sql
 from links.models import INSERTED_COLUMNS, Link
 from otp import sql

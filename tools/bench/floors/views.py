@@ -15,8 +15,8 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import path
 
 from config.ids import public_id, uuid7
-from config.storage.array_text import array_text
-from config.storage.single_statement import fetch_rows
+from config.storage.statements.array_text import array_text
+from config.storage.statements.single_statement import fetch_rows
 from links import sql as links_sql
 from tools.bench.floors import statement_params
 

@@ -15,7 +15,7 @@ import psycopg
 from django.db import DEFAULT_DB_ALIAS, connection, connections, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from config.storage.named_rows import Row, fetch_all
+from config.storage.statements.named_rows import Row, fetch_all
 
 Params = Mapping[str, Any] | Sequence[Any]
 _PLACEHOLDER = re.compile(r"%(?:\((\w+)\))?s|%%")

@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import pytest
 
-from config.storage.array_text import array_text
-from config.storage.single_statement import fetch_rows
+from config.storage.statements.array_text import array_text
+from config.storage.statements.single_statement import fetch_rows
 
 TEXTS = [
     "",

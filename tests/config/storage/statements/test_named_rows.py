@@ -5,7 +5,7 @@ from typing import NamedTuple
 import pytest
 from django.db import connection
 
-from config.storage.named_rows import fetch_all, fetch_one
+from config.storage.statements.named_rows import fetch_all, fetch_one
 
 pytestmark = pytest.mark.django_db
 

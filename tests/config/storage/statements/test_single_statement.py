@@ -7,7 +7,7 @@ from django.db import IntegrityError, ProgrammingError, connection, transaction
 from django.db.transaction import TransactionManagementError
 from pytest_django import DjangoAssertNumQueries
 
-from config.storage.single_statement import after_commit, fetch_rows
+from config.storage.statements.single_statement import after_commit, fetch_rows
 
 INSERT = """
 INSERT INTO accounts_cacheentry (key, value, expires_at)
