@@ -49,6 +49,7 @@ _NETWORK: dict[str, Any] = {
 }
 # Set where DATABASE_URL leads to a pooler in transaction mode: there a session is one transaction.
 _DIRECT_URL = env.str("DATABASE_DIRECT_URL", "")
+_LOCK_TIMEOUT = at_least(1, "DATABASE_LOCK_TIMEOUT", 3000)  # ms
 _STATEMENT_TIMEOUT = at_least(0, "DATABASE_STATEMENT_TIMEOUT", 10_000)  # ms; 0: none
 DATABASES["default"] |= {
     "CONN_MAX_AGE": 0,
@@ -67,7 +68,7 @@ DATABASES["default"] |= {
         # Django's default is off for both; together they give a fifth of the throughput.
         "server_side_binding": True,
         "prepare_threshold": 2 if env.bool("DATABASE_PREPARED_STATEMENTS", True) else None,
-        "options": f"-c lock_timeout=3000 -c statement_timeout={_STATEMENT_TIMEOUT}"
+        "options": f"-c lock_timeout={_LOCK_TIMEOUT} -c statement_timeout={_STATEMENT_TIMEOUT}"
         # Planning some hot statements takes longer than running them, and lists must not change
         # their plan with what is asked for.
         " -c plan_cache_mode=force_generic_plan"

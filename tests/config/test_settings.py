@@ -92,6 +92,7 @@ def test_good_settings_start() -> None:
         ({"PRICE_SMS": "-16"}, "PRICE_SMS must be 1 or more"),
         ({"LEASE": "15"}, "LEASE must exceed PROVIDER_CONNECT + PROVIDER_READ + 5"),
         ({"PROVIDER_READ": "23"}, "LEASE must exceed PROVIDER_CONNECT + PROVIDER_READ + 5"),
+        ({"DATABASE_LOCK_TIMEOUT": "0"}, "DATABASE_LOCK_TIMEOUT must be 1 or more"),
         ({"DATABASE_STATEMENT_TIMEOUT": "-1"}, "DATABASE_STATEMENT_TIMEOUT must be 0 or more"),
         ({"CLICKHOUSE_READS": "1"}, "CLICKHOUSE_READS needs CLICKHOUSE_URL"),
         ({"CLICKHOUSE_URL": "clickhouse:9000"}, "CLICKHOUSE_URL must be https://"),
@@ -152,6 +153,13 @@ def test_statements_have_their_time(given: str | None, milliseconds: int) -> Non
     found = options(**{"DATABASE_STATEMENT_TIMEOUT": given} if given else {})
 
     assert f"-c statement_timeout={milliseconds} " in found["options"]
+
+
+def test_locks_have_their_time() -> None:
+    given = options(DATABASE_LOCK_TIMEOUT="250")
+
+    assert options()["options"].startswith("-c lock_timeout=3000 ")
+    assert given["options"].startswith("-c lock_timeout=250 ")
 
 
 def test_pooler_gets_no_settings_of_the_session() -> None:
