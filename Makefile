@@ -7,6 +7,8 @@ LIVE := ENVIRONMENT=production SECRET_KEY=$$($(PY) -c 'import secrets; print(sec
 COMPILE := $(PY) -m uv pip compile --quiet --generate-hashes --universal --python-version 3.11 --no-emit-index-url --no-header $(ARGS)
 
 .DEFAULT_GOAL := help
+# Each of the many processes would compile every module again, the tests with their asserts rewritten.
+unexport PYTHONDONTWRITEBYTECODE
 .PHONY: help run test test-long coverage chaos drill soak mutants bench profile growth examples screenshots check lint types migrations fmt lock deploy-tools sbom clean base dev python
 
 help: ## what there is to make
