@@ -9,8 +9,6 @@ from django.db import connection
 from tests.stack.programs import wait_until
 
 T = TypeVar("T")
-PATIENCE = 2.5  # seconds: less than `lock_timeout`, after which who waits gives up
-
 # The lock table is read anew each time; what is shown of activity stays for a whole transaction.
 _WAITING = """
 SELECT pid FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))
@@ -22,7 +20,7 @@ def behind_us(pool: ThreadPoolExecutor, call: Callable[[], T]) -> "Future[T]":
     has ended without.
     """
     running = pool.submit(apart, call)
-    wait_until(lambda: bool(waiting()) or running.done(), PATIENCE)
+    wait_until(lambda: bool(waiting()) or running.done())
     return running
 
 

@@ -1,13 +1,15 @@
 """Runs calls concurrently, each on a thread and a connection of its own."""
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from contextlib import contextmanager
+from typing import Any, TypeVar
 
 from django.db import connection
 
 T = TypeVar("T")
+PATIENCE = 60.0  # seconds
 
 
 def at_once(calls: Sequence[Callable[[], T]]) -> list[T]:
@@ -15,11 +17,26 @@ def at_once(calls: Sequence[Callable[[], T]]) -> list[T]:
     barrier = threading.Barrier(len(calls))
 
     def run(call: Callable[[], T]) -> T:
-        barrier.wait(10)
+        barrier.wait(PATIENCE)
         try:
             return call()
         finally:
             connection.close()
 
-    with ThreadPoolExecutor(len(calls)) as pool:
+    with _patient_pool(), ThreadPoolExecutor(len(calls)) as pool:
         return list(pool.map(run, calls))
+
+
+@contextmanager
+def _patient_pool() -> Iterator[None]:
+    """However many threads share the few connections of one process, each gets its turn."""
+    pools: dict[str, Any] = connection._connection_pools  # type: ignore[attr-defined]
+    connections = pools.get(connection.alias)
+    if connections is None:  # a test without the database
+        yield
+        return
+    before, connections.timeout = connections.timeout, PATIENCE
+    try:
+        yield
+    finally:
+        connections.timeout = before

@@ -283,12 +283,12 @@ def test_database_that_does_not_answer_in_time(api: Api) -> None:
         with transaction.atomic():
             Wallet.objects.select_for_update().get(company=api.company)
             is_locked.set()
-            is_done.wait(10)
+            is_done.wait(60)
         connection.close()
 
     thread = threading.Thread(target=hold_the_wallet)
     thread.start()
-    is_locked.wait(10)
+    assert is_locked.wait(25)
     with connection.cursor() as cursor:
         cursor.execute("SET lock_timeout = '20ms'")
     answer = api.post("/otp/send", {"phone": PHONE})

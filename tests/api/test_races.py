@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any
 
 import pytest
-from django.db import connection
 from django.utils import timezone
 from pytest_django import Settings
 
@@ -190,13 +189,6 @@ HUNDRED = 100
 COMPANIES = 10
 
 
-@pytest.fixture
-def patient_pool(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A hundred threads share the few connections of one process for as long as it takes."""
-    monkeypatch.setattr(connection.pool, "timeout", 60)  # type: ignore[attr-defined]
-
-
-@pytest.mark.usefixtures("patient_pool")
 @pytest.mark.parametrize("path", ["/links/shorten", "/links/bulk"])
 def test_one_of_a_hundred_companies_gets_the_alias(client_of: ClientOf, path: str) -> None:
     apis = [client_of(CompanyFactory.create()) for _ in range(COMPANIES)]
@@ -212,7 +204,6 @@ def test_one_of_a_hundred_companies_gets_the_alias(client_of: ClientOf, path: st
     assert Link.objects.count() == 1
 
 
-@pytest.mark.usefixtures("patient_pool")
 def test_one_of_a_hundred_requests_gets_the_alias_of_an_expired_link(client_of: ClientOf) -> None:
     apis = [client_of(CompanyFactory.create()) for _ in range(COMPANIES)]
     LinkFactory.create(slug="sale", is_alias=True, disabled_at=timezone.now() - timedelta(days=91))
