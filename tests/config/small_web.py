@@ -13,7 +13,7 @@ from config.server.gateway import Allowance, Gateway, Refusal
 from config.server.request_bodies import BodyLimits
 from config.web_server import Server
 
-DEADLINE = 1.5
+DEADLINE = 3.0  # long enough for twenty requests on a busy machine
 BOUNDS = BodyLimits(
     deadline=DEADLINE, max_bodies=40, max_per_sender=20, memory=2**22, slow=0.3, unread=2
 )

@@ -58,7 +58,7 @@ def test_accepted_sends_survive_the_primary(
         primary.kill()
         before = len(ids(accepted))
         Copy(standby.url).query("SELECT pg_promote()")
-        wait_until(lambda: len(ids(accepted)) > before + 20, 15)
+        wait_until(lambda: len(ids(accepted)) > before + 20)
 
     kept = set(Copy(standby.url).query("SELECT id FROM channels_message"))
     assert [one for one in ids(accepted) if one not in kept] == []

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.django_db  # a loop closes its connection
 class Counting:
     """An outbox without a database."""
 
-    def __init__(self, pause: float = 60.0) -> None:
+    def __init__(self, pause: float = 600.0) -> None:
         self.loop = OutboxLoop[int]("counting", threads=2)
         self.rounds, self.recorded = 0, list[int]()
         self.failures: list[Exception] = []
@@ -44,7 +44,7 @@ def running(outbox: Counting) -> Iterator[None]:
         yield
     finally:
         outbox.loop.stop()
-        thread.join(5)
+        thread.join(25)
     assert not thread.is_alive()
 
 

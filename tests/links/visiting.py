@@ -119,7 +119,7 @@ def in_seconds(seconds: float) -> datetime:
     return timezone.now() + timedelta(seconds=seconds)
 
 
-def wait_until(is_done: Callable[[], bool], seconds: float = 10.0) -> bool:
+def wait_until(is_done: Callable[[], bool], seconds: float = 25.0) -> bool:
     """Patient, as the machine may be busy: how soon it has to be is no matter of this."""
     deadline = time.monotonic() + seconds
     while not is_done() and time.monotonic() < deadline:

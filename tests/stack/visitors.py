@@ -58,7 +58,7 @@ class LinkVisitors:
         connection.close()
 
     def _connection(self) -> HTTPConnection:
-        return HTTPConnection(self._address, timeout=10)
+        return HTTPConnection(self._address, timeout=30)
 
     def _follow(self, connection: HTTPConnection, slug: str, referrer: str) -> int:
         headers = {"User-Agent": BROWSER, "Referer": f"https://{referrer}/"}

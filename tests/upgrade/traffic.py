@@ -64,7 +64,7 @@ class Traffic:
         return phone
 
     def enter_code(self, phone: str) -> None:
-        wait_until(lambda: bool(self.carrier.messages(phone)), 20, instead=lambda: phone)
+        wait_until(lambda: bool(self.carrier.messages(phone)), instead=lambda: phone)
         self.post("/otp/verify", {"phone": phone, "code": self.carrier.code(phone)})
 
     def get(self, path: str) -> dict[str, Any]:

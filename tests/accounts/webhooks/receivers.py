@@ -46,7 +46,7 @@ class Receiver:
     calls: list[Call] = field(default_factory=list)
     url: str = ""
 
-    def wait(self, calls: int = 1, seconds: float = 10.0) -> list[Call]:
+    def wait(self, calls: int = 1, seconds: float = 25.0) -> list[Call]:
         deadline = time.monotonic() + seconds
         while len(self.calls) < calls:
             assert time.monotonic() < deadline, f"{len(self.calls)} calls of {calls} came"

@@ -318,12 +318,12 @@ def locked(endpoint: Endpoint) -> Iterator[None]:
         with transaction.atomic():
             Endpoint.objects.select_for_update().get(pk=endpoint.pk)
             is_held.set()
-            is_over.wait(10)
+            is_over.wait(60)
         connection.close()
 
     thread = threading.Thread(target=hold)
     thread.start()
-    is_held.wait(5)
+    assert is_held.wait(25)
     with connection.cursor() as cursor:
         cursor.execute("SET lock_timeout = 200")
     try:
@@ -346,7 +346,7 @@ def test_running_dispatcher_calls_a_new_delivery_at_once(
         key="otp_1",
     )
 
-    (call,) = receiver.wait(seconds=5)
+    (call,) = receiver.wait()
     assert call.verified(endpoints.secret_of(endpoint))["type"] == "otp.verified"
 
 

@@ -182,7 +182,7 @@ def test_lock_lost_with_its_session_is_taken_again(monkeypatch: pytest.MonkeyPat
 def _lose_to_another(mine: AccountLock, ended: threading.Event) -> None:
     _end_session_of(mine)
     with AccountLock("smpp").held(lambda: None):
-        ended.wait(10)
+        ended.wait(60)
 
 
 def _pid(lock: AccountLock) -> int:

@@ -102,12 +102,12 @@ def test_without_the_database_the_webhook_answers_503() -> None:
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute("LOCK TABLE channels_receipt")
             is_locked.set()
-            is_done.wait(10)
+            is_done.wait(60)
         connection.close()
 
     thread = threading.Thread(target=hold_the_table)
     thread.start()
-    is_locked.wait(10)
+    assert is_locked.wait(25)
     with connection.cursor() as cursor:
         cursor.execute("SET lock_timeout = '20ms'")
 

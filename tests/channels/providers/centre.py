@@ -37,7 +37,7 @@ class Centre:
         self._up = threading.Event()
         self._thread = threading.Thread(target=self._live, daemon=True)
         self._thread.start()
-        assert self._up.wait(5)
+        assert self._up.wait(25)
 
     def _live(self) -> None:
         with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
@@ -79,7 +79,7 @@ class Centre:
         self.do(unbind())
 
     def do(self, work: Coroutine[Any, Any, T]) -> T:
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result(10)
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(25)
 
     def deliver(self, line: str, esm_class: int = 4, tlvs: Sequence[smpp34.Tlv] = ()) -> int:
         """The status that the other side answered with."""

@@ -24,6 +24,7 @@ from tests.channels.providers.vendors import BOT_TOKEN, bot, message, payload
 ACCEPTED = payload("telegram_bot", "accepted_2026-09.json")
 MESSAGE_ID = f"{BOT_TOKEN.split(':')[0]}:{message().chat_id}:42"
 Handler = Callable[[socket.socket], None]
+PATIENT, IMPATIENT = 20.0, 0.3  # seconds that an account waits for its vendor
 
 
 def answer(body: bytes, *extra: str, length: int | None = None) -> bytes:
@@ -71,14 +72,14 @@ def server(handle: Handler) -> Iterator[int]:
 
 
 @contextmanager
-def account(port: int, scheme: str = "http") -> Iterator[TelegramBot]:
-    provider = bot(api_url=f"{scheme}://127.0.0.1:{port}", timeout=(0.3, 0.3))
+def account(port: int, scheme: str = "http", timeout: float = PATIENT) -> Iterator[TelegramBot]:
+    provider = bot(api_url=f"{scheme}://127.0.0.1:{port}", timeout=(timeout, timeout))
     yield provider
     provider._connections.close()
 
 
-def failure(port: int, scheme: str = "http") -> SendError:
-    with account(port, scheme) as provider, pytest.raises(SendError) as caught:
+def failure(port: int, scheme: str = "http", timeout: float = PATIENT) -> SendError:
+    with account(port, scheme, timeout) as provider, pytest.raises(SendError) as caught:
         provider.send(message())
     assert BOT_TOKEN not in repr(caught.value)
     assert caught.value.__context__ is None
@@ -115,7 +116,7 @@ def test_connect_timeout_is_definite() -> None:
             taken.setblocking(False)
             taken.connect_ex(full.getsockname())
 
-        error = failure(full.getsockname()[1])
+        error = failure(full.getsockname()[1], timeout=IMPATIENT)
 
     assert type(error) is TransientError
     assert error.detail == "TimeoutError"
@@ -130,7 +131,7 @@ def test_speaking_no_tls_is_definite() -> None:
 
 def test_a_handshake_that_never_ends_is_definite() -> None:
     with server(read_to_end) as port:
-        error = failure(port, "https")
+        error = failure(port, "https", IMPATIENT)
 
     assert type(error) is TransientError
 
@@ -226,7 +227,7 @@ def bad_gzip(connection: socket.socket) -> None:
 )
 def test_once_the_request_is_out_a_failure_is_ambiguous(handle: Handler) -> None:
     with server(handle) as port:
-        error = failure(port)
+        error = failure(port, timeout=IMPATIENT)
 
     assert type(error) is AmbiguousError
     assert error.code == "no_answer"
@@ -256,7 +257,7 @@ def test_a_connection_closed_while_idle_is_replaced() -> None:
     with server(once) as port, account(port) as provider:
         for _ in range(3):
             assert provider.send(message()).provider_id == MESSAGE_ID
-            assert closed.acquire(timeout=2)
+            assert closed.acquire(timeout=PATIENT)
 
 
 def test_an_idle_connection_is_kept_alive() -> None:

@@ -39,7 +39,7 @@ def accept(connection: socket.socket) -> None:
 
 @contextmanager
 def account(proxy: str, scheme: str = "http") -> Iterator[TelegramBot]:
-    provider = bot(api_url=f"{scheme}://{HOST}", timeout=(1.0, 1.0))
+    provider = bot(api_url=f"{scheme}://{HOST}", timeout=(20.0, 20.0))
     provider.use_proxy(proxy)
     yield provider
     provider._connections.close()
@@ -139,7 +139,7 @@ def test_environment_of_other_programs_is_ignored(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
     monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:1")
     with server(accept) as vendor:
-        provider = bot(api_url=f"http://127.0.0.1:{vendor}", timeout=(1.0, 1.0))
+        provider = bot(api_url=f"http://127.0.0.1:{vendor}", timeout=(20.0, 20.0))
 
         assert isinstance(provider.send(message()), Accepted)
         provider._connections.close()

@@ -43,7 +43,7 @@ class Export:
     def _lines(self) -> Iterator[bytes]:
         yield b"x" * (MAX_IN_MEMORY + 1)
         self.is_written.release()
-        self.may_end.wait(20)
+        self.may_end.wait(60)
         yield b"end"
 
 
@@ -67,7 +67,7 @@ def test_third_long_answer_is_refused_until_one_is_written(answers: ResponseSend
         thread.start()
     third, fourth = Protocol(), Protocol()
 
-    assert all(export.is_written.acquire(timeout=10) for _ in served)
+    assert all(export.is_written.acquire(timeout=25) for _ in served)
     answers.send(export, {}, third)
     export.may_end.set()
     for thread in threads:

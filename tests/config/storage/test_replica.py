@@ -83,7 +83,7 @@ def paused(standby: Standby) -> Iterator[Callable[[], None]]:
 
 def caught_up(watch: replica.Watch) -> None:
     moment = time.time()
-    wait_until(lambda: watch.has(moment - replica.CLOCK_MARGIN), 10)
+    wait_until(lambda: watch.has(moment - replica.CLOCK_MARGIN))
 
 
 def read_alias(must_see: float = 0.0) -> str:
@@ -134,7 +134,7 @@ def test_lagging_replica_is_left(
 
     assert shown(client) == 0
     with override_settings(DATABASE_REPLICA_MAX_LAG=1):
-        wait_until(lambda: shown(client) == 1, 10)
+        wait_until(lambda: shown(client) == 1)
 
         assert read_alias() == "default"
 
@@ -150,7 +150,7 @@ def test_page_opens_while_the_replica_dies(
     assert [shown(client) for _ in range(3)] == [1, 1, 1]
 
     standby.start()
-    wait_until(lambda: read_alias() == replica.ALIAS, 15)
+    wait_until(lambda: read_alias() == replica.ALIAS)
 
 
 @pytest.mark.parametrize("route", ["message-export", "link-export", "balance-csv"])

@@ -17,7 +17,7 @@ from tests.stack.paused_process import paused
 from tests.stack.programs import wait_until
 
 THREADS = 8
-BLINK = 15.0  # seconds until a failover is over, on a busy machine
+BLINK = 25.0  # seconds until a failover is over, on a busy machine
 
 
 @pytest.fixture(scope="module")

@@ -43,11 +43,11 @@ def test_unpublished_stop_and_release_take_effect(link: Link) -> None:
     assert isinstance(other.resolve(link.slug), LinkTarget)
 
     row = Stop.objects.create(company=link.company)  # and the process died
-    is_stopped = wait_until(lambda: other.resolve(link.slug) is GONE, 10)
+    is_stopped = wait_until(lambda: other.resolve(link.slug) is GONE)
     row.delete()
 
     assert is_stopped
-    assert wait_until(lambda: isinstance(other.resolve(link.slug), LinkTarget), 10)
+    assert wait_until(lambda: isinstance(other.resolve(link.slug), LinkTarget))
 
 
 def test_repeated_stop_publishes_a_missed_change(
@@ -77,7 +77,7 @@ def test_failed_read_of_stops_is_retried(link: Link) -> None:
     stops.is_away = False
 
     assert has_failed
-    assert wait_until(lambda: other.resolve(link.slug) is GONE, 10)
+    assert wait_until(lambda: other.resolve(link.slug) is GONE)
 
 
 def test_release_concurrent_with_an_operators_stop_is_refused(link: Link) -> None:
@@ -111,7 +111,7 @@ def test_operators_stop_survives_a_concurrent_release(link: Link) -> None:
         with transaction.atomic():
             stopping.release(company=link.company)
             stopped = behind_us(pool, lambda: stopping.stop(company=link.company, by_operator=True))
-        is_new = stopped.result(10)
+        is_new = stopped.result(25)
 
     assert is_new
     assert list(Stop.objects.values_list("is_operators", flat=True)) == [True]

@@ -80,7 +80,7 @@ class Copy:
                 stdout=output,
             )
         try:
-            wait_until(lambda: self.count_messages() > 20, 30)
+            wait_until(lambda: self.count_messages() > 20, 60)
             yield
             assert process.poll() is None
         finally:

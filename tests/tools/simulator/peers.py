@@ -79,7 +79,7 @@ class Receiver(ThreadingHTTPServer):
             self.hooks.append(hook)
             self.arrived.notify_all()
 
-    def wait(self, wanted: Callable[[Hook], bool], many: int = 1, within: float = 5) -> list[Hook]:
+    def wait(self, wanted: Callable[[Hook], bool], many: int = 1, within: float = 25) -> list[Hook]:
         """The first calls that fit, as soon as there are so many."""
         with self.arrived:
             self.arrived.wait_for(lambda: len(self.having(wanted)) >= many, within)
@@ -186,7 +186,7 @@ def run(env: dict[str, str]) -> subprocess.Popen[str]:
     )
 
 
-def eventually(true: Callable[[], bool], within: float = 5) -> None:
+def eventually(true: Callable[[], bool], within: float = 25) -> None:
     deadline = time.monotonic() + within
     while not true():
         assert time.monotonic() < deadline, "did not happen in time"

@@ -162,7 +162,7 @@ class Vendor:
     undelivered: str = "failed"
 
     def receipts(
-        self, receiver: Receiver, phone: str, many: int, within: float = 5
+        self, receiver: Receiver, phone: str, many: int, within: float = 25
     ) -> list[SentReceipt]:
         """The receipts that came for a phone, once there are so many."""
 

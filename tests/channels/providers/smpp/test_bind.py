@@ -34,13 +34,13 @@ def test_throttled_account_pauses_and_resumes(centre: Centre, kept: Kept) -> Non
     opened = threading.Semaphore(0)
     one = account(centre.port)
     one.start(store=kept, on_open=opened.release)
-    assert opened.acquire(timeout=5)
+    assert opened.acquire(timeout=25)
 
     error = refused(one)
 
     assert isinstance(error, ThrottledError)
     assert error.retry_after is not None
-    assert opened.acquire(timeout=5)
+    assert opened.acquire(timeout=25)
     wait_until(lambda: one.is_open)
     assert one.send(message()).provider_id
     one.stop()
@@ -48,7 +48,7 @@ def test_throttled_account_pauses_and_resumes(centre: Centre, kept: Kept) -> Non
 
 def test_broken_connection_makes_written_requests_ambiguous(kept: Kept) -> None:
     deaf = Deaf(hangs_up=True)
-    one = account(deaf.port, timeout=(5.0, 20.0))
+    one = account(deaf.port, timeout=(25.0, 60.0))
     one.start(store=kept, on_open=lambda: None)
     wait_until(lambda: one.is_open)
 
@@ -72,7 +72,7 @@ def test_without_a_bind_nothing_was_written(kept: Kept) -> None:
 
 def test_window_bounds_unanswered_requests(centre: Centre, bound: Bound) -> None:
     centre.judge = keep_silent
-    one = bound(window=3, timeout=(5.0, 20.0))
+    one = bound(window=3, timeout=(25.0, 60.0))
     with ThreadPoolExecutor(6) as pool:
         sending = [pool.submit(one.send, message()) for _ in range(6)]
         wait_until(lambda: len(centre.submitted) == 3)
@@ -81,7 +81,7 @@ def test_window_bounds_unanswered_requests(centre: Centre, bound: Bound) -> None
         for number in range(6):
             wait_until(lambda number=number: len(centre.submitted) > number)  # type: ignore[misc]
             accept(centre.submitted[number], f"m{number}")
-        accepted = {one.result(10).provider_id for one in sending}
+        accepted = {one.result(25).provider_id for one in sending}
 
     assert under_way == (3, 3)
     assert accepted == {f"m{number}" for number in range(6)}

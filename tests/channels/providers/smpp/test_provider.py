@@ -166,6 +166,7 @@ def test_missing_response_is_ambiguous(centre: Centre, bound: Bound) -> None:
 def test_late_response_still_stores_the_id(centre: Centre, bound: Bound, kept: Kept) -> None:
     centre.judge = keep_silent
     refused(bound(timeout=(0.1, 0.2)), message(ref="att-9"))
+    wait_until(lambda: bool(centre.submitted))
 
     accept(centre.submitted[0], "m77")
 
@@ -175,6 +176,7 @@ def test_late_response_still_stores_the_id(centre: Centre, bound: Bound, kept: K
 def test_late_refusal_still_fails_the_message(centre: Centre, bound: Bound, kept: Kept) -> None:
     centre.judge = keep_silent
     refused(bound(timeout=(0.1, 0.2)), message(ref="att-9"))
+    wait_until(lambda: bool(centre.submitted))
 
     centre.submitted[0].reject(0x0B)
 
