@@ -12,6 +12,7 @@ from config.storage.months.recent_ids import months_of_last, within
 from config.storage.statements.json_rows import json_rows
 
 COMMENT = re.compile(r"--.*")
+PARAMETER = re.compile(r"%\((\w+)\)s")
 
 # A fragment of the statement that accepts a send: `payer` has one row if the send is paid for.
 INSERT_MESSAGE = """
@@ -114,6 +115,11 @@ CLAIM = _CLAIM.format(
     has_subscribers=_HAS_SUBSCRIBERS,
     picked="picked AS (SELECT * FROM due),",
 )
+
+
+def of_rows(row: str, fragment: str) -> str:
+    """The fragment with columns of this relation in place of parameters."""
+    return PARAMETER.sub(rf"{row}.\1", fragment)
 
 
 def compact(statement: str) -> str:

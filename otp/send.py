@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import ceil
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.conf import settings
 from django.utils import timezone
@@ -23,7 +23,8 @@ from config.ids import uuid7
 from config.storage.statements.array_text import array_text
 from links import sql as links_sql
 from links.make.new_link import NewLink, short_url
-from otp import codes, guess_cap, sql
+from otp import code_writes, codes, guess_cap, sql
+from otp.code_writes import CodeRow, CodeWrite
 from otp.models import Verification
 from otp.texts import rendering
 
@@ -54,16 +55,6 @@ class SentCode:
     expires_in: int
     attempts_left: int
     short_url: str | None
-
-
-class _Accepted(NamedTuple):
-    """The row of `sql.send`; the last two are NULL, and read by nobody, where it refused."""
-
-    is_paid: bool
-    is_blocked: bool
-    is_capped: bool
-    expires_in: float
-    attempts_left: int
 
 
 def send_code(*, sender: Sender, order: CodeSendRequest) -> SentCode:
@@ -113,7 +104,7 @@ def _count_segments(principal: Principal, order: CodeSendRequest, link: NewLink 
 
 def _write(
     message: NewMessage, order: CodeSendRequest, link: NewLink | None
-) -> tuple[_Accepted, str | None]:
+) -> tuple[CodeRow, str | None]:
     """Returns the row, and the short URL if there is a link."""
     statement = sql.send(
         is_test=message.sender.principal.is_test,
@@ -122,13 +113,14 @@ def _write(
         has_key=message.sender.idempotency_key is not None,
     )
     params = _params(message, order, link)
-    row = acceptance.first_row(sql.recent(statement), params, _Accepted)
+    can_join = link is None and not message.sender.principal.is_test
+    row = code_writes.write(CodeWrite(statement, params, can_join))
     if not row.is_paid:
         raise _refusal(message, row)
     return row, params["params"].get("short_url")
 
 
-def _refusal(message: NewMessage, row: _Accepted) -> Exception:
+def _refusal(message: NewMessage, row: CodeRow) -> Exception:
     if row.is_blocked:
         return DomainError(Error.RECIPIENT_UNREACHABLE)
     if row.is_capped:

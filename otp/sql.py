@@ -8,6 +8,7 @@ from accounts.outbox import events
 from billing.wallet import ledger
 from channels import sql as channels_sql
 from config.storage.months.recent_ids import Months, ids_of, months_of_last, within
+from config.storage.statements.json_rows import json_rows
 from links import sql as links_sql
 
 # Codes of earlier months are history, and are not looked at. A month's first days look at the month
@@ -104,6 +105,96 @@ def send(*, is_test: bool, has_link: bool, has_key: bool, link_dies: bool = Fals
     return channels_sql.compact(statement)
 
 
+# Live sends of codes that come together: `asked` has a row for each. A send that has to wait, for a
+# code or a wallet that somebody else has locked, or that is refused, is left out, and runs alone:
+# there it waits for nobody but its own company, and gets its own answer. Wallets are the only rows
+# that two groups could lock in different order; of one company alone they may wait for it.
+_SEND_TOGETHER = """
+WITH asked AS MATERIALIZED (
+  SELECT * FROM {asked}),
+standing AS (
+  SELECT n.n, v.id, v.expires_at, v.attempts, v.max_attempts, v.key_id, v.length, v.verified_at
+  FROM asked n JOIN otp_verification v ON v.company_id = n.company_id AND v.mode = n.mode
+    AND v.phone = n.phone AND v.purpose = n.purpose AND v.superseded_at IS NULL
+    AND v.id BETWEEN :first_id AND :last_id
+  FOR NO KEY UPDATE OF v SKIP LOCKED),
+allowed AS MATERIALIZED (
+  SELECT n.*, cap.guesses, s.id AS standing_id, s.expires_at, s.attempts, s.max_attempts,
+    s.key_id AS standing_key, s.length AS standing_length, COALESCE(s.verified_at IS NULL
+      AND s.attempts < s.max_attempts AND s.key_id = ANY(%(key_ids)s::text[])
+      AND s.expires_at >= now() + make_interval(secs => %(resend_margin)s), false) AS is_current
+  FROM asked n LEFT JOIN standing s USING (n) CROSS JOIN LATERAL otp_guess_cap(
+    n.company_id, n.mode, n.phone, %(failed_hour)s::int, %(failed_day)s::int,
+    :first_id, :last_id) AS cap
+  WHERE {not_blocked} AND cap.guesses > 0 AND NOT EXISTS (
+    SELECT 1 FROM otp_verification v WHERE v.company_id = n.company_id AND v.mode = n.mode
+      AND v.phone = n.phone AND v.purpose = n.purpose AND v.superseded_at IS NULL
+      AND v.id BETWEEN :first_id AND :last_id AND v.id IS DISTINCT FROM s.id)),
+charged AS ({charged}),
+payer AS MATERIALIZED (
+  SELECT a.*, CASE WHEN is_current THEN standing_id ELSE verification_id END AS subject_id,
+    CASE WHEN is_current THEN standing_key ELSE key_id END AS code_key,
+    CASE WHEN is_current THEN standing_length ELSE length END AS code_length,
+    CASE WHEN is_current THEN expires_at
+      ELSE now() + make_interval(secs => %(lifetime)s) END AS ends_at,
+    LEAST(CASE WHEN is_current THEN max_attempts - attempts ELSE %(max_attempts)s END, guesses)
+      AS attempts_left
+  FROM allowed a JOIN charged USING (company_id)),
+superseded AS (
+  UPDATE otp_verification v SET superseded_at = now(),
+    settled_at = CASE WHEN v.verified_at IS NULL AND v.expires_at <= now() THEN now()
+                      ELSE v.settled_at END
+  FROM payer WHERE v.id = payer.standing_id AND NOT payer.is_current
+    AND v.id BETWEEN :first_id AND :last_id
+  RETURNING v.id),
+made AS (
+  INSERT INTO otp_verification (id, company_id, mode, phone, purpose, mac, key_id, length,
+                                max_attempts, expires_at)
+  SELECT verification_id, company_id, mode, phone, purpose, mac, key_id, length,
+         %(max_attempts)s, ends_at
+  FROM payer, (SELECT count(*) FROM superseded) AS first WHERE NOT is_current),
+message AS ({message}),
+hold AS ({hold}),
+idempotency_key AS ({idempotency_key} WHERE idem_key IS NOT NULL)
+SELECT n, EXTRACT(epoch FROM ends_at - now())::float AS expires_in, attempts_left FROM payer
+"""
+_ASKED = """n int, message_id uuid, company_id bigint, api_key_id bigint, mode text, kind text,
+content text, channel text, chain jsonb, patience float, phone text, locale text, request_id text,
+price bigint, segments int, priority int, hold_seconds float, country text, day_budget bigint,
+hour_budget bigint, idem_path text, idem_key text, idem_hash bytea, verification_id uuid,
+purpose text, mac bytea, key_id text, length int, params jsonb"""
+
+
+def send_together(*, of_one_company: bool) -> str:
+    return _OF_ONE_COMPANY if of_one_company else _OF_SEVERAL_COMPANIES
+
+
+def _send_together(charged: str) -> str:
+    statement = _SEND_TOGETHER.format(
+        asked=json_rows("asked", _ASKED),
+        not_blocked=channels_sql.of_rows("n", channels_sql.NOT_BLOCKED),
+        charged=charged,
+        message=channels_sql.of_rows("payer", _MESSAGE_TOGETHER),
+        hold=channels_sql.of_rows("payer", ledger.HOLD_TRANSFER),
+        idempotency_key=channels_sql.of_rows("payer", idempotency.INSERT),
+    )
+    return channels_sql.compact(statement)
+
+
+_MESSAGE_TOGETHER = channels_sql.INSERT_MESSAGE.format(
+    subject_id="payer.subject_id",
+    params="""payer.params || jsonb_build_object('key', payer.code_key, 'length',
+    payer.code_length, 'minutes',
+    GREATEST(1, floor(EXTRACT(epoch FROM payer.ends_at - now()) / 60))::int)""",
+    useful_until="payer.ends_at",
+    joined="",
+)
+_OF_ONE_COMPANY = _send_together(ledger.HOLD_WALLETS)
+_OF_SEVERAL_COMPANIES = _send_together(ledger.HOLD_FREE_WALLETS)
+
+
+_GUESSES = "n int, company_id bigint, mode text, phone text, purpose text, macs bytea[]"
+
 # Spends the attempt and consumes a right code: one round trip, one commit. Checks of one phone are
 # serialised, so they share neither an attempt nor a success, and never exceed the cap. The
 # function `otp_judge` is in `otp/migrations/0005_guesses_of_recent_months.py`.
@@ -113,6 +204,25 @@ SELECT judged_id, right_at, attempts_left FROM otp_judge(
   %(failed_hour)s::int, %(failed_day)s::int, :first_id, :last_id)
 WHERE judged_id IS NOT NULL
 """
+
+# The same for guesses that come together. One whose code, or whose turn, somebody else has is left
+# out: so no guess waits for another company's, and no two groups for each other.
+CHECK_CODES = f"""
+SELECT n, judged_id, right_at, attempts_left
+FROM (
+  SELECT * FROM {json_rows("guesses", _GUESSES)}
+  WHERE EXISTS (
+      SELECT 1 FROM otp_verification v WHERE v.company_id = n.company_id AND v.mode = n.mode
+        AND v.phone = n.phone AND v.purpose = n.purpose AND v.superseded_at IS NULL
+        AND v.id BETWEEN :first_id AND :last_id
+      FOR NO KEY UPDATE SKIP LOCKED)
+    AND pg_try_advisory_xact_lock(
+      hashtextextended('guess:' || company_id || ':' || mode || ':' || phone, 0))
+  OFFSET 0) AS free
+CROSS JOIN LATERAL otp_judge(company_id, mode, phone, purpose, macs,
+  %(failed_hour)s::int, %(failed_day)s::int, :first_id, :last_id)
+WHERE judged_id IS NOT NULL
+"""  # noqa: S608
 
 # Why no code was checked; read only after CHECK_CODE returned no row.
 REFUSAL_STATE = f"""

@@ -6,10 +6,11 @@ a repeat. A receipt for an unknown attempt is parked and matched again later.
 
 import hashlib
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from datetime import datetime
 from itertools import chain
+from operator import itemgetter
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -28,14 +29,14 @@ from channels.providers.inbound import InboundEvents, Receipt, ReceiptState
 from channels.recipients import vendor_user_ids
 from channels.vendor_accounts import registry
 from config.monitoring import tracing
-from config.storage.statements.array_text import array_text
+from config.storage.statements.group_commit import GroupCommit
+from config.storage.statements.json_rows import bytea, dump_rows
 from config.storage.statements.named_rows import fetch_all
 from config.storage.statements.single_statement import fetch_rows
 
 log = structlog.get_logger(__name__)
 
 BATCH_SIZE = 100
-STORE_SIZE = 100  # receipts in one statement
 MAX_RAW_BYTES = 2**20  # stored for one call, whose body is kept with each of its receipts
 PARK_SECONDS = 5.0  # until the first retry of an unmatched receipt
 MATCH_TIMEOUT = 600.0  # seconds after which an unmatched receipt is no longer retried
@@ -51,8 +52,19 @@ EVENT_KINDS = {
 }
 
 
+Row = dict[str, Any]  # by columns, for the JSON parameters of `receipts_sql.store`
+
+
+class _Call(NamedTuple):
+    """What a vendor's call brought."""
+
+    receipts: list[Row]
+    recipients: list[Row]
+    only_news: bool
+
+
 def store(provider: str, batch: Sequence[InboundEvents]) -> int:
-    """Stores receipts and parts in one commit, in their order; returns the number of new receipts.
+    """Stores receipts and parts in one commit; returns the number of new receipts.
 
     Safe to repeat. A call with an alert is stored whole: its alert counts if a receipt is new.
     """
@@ -61,14 +73,12 @@ def store(provider: str, batch: Sequence[InboundEvents]) -> int:
     if not rows and not parts:
         return 0
     told = [recipient for events in batch for recipient in events.recipients]
-    recipients = vendor_user_ids.params(provider, told)
     only_news = not any(events.alerts for events in batch)
-    groups = [rows[start : start + STORE_SIZE] for start in range(0, len(rows), STORE_SIZE)]
-    is_one_statement = not parts and len(groups) == 1
-    with nullcontext() if is_one_statement else transaction.atomic():
+    call = _Call(rows, vendor_user_ids.rows(provider, told), only_news)
+    with transaction.atomic() if parts else nullcontext():
         if parts:
             sms_parts.store(provider, parts)
-        new = sum(_store(group, recipients, only_news=only_news) for group in groups)
+        new = _calls.run(call) if rows else 0
     if new:
         wakeups.wake_workers()
     return new
@@ -81,35 +91,55 @@ def _with_raw(events: InboundEvents) -> Iterator[tuple[Receipt, bytes]]:
         yield receipt, events.raw if is_short or not number else b""
 
 
-def _store(rows: Sequence[list[Any]], recipients: list[Any], *, only_news: bool) -> int:
-    statement = receipts_sql.store(len(rows), has_recipients=bool(recipients), only_news=only_news)
-    params = [*chain.from_iterable(rows), *recipients]
-    (stored,) = fetch_rows(sql.recent(statement), params, _Stored)
-    return stored.number
+def _store(call: _Call) -> int:
+    return len(_insert(call.receipts, call.recipients, only_news=call.only_news))
+
+
+def _store_together(calls: Sequence[_Call]) -> list[int | None]:
+    """Those with an alert are stored alone, since theirs is another statement."""
+    joined = [call for call in calls if call.only_news]
+    # Sorted, so that parallel groups with the same repeats cannot deadlock.
+    rows = sorted(chain(*(call.receipts for call in joined)), key=itemgetter("digest"))
+    new = _insert(rows, chain(*(call.recipients for call in joined)), only_news=True)
+    return [
+        sum(row["digest"] in new for row in call.receipts) if call.only_news else None
+        for call in calls
+    ]
+
+
+def _insert(rows: Sequence[Row], recipients: Iterable[Row], *, only_news: bool) -> set[str]:
+    """Returns the digests of new receipts."""
+    told = vendor_user_ids.without_repeats(recipients)
+    statement = receipts_sql.store(has_recipients=bool(told), only_news=only_news)
+    params = {"receipts": dump_rows(rows), "recipients": dump_rows(told)}
+    return {bytea(row.digest) for row in fetch_rows(sql.recent(statement), params, _Stored)}
+
+
+_calls = GroupCommit(_store, _store_together)
 
 
 class _Stored(NamedTuple):
-    """The row of `receipts_sql.store`."""
+    """A row of `receipts_sql.store`."""
 
-    number: int
+    digest: bytes
 
 
-def _row(provider: str, receipt: Receipt, raw: bytes) -> list[Any]:
-    return [
-        provider,
-        _digest(provider, receipt),
-        _clean(receipt.provider_id, 200),
-        array_text(_clean(provider_id, 200) for provider_id in receipt.alternatives),
-        _phone(receipt),
-        receipt.needs_phone,
-        _uuid(receipt.ref),
-        receipt.state.value,
-        _clean(receipt.word, 40),
-        _clean(receipt.error_code, 60),
-        _clean(receipt.error_detail, 300),
-        receipt.at,
-        raw,
-    ]
+def _row(provider: str, receipt: Receipt, raw: bytes) -> Row:
+    return {
+        "provider": provider,
+        "digest": bytea(_digest(provider, receipt)),
+        "provider_id": _clean(receipt.provider_id, 200),
+        "alternatives": [_clean(provider_id, 200) for provider_id in receipt.alternatives],
+        "phone": _phone(receipt),
+        "needs_phone": receipt.needs_phone,
+        "ref": _uuid(receipt.ref),
+        "state": receipt.state.value,
+        "word": _clean(receipt.word, 40),
+        "error_code": _clean(receipt.error_code, 60),
+        "error_detail": _clean(receipt.error_detail, 300),
+        "at": receipt.at,
+        "raw": bytea(raw),
+    }
 
 
 def _phone(receipt: Receipt) -> str:

@@ -3,6 +3,7 @@
 from functools import cache
 
 from channels.recipients import vendor_user_ids
+from config.storage.statements.json_rows import json_rows
 
 # A receipt whose vendor writes the id as at acceptance.
 _PLAIN = "{0}.phone = '' AND {0}.alternatives = '{{}}'"
@@ -61,22 +62,21 @@ SELECT id FROM channels_receipt
 WHERE due_at <= now() AND received_at >= :start AND received_at < :end ORDER BY due_at LIMIT %s
 """
 
-# Stores the receipts of a call, and who received the messages, in one commit; counts the new ones.
+# Stores receipts, and who received the messages, in one commit; returns the digests of new ones.
 _STORE = """
 WITH stored AS (
   INSERT INTO channels_receipt
     (provider, digest, provider_id, alternatives, phone, needs_phone, ref, state, word, error_code,
      error_detail, at, raw)
-  SELECT * FROM (VALUES {rows}) AS n(
-    provider, digest, provider_id, alternatives, phone, needs_phone, ref, state, word, error_code,
-    error_detail, at, raw)
-  WHERE {is_news}
-  ON CONFLICT DO NOTHING RETURNING 1){recipients}
-SELECT count(*) AS number FROM stored
+  SELECT provider, digest, provider_id, alternatives, phone, needs_phone, ref, state, word,
+    error_code, error_detail, at, raw
+  FROM {receipts} WHERE {is_news}
+  ON CONFLICT DO NOTHING RETURNING digest){recipients}
+SELECT digest FROM stored
 """
-_ROW = """
-(%s::text, %s::bytea, %s::text, %s::text[], %s::text, %s::bool, %s::uuid, %s::text, %s::text,
- %s::text, %s::text, %s::timestamptz, %s::bytea)"""
+_COLUMNS = """provider text, digest bytea, provider_id text, alternatives text[], phone text,
+needs_phone bool, ref uuid, state text, word text, error_code text, error_detail text,
+at timestamptz, raw bytea"""
 # The vendor told us at the hand-over already, and that is written down: nothing would change.
 _IS_NEWS = f"""NOT (state = 'sent' AND {_PLAIN.format("n")} AND EXISTS (
     SELECT 1 FROM channels_attempt a
@@ -88,10 +88,9 @@ recipients AS ({vendor_user_ids.REMEMBER})"""
 
 
 @cache
-def store(receipts: int, *, has_recipients: bool, only_news: bool) -> str:
-    """The statement for so many receipts."""
+def store(*, has_recipients: bool, only_news: bool) -> str:
     return _STORE.format(
-        rows=", ".join([_ROW] * receipts),
+        receipts=json_rows("receipts", _COLUMNS),
         is_news=_IS_NEWS if only_news else "true",
         recipients=_RECIPIENTS if has_recipients else "",
     )

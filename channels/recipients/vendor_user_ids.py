@@ -3,27 +3,27 @@
 They are stored from receipts of our messages, so that STOP works for a person who hides the phone.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 from uuid import UUID
 
-import orjson
 from django.db import connection
 
 from channels.providers.inbound import Recipient
 from channels.vendor_accounts.registry import vendor_of
+from config.storage.statements.json_rows import json_rows
 
 # A fragment of the statement that stores receipts: also one that is no news says who hides behind
 # an id. At most one write a day per person.
-REMEMBER = """
+REMEMBER = f"""
 INSERT INTO channels_knownrecipient AS known (vendor, user_id, attempt_id)
-SELECT vendor, user_id, attempt_id::uuid
-FROM (SELECT %s::text AS vendor) v, json_each_text(%s::json) AS told(user_id, attempt_id)
+SELECT vendor, user_id, attempt_id
+FROM {json_rows("recipients", "vendor text, user_id text, attempt_id uuid")}
 WHERE NOT EXISTS (SELECT 1 FROM channels_knownrecipient seen
-                  WHERE seen.vendor = v.vendor AND seen.user_id = told.user_id
+                  WHERE seen.vendor = n.vendor AND seen.user_id = n.user_id
                     AND seen.seen_at >= now() - interval '1 day')
 ON CONFLICT (vendor, user_id) DO UPDATE SET attempt_id = excluded.attempt_id, seen_at = now()
-WHERE known.seen_at < now() - interval '1 day'"""
+WHERE known.seen_at < now() - interval '1 day'"""  # noqa: S608
 _PHONE = """
 SELECT m.phone FROM channels_knownrecipient k
 JOIN channels_attempt a ON a.id = k.attempt_id JOIN channels_message m ON m.id = a.message_id
@@ -31,17 +31,22 @@ WHERE k.vendor = %s AND k.user_id = %s
 """
 
 
-def params(provider: str, recipients: Sequence[Recipient]) -> list[Any]:
-    """Of `REMEMBER`; empty without a recipient of ours."""
-    by_user = {
-        recipient.user_id: attempt_id
+def rows(provider: str, recipients: Sequence[Recipient]) -> list[dict[str, Any]]:
+    """For `REMEMBER`: those with a message of ours."""
+    vendor = vendor_of(provider)
+    return [
+        {"vendor": vendor, "user_id": recipient.user_id, "attempt_id": attempt_id}
         for recipient in recipients
         if (attempt_id := _attempt_id(recipient.ref))
-    }
-    if not by_user:
-        return []
-    # Sorted, so that parallel calls cannot deadlock; JSON, since lists as parameters take longer.
-    return [vendor_of(provider), orjson.dumps(dict(sorted(by_user.items()))).decode()]
+    ]
+
+
+def without_repeats(told: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Each person once, as one statement can write them, and sorted, so that parallel ones cannot
+    deadlock.
+    """
+    by_person = {(one["vendor"], one["user_id"]): one for one in told}
+    return [by_person[person] for person in sorted(by_person)]
 
 
 def phone_of(provider: str, user_id: str) -> str:

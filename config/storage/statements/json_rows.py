@@ -4,10 +4,18 @@ An array for each column costs two to four times as much: psycopg writes every v
 Python, and the server parses as many parameters as there are columns.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol, TypeVar
 
 import orjson
+
+
+class Numbered(Protocol):
+    @property
+    def n(self) -> int: ...
+
+
+Row = TypeVar("Row", bound=Numbered)
 
 
 def json_rows(parameter: str, columns: str) -> str:
@@ -25,3 +33,16 @@ def json_rows(parameter: str, columns: str) -> str:
 
 def dump_rows(rows: Sequence[Mapping[str, Any]]) -> str:
     return orjson.dumps(rows).decode()
+
+
+def bytea(value: bytes) -> str:
+    """As JSON, which has no bytes, gives them to a column of type bytea."""
+    return f"\\x{value.hex()}"
+
+
+def by_number(rows: Iterable[Row], many: int) -> list[Row | None]:
+    """The row of each of so many numbers, in their order; None for one without."""
+    found: list[Row | None] = [None] * many
+    for row in rows:
+        found[row.n] = row
+    return found

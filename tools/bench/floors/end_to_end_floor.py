@@ -28,6 +28,7 @@ from channels.deliver import claims, dispatcher  # noqa: E402
 from channels.lifecycle.state_machine import Event, EventKind  # noqa: E402
 from channels.lifecycle.states import Decision  # noqa: E402
 from channels.outcomes import receipts, receipts_sql, transitions  # noqa: E402
+from config.storage.statements.json_rows import bytea, dump_rows  # noqa: E402
 from config.storage.statements.named_rows import fetch_all  # noqa: E402
 from tools.bench.floors import statement_params  # noqa: E402
 from tools.bench.report.figures import percentile  # noqa: E402
@@ -129,24 +130,24 @@ def _event(row: receipts.DueReceipt, message_id: UUID, attempt_id: UUID) -> Even
 def _store(attempt: UUID, word: str) -> None:
     at = datetime.now(UTC)
     digest = hashlib.sha256(f"{attempt} {word}".encode()).digest()
-    row: list[Any] = [
-        "whatsapp_cloud",
-        digest,
-        f"wamid.{attempt.hex}",
-        [],
-        "",
-        False,
-        attempt,
-        word,
-        word,
-        "",
-        "",
-        at,
-        RAW,
-    ]
+    row = {
+        "provider": "whatsapp_cloud",
+        "digest": bytea(digest),
+        "provider_id": f"wamid.{attempt.hex}",
+        "alternatives": [],
+        "phone": "",
+        "needs_phone": False,
+        "ref": attempt,
+        "state": word,
+        "word": word,
+        "error_code": "",
+        "error_detail": "",
+        "at": at,
+        "raw": bytea(RAW),
+    }
     with connection.cursor() as cursor:
-        statement = receipts_sql.store(1, has_recipients=False, only_news=True)
-        cursor.execute(channels_sql.recent(statement), row)
+        statement = receipts_sql.store(has_recipients=False, only_news=True)
+        cursor.execute(channels_sql.recent(statement), {"receipts": dump_rows([row])})
 
 
 def main() -> int:

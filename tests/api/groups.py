@@ -1,0 +1,41 @@
+"""Calls that come together, so that they share a statement."""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+from unittest.mock import patch
+
+from config.storage.statements import group_commit
+from config.storage.statements.group_commit import AT_ONCE, GroupCommit
+from tests.api.blocking import apart
+from tests.stack.programs import wait_until
+
+T = TypeVar("T")
+
+
+def in_one_group(
+    group: GroupCommit[Any, Any],
+    calls: Sequence[Callable[[], T]],
+    *,
+    meanwhile: Callable[[], object] = int,
+) -> list[T]:
+    """Start all while no place is free; their results in order. `meanwhile` runs when all wait."""
+    with patch.object(group_commit, "PATIENCE", 30):
+        return _in_one_group(group, calls, meanwhile)
+
+
+def _in_one_group(
+    group: GroupCommit[Any, Any], calls: Sequence[Callable[[], T]], meanwhile: Callable[[], object]
+) -> list[T]:
+    with group._lock:
+        assert not group._under_way
+        group._under_way = AT_ONCE
+    with ThreadPoolExecutor(len(calls)) as pool:
+        running = [pool.submit(apart, call) for call in calls]
+        try:
+            wait_until(lambda: len(group._waiting) == len(calls), 20)
+            meanwhile()
+        finally:
+            for _ in range(AT_ONCE):
+                group._start_next()
+        return [one.result() for one in running]

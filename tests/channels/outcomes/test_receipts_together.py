@@ -1,0 +1,95 @@
+"""Vendors' calls that share a statement: each is stored as it is alone."""
+
+from functools import partial
+from uuid import uuid4
+
+import pytest
+
+from channels.models import KnownRecipient, Receipt
+from channels.outcomes import receipts
+from channels.providers import inbound
+from channels.providers.inbound import (
+    AccountAlert,
+    AlertKind,
+    InboundEvents,
+    ReceiptState,
+    Recipient,
+)
+from tests.api.clients import Api
+from tests.api.groups import in_one_group
+from tests.channels.message_stages import claim, send
+
+pytestmark = pytest.mark.django_db(transaction=True)
+ALERT = AccountAlert("template_paused", "verification_code", AlertKind.TEMPLATE)
+
+
+def receipt(ref: str, word: str = "delivered") -> inbound.Receipt:
+    return inbound.Receipt(f"wamid.{ref}", ref, ReceiptState(word), word)
+
+
+def together(*calls: tuple[str, InboundEvents]) -> list[int]:
+    return in_one_group(
+        receipts._calls, [partial(receipts.store, provider, [call]) for provider, call in calls]
+    )
+
+
+def test_each_call_counts_its_own() -> None:
+    one, two, three = (str(uuid4()) for _ in range(3))
+
+    found = together(
+        ("whatsapp_cloud", InboundEvents(b"first", receipts=[receipt(one)])),
+        ("telegram_gateway", InboundEvents(b"second", receipts=[receipt(two), receipt(three)])),
+    )
+
+    assert found == [1, 2]
+    stored = {(each.provider, str(each.ref), bytes(each.raw)) for each in Receipt.objects.all()}
+    assert stored == {
+        ("whatsapp_cloud", one, b"first"),
+        ("telegram_gateway", two, b"second"),
+        ("telegram_gateway", three, b"second"),
+    }
+
+
+def test_repeats_are_stored_once() -> None:
+    one, two = str(uuid4()), str(uuid4())
+    receipts.store("whatsapp_cloud", [InboundEvents(b"", receipts=[receipt(one)])])
+
+    found = together(
+        ("whatsapp_cloud", InboundEvents(b"", receipts=[receipt(one)])),
+        ("whatsapp_cloud", InboundEvents(b"", receipts=[receipt(two)])),
+        ("whatsapp_cloud", InboundEvents(b"", receipts=[receipt(two)])),
+    )
+
+    assert found[0] == 0
+    assert set(found[1:]) <= {0, 1}
+    assert Receipt.objects.count() == 2
+
+
+def test_person_behind_an_id_is_known_from_a_call_of_many(api: Api) -> None:
+    send(api, channel="whatsapp")
+    (claimed,) = claim()
+    ref = str(claimed.attempt_id)
+    told = [Recipient("US.1", ref), Recipient("US.2", ref)]
+
+    together(
+        ("whatsapp_cloud", InboundEvents(b"", receipts=[receipt(ref)], recipients=told)),
+        ("whatsapp_cloud", InboundEvents(b"", receipts=[receipt(ref, "read")], recipients=told)),
+    )
+
+    known = KnownRecipient.objects.order_by("user_id").values_list("user_id", "attempt_id")
+    assert list(known) == [("US.1", claimed.attempt_id), ("US.2", claimed.attempt_id)]
+
+
+def test_call_with_an_alert_is_stored_whole(api: Api) -> None:
+    """Its *sent* of an attempt that is known to be sent would otherwise be no news."""
+    send(api, channel="whatsapp")
+    (claimed,) = claim()
+    ref = str(claimed.attempt_id)
+    alone = InboundEvents(b"", receipts=[receipt(ref, "sent")], alerts=[ALERT])
+
+    found = together(
+        ("whatsapp_cloud", alone),
+        ("whatsapp_cloud", InboundEvents(b"", receipts=[receipt(str(uuid4()))])),
+    )
+
+    assert found == [1, 1]

@@ -1,0 +1,144 @@
+"""Guesses that share a statement: each is judged as it is alone."""
+
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
+import pytest
+from django.db import connection, transaction
+
+from billing.wallet import ledger
+from config.storage.statements.json_rows import Numbered
+from otp import check, codes
+from otp.models import Verification
+from tests.api.blocking import waiting
+from tests.api.clients import Answer, Api, ClientOf
+from tests.api.groups import in_one_group
+from tests.factories import CompanyFactory
+from tests.otp.sent_codes import code_of, verification_of, wrong_code
+from tests.stack.programs import wait_until
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def phone(number: int) -> str:
+    return f"+7916{number:07d}"
+
+
+def together(api: Api, *guesses: tuple[str, str]) -> list[Answer]:
+    calls = [partial(api.post, "/otp/verify", {"phone": to, "code": code}) for to, code in guesses]
+    return in_one_group(check._guesses, calls)
+
+
+def outcomes(answers: list[Answer]) -> list[str]:
+    return ["ok" if answer.status == 200 else answer.code for answer in answers]
+
+
+@pytest.fixture
+def phones(api: Api) -> list[str]:
+    found = [phone(number) for number in range(4)]
+    for one in found:
+        api.post("/otp/send", {"phone": one})
+    return found
+
+
+@pytest.fixture
+def alone(monkeypatch: pytest.MonkeyPatch) -> list[check._Guess]:
+    """The guesses that ran alone."""
+    found: list[check._Guess] = []
+    judge = check._guesses._alone
+
+    def note(guess: check._Guess) -> Numbered | None:
+        found.append(guess)
+        return judge(guess)
+
+    monkeypatch.setattr(check._guesses, "_alone", note)
+    return found
+
+
+def test_each_guess_has_its_own_verdict(
+    api: Api, phones: list[str], alone: list[check._Guess]
+) -> None:
+    one, two, three, _four = phones
+
+    answers = together(api, (one, code_of(one)), (two, wrong_code(two)), (three, code_of(three)))
+
+    assert outcomes(answers) == ["ok", "code_invalid", "ok"]
+    assert answers[0].body["phone"] == one
+    assert answers[1].body["attempts_left"] == 4
+    assert alone == []
+
+
+def test_what_cannot_be_checked_says_why(api: Api, phones: list[str]) -> None:
+    one, two, three, _four = phones
+    api.post("/otp/verify", {"phone": two, "code": code_of(two)})
+    used = Verification.objects.get(phone=two)
+    Verification.objects.filter(phone=three).update(attempts=5)
+
+    answers = together(
+        api, (one, code_of(one)), (two, "123456"), (three, "123456"), (phone(9), "123456")
+    )
+
+    assert outcomes(answers) == ["ok", "code_used", "too_many_attempts", "code_not_found"]
+    used.refresh_from_db()
+    assert used.attempts == 1
+
+
+def test_guesses_at_one_code_share_no_attempt(api: Api, phones: list[str]) -> None:
+    one = phones[0]
+    answers = together(api, *[(one, wrong_code(one))] * 8)
+
+    assert Counter(outcomes(answers)) == {"code_invalid": 5, "too_many_attempts": 3}
+    left = [answer.body["attempts_left"] for answer in answers if answer.code == "code_invalid"]
+    assert sorted(left) == [0, 1, 2, 3, 4]
+    assert verification_of(one).attempts == 5
+
+
+def test_one_of_two_right_guesses_is_taken(api: Api, phones: list[str]) -> None:
+    one = phones[0]
+
+    answers = together(api, (one, code_of(one)), (one, code_of(one)))
+
+    assert sorted(outcomes(answers)) == ["code_used", "ok"]
+    assert verification_of(one).attempts == 1
+
+
+def test_same_phone_of_two_companies(api: Api, client_of: ClientOf, phones: list[str]) -> None:
+    company = CompanyFactory.create()
+    ledger.grant(company=company, amount=10, reason="test")
+    other = client_of(company)
+    other.post("/otp/send", {"phone": phones[0]})
+    ours = Verification.objects.get(phone=phones[0], company=api.company)
+    theirs = Verification.objects.get(phone=phones[0], company=company)
+    found = [codes.derive(one.id, key_id=one.key_id, length=one.length) for one in (ours, theirs)]
+    calls = [
+        partial(one.post, "/otp/verify", {"phone": phones[0], "code": code})
+        for one, code in zip((api, other, api), (found[1], found[1], found[0]), strict=True)
+    ]
+
+    answers = in_one_group(check._guesses, calls)
+
+    assert outcomes(answers)[1:] == ["ok", "ok"]
+    assert outcomes(answers)[0] in {"code_invalid", "code_used"}
+
+
+@pytest.mark.parametrize(
+    "lock",
+    [
+        "SELECT id FROM otp_verification WHERE phone = %(phone)s FOR UPDATE",
+        "SELECT pg_advisory_xact_lock(hashtextextended("
+        "'guess:' || company_id || ':live:' || phone, 0)) FROM otp_verification"
+        " WHERE phone = %(phone)s",
+    ],
+)
+def test_guess_that_has_to_wait_holds_up_no_other(api: Api, phones: list[str], lock: str) -> None:
+    with ThreadPoolExecutor(1) as pool, transaction.atomic():
+        guesses = [(one, code_of(one)) for one in phones]
+        with connection.cursor() as cursor:
+            cursor.execute(lock, {"phone": phones[0]})
+        answers = pool.submit(together, api, *guesses)
+        verified = Verification.objects.filter(verified_at__isnull=False)
+        wait_until(lambda: verified.count() == 3 and len(waiting()) == 1, 2.5)
+        transaction.set_rollback(True)
+
+    assert outcomes(answers.result(20)) == ["ok"] * 4

@@ -1,0 +1,293 @@
+"""Sends of codes that share a statement: each has the effect that it has alone."""
+
+import hashlib
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from functools import partial
+from typing import Any
+
+import orjson
+import pytest
+from django.db import connection, transaction
+from django.utils import timezone
+
+from accounts.api import idempotency
+from accounts.api.idempotency import IdempotencyKey
+from accounts.models import Company
+from billing.budgets import budgets
+from billing.models import Budget, Transfer, Wallet
+from billing.wallet import ledger
+from channels.models import BlockedPhone, Message
+from otp import code_writes
+from otp.models import Verification
+from tests.api.blocking import waiting
+from tests.api.clients import Answer, Api, ClientOf
+from tests.api.groups import in_one_group
+from tests.factories import CompanyFactory
+from tests.otp.aging import forget_limits
+from tests.otp.sent_codes import code_of, verification_of
+from tests.stack.programs import wait_until
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def phone(number: int) -> str:
+    return f"+7916{number:07d}"
+
+
+@pytest.fixture
+def statements(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many sends each group had, and a 1 for each that ran alone."""
+    sizes: list[int] = []
+    together, alone = code_writes._sends._together, code_writes._sends._alone
+
+    def count_together(writes: Any) -> Any:
+        sizes.append(len(writes))
+        return together(writes)
+
+    def count_alone(write: Any) -> Any:
+        sizes.append(1)
+        return alone(write)
+
+    monkeypatch.setattr(code_writes._sends, "_together", count_together)
+    monkeypatch.setattr(code_writes._sends, "_alone", count_alone)
+    return sizes
+
+
+def send(api: Api, to: str, **more: Any) -> Callable[[], Answer]:
+    headers = more.pop("headers", {})
+    return partial(api.post, "/otp/send", {"phone": to} | more, **headers)
+
+
+def together(*calls: Callable[[], Answer]) -> list[Answer]:
+    return in_one_group(code_writes._sends, calls)
+
+
+def company_with(tokens: int) -> Company:
+    company = CompanyFactory.create()
+    if tokens:
+        ledger.grant(company=company, amount=tokens, reason="test")
+    return company
+
+
+def test_each_gets_its_own_message(api: Api, client_of: ClientOf, statements: list[int]) -> None:
+    other = client_of(company_with(100))
+    answers = together(*(send(api, phone(n)) for n in range(3)), send(other, phone(0)))
+
+    assert statements == [4]
+    assert [answer.status for answer in answers] == [200] * 4
+    assert [answer.body["phone"] for answer in answers] == [*map(phone, range(3)), phone(0)]
+    messages = {f"msg_{one.id.hex}": one for one in Message.objects.all()}
+    owners = [messages[answer.body["id"]].company_id for answer in answers]
+    assert owners == [api.company.pk] * 3 + [other.company.pk]
+    assert Verification.objects.count() == Transfer.objects.filter(kind="hold").count() == 4
+    assert ledger.balance(other.company.pk) == (99, 1)
+
+
+def test_is_written_as_alone(api: Api) -> None:
+    """Column by column, but for what each send has of its own."""
+    alone = send(api, phone(0), locale="en", purpose="login")()
+    together(*(send(api, phone(n), locale="en", purpose="login") for n in (1, 2)))
+
+    def rows(model: type[Message | Verification | Transfer], *own: str) -> list[dict[str, Any]]:
+        rows = list(model.objects.filter(**_sent(model)).order_by("pk").values())
+        return [{name: row[name] for name in row if name not in own} for row in rows]
+
+    assert alone.status == 200
+    times = ("created_at", "deadline", "useful_until", "due_at")
+    first, *others = rows(Message, "id", "phone", "subject_id", "request_id", *times)
+    assert others == [first] * 2
+    first, *others = rows(Verification, "id", "phone", "mac", "created_at", "expires_at")
+    assert others == [first] * 2
+    first, *others = rows(Transfer, "id", "message_id", "created_at")
+    assert others == [first] * 2
+    lifetimes = {one.useful_until - one.created_at for one in Message.objects.all()}
+    assert max(lifetimes) - min(lifetimes) < timedelta(seconds=1)
+
+
+def _sent(model: type[Any]) -> dict[str, Any]:
+    return {"kind": "hold"} if model is Transfer else {}
+
+
+def test_codes_of_a_group_are_right(api: Api) -> None:
+    together(*(send(api, phone(n)) for n in range(3)))
+
+    for n in range(3):
+        checked = api.post("/otp/verify", {"phone": phone(n), "code": code_of(phone(n))})
+        assert checked.status == 200, checked.raw
+
+
+def test_live_code_is_sent_again_and_a_used_one_replaced(api: Api, statements: list[int]) -> None:
+    for n in range(3):
+        send(api, phone(n))()
+    api.post("/otp/verify", {"phone": phone(1), "code": code_of(phone(1))})
+    live, used, expired = (verification_of(phone(n)) for n in range(3))
+    Verification.objects.filter(pk=expired.pk).update(expires_at=timezone.now())
+    forget_limits()
+    statements.clear()
+
+    answers = together(*(send(api, phone(n)) for n in range(4)))
+
+    assert statements == [4]
+    assert [answer.status for answer in answers] == [200] * 4
+    assert verification_of(phone(0)) == live
+    assert Message.objects.filter(subject_id=live.pk).count() == 2
+    assert verification_of(phone(1)) != used
+    assert verification_of(phone(2)) != expired
+    expired.refresh_from_db()
+    assert expired.superseded_at is not None
+    assert expired.settled_at is not None
+
+
+def test_refused_members_leave_the_others_alone(
+    api: Api, client_of: ClientOf, statements: list[int]
+) -> None:
+    BlockedPhone.objects.create(phone=phone(1))
+    poor = client_of(company_with(0))
+
+    answers = together(send(api, phone(0)), send(api, phone(1)), send(poor, phone(2)))
+
+    assert [answer.status for answer in answers] == [200, 422, 402]
+    assert [answer.code for answer in answers[1:]] == [
+        "recipient_unreachable",
+        "insufficient_tokens",
+    ]
+    assert sorted(statements) == [1, 1, 3]
+    assert Message.objects.count() == 1
+
+
+def test_company_with_tokens_for_some_gets_these(client_of: ClientOf) -> None:
+    company = company_with(2)
+    api = client_of(company)
+
+    answers = together(*(send(api, phone(n)) for n in range(5)))
+
+    assert sorted(answer.status for answer in answers) == [200] * 2 + [402] * 3
+    assert ledger.balance(company.pk) == (0, 2)
+    assert Message.objects.count() == 2
+
+
+@pytest.mark.parametrize("country", [Budget.DAY, "RU"])
+def test_budget_for_some_lets_these_pass(client_of: ClientOf, country: str) -> None:
+    company = company_with(100)
+    api = client_of(company)
+    budgets.set_own(company=company, tokens={country: 3}, user=None)
+
+    answers = together(*(send(api, phone(n)) for n in range(5)))
+
+    assert sorted(answer.status for answer in answers) == [200] * 3 + [429] * 2
+    assert Message.objects.count() == 3
+
+
+def test_spending_counts_by_country(client_of: ClientOf) -> None:
+    company = company_with(100)
+    Company.objects.filter(pk=company.pk).update(all_countries=True)
+    api = client_of(company)
+
+    together(send(api, phone(0)), send(api, phone(1)), send(api, "+491512345678"))
+
+    wallet = Wallet.objects.get(company=company)
+    assert (wallet.day_tokens, wallet.hour_tokens) == (3, {"RU": 2, "DE": 1})
+    assert (wallet.available, wallet.held) == (97, 3)
+
+
+def test_repeat_under_the_same_key_is_answered_as_the_first(
+    api: Api, statements: list[int]
+) -> None:
+    key = {"Idempotency_Key": "order-1"}
+    first = send(api, phone(0), headers=key)()
+    forget_limits()
+    statements.clear()
+
+    answers = together(send(api, phone(1)), send(api, phone(2), headers={"Idempotency_Key": "2"}))
+
+    assert [answer.status for answer in answers] == [200, 200]
+    assert statements == [2]
+    again = send(api, phone(0), headers=key)()
+    assert again.body["id"] == first.body["id"]
+    again = send(api, phone(2), headers={"Idempotency_Key": "2"})()
+    assert again.body["id"] == answers[1].body["id"]
+    assert Message.objects.count() == 3
+
+
+def test_broken_constraint_fails_one_member_alone(api: Api, statements: list[int]) -> None:
+    """One repeats a request whose key is committed while it waits."""
+
+    def commit_its_key() -> None:
+        body = orjson.dumps({"phone": phone(0)}, option=orjson.OPT_SORT_KEYS)
+        key = IdempotencyKey(
+            api.company.pk, "live", "/otp/send", "1", hashlib.sha256(body).digest()
+        )
+        idempotency.insert(key)
+
+    calls = [send(api, phone(0), headers={"Idempotency_Key": "1"}), send(api, phone(1))]
+    answers = in_one_group(code_writes._sends, calls, meanwhile=commit_its_key)
+
+    assert statements == [2, 1, 1]
+    assert [answer.status for answer in answers] == [409, 200]
+    assert answers[0].code == "request_in_progress"
+    assert [one.phone for one in Message.objects.all()] == [phone(1)]
+
+
+def test_locked_wallet_keeps_no_other_company_waiting(api: Api, client_of: ClientOf) -> None:
+    stuck = client_of(company_with(10))
+    with ThreadPoolExecutor(1) as pool, transaction.atomic():
+        Wallet.objects.select_for_update().get(company=stuck.company)
+        calls = [send(stuck, phone(1)), send(api, phone(2)), send(api, phone(3))]
+        answers = pool.submit(together, *calls)
+        wait_until(lambda: Message.objects.filter(company=api.company).count() == 2, 2.5)
+        assert not answers.done()
+        transaction.set_rollback(True)
+
+    assert [answer.status for answer in answers.result(20)] == [200] * 3
+
+
+def test_locked_code_keeps_no_other_waiting(api: Api) -> None:
+    send(api, phone(1))()
+    forget_limits()
+    with ThreadPoolExecutor(1) as pool, transaction.atomic():
+        Verification.objects.select_for_update().get(phone=phone(1))
+        answers = pool.submit(together, *(send(api, phone(n)) for n in (1, 2, 3)))
+        wait_until(lambda: Message.objects.exclude(phone=phone(1)).count() == 2, 2.5)
+        assert not answers.done()
+        transaction.set_rollback(True)
+
+    assert [answer.status for answer in answers.result(20)] == [200] * 3
+
+
+def test_company_alone_waits_for_its_wallet(api: Api, statements: list[int]) -> None:
+    with ThreadPoolExecutor(1) as pool, transaction.atomic():
+        Wallet.objects.select_for_update().get(company=api.company)
+        answers = pool.submit(together, send(api, phone(1)), send(api, phone(2)))
+        wait_until(lambda: bool(waiting()), 2.5)
+        transaction.set_rollback(True)
+
+    assert [answer.status for answer in answers.result(20)] == [200] * 2
+    assert statements == [2]
+
+
+def test_lost_connection_is_told_to_each_and_writes_nothing(
+    api: Api, statements: list[int]
+) -> None:
+    with ThreadPoolExecutor(1) as pool, transaction.atomic():
+        Wallet.objects.select_for_update().get(company=api.company)
+        answers = pool.submit(together, send(api, phone(1)), send(api, phone(2)))
+        wait_until(lambda: bool(waiting()), 2.5)
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_terminate_backend(%s)", waiting())
+        found = [answer.status for answer in answers.result(20)]
+
+    assert found == [503, 503]
+    assert statements == [2]
+    assert Message.objects.count() == 0
+    assert ledger.balance(api.company.pk) == (1000, 0)
+
+
+def test_codes_with_links_and_those_of_test_keys_run_alone(
+    api: Api, test_api: Api, statements: list[int]
+) -> None:
+    assert send(api, phone(1), link="https://example.com/")().status == 200
+    assert send(test_api, phone(7654))().status == 200
+
+    assert statements == []
