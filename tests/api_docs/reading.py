@@ -1,5 +1,6 @@
 """Reads a documentation page as its reader does."""
 
+from functools import cache
 from html.parser import HTMLParser
 
 from django.conf import settings
@@ -47,7 +48,10 @@ class Reading(HTMLParser):
         return " ".join(self.text)
 
 
-def read(client: Client, url: str, language: str) -> Reading:
+@cache
+def read(url: str, language: str) -> Reading:
+    """What a visitor reads, which is the same each time."""
+    client = Client()
     client.cookies[settings.LANGUAGE_COOKIE_NAME] = language
     response = client.get(url)
     assert response.status_code == 200, url

@@ -1,16 +1,19 @@
 """Access to every cabinet page for each role, another company's member and a visitor."""
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 from django.db import transaction
 from django.test import Client
 from django.urls import reverse
+from pytest_django import DjangoDbBlocker
 
 from accounts.models import Company, Member, User
 from tests.cabinet.pages import create_content
 from tests.cabinet.routes import CABINET, NOBODY, PERSON, TABLES, Route, address, names
-from tests.factories import MemberFactory
+from tests.factories import CompanyFactory, MemberFactory
 
 CASES = [
     pytest.param(method, name, id=f"{method}-{name}")
@@ -19,6 +22,32 @@ CASES = [
 ]
 OPENED, NOT_ALLOWED, NOT_THERE = "opened", "not allowed", "not there"
 WORDS = {200: OPENED, 204: OPENED, 302: OPENED, 403: NOT_ALLOWED, 405: NOT_ALLOWED, 404: NOT_THERE}
+
+
+@dataclass(frozen=True)
+class Place:
+    company: Company
+    people: dict[str, User]  # by role
+    stranger: User
+
+
+@pytest.fixture(scope="module")
+def content(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[Place]:
+    """A company with everything, for all tests: each undoes what its request has changed."""
+    with django_db_blocker.unblock(), transaction.atomic():
+        company = CompanyFactory.create()
+        create_content(company)
+        people = {
+            role: MemberFactory.create(company=company, role=role).user
+            for role in Member.Role.values
+        }
+        yield Place(company, people, MemberFactory.create().user)
+        transaction.set_rollback(True)
+
+
+@pytest.fixture
+def place(content: Place, db: None) -> Place:
+    return content
 
 
 def test_every_route_is_in_one_table() -> None:
@@ -46,36 +75,29 @@ def expected(route: Route, method: str, role: str) -> str:
 
 
 @pytest.mark.parametrize(("method", "name"), CASES)
-def test_role_opens_its_pages(company: Company, method: str, name: str) -> None:
-    create_content(company)
-    path = address(name, company)
-    people = {
-        role: MemberFactory.create(company=company, role=role).user for role in Member.Role.values
-    }
+def test_role_opens_its_pages(place: Place, method: str, name: str) -> None:
+    path = address(name, place.company)
 
-    seen = {role: reaction(user, method, path) for role, user in people.items()}
+    seen = {role: reaction(user, method, path) for role, user in place.people.items()}
 
-    assert seen == {role: expected(CABINET[name], method, role) for role in people}
+    assert seen == {role: expected(CABINET[name], method, role) for role in Member.Role.values}
 
 
 @pytest.mark.parametrize(("method", "name"), CASES)
-def test_visitor_is_sent_to_sign_in(company: Company, method: str, name: str) -> None:
-    create_content(company)
+def test_visitor_is_sent_to_sign_in(place: Place, method: str, name: str) -> None:
     has_method = (CABINET[name].read if method == "get" else CABINET[name].change) != NOBODY
 
-    seen = reaction(None, method, address(name, company))
+    seen = reaction(None, method, address(name, place.company))
 
     assert seen in ({"sent to sign in"} if has_method else {"sent to sign in", NOT_ALLOWED})
 
 
 @pytest.mark.parametrize("method", ["get", "post"])
 @pytest.mark.parametrize("name", [name for name, route in CABINET.items() if route.of])
-def test_stranger_finds_nothing(company: Company, method: str, name: str) -> None:
-    create_content(company)
-    stranger = MemberFactory.create().user
+def test_stranger_finds_nothing(place: Place, method: str, name: str) -> None:
     has_method = (CABINET[name].read if method == "get" else CABINET[name].change) != NOBODY
 
-    seen = reaction(stranger, method, address(name, company))
+    seen = reaction(place.stranger, method, address(name, place.company))
 
     assert seen == (NOT_THERE if has_method else NOT_ALLOWED)
 

@@ -1,6 +1,5 @@
 """Every cabinet page renders in both languages, with no undefined template variable."""
 
-import copy
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -11,24 +10,22 @@ from django.db import OperationalError
 from django.template.loader import render_to_string
 from django.test import Client
 from django.urls import reverse
-from pytest_django import Settings
 
 from accounts.models import Company, Member
 from tests.cabinet.pages import ANONYMOUS, addresses, create_content
+from tests.cabinet.telltale_templates import telltale_templates
 from tests.factories import PASSWORD, CompanyFactory, MemberFactory, UserFactory
 
-MISSING = "[[missing: %s]]"
 INLINE = re.compile(
     r"<style|\sstyle=|<script(?![^>]*\ssrc=)|\son[a-z]+=|javascript:", re.IGNORECASE
 )
 
 
-@pytest.fixture(autouse=True)
-def telltale_templates(settings: Settings) -> None:
+@pytest.fixture(autouse=True, scope="module")
+def _telltale_templates() -> Iterator[None]:
     """A variable that no view provides shows itself instead of being empty."""
-    templates: list[Any] = copy.deepcopy(configured.TEMPLATES)
-    templates[0]["OPTIONS"]["string_if_invalid"] = MISSING
-    settings.TEMPLATES = templates
+    with telltale_templates():
+        yield
 
 
 def check(response: Any, language: str) -> None:

@@ -1,9 +1,8 @@
 """Documentation pages are complete, in one language each, and have no dead links."""
 
-import copy
 import re
 from collections import Counter
-from typing import Any
+from collections.abc import Iterator
 from urllib.parse import urldefrag, urljoin
 
 import pytest
@@ -11,7 +10,7 @@ from django.conf import settings as configured
 from django.contrib.staticfiles import finders
 from django.test import Client
 from django.urls import reverse
-from pytest_django import DjangoAssertNumQueries, Settings
+from pytest_django import DjangoAssertNumQueries
 
 from accounts.keys import api_keys
 from accounts.models import ApiKey, Member, Mode
@@ -19,10 +18,10 @@ from accounts.people import companies
 from api_docs.pages.page_list import PAGES
 from config.errors import Error
 from tests.api_docs.reading import LANGUAGES, URLS, read
+from tests.cabinet.telltale_templates import telltale_templates
 from tests.factories import ApiKeyFactory
 
 INLINE = re.compile(r"<style|\sstyle=|<script(?![^>]*\ssrc=)|\son[a-z]+=|javascript:")
-MISSING = "[[missing: %s]]"
 CYRILLIC, LATIN = re.compile(r"[А-Яа-яЁё]+"), re.compile(r"[A-Za-z]{2,}")
 # Names, which every language writes alike, and what stands for a status: 2xx.
 NAMES = """
@@ -35,12 +34,11 @@ NAMES = """
 TECHNICAL = re.compile(r"openapi\.json|purpose|Idempotency-Key|queued|application/json")
 
 
-@pytest.fixture(autouse=True)
-def telltale_templates(settings: Settings) -> None:
+@pytest.fixture(autouse=True, scope="module")
+def _telltale_templates() -> Iterator[None]:
     """A variable that no view provides shows itself instead of being empty."""
-    templates: list[Any] = copy.deepcopy(configured.TEMPLATES)
-    templates[0]["OPTIONS"]["string_if_invalid"] = MISSING
-    settings.TEMPLATES = templates
+    with telltale_templates():
+        yield
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -74,15 +72,28 @@ def test_unknown_page_is_not_found(client: Client) -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("url", URLS)
-def test_anchors_are_unique(client: Client, url: str, language: str) -> None:
-    counted = Counter(read(client, url, language).anchors)
+def test_anchors_are_unique(url: str, language: str) -> None:
+    counted = Counter(read(url, language).anchors)
 
     assert [anchor for anchor, count in counted.items() if count > 1] == []
 
 
+class Statuses(dict[str, int]):
+    """Of each address, which is asked once."""
+
+    def __init__(self, client: Client) -> None:
+        super().__init__()
+        self._client = client
+
+    def __missing__(self, url: str) -> int:
+        self[url] = self._client.get(url).status_code
+        return self[url]
+
+
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_no_link_leads_nowhere(client: Client, db: None, language: str) -> None:
-    pages = {url: read(client, url, language) for url in URLS}
+    pages = {url: read(url, language) for url in URLS}
+    statuses = Statuses(client)
     broken = []
 
     for url, page in pages.items():
@@ -96,7 +107,7 @@ def test_no_link_leads_nowhere(client: Client, db: None, language: str) -> None:
             elif path.startswith(configured.STATIC_URL):
                 is_there = finders.find(path.removeprefix(configured.STATIC_URL)) is not None
             else:
-                is_there = client.get(target).status_code in {200, 302}
+                is_there = statuses[target] in {200, 302}
             if not is_there:
                 broken.append((url, link))
 
@@ -104,27 +115,27 @@ def test_no_link_leads_nowhere(client: Client, db: None, language: str) -> None:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_every_error_has_an_anchor(client: Client, language: str) -> None:
-    anchors = read(client, "/docs/errors", language).anchors
+def test_every_error_has_an_anchor(language: str) -> None:
+    anchors = read("/docs/errors", language).anchors
 
     assert {error.code for error in Error} - set(anchors) == set()
 
 
 @pytest.mark.parametrize("url", URLS)
-def test_english_page_has_no_russian(client: Client, url: str) -> None:
-    assert CYRILLIC.findall(read(client, url, "en").prose) == []
+def test_english_page_has_no_russian(url: str) -> None:
+    assert CYRILLIC.findall(read(url, "en").prose) == []
 
 
 @pytest.mark.parametrize("url", URLS)
-def test_russian_page_has_no_english(client: Client, url: str) -> None:
-    prose = TECHNICAL.sub(" ", read(client, url, "ru").prose)
+def test_russian_page_has_no_english(url: str) -> None:
+    prose = TECHNICAL.sub(" ", read(url, "ru").prose)
 
     assert set(LATIN.findall(prose)) - set(NAMES.split()) == set()
 
 
-def test_both_languages_have_the_same_sections(client: Client) -> None:
+def test_both_languages_have_the_same_sections() -> None:
     for page in PAGES:
-        russian, english = (read(client, page.url, language) for language in LANGUAGES)
+        russian, english = (read(page.url, language) for language in LANGUAGES)
 
         assert russian.anchors == english.anchors, page.slug
 

@@ -1,0 +1,20 @@
+"""Templates in which a variable that no view provides shows itself instead of being empty."""
+
+import copy
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from django.conf import settings
+from django.test import override_settings
+
+MISSING = "[[missing: %s]]"
+
+
+@contextmanager
+def telltale_templates() -> Iterator[None]:
+    """For a whole module: each time they are compiled anew."""
+    templates: list[Any] = copy.deepcopy(settings.TEMPLATES)
+    templates[0]["OPTIONS"]["string_if_invalid"] = MISSING
+    with override_settings(TEMPLATES=templates):
+        yield
