@@ -89,9 +89,7 @@ def test_message_becomes_delivered_without_a_reload(page: Page, live_server: Liv
         state="delivered", delivered_at=now, finished_at=now
     )
 
-    expect(page.locator("main").get_by_text("доставлено", exact=True).first).to_be_visible(
-        timeout=10_000
-    )
+    expect(page.locator("main").get_by_text("доставлено", exact=True).first).to_be_visible()
 
 
 def test_theme_and_language_are_kept(page: Page, live_server: LiveServer) -> None:
@@ -122,13 +120,13 @@ def test_three_steps_tick_without_a_reload(page: Page, live_server: LiveServer) 
     expect(page.get_by_role("heading", name="Три шага")).to_be_visible()
 
     ApiKeyFactory.create(company=member.company, mode="test")
-    expect(page.locator("#curl")).to_contain_text("/otp/send", timeout=10_000)
+    expect(page.locator("#curl")).to_contain_text("/otp/send")
     page.locator("#quickstart-steps").get_by_role("button", name="Копировать").click()
     expect(page.get_by_role("button", name="Скопировано")).to_be_visible()
 
     code = VerificationFactory.create(company=member.company, verified_at=timezone.now())
     MessageFactory.create(company=member.company, subject_id=code.id)
-    expect(page.get_by_role("heading", name="Все три шага сделаны")).to_be_visible(timeout=10_000)
+    expect(page.get_by_role("heading", name="Все три шага сделаны")).to_be_visible()
 
 
 def test_chart_has_its_table(page: Page, live_server: LiveServer) -> None:
@@ -168,14 +166,14 @@ def test_code_appears_on_the_test_phone(page: Page, live_server: LiveServer) -> 
     MessageFactory.create(
         company=member.company, mode="test", phone="+79160000001", params=params, state="delivered"
     )
-    expect(page.locator(".bubble")).to_contain_text("Никому его не сообщайте", timeout=10_000)
+    expect(page.locator(".bubble")).to_contain_text("Никому его не сообщайте")
     page.locator(".bubble").get_by_role("button", name="Копировать").click()
     expect(page.get_by_role("button", name="Скопировано")).to_be_visible()
     page.get_by_label("Телефон").fill("+7701")
     page.get_by_role("button", name="Показать").click()
     expect(page.get_by_text("ничего не отправляли")).to_be_visible()
     page.get_by_role("link", name="Показать все номера").click()
-    expect(page.locator(".bubble")).to_be_visible(timeout=10_000)
+    expect(page.locator(".bubble")).to_be_visible()
 
 
 def test_preview_follows_the_settings(page: Page, live_server: LiveServer) -> None:

@@ -73,7 +73,7 @@ def test_page_of_an_order_notices_the_payment(page: Page, shopper: Member) -> No
     other.locator("button[value=pay]").click()
     other.close()
 
-    expect(page.locator("#order-status")).to_contain_text("оплачено", timeout=10_000)
+    expect(page.locator("#order-status")).to_contain_text("оплачено")
 
 
 def test_invoice_is_confirmed_by_the_operator(
@@ -97,7 +97,7 @@ def test_invoice_is_confirmed_by_the_operator(
 
     operate(browser, live_server, Order.objects.get())
 
-    expect(page.locator("#order-status")).to_contain_text("оплачено", timeout=10_000)
+    expect(page.locator("#order-status")).to_contain_text("оплачено")
     assert ledger.balance(shopper.company_id) == (1000, 0)
     assert Payment.objects.get().amount == Decimal(1900)
 

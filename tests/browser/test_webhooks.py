@@ -44,7 +44,7 @@ def send_example(page: Page, kind: str) -> None:
 
 
 def state(page: Page, words: str) -> None:
-    expect(page.locator("#delivery-status .state")).to_have_text(words, timeout=15_000)
+    expect(page.locator("#delivery-status .state")).to_have_text(words)
 
 
 def test_receiver_is_set_up_breaks_and_is_mended(
@@ -62,7 +62,7 @@ def test_receiver_is_set_up_breaks_and_is_mended(
     receiver.status, receiver.answer = 500, b"out of order"
     page.get_by_role("link", name=receiver.url).click()
     send_example(page, "otp.verified")
-    expect(page.get_by_text("Ответ 500").first).to_be_visible(timeout=15_000)
+    expect(page.get_by_text("Ответ 500").first).to_be_visible()
     page.get_by_text("Тело ответа").first.click()
     expect(page.get_by_text("out of order").first).to_be_visible()
 

@@ -83,7 +83,7 @@ def test_from_sign_up_to_the_statement(stack: Stack, page: Page) -> None:
     expect(page.get_by_role("heading", name=phone)).to_be_visible()
     state = page.locator("main .state").first
     expect(state).to_have_text("отправлено")
-    expect(state).to_have_text("доставлено", timeout=20_000)  # nobody reloads the page
+    expect(state).to_have_text("доставлено")  # nobody reloads the page
 
     code = stack.carrier.message(phone)["code"]
     assert sender.verify(phone, code).json()["success"] is True
