@@ -9,7 +9,7 @@ COMPILE := $(PY) -m uv pip compile --quiet --generate-hashes --universal --pytho
 .DEFAULT_GOAL := help
 # Each of the many processes would compile every module again, the tests with their asserts rewritten.
 unexport PYTHONDONTWRITEBYTECODE
-.PHONY: help run test test-long coverage chaos drill soak mutants bench profile growth examples screenshots check lint types migrations fmt lock deploy-tools sbom clean base dev python
+.PHONY: help run test test-long collect coverage chaos drill soak mutants bench profile growth examples screenshots check lint types migrations fmt lock deploy-tools sbom clean base dev python
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -22,6 +22,8 @@ test: dev ## the tests, ARGS="-k name" and the like go to pytest; WORKERS=0: all
 	@exec $(PYTEST) $(or $(ARGS),-m 'not long')
 test-long: dev ## the tests that `make test` leaves out, 10 minutes: losses under load, every page, our tools
 	@exec $(PYTEST) -m long
+collect: dev ## compile the tests and migrate their database, once for the processes of `make test`, which would each
+	@mkdir -p var && $(PY) -m pytest --collect-only -qq >var/collect.log || { tail -n 40 var/collect.log; exit 1; }
 coverage: dev ## the quick tests, and which modules they cover too little; pages in var/coverage/html; ARGS="tests/otp"
 	@$(PYTEST) --cov --cov-report html --cov-report json $(or $(ARGS),-m 'not slow and not long')
 	@$(PY) -m tests.coverage_report $(if $(ARGS),,--check)

@@ -3,6 +3,7 @@
 import ctypes
 import os
 import shutil
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -24,9 +25,10 @@ PATIENCE = 25_000  # ms until a page shows what is expected, on a busy machine
 def chromium() -> Iterator[Browser]:
     if CHROMIUM is None:
         pytest.skip("no Chromium here: apt-get install chromium")
-    # One that root starts would take precedence (nice -8) over the servers it waits for, and over
-    # all other tests. Programs started from now on may not; without root it fails, and none could.
-    ctypes.CDLL(None).prctl(_PR_CAPBSET_DROP, _CAP_SYS_NICE, 0, 0, 0)
+    if sys.platform == "linux":
+        # One that root starts would take precedence (nice -8) over the servers it waits for, and
+        # over all other tests. What is started from now on may not; without root nothing may.
+        ctypes.CDLL(None).prctl(_PR_CAPBSET_DROP, _CAP_SYS_NICE, 0, 0, 0)
     expect.set_options(timeout=PATIENCE)
     # Playwright keeps an event loop in this thread, which Django takes for an async caller.
     os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
