@@ -36,7 +36,7 @@ def test_an_upgrade_under_load_fails_and_loses_nothing(
         traffic.keep_on("old processes, migrated")
         new.start()
         upgrade.balancer.use(old.url, new.url)
-        traffic.keep_on("both", rounds=20)
+        traffic.keep_on("both", rounds=12)  # a hundred requests, to each in turn
         upgrade.balancer.use(new.url)
         old.stop()
         traffic.keep_on("new processes")

@@ -17,7 +17,7 @@ from tests.stack.programs import wait_until
 BROWSER = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
 TARGET = "https://example.com/orders/{}"
 THREADS = 2
-PAUSE = 0.2  # seconds between two rounds of a thread: the processes need to get a word in
+PAUSE = 0.5  # seconds between two rounds of a thread: the processes need to get a word in
 OK = requests.codes.ok
 PAGES = ("/cabinet/", "/cabinet/messages", "/cabinet/links", "/cabinet/balance")
 
