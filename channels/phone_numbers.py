@@ -7,6 +7,7 @@ import phonenumbers
 from django.utils.translation import gettext_lazy as _
 from phonenumbers import PhoneNumber, PhoneNumberFormat, PhoneNumberType, ValidationResult
 
+from channels import plain_numbers
 from config.errors import DomainError, Error
 from config.texts import StrOrPromise
 
@@ -30,6 +31,8 @@ def normalise(phone: str, country: str) -> str:
     After a plus or 00 a number need only be *possible*: numbering plans change faster than the
     library's metadata. Without one, see `_read_without_plus`.
     """
+    if plain_numbers.region_of(phone):
+        return phone
     text = phone.strip()
     if not _ALLOWED.fullmatch(text):
         raise _refusal(NOT_A_PHONE)
@@ -61,6 +64,8 @@ def country_of(phone: str) -> str:
     The main country of the calling code if the library does not know the number; empty if the code
     belongs to no country.
     """
+    if plain := plain_numbers.region_of(phone):
+        return plain
     number = _parsed(phone)
     if number is None:
         return ""

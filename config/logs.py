@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import MutableMapping
+from contextvars import ContextVar
 from typing import Any, BinaryIO, cast
 
 import orjson
@@ -10,6 +11,9 @@ import structlog
 # Seven digits or more, however they are spaced, may be somebody's phone.
 _PHONE = re.compile(r"(?<![\w-])\+?\d[\d ()-]{6,18}\d(?![\w-])")
 _UNMASKED = {"timestamp", "level", "logger", "request_id", "duration_ms", "pid"}
+
+# structlog's own way to bind it looks through every variable of the context for each line.
+request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
 
 
 def mask_phone(phone: str) -> str:
@@ -30,6 +34,14 @@ def mask_event(
     return event
 
 
+def _add_request_id(
+    _logger: object, _method: str, event: MutableMapping[str, Any]
+) -> MutableMapping[str, Any]:
+    if (bound := request_id.get()) is not None:
+        event.setdefault("request_id", bound)
+    return event
+
+
 def _to_json(event: Any, **_options: Any) -> bytes:
     return orjson.dumps(event, default=str)
 
@@ -39,7 +51,7 @@ def _to_text(event: Any, **_options: Any) -> str:
 
 
 SHARED_PROCESSORS: list[Any] = [
-    structlog.contextvars.merge_contextvars,
+    _add_request_id,
     structlog.stdlib.add_log_level,
     structlog.stdlib.add_logger_name,
     structlog.processors.TimeStamper(fmt="iso", utc=True),

@@ -27,7 +27,7 @@ from accounts.client_ip import client_ip
 from accounts.keys import api_keys
 from accounts.keys.api_keys import Principal
 from accounts.models import Company, Scope
-from config import ids
+from config import ids, logs
 from config.errors import DomainError, Error
 from config.monitoring import metrics, tracing
 from config.texts import StrOrPromise
@@ -95,7 +95,7 @@ class ApiView(APIView):
         self.started = time.perf_counter()
         self.request_id = ids.request_id()
         tracing.begin_request()
-        structlog.contextvars.bind_contextvars(request_id=self.request_id)
+        logs.request_id.set(self.request_id)
         return Request(request)
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
@@ -172,7 +172,7 @@ class ApiView(APIView):
         )
         # Django would log every refusal again, and a vendor's refusal as our error.
         response._has_been_logged = True  # type: ignore[attr-defined]  # noqa: SLF001
-        structlog.contextvars.unbind_contextvars("request_id")
+        logs.request_id.set(None)
         return response
 
     def _trace(self, request: Request, response: HttpResponse, seconds: float) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
+import hiredis
 import redis
 from django.conf import settings
 from redis.backoff import NoBackoff
@@ -111,6 +112,7 @@ def raise_if_demoted(client: redis.Redis | None = None) -> None:
 
 
 Command = Sequence[str | bytes | int]
+_pack: Any = hiredis.pack_command  # its stub has commands of one word alone
 
 
 class _KeptConnection(threading.local):
@@ -132,7 +134,8 @@ class _KeptConnection(threading.local):
         if self.refusals != _refusals or not _is_clean(self.connection):
             self.connection.disconnect()
             self.refusals = _refusals
-        self.connection.send_packed_command(self.connection.pack_commands(commands))
+        packed = b"".join(_pack(tuple(command)) for command in commands)
+        self.connection.send_packed_command([packed])
         try:
             return [self.connection.read_response() for _ in commands]
         except redis.ResponseError:

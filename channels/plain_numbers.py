@@ -1,0 +1,100 @@
+"""Recognises mobile numbers in E.164 that the library would leave as they are.
+
+Nearly every phone of a request is one: a plus, its country's code and a number of a mobile range.
+phonenumbers takes 60 µs to say so, these patterns of its own metadata take 4. Whatever is not as
+plain (leading zeros, a national prefix, fixed lines, premium ranges, an unknown country) is left to
+the library.
+"""
+
+import re
+from functools import cache
+from typing import NamedTuple
+
+from phonenumbers import COUNTRY_CODE_TO_REGION_CODE, PhoneMetadata, PhoneNumberDesc
+
+_E164 = re.compile(r"\+[1-9][0-9]{6,14}")
+_MAX_COUNTRY_CODE = 3  # digits
+
+
+class _Plan(NamedTuple):
+    """Numbers of one region, without their country code; None: there are none."""
+
+    region: str
+    leading_digits: re.Pattern[str] | None
+    any: re.Pattern[str] | None
+    mobile: re.Pattern[str] | None
+    premium: re.Pattern[str] | None
+    shared_cost: re.Pattern[str] | None
+
+
+class _Country(NamedTuple):
+    """The regions of one country code, in the order in which the library tries them."""
+
+    national_prefix: re.Pattern[str] | None
+    plans: list[_Plan]
+
+
+def region_of(phone: str) -> str | None:
+    """The ISO 3166 code of a plain mobile number's region; None: ask the library."""
+    if not _E164.fullmatch(phone):
+        return None
+    for digits in range(1, _MAX_COUNTRY_CODE + 1):
+        country = _country(int(phone[1 : 1 + digits]))
+        if country is not None:
+            return _region(country, phone[1 + digits :])
+    return None
+
+
+def _region(country: _Country, number: str) -> str | None:
+    if number.startswith("0"):
+        return None
+    if country.national_prefix and country.national_prefix.match(number):
+        return None  # the library may take it off
+    for plan in country.plans:
+        if plan.leading_digits is None:
+            return plan.region if _is_plain_mobile(plan, number) else None
+        if plan.leading_digits.match(number):
+            return plan.region if _is_plain_mobile(plan, number) else None
+    return None
+
+
+def _is_plain_mobile(plan: _Plan, number: str) -> bool:
+    return bool(
+        plan.mobile
+        and plan.mobile.fullmatch(number)
+        and plan.any
+        and plan.any.fullmatch(number)
+        and not (plan.premium and plan.premium.fullmatch(number))
+        and not (plan.shared_cost and plan.shared_cost.fullmatch(number))
+    )
+
+
+@cache
+def _country(code: int) -> _Country | None:
+    regions = COUNTRY_CODE_TO_REGION_CODE.get(code)
+    if regions is None:
+        return None
+    known = [PhoneMetadata.metadata_for_region(region, None) for region in regions]
+    found = [one for one in known if one is not None]
+    if len(found) != len(regions):
+        return _Country(None, [])  # codes of no country
+    return _Country(_compiled(found[0].national_prefix_for_parsing), [_plan(one) for one in found])
+
+
+def _plan(metadata: PhoneMetadata) -> _Plan:
+    return _Plan(
+        metadata.id,
+        leading_digits=_compiled(metadata.leading_digits),
+        any=_numbers(metadata.general_desc),
+        mobile=_numbers(metadata.mobile),
+        premium=_numbers(metadata.premium_rate),
+        shared_cost=_numbers(metadata.shared_cost),
+    )
+
+
+def _numbers(kind: PhoneNumberDesc | None) -> re.Pattern[str] | None:
+    return _compiled(kind.national_number_pattern) if kind else None
+
+
+def _compiled(pattern: str | None) -> re.Pattern[str] | None:
+    return re.compile(pattern) if pattern else None
