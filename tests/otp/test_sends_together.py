@@ -230,6 +230,22 @@ def test_broken_constraint_fails_one_member_alone(api: Api, statements: list[int
     assert [one.phone for one in Message.objects.all()] == [phone(1)]
 
 
+def test_who_waits_holds_no_connection(api: Api) -> None:
+    """A key is looked for before: its connection would be missing to the one that writes."""
+    used: list[int] = []
+
+    def count_used() -> None:
+        pool = connection.pool.get_stats()  # type: ignore[attr-defined]
+        used.append(pool["pool_size"] - pool["pool_available"])
+
+    connection.close()
+    calls = [send(api, phone(n), headers={"Idempotency_Key": str(n)}) for n in range(6)]
+    answers = in_one_group(code_writes._sends, calls, meanwhile=count_used)
+
+    assert [answer.status for answer in answers] == [200] * 6
+    assert used[0] < 2, "a thread of the process's own may use one"
+
+
 def test_locked_wallet_keeps_no_other_company_waiting(api: Api, client_of: ClientOf) -> None:
     stuck = client_of(company_with(10))
     with ThreadPoolExecutor(1) as pool, transaction.atomic():

@@ -79,6 +79,7 @@ class GroupCommit(Generic[Write, Result]):
                 return
             member.turn.acquire()
             self._waiting.append(member)
+        connection.close()  # back to the pool, where those that it waits for may need it
         while not member.turn.acquire(timeout=PATIENCE):
             self._pass_by_slow_ones()
 
