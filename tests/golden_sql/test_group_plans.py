@@ -1,0 +1,104 @@
+"""A statement for many sends or guesses looks for the rows of each by index."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from django.db import connection, transaction
+
+from accounts.models import Company
+from billing.models import Wallet
+from config.ids import uuid7
+from otp import check, code_writes, demo_history
+from otp.code_writes import CodeWrite
+from otp.models import Verification
+from tests.api.clients import Api
+from tests.factories import CompanyFactory
+from tests.plans import explain, nodes, reads, rows_read
+
+pytestmark = pytest.mark.django_db
+MANY = 8
+CODES = 3_000
+
+
+@pytest.fixture(autouse=True)
+def _others(company: Company) -> None:
+    """Other companies have wallets, and this one a past."""
+    companies = [Company(name=f"Company {number}") for number in range(2_000)]
+    Wallet.objects.bulk_create(
+        Wallet(company=one, available=1) for one in Company.objects.bulk_create(companies)
+    )
+    demo_history.seed(company=company, mode="live", messages=CODES, days=20)
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE")
+
+
+@pytest.fixture
+def writes(api: Api, monkeypatch: pytest.MonkeyPatch) -> list[CodeWrite]:
+    """Sends to phones that have a code already, as the statement of a group gets them."""
+    found: list[CodeWrite] = []
+
+    def collect(one: CodeWrite) -> Any:
+        found.append(one)
+        return code_writes._alone(one)
+
+    monkeypatch.setattr(code_writes._sends, "run", collect)
+    for number in range(MANY):
+        api.post("/otp/send", {"phone": f"+7916000123{number}"})
+    return [
+        replace(one, params={**one.params, "message_id": uuid7(), "verification_id": uuid7()})
+        for one in found
+    ]
+
+
+def plan_of(run: Callable[[], object]) -> Any:
+    with reads() as statements, transaction.atomic():
+        run()
+        transaction.set_rollback(True)
+    (statement,) = statements
+    return explain(statement)
+
+
+def scanned(plan: Any) -> set[str]:
+    """Tables that are read from one end to the other."""
+    return {node["Relation Name"] for node in nodes(plan) if node["Node Type"] == "Seq Scan"}
+
+
+def test_sends_read_their_own_rows(writes: list[CodeWrite]) -> None:
+    plan = plan_of(lambda: code_writes._together(writes))
+
+    assert rows_read(plan) < 10 * MANY
+    assert scanned(plan) <= {"channels_blockedphone"}, "which is empty here"
+
+
+def test_sends_of_several_companies_read_their_own_rows(writes: list[CodeWrite]) -> None:
+    other = CompanyFactory.create()
+    one, *others = writes
+    elsewhere = replace(one, params={**one.params, "company_id": other.pk, "api_key_id": None})
+
+    plan = plan_of(lambda: code_writes._together([elsewhere, *others]))
+
+    assert rows_read(plan) < 10 * MANY
+    assert scanned(plan) <= {"channels_blockedphone"}
+
+
+def test_guesses_read_their_own_rows(company: Company, writes: list[CodeWrite]) -> None:
+    guesses = [
+        check._Guess(
+            {
+                "company_id": company.pk,
+                "mode": "live",
+                "phone": one.params["phone"],
+                "purpose": one.params["purpose"],
+            },
+            [one.params["mac"]],
+        )
+        for one in writes
+    ]
+
+    plan = plan_of(lambda: check._judge_together(guesses))
+
+    assert rows_read(plan) < 4 * MANY
+    assert scanned(plan) == set()
+    assert Verification.objects.count() > CODES / 2
