@@ -1,7 +1,7 @@
 """Recognises mobile numbers in E.164 that the library would leave as they are.
 
 Nearly every phone of a request is one: a plus, its country's code and a number of a mobile range.
-phonenumbers takes 60 µs to say so, these patterns of its own metadata take 4. Whatever is not as
+phonenumbers takes 29 µs to say so, these patterns of its own metadata 2. Whatever is not as
 plain (leading zeros, a national prefix, fixed lines, premium ranges, an unknown country) is left to
 the library.
 """
@@ -21,7 +21,7 @@ class _Plan(NamedTuple):
 
     region: str
     leading_digits: re.Pattern[str] | None
-    any: re.Pattern[str] | None
+    all: re.Pattern[str] | None
     mobile: re.Pattern[str] | None
     premium: re.Pattern[str] | None
     shared_cost: re.Pattern[str] | None
@@ -51,9 +51,7 @@ def _region(country: _Country, number: str) -> str | None:
     if country.national_prefix and country.national_prefix.match(number):
         return None  # the library may take it off
     for plan in country.plans:
-        if plan.leading_digits is None:
-            return plan.region if _is_plain_mobile(plan, number) else None
-        if plan.leading_digits.match(number):
+        if plan.leading_digits is None or plan.leading_digits.match(number):
             return plan.region if _is_plain_mobile(plan, number) else None
     return None
 
@@ -62,8 +60,8 @@ def _is_plain_mobile(plan: _Plan, number: str) -> bool:
     return bool(
         plan.mobile
         and plan.mobile.fullmatch(number)
-        and plan.any
-        and plan.any.fullmatch(number)
+        and plan.all
+        and plan.all.fullmatch(number)
         and not (plan.premium and plan.premium.fullmatch(number))
         and not (plan.shared_cost and plan.shared_cost.fullmatch(number))
     )
@@ -85,7 +83,7 @@ def _plan(metadata: PhoneMetadata) -> _Plan:
     return _Plan(
         metadata.id,
         leading_digits=_compiled(metadata.leading_digits),
-        any=_numbers(metadata.general_desc),
+        all=_numbers(metadata.general_desc),
         mobile=_numbers(metadata.mobile),
         premium=_numbers(metadata.premium_rate),
         shared_cost=_numbers(metadata.shared_cost),

@@ -14,7 +14,7 @@ from config.storage.statements.json_rows import json_rows
 COMMENT = re.compile(r"--.*")
 PARAMETER = re.compile(r"%\((\w+)\)s")
 
-# A fragment of the statement that accepts a send: `payer` has one row if the send is paid for.
+# A fragment of the statement that accepts a send: `payer` has a row for each send that is paid for.
 INSERT_MESSAGE = """
 INSERT INTO channels_message (
   id, company_id, api_key_id, mode, kind, content, channel, chain, phone, subject_id, params,

@@ -29,7 +29,7 @@ class _Judged(NamedTuple):
     judged_id: UUID
     right_at: datetime | None
     attempts_left: int
-    n: int = 0
+    number: int = 0  # of the guess in its group
 
 
 def check_code(*, principal: Principal, phone: str, purpose: str, code: str) -> Verified:
@@ -66,8 +66,8 @@ def _judge(guess: _Guess) -> _Judged | None:
 
 def _judge_together(guesses: Sequence[_Guess]) -> list[_Judged | None]:
     rows = [
-        guess.lookup | {"n": n, "macs": [bytea(mac) for mac in guess.macs]}
-        for n, guess in enumerate(guesses)
+        guess.lookup | {"number": number, "macs": [bytea(mac) for mac in guess.macs]}
+        for number, guess in enumerate(guesses)
     ]
     params = {"guesses": dump_rows(rows), **guess_cap.cap_params()}
     return by_number(fetch_rows(sql.recent(sql.CHECK_CODES), params, _Judged), len(rows))

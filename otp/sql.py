@@ -105,15 +105,14 @@ def send(*, is_test: bool, has_link: bool, has_key: bool, link_dies: bool = Fals
     return channels_sql.compact(statement)
 
 
-# Live sends of codes that come together: `asked` has a row for each. A send that has to wait, for a
-# code or a wallet that somebody else has locked, or that is refused, is left out, and runs alone:
-# there it waits for nobody but its own company, and gets its own answer. Wallets are the only rows
-# that two groups could lock in different order; of one company alone they may wait for it.
+# Live sends of codes that come together: `asked` has a row for each. Left out, and run alone, are
+# sends that are refused, and those whose code is locked by somebody else, or whose wallet, in a
+# group of several companies. A group of one company waits for its wallet, which cannot deadlock.
 _SEND_TOGETHER = """
 WITH asked AS MATERIALIZED (
   SELECT * FROM {asked}),
 standing AS (
-  SELECT n.n, v.id, v.expires_at, v.attempts, v.max_attempts, v.key_id, v.length, v.verified_at
+  SELECT n.number, v.id, v.expires_at, v.attempts, v.max_attempts, v.key_id, v.length, v.verified_at
   FROM asked n JOIN otp_verification v ON v.company_id = n.company_id AND v.mode = n.mode
     AND v.phone = n.phone AND v.purpose = n.purpose AND v.superseded_at IS NULL
     AND v.id BETWEEN :first_id AND :last_id
@@ -123,10 +122,13 @@ allowed AS MATERIALIZED (
     s.key_id AS standing_key, s.length AS standing_length, COALESCE(s.verified_at IS NULL
       AND s.attempts < s.max_attempts AND s.key_id = ANY(%(key_ids)s::text[])
       AND s.expires_at >= now() + make_interval(secs => %(resend_margin)s), false) AS is_current
-  FROM asked n LEFT JOIN standing s USING (n) CROSS JOIN LATERAL otp_guess_cap(
+  FROM asked n LEFT JOIN standing s USING (number) CROSS JOIN LATERAL otp_guess_cap(
     n.company_id, n.mode, n.phone, %(failed_hour)s::int, %(failed_day)s::int,
     :first_id, :last_id) AS cap
-  WHERE {not_blocked} AND cap.guesses > 0 AND NOT EXISTS (
+  WHERE {not_blocked} AND cap.guesses > 0 AND (n.idem_key IS NULL OR NOT EXISTS (
+    SELECT 1 FROM accounts_idempotentrequest k WHERE k.company_id = n.company_id
+      AND k.mode = n.mode AND k.path = n.idem_path AND k.key = n.idem_key))
+    AND NOT EXISTS (  -- its code is locked by somebody else
     SELECT 1 FROM otp_verification v WHERE v.company_id = n.company_id AND v.mode = n.mode
       AND v.phone = n.phone AND v.purpose = n.purpose AND v.superseded_at IS NULL
       AND v.id BETWEEN :first_id AND :last_id AND v.id IS DISTINCT FROM s.id)),
@@ -156,9 +158,9 @@ made AS (
 message AS ({message}),
 hold AS ({hold}),
 idempotency_key AS ({idempotency_key} WHERE idem_key IS NOT NULL)
-SELECT n, EXTRACT(epoch FROM ends_at - now())::float AS expires_in, attempts_left FROM payer
+SELECT number, EXTRACT(epoch FROM ends_at - now())::float AS expires_in, attempts_left FROM payer
 """
-_ASKED = """n int, message_id uuid, company_id bigint, api_key_id bigint, mode text, kind text,
+_ASKED = """number int, message_id uuid, company_id bigint, api_key_id bigint, mode text, kind text,
 content text, channel text, chain jsonb, patience float, phone text, locale text, request_id text,
 price bigint, segments int, priority int, hold_seconds float, country text, day_budget bigint,
 hour_budget bigint, idem_path text, idem_key text, idem_hash bytea, verification_id uuid,
@@ -169,7 +171,7 @@ def send_together(*, of_one_company: bool) -> str:
     return _OF_ONE_COMPANY if of_one_company else _OF_SEVERAL_COMPANIES
 
 
-def _send_together(charged: str) -> str:
+def _group_statement(charged: str) -> str:
     statement = _SEND_TOGETHER.format(
         asked=json_rows("asked", _ASKED),
         not_blocked=channels_sql.of_rows("n", channels_sql.NOT_BLOCKED),
@@ -189,11 +191,11 @@ _MESSAGE_TOGETHER = channels_sql.INSERT_MESSAGE.format(
     useful_until="payer.ends_at",
     joined="",
 )
-_OF_ONE_COMPANY = _send_together(ledger.HOLD_WALLETS)
-_OF_SEVERAL_COMPANIES = _send_together(ledger.HOLD_FREE_WALLETS)
+_OF_ONE_COMPANY = _group_statement(ledger.HOLD_WALLETS)
+_OF_SEVERAL_COMPANIES = _group_statement(ledger.HOLD_FREE_WALLETS)
 
 
-_GUESSES = "n int, company_id bigint, mode text, phone text, purpose text, macs bytea[]"
+_GUESSES = "number int, company_id bigint, mode text, phone text, purpose text, macs bytea[]"
 
 # Spends the attempt and consumes a right code: one round trip, one commit. Checks of one phone are
 # serialised, so they share neither an attempt nor a success, and never exceed the cap. The
@@ -208,7 +210,7 @@ WHERE judged_id IS NOT NULL
 # The same for guesses that come together. One whose code, or whose turn, somebody else has is left
 # out: so no guess waits for another company's, and no two groups for each other.
 CHECK_CODES = f"""
-SELECT n, judged_id, right_at, attempts_left
+SELECT number, judged_id, right_at, attempts_left
 FROM (
   SELECT * FROM {json_rows("guesses", _GUESSES)}
   WHERE EXISTS (

@@ -1,9 +1,10 @@
 """The only writer of wallets and transfers.
 
 Every kind of transfer names the account it debits and the one it credits, so the books balance
-by construction. The statement that accepts a message opens its hold (`HOLD_WALLET`); `move_holds`
-exchanges it for the hold of the next channel; only `settle` closes it. Wallets are locked last,
-companies ascending.
+by construction. The statement that accepts a message opens its hold (`HOLD_WALLET`, of several
+`HOLD_WALLETS`); `move_holds` exchanges it for the hold of the next channel; only `settle` closes
+it. Wallets are locked last, companies ascending; groups of sends skip locked ones
+(`HOLD_FREE_WALLETS`).
 """
 
 from collections.abc import Collection, Mapping, Sequence

@@ -6,10 +6,9 @@ a repeat. A receipt for an unknown attempt is parked and matched again later.
 
 import hashlib
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from datetime import datetime
-from itertools import chain
 from operator import itemgetter
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -38,6 +37,7 @@ log = structlog.get_logger(__name__)
 
 BATCH_SIZE = 100
 MAX_RAW_BYTES = 2**20  # stored for one call, whose body is kept with each of its receipts
+MAX_SHARED_BYTES = 2**16  # of a call that shares a statement with others
 PARK_SECONDS = 5.0  # until the first retry of an unmatched receipt
 MATCH_TIMEOUT = 600.0  # seconds after which an unmatched receipt is no longer retried
 
@@ -55,12 +55,12 @@ EVENT_KINDS = {
 Row = dict[str, Any]  # by columns, for the JSON parameters of `receipts_sql.store`
 
 
-class _Call(NamedTuple):
-    """What a vendor's call brought."""
+class _StoredCall(NamedTuple):
+    """What a vendor's call brought; `skips_known`: not a *sent* that is written down already."""
 
     receipts: list[Row]
     recipients: list[Row]
-    only_news: bool
+    skips_known: bool = True
 
 
 def store(provider: str, batch: Sequence[InboundEvents]) -> int:
@@ -72,13 +72,14 @@ def store(provider: str, batch: Sequence[InboundEvents]) -> int:
     rows = [_row(provider, *found) for events in batch for found in _with_raw(events)]
     if not rows and not parts:
         return 0
-    told = [recipient for events in batch for recipient in events.recipients]
-    only_news = not any(events.alerts for events in batch)
-    call = _Call(rows, vendor_user_ids.rows(provider, told), only_news)
+    recipients = [recipient for events in batch for recipient in events.recipients]
+    has_alert = any(events.alerts for events in batch)
+    call = _StoredCall(rows, vendor_user_ids.rows(provider, recipients), not has_alert)
+    is_large = sum(len(events.raw) for events in batch) > MAX_SHARED_BYTES
     with transaction.atomic() if parts else nullcontext():
         if parts:
             sms_parts.store(provider, parts)
-        new = _calls.run(call) if rows else 0
+        new = _store(call) if has_alert or is_large else _calls.run(call)
     if new:
         wakeups.wake_workers()
     return new
@@ -91,27 +92,26 @@ def _with_raw(events: InboundEvents) -> Iterator[tuple[Receipt, bytes]]:
         yield receipt, events.raw if is_short or not number else b""
 
 
-def _store(call: _Call) -> int:
-    return len(_insert(call.receipts, call.recipients, only_news=call.only_news))
+def _store(call: _StoredCall) -> int:
+    return len(_insert(call.receipts, call.recipients, skips_known=call.skips_known))
 
 
-def _store_together(calls: Sequence[_Call]) -> list[int | None]:
-    """Those with an alert are stored alone, since theirs is another statement."""
-    joined = [call for call in calls if call.only_news]
-    # Sorted, so that parallel groups with the same repeats cannot deadlock.
-    rows = sorted(chain(*(call.receipts for call in joined)), key=itemgetter("digest"))
-    new = _insert(rows, chain(*(call.recipients for call in joined)), only_news=True)
-    return [
-        sum(row["digest"] in new for row in call.receipts) if call.only_news else None
-        for call in calls
-    ]
+def _store_together(calls: Sequence[_StoredCall]) -> list[int]:
+    """Of a receipt that several calls of the group repeat, each counts one."""
+    rows = [row for call in calls for row in call.receipts]
+    recipients = [row for call in calls for row in call.recipients]
+    new = _insert(rows, recipients, skips_known=True)
+    return [sum(row["digest"] in new for row in call.receipts) for call in calls]
 
 
-def _insert(rows: Sequence[Row], recipients: Iterable[Row], *, only_news: bool) -> set[str]:
-    """Returns the digests of new receipts."""
-    told = vendor_user_ids.without_repeats(recipients)
-    statement = receipts_sql.store(has_recipients=bool(told), only_news=only_news)
-    params = {"receipts": dump_rows(rows), "recipients": dump_rows(told)}
+def _insert(rows: Sequence[Row], recipients: Sequence[Row], *, skips_known: bool) -> set[str]:
+    """Returns the digests of new receipts. Sorted, so that parallel repeats cannot deadlock."""
+    if not rows:
+        return set()
+    people = vendor_user_ids.without_repeats(recipients)
+    statement = receipts_sql.store(has_recipients=bool(people), skips_known=skips_known)
+    ordered = sorted(rows, key=itemgetter("digest"))
+    params = {"receipts": dump_rows(ordered), "recipients": dump_rows(people)}
     return {bytea(row.digest) for row in fetch_rows(sql.recent(statement), params, _Stored)}
 
 

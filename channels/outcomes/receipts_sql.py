@@ -88,10 +88,11 @@ recipients AS ({vendor_user_ids.REMEMBER})"""
 
 
 @cache
-def store(*, has_recipients: bool, only_news: bool) -> str:
+def store(*, has_recipients: bool, skips_known: bool) -> str:
+    """The statement with or without what these need."""
     return _STORE.format(
         receipts=json_rows("receipts", _COLUMNS),
-        is_news=_IS_NEWS if only_news else "true",
+        is_news=_IS_NEWS if skips_known else "true",
         recipients=_RECIPIENTS if has_recipients else "",
     )
 

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 from unittest.mock import patch
 
 from config.storage.statements import group_commit
-from config.storage.statements.group_commit import AT_ONCE, GroupCommit
+from config.storage.statements.group_commit import GroupCommit
 from tests.api.blocking import apart
 from tests.stack.programs import wait_until
 
@@ -20,22 +20,22 @@ def in_one_group(
     meanwhile: Callable[[], object] = int,
 ) -> list[T]:
     """Start all while no place is free; their results in order. `meanwhile` runs when all wait."""
-    with patch.object(group_commit, "PATIENCE", 30):
+    with patch.object(group_commit, "PASS_AFTER", 30):
         return _in_one_group(group, calls, meanwhile)
 
 
 def _in_one_group(
     group: GroupCommit[Any, Any], calls: Sequence[Callable[[], T]], meanwhile: Callable[[], object]
 ) -> list[T]:
+    nobody = group_commit._Member[Any, Any](None)
     with group._lock:
-        assert not group._under_way
-        group._under_way = AT_ONCE
+        assert group._leader is None
+        group._let_lead(nobody)
     with ThreadPoolExecutor(len(calls)) as pool:
         running = [pool.submit(apart, call) for call in calls]
         try:
-            wait_until(lambda: len(group._waiting) == len(calls), 20)
+            wait_until(lambda: len(group._waiting) == len(calls), 25)
             meanwhile()
         finally:
-            for _ in range(AT_ONCE):
-                group._start_next()
+            group._start_next(nobody)
         return [one.result() for one in running]

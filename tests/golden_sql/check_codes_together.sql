@@ -1,10 +1,10 @@
-SELECT n, judged_id, right_at, attempts_left
+SELECT number, judged_id, right_at, attempts_left
 FROM (
   SELECT *
   FROM (
     SELECT *
-    FROM json_to_recordset(%(guesses)s::json) AS n(n int, company_id bigint, mode text, phone text,
-      purpose text, macs bytea[])
+    FROM json_to_recordset(%(guesses)s::json) AS n(number int, company_id bigint, mode text, phone
+      text, purpose text, macs bytea[])
     LIMIT json_array_length(%(guesses)s::json)) AS n
   WHERE EXISTS (
     SELECT 1

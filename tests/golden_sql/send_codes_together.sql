@@ -2,7 +2,7 @@ WITH asked AS MATERIALIZED (
   SELECT *
   FROM (
     SELECT *
-    FROM json_to_recordset(%(asked)s::json) AS n(n int, message_id uuid, company_id bigint,
+    FROM json_to_recordset(%(asked)s::json) AS n(number int, message_id uuid, company_id bigint,
       api_key_id bigint, mode text, kind text, content text, channel text, chain jsonb, patience
       float, phone text, locale text, request_id text, price bigint, segments int, priority int,
       hold_seconds float, country text, day_budget bigint, hour_budget bigint, idem_path text,
@@ -10,7 +10,7 @@ WITH asked AS MATERIALIZED (
       length int, params jsonb)
     LIMIT json_array_length(%(asked)s::json)) AS n),
 standing AS (
-  SELECT n.n, v.id, v.expires_at, v.attempts, v.max_attempts, v.key_id, v.length, v.verified_at
+  SELECT n.number, v.id, v.expires_at, v.attempts, v.max_attempts, v.key_id, v.length, v.verified_at
   FROM asked n
   JOIN otp_verification v ON v.company_id = n.company_id AND v.mode = n.mode AND v.phone = n.phone
     AND v.purpose = n.purpose AND v.superseded_at IS NULL AND v.id BETWEEN :first_id AND :last_id
@@ -22,14 +22,18 @@ allowed AS MATERIALIZED (
     make_interval(secs => %(resend_margin)s), false) AS is_current
   FROM asked n
   LEFT
-  JOIN standing s USING (n)
+  JOIN standing s USING (number)
   CROSS
   JOIN LATERAL otp_guess_cap( n.company_id, n.mode, n.phone, %(failed_hour)s::int,
     %(failed_day)s::int, :first_id, :last_id) AS cap
   WHERE NOT EXISTS (
     SELECT 1
     FROM channels_blockedphone
-    WHERE phone = n.phone::text) AND cap.guesses > 0 AND NOT EXISTS (
+    WHERE phone = n.phone::text) AND cap.guesses > 0 AND (n.idem_key IS NULL OR NOT EXISTS (
+      SELECT 1
+      FROM accounts_idempotentrequest k
+      WHERE k.company_id = n.company_id AND k.mode = n.mode AND k.path = n.idem_path AND k.key =
+        n.idem_key)) AND NOT EXISTS (
     SELECT 1
     FROM otp_verification v
     WHERE v.company_id = n.company_id AND v.mode = n.mode AND v.phone = n.phone AND v.purpose =
@@ -118,6 +122,6 @@ idempotency_key AS (
     payer.idem_hash::bytea, payer.message_id::uuid
   FROM payer
   WHERE idem_key IS NOT NULL)
-SELECT n, EXTRACT(epoch
+SELECT number, EXTRACT(epoch
   FROM ends_at - now())::float AS expires_in, attempts_left
 FROM payer

@@ -44,7 +44,7 @@ STATEMENTS = {
     "accept_as_claimed": channels_sql.ACCEPT_AS_CLAIMED,
     "update_attempts": channels_sql.UPDATE_ATTEMPTS,
     "update_messages": channels_sql.UPDATE_MESSAGES,
-    "store_receipt": receipts_sql.store(has_recipients=True, only_news=True),
+    "store_receipt": receipts_sql.store(has_recipients=True, skips_known=True),
     "match_receipts": receipts_sql.DUE_RECEIPTS,
     "append_message_events": channels_sql.APPEND_MESSAGE_EVENTS,
     "capture_holds": ledger._CAPTURE,

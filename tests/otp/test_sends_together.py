@@ -211,23 +211,76 @@ def test_repeat_under_the_same_key_is_answered_as_the_first(
     assert Message.objects.count() == 3
 
 
-def test_broken_constraint_fails_one_member_alone(api: Api, statements: list[int]) -> None:
-    """One repeats a request whose key is committed while it waits."""
+def test_request_that_repeats_a_key_undoes_no_group(api: Api, statements: list[int]) -> None:
+    """One that is committed while it waits, and one of the same group."""
 
-    def commit_its_key() -> None:
+    def commit_the_first() -> None:
         body = orjson.dumps({"phone": phone(0)}, option=orjson.OPT_SORT_KEYS)
         key = IdempotencyKey(
             api.company.pk, "live", "/otp/send", "1", hashlib.sha256(body).digest()
         )
         idempotency.insert(key)
 
-    calls = [send(api, phone(0), headers={"Idempotency_Key": "1"}), send(api, phone(1))]
-    answers = in_one_group(code_writes._sends, calls, meanwhile=commit_its_key)
+    calls = [send(api, phone(n), headers={"Idempotency_Key": k}) for n, k in enumerate("1223")]
+    answers = in_one_group(code_writes._sends, calls, meanwhile=commit_the_first)
 
-    assert statements == [2, 1, 1]
-    assert [answer.status for answer in answers] == [409, 200]
+    assert statements == [4, 1, 1]
+    assert [answers[n].status for n in (0, 3)] == [409, 200]
     assert answers[0].code == "request_in_progress"
-    assert [one.phone for one in Message.objects.all()] == [phone(1)]
+    assert sorted(answers[n].status for n in (1, 2)) == [200, 422]
+    assert Message.objects.count() == 2
+
+
+STATES = ["new", "live", "used", "expired", "exhausted", "of another key", "capped", "blocked"]
+
+
+def bring_to(state: str, phones: list[str], api: Api) -> None:
+    if state != "new":
+        for one in phones:
+            send(api, one)()
+    now = timezone.now()
+    changes: dict[str, dict[str, Any]] = {
+        "used": {"verified_at": now, "attempts": 1, "judged_at": now},
+        "expired": {"expires_at": now},
+        "exhausted": {"attempts": 5},
+        "of another key": {"key_id": "gone"},
+        "capped": {"attempts": 25, "max_attempts": 30, "judged_at": now},
+    }
+    if state in changes:
+        Verification.objects.update(**changes[state])
+    if state == "blocked":
+        BlockedPhone.objects.bulk_create(BlockedPhone(phone=one) for one in phones)
+    forget_limits()
+
+
+@pytest.mark.parametrize("state", STATES)
+@pytest.mark.parametrize("channel", ["whatsapp", None])
+def test_each_state_of_a_phone_ends_as_alone(api: Api, state: str, channel: str | None) -> None:
+    phones = [phone(n) for n in range(3)]
+    bring_to(state, phones, api)
+    more = {"channel": channel} if channel else {}
+
+    alone = send(api, phones[0], **more)()
+    answers = together(*(send(api, one, **more) for one in phones[1:]))
+
+    def seen(answer: Answer) -> dict[str, Any]:
+        own = {"id", "phone", "request_id", "expires_in", "retry_after"}
+        return {name: answer.body[name] for name in answer.body if name not in own}
+
+    def rows(of: str) -> list[dict[str, Any]]:
+        values: list[dict[str, Any]]
+        values = list(map(dict, Verification.objects.filter(phone=of).order_by("pk").values()))
+        own = {"id", "phone", "mac", "created_at", "expires_at", "judged_at", "verified_at"}
+        times = {"superseded_at", "settled_at"}
+        return [
+            {name: bool(row[name]) if name in times else row[name] for name in row.keys() - own}
+            for row in values
+        ]
+
+    assert [seen(answer) for answer in answers] == [seen(alone)] * 2
+    assert rows(phones[1]) == rows(phones[2]) == rows(phones[0])
+    sent = [Message.objects.filter(phone=one).count() for one in phones]
+    assert sent == [sent[0]] * 3
 
 
 def test_who_waits_holds_no_connection(api: Api) -> None:

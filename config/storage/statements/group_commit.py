@@ -12,11 +12,10 @@ from collections.abc import Callable, Sequence
 from copy import copy
 from typing import Generic, TypeVar
 
-from django.db import IntegrityError, connection
+from django.db import DataError, IntegrityError, connection
 
-AT_ONCE = 1  # statements under way from which on others wait
-LARGEST = 16  # writes of a group
-PATIENCE = 0.1  # seconds until one that takes that long, waiting for a lock say, is not waited for
+LARGEST = 16  # writes of a group, with the one that leads it
+PASS_AFTER = 0.1  # seconds; then the next group starts beside one that waits for a lock, say
 
 Write = TypeVar("Write")
 Result = TypeVar("Result")
@@ -29,17 +28,18 @@ class _Member(Generic[Write, Result]):
 
     def __init__(self, write: Write) -> None:
         self.write = write
-        self.turn = threading.Lock()  # released once it has a group to lead, a result or an error
+        self.turn = threading.Lock()  # released once its group has ended, or is its to lead
         self.group: list[_Member[Write, Result]] = []  # that it leads
         self.result: Result | None = None
         self.error: BaseException | None = None
 
 
 class GroupCommit(Generic[Write, Result]):
-    """`alone` runs one write; `together` several, and has None for each that must run alone.
+    """`alone` runs one write; `together` runs several, and returns None for each left to run alone.
 
-    Both are one commit. A group that broke a constraint wrote nothing: each member runs alone then.
-    Any other error of `together` is every member's.
+    Each call of either is one commit. A group that broke a constraint, or had a value that the
+    database does not take, wrote nothing: each member runs alone then. Any other error of
+    `together` is every member's, because it may have been written.
     """
 
     def __init__(
@@ -50,11 +50,12 @@ class GroupCommit(Generic[Write, Result]):
         self._alone, self._together = alone, together
         self._lock = threading.Lock()
         self._waiting: deque[_Member[Write, Result]] = deque()
-        self._under_way = 0
-        self._started_at = 0.0  # of the last write or group
+        # Who leads what the others wait for. One that is passed by is not waited for any longer.
+        self._leader: _Member[Write, Result] | None = None
+        self._started_at = 0.0
 
     def run(self, write: Write) -> Result:
-        """The result of this write. In a transaction of the caller's it runs alone."""
+        """The result of this write, which runs alone if the caller has a transaction."""
         if connection.in_atomic_block:
             return self._alone(write)
         member = _Member[Write, Result](write)
@@ -63,60 +64,68 @@ class GroupCommit(Generic[Write, Result]):
             try:
                 return self._alone(write)
             finally:
-                self._start_next()
+                self._start_next(member)
         if member.group:
-            self._lead(member.group)
+            self._lead(member)
         if member.error is not None:
-            raise copy(member.error) from member.error.__cause__
+            # A copy for each: threads would write to one error's context.
+            error = copy(member.error).with_traceback(member.error.__traceback__)
+            raise error from member.error.__cause__
+        # Without a result it was left out, and runs beside the next group.
         return self._alone(write) if member.result is None else member.result
 
     def _wait_for_turn(self, member: _Member[Write, Result]) -> None:
         with self._lock:
-            if self._under_way < AT_ONCE:
-                self._under_way += 1
-                self._started_at = time.monotonic()
+            if self._leader is None:
                 member.group = [member]
+                self._let_lead(member)
                 return
-            member.turn.acquire()
+            member.turn.acquire()  # released by whoever gives it a turn
             self._waiting.append(member)
         connection.close()  # back to the pool, where those that it waits for may need it
-        while not member.turn.acquire(timeout=PATIENCE):
-            self._pass_by_slow_ones()
+        while not member.turn.acquire(timeout=PASS_AFTER):
+            self._pass_by_a_slow_one()
 
-    def _pass_by_slow_ones(self) -> None:
-        """Another group beside what is under way: not all that wait, which would be a rush."""
+    def _pass_by_a_slow_one(self) -> None:
+        """Starts one group. All that wait at once, each for itself, would overload the server."""
         with self._lock:
-            if self._waiting and time.monotonic() >= self._started_at + PATIENCE:
-                self._under_way += 1
+            if self._waiting and time.monotonic() >= self._started_at + PASS_AFTER:
                 self._start_group()
 
-    def _lead(self, group: list[_Member[Write, Result]]) -> None:
+    def _lead(self, leader: _Member[Write, Result]) -> None:
+        group = leader.group
         try:
             results = self._together([member.write for member in group])
             for member, result in zip(group, results, strict=True):
                 member.result = result
-        except IntegrityError:
+        except (IntegrityError, DataError):
             pass
         except BaseException as error:
             for member in group:
                 member.error = error
         finally:
-            self._start_next()
-            for member in group[1:]:
-                member.turn.release()
+            try:
+                self._start_next(leader)
+            finally:
+                for member in group[1:]:
+                    member.turn.release()
 
-    def _start_next(self) -> None:
-        """After a write or a group: those that wait are the next one."""
+    def _start_next(self, leader: _Member[Write, Result]) -> None:
+        """After what it led. One that was passed by has a successor already."""
         with self._lock:
-            if self._waiting and self._under_way <= AT_ONCE:
+            if self._leader is not leader:
+                return
+            if self._waiting:
                 self._start_group()
             else:
-                self._under_way -= 1
+                self._leader = None
 
     def _start_group(self) -> None:
-        """The first of those that wait leads it."""
         many = min(len(self._waiting), LARGEST)
         group = [self._waiting.popleft() for _ in range(many)]
-        self._started_at = time.monotonic()
         group[0].group = group
+        self._let_lead(group[0])
         group[0].turn.release()
+
+    def _let_lead(self, member: _Member[Write, Result]) -> None:
+        self._leader, self._started_at = member, time.monotonic()

@@ -12,7 +12,7 @@ import orjson
 
 class Numbered(Protocol):
     @property
-    def n(self) -> int: ...
+    def number(self) -> int: ...
 
 
 Row = TypeVar("Row", bound=Numbered)
@@ -21,8 +21,8 @@ Row = TypeVar("Row", bound=Numbered)
 def json_rows(parameter: str, columns: str) -> str:
     """The table `n` of a FROM clause: `columns` are names with types, `parameter` is named so.
 
-    The limit excludes no row. PostgreSQL expects 100 of a JSON array, as too many to look each up
-    by an index, but a tenth of that within a limit that it cannot know, as it does of an array.
+    The limit excludes no row: it makes PostgreSQL expect ten rows instead of a hundred, so that it
+    looks them up by indexes.
     """
     given = f"%({parameter})s::json"
     return (
@@ -44,5 +44,5 @@ def by_number(rows: Iterable[Row], many: int) -> list[Row | None]:
     """The row of each of so many numbers, in their order; None for one without."""
     found: list[Row | None] = [None] * many
     for row in rows:
-        found[row.n] = row
+        found[row.number] = row
     return found

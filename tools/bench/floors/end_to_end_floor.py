@@ -146,7 +146,7 @@ def _store(attempt: UUID, word: str) -> None:
         "raw": bytea(RAW),
     }
     with connection.cursor() as cursor:
-        statement = receipts_sql.store(has_recipients=False, only_news=True)
+        statement = receipts_sql.store(has_recipients=False, skips_known=True)
         cursor.execute(channels_sql.recent(statement), {"receipts": dump_rows([row])})
 
 

@@ -4,10 +4,11 @@ import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from traceback import format_exception
 from typing import Any
 
 import pytest
-from django.db import IntegrityError, OperationalError, transaction
+from django.db import DataError, IntegrityError, OperationalError, transaction
 
 from config.storage.statements import group_commit
 from config.storage.statements.group_commit import LARGEST, GroupCommit
@@ -75,8 +76,9 @@ def test_one_that_is_left_out_runs_alone() -> None:
     assert doubling.alone == [1]
 
 
-def test_broken_constraint_has_each_run_alone() -> None:
-    doubling = Doubling(error=IntegrityError())
+@pytest.mark.parametrize("error", [IntegrityError(), DataError()])
+def test_group_that_was_not_written_runs_one_by_one(error: Exception) -> None:
+    doubling = Doubling(error=error)
 
     assert in_one_group(doubling.group, doubling.calls(3)) == [0, 2, 4]
     assert sorted(doubling.alone) == [0, 1, 2]
@@ -99,6 +101,7 @@ def test_any_other_error_is_everybodys(error: BaseException) -> None:
     assert [type(one) for one in found] == [type(error)] * 3
     assert len(set(map(id, found))) == 3, "of one error's traceback all threads would write"
     assert all(one and one.__cause__ is cause for one in found)
+    assert all("_several" in "".join(format_exception(one)) for one in found if one)
     assert doubling.alone == []
 
 
@@ -114,11 +117,11 @@ def test_place_is_free_again_after_an_error() -> None:
     for _ in range(3):
         with pytest.raises(UnwritableError):
             group.run(1)
-    assert not group._under_way
+    assert group._leader is None
 
 
 def test_slow_write_holds_up_nobody_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(group_commit, "PATIENCE", 0.01)
+    monkeypatch.setattr(group_commit, "PASS_AFTER", 0.01)
     released = threading.Event()
 
     def run(number: int) -> int:
@@ -128,22 +131,24 @@ def test_slow_write_holds_up_nobody_for_long(monkeypatch: pytest.MonkeyPatch) ->
     group = GroupCommit[int, int](run, list)
     with ThreadPoolExecutor(1) as pool:
         slow = pool.submit(group.run, 0)
-        wait_until(lambda: group._under_way == 1)
+        wait_until(lambda: group._leader is not None)
 
-        assert [group.run(number) for number in (1, 2)] == [1, 2]
+        assert group.run(1) == 1
+        monkeypatch.setattr(group_commit, "PASS_AFTER", 60)
+        assert [group.run(number) for number in (2, 3)] == [2, 3], "it is waited for once"
         assert not slow.done()
         released.set()
         assert slow.result(20) == 0
-    assert (group._under_way, list(group._waiting)) == (0, [])
+    assert (group._leader, list(group._waiting)) == (None, [])
 
 
 @pytest.mark.django_db
 def test_in_a_transaction_it_runs_alone() -> None:
     doubling = Doubling()
     with transaction.atomic(), ThreadPoolExecutor(1) as pool:
-        doubling.group._under_way = group_commit.AT_ONCE  # it would have to wait
+        doubling.group._let_lead(group_commit._Member(0))  # it would have to wait
         assert doubling.group.run(3) == 6
-        doubling.group._under_way = 0
+        doubling.group._leader = None
         assert pool.submit(doubling.group.run, 4).result(20) == 8
 
 
@@ -156,4 +161,4 @@ def test_many_threads_get_what_is_theirs() -> None:
     numbers = doubling.alone + [number for one in doubling.together for number in one]
     assert sorted({*numbers}) == list(range(5_000))
     assert len(numbers) - 5_000 in {0, 1}, "nothing runs twice but what was left out"
-    assert doubling.group._under_way == 0
+    assert doubling.group._leader is None

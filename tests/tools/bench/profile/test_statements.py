@@ -82,7 +82,7 @@ def test_statements_of_the_service_have_names() -> None:
 
     names = StatementNames.of_service()
 
-    statement = receipts_sql.store(has_recipients=True, only_news=True)
+    statement = receipts_sql.store(has_recipients=True, skips_known=True)
     assert names.of(statement) == "channels.outcomes.receipts_sql._STORE"
     assert names.of(sql.recent(statement)) == "channels.outcomes.receipts_sql._STORE"
     assert names.of(sql.recent(sql.CLAIM)) == "channels.sql.CLAIM"
