@@ -5,7 +5,7 @@ from functools import cache
 from typing import Any
 
 from accounts.api import idempotency
-from billing.wallet import ledger
+from billing.wallet import holds
 from channels import sql as channels_sql
 from links.models import INSERTED_COLUMNS
 
@@ -99,12 +99,12 @@ _MESSAGE = channels_sql.INSERT_MESSAGE.format(
 
 @cache
 def send(*, is_test: bool, has_key: bool) -> str:
-    more = "" if is_test else f",\nhold AS ({ledger.HOLD_TRANSFER})"
+    more = "" if is_test else f",\nhold AS ({holds.HOLD_TRANSFER})"
     if has_key:
         more += f",\nidempotency_key AS ({idempotency.INSERT})"
     return _SEND.format(
         not_blocked=channels_sql.NOT_BLOCKED,
-        payer=channels_sql.FREE_PAYER if is_test else ledger.HOLD_WALLET,
+        payer=channels_sql.FREE_PAYER if is_test else holds.HOLD_WALLET,
         link=INSERT,
         message=_MESSAGE,
         more=more,

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from accounts.api import idempotency
 from accounts.outbox import events
-from billing.wallet import ledger
+from billing.wallet import holds
 from channels import sql as channels_sql
 from config.storage.months.recent_ids import Months, ids_of, months_of_last, within
 from config.storage.statements.json_rows import json_rows
@@ -89,7 +89,7 @@ _MESSAGE = channels_sql.INSERT_MESSAGE.format(
 @cache
 def send(*, is_test: bool, has_link: bool, has_key: bool, link_dies: bool = False) -> str:
     """Returns the statement for this combination; each one is prepared once per connection."""
-    more = "" if is_test else f",\nhold AS ({ledger.HOLD_TRANSFER})"
+    more = "" if is_test else f",\nhold AS ({holds.HOLD_TRANSFER})"
     if has_link:
         insert = links_sql.INSERT_WITH_CODE if link_dies else links_sql.INSERT
         more += f",\nlink AS ({insert})"
@@ -98,7 +98,7 @@ def send(*, is_test: bool, has_link: bool, has_key: bool, link_dies: bool = Fals
     statement = _SEND.format(
         recent=_RECENT,
         not_blocked=channels_sql.NOT_BLOCKED,
-        payer=channels_sql.FREE_PAYER if is_test else ledger.HOLD_WALLET,
+        payer=channels_sql.FREE_PAYER if is_test else holds.HOLD_WALLET,
         message=_MESSAGE,
         more=more,
     )
@@ -177,7 +177,7 @@ def _group_statement(charged: str) -> str:
         not_blocked=channels_sql.of_rows("n", channels_sql.NOT_BLOCKED),
         charged=charged,
         message=channels_sql.of_rows("payer", _MESSAGE_TOGETHER),
-        hold=channels_sql.of_rows("payer", ledger.HOLD_TRANSFER),
+        hold=channels_sql.of_rows("payer", holds.HOLD_TRANSFER),
         idempotency_key=channels_sql.of_rows("payer", idempotency.INSERT),
     )
     return channels_sql.compact(statement)
@@ -191,8 +191,8 @@ _MESSAGE_TOGETHER = channels_sql.INSERT_MESSAGE.format(
     useful_until="payer.ends_at",
     joined="",
 )
-_OF_ONE_COMPANY = _group_statement(ledger.HOLD_WALLETS)
-_OF_SEVERAL_COMPANIES = _group_statement(ledger.HOLD_FREE_WALLETS)
+_OF_ONE_COMPANY = _group_statement(holds.HOLD_WALLETS)
+_OF_SEVERAL_COMPANIES = _group_statement(holds.HOLD_FREE_WALLETS)
 
 
 _GUESSES = "number int, company_id bigint, mode text, phone text, purpose text, macs bytea[]"

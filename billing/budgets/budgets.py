@@ -28,7 +28,7 @@ COMPANY_BATCH = 500  # companies that one transaction of `update_usual` locks
 
 
 def params(budgets: Budgets, country: str) -> dict[str, Any]:
-    """The parameters by which `ledger.HOLD_WALLET` checks a send to this country."""
+    """The parameters by which `holds.HOLD_WALLET` checks a send to this country."""
     country = country or Budget.UNKNOWN
     any_own = budgets.get(Budget.ANY, NO_BUDGET)[0]
     floor = settings.BUDGET_COUNTRY_HOUR if any_own is None else any_own

@@ -59,7 +59,7 @@ class NewMessage:
     id: UUID = field(default_factory=uuid7)
 
     def params(self) -> dict[str, Any]:
-        """What `sql.INSERT_MESSAGE`, `ledger.HOLD_TRANSFER` and `idempotency.INSERT` need."""
+        """What `sql.INSERT_MESSAGE`, `holds.HOLD_TRANSFER` and `idempotency.INSERT` need."""
         principal, idempotency_key = self.sender.principal, self.sender.idempotency_key
         return {
             "message_id": self.id,

@@ -1,0 +1,56 @@
+"""SQL fragments by which the statements that accept messages open their holds.
+
+In them `allowed` has the messages to pay for, and `payer` those that are paid.
+"""
+
+from billing.budgets import sql
+
+# The condition in the UPDATE keeps parallel sends from spending a token twice; no row means that
+# nothing was written.
+HOLD_WALLET = f"""
+UPDATE billing_wallet w SET available = available - %(price)s, held = held + %(price)s,
+  day = GREATEST(w.day, p.today), day_tokens = {sql.DAY_USED} + %(price)s,
+  hour = GREATEST(w.hour, p.hour), hour_tokens = {sql.HOUR_BASE}
+    || jsonb_build_object(%(country)s::text, {sql.hour_used("%(country)s")} + %(price)s)
+FROM ({sql.PERIOD}) AS p
+WHERE company_id = %(company_id)s AND available >= %(price)s AND EXISTS (SELECT 1 FROM allowed)
+  AND {sql.DAY_USED} + %(price)s <= %(day_budget)s
+  AND {sql.hour_used("%(country)s")} + %(price)s <= %(hour_budget)s
+RETURNING company_id"""  # noqa: S608
+
+HOLD_TRANSFER = """
+INSERT INTO billing_transfer (company_id, kind, amount, message_id, hold, proof, reason)
+SELECT company_id, 'hold', %(price)s, %(message_id)s, 1, '', '' FROM payer"""
+
+
+# The same for several messages, those of `allowed`: a company pays for all of its own or for none.
+def _hold_wallets(free: str = "") -> str:
+    return f"""
+UPDATE billing_wallet w SET available = w.available - bill.tokens, held = w.held + bill.tokens,
+  day = GREATEST(w.day, p.today), day_tokens = {sql.DAY_USED} + bill.tokens,
+  hour = GREATEST(w.hour, p.hour), hour_tokens = {sql.HOUR_BASE} || (
+    SELECT jsonb_object_agg(c.key, {sql.hour_used("c.key")} + c.value::bigint)
+    FROM jsonb_each_text(bill.hour_tokens) AS c)
+FROM (
+  SELECT company_id, sum(tokens)::bigint AS tokens, min(day_budget) AS day_budget,
+    jsonb_object_agg(country, tokens) AS hour_tokens,
+    jsonb_object_agg(country, hour_budget) AS hour_budgets
+  FROM (SELECT company_id, country, sum(price)::bigint AS tokens, min(day_budget) AS day_budget,
+          min(hour_budget) AS hour_budget
+        FROM allowed GROUP BY company_id, country) AS of_country
+  GROUP BY company_id) AS bill {free} CROSS JOIN ({sql.PERIOD}) AS p
+WHERE w.company_id = bill.company_id AND w.available >= bill.tokens
+  AND {sql.DAY_USED} + bill.tokens <= bill.day_budget
+  AND NOT EXISTS (
+    SELECT 1 FROM jsonb_each_text(bill.hour_tokens) AS c
+    WHERE {sql.hour_used("c.key")} + c.value::bigint > (bill.hour_budgets->>c.key)::bigint)
+RETURNING w.company_id"""  # noqa: S608
+
+
+HOLD_WALLETS = _hold_wallets()
+# Leaves out those that another transaction has locked, so no company waits for another.
+HOLD_FREE_WALLETS = _hold_wallets(
+    """JOIN (
+    SELECT company_id FROM billing_wallet WHERE company_id IN (SELECT company_id FROM allowed)
+    FOR UPDATE SKIP LOCKED) AS free USING (company_id)"""
+)
