@@ -2,11 +2,13 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from datetime import timedelta
 from io import StringIO
 from typing import Any
 
 import pytest
 from django.core.management import call_command
+from django.utils import timezone
 
 from accounts.models import Delivery, Event, IdempotentRequest, Mail
 from billing.models import Order, RunningBalance, Transfer, Wallet
@@ -50,7 +52,9 @@ def test_every_table_has_its_rows(found: list[Breach]) -> None:
     for rows in (FallbackEvent.objects, Link.objects, Receipt.objects, Event.objects):
         assert rows.count() > 50, rows
     assert Delivery.objects.count() == Event.objects.count()
-    assert IdempotentRequest.objects.exists()
+    # Chance decides whether the last day has any: keys are of the messages that had an event.
+    lately = timezone.now() - timedelta(hours=23)
+    assert IdempotentRequest.objects.count() >= Event.objects.filter(at__gte=lately).count()
     assert CountedDay.objects.exists()
     assert Verification.objects.filter(verified_at=None).exists()
 
