@@ -123,7 +123,7 @@ def of_rows(row: str, fragment: str) -> str:
 
 
 def compact(statement: str) -> str:
-    """Strips comments and spaces: psycopg parses statements over 4,096 characters every time."""
+    """Strips comments and spaces: less to send for each connection that prepares it."""
     return " ".join(COMMENT.sub("", statement).split())
 
 
@@ -231,8 +231,9 @@ WHERE NOT EXISTS (SELECT 1 FROM channels_message d
                     AND d.state = 'delivered')
 """
 
-# Marks the count of an earlier day stale, in the commit that changes a message of it.
-_INSERT_STALE_DAYS = """
+# A fragment of statements that change the messages of `changed`: marks the counts of earlier days
+# stale, in the same commit.
+INSERT_STALE_DAYS = """
 INSERT INTO channels_staleday (company_id, mode, day)
 SELECT DISTINCT company_id, mode, day FROM changed WHERE day < (now() AT TIME ZONE %(zone)s)::date
 """
@@ -260,7 +261,7 @@ changed AS (
   UPDATE channels_message m SET state = 'sent', sent_at = GREATEST(m.created_at, now())
   FROM accepted a WHERE m.id = a.message_id AND m.id BETWEEN :first_id AND :last_id
   RETURNING a.id, m.company_id, m.mode, (m.created_at AT TIME ZONE %(zone)s)::date AS day),
-stale AS ({_INSERT_STALE_DAYS})
+stale AS ({INSERT_STALE_DAYS})
 SELECT id FROM changed
 """  # noqa: S608
 
@@ -331,7 +332,7 @@ UPDATE channels_message m SET
 FROM {_MESSAGES}
 WHERE m.id = n.id AND m.id BETWEEN :first_id AND :last_id
 RETURNING m.company_id, m.mode, (m.created_at AT TIME ZONE %(zone)s)::date AS day)
-{_INSERT_STALE_DAYS}
+{INSERT_STALE_DAYS}
 """  # noqa: S608
 
 INSERT_FALLBACK_EVENTS = """

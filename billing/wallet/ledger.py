@@ -2,8 +2,9 @@
 
 Every kind of transfer names the account it debits and the one it credits, so the books balance
 by construction. The statement that accepts a message opens its hold (`billing.wallet.holds`);
-`move_holds` exchanges it for the hold of the next channel; only `settle` closes it. Wallets are
-locked last, companies ascending; groups of sends skip those that are locked.
+`move_holds` exchanges it for the hold of the next channel; only `settle`, or a statement with
+`capture_sql`, closes it. Wallets are locked last, companies ascending; groups of sends skip those
+that are locked.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -59,8 +60,8 @@ _SETTLEMENTS = json_rows(
     "company_id bigint, kind text, amount bigint, message_id uuid, hold smallint, proof text,"
     " reason text, country text",
 )
-_SETTLE = """
-WITH asked AS (
+_MOVED = """
+asked AS (
   SELECT * FROM {settlements}),
 moved AS (
   INSERT INTO billing_transfer (company_id, kind, amount, message_id, hold, proof, reason)
@@ -72,12 +73,24 @@ due AS (
   FROM moved GROUP BY company_id),
 locked AS (
   SELECT company_id FROM billing_wallet WHERE company_id IN (SELECT company_id FROM due)
-  ORDER BY company_id FOR UPDATE){back}
+  ORDER BY company_id FOR UPDATE){back}"""
+_WALLETS = """
 UPDATE billing_wallet w
 SET held = w.held - due.settled, available = w.available + due.returned{budgets}
 FROM due JOIN locked USING (company_id){joined} WHERE w.company_id = due.company_id
 """
+_SETTLE = f"WITH {_MOVED}{_WALLETS}"
 _CAPTURE = _SETTLE.format(settlements=_SETTLEMENTS, back="", budgets="", joined="")
+
+
+def capture_sql(holds: str) -> str:
+    """CTEs that capture the holds of this query, for a statement that settles them as it goes.
+
+    Its columns: company_id, kind ("capture"), amount, message_id, hold, proof, reason.
+    """
+    moved = _MOVED.format(settlements=f"({holds}) AS holds", back="")
+    return f"{moved},\ncharged AS ({_WALLETS.format(budgets='', joined='')})"
+
 
 # Released tokens also refund the budgets of the day and the hour they were held in, while these
 # last: a vendor's failures must not use up a company's budget.

@@ -22,7 +22,7 @@ from billing.wallet.ledger import DeliveryProof
 from channels import sql, wakeups
 from channels.lifecycle.state_machine import Event, EventKind
 from channels.lifecycle.states import Decision
-from channels.outcomes import receipts_sql, sms_parts, transitions
+from channels.outcomes import deliveries, receipts_sql, sms_parts, transitions
 from channels.phone_numbers import e164_or_none
 from channels.providers.inbound import InboundEvents, Receipt, ReceiptState
 from channels.recipients import vendor_user_ids
@@ -167,17 +167,19 @@ def _uuid(ref: str | None) -> UUID | None:
 
 
 def apply_stored() -> bool:
-    """Applies a batch of due receipts in one commit; returns whether more may be due."""
+    """Applies a batch of due receipts; returns whether more may be due."""
     with connection.cursor() as cursor:
         cursor.execute(sql.recent(receipts_sql.HAS_DUE_RECEIPTS))
         if not cursor.fetchone()[0]:
             return False
     try:
-        return _apply_batch(BATCH_SIZE) == BATCH_SIZE
+        delivered, has_left = deliveries.apply_stored(BATCH_SIZE)
+        others = _apply_batch(BATCH_SIZE) if has_left else 0
     except (IntegrityError, DataError):
         log.exception("receipts_not_applied")
         _apply_one_by_one()
         return True
+    return BATCH_SIZE in (delivered, others)
 
 
 def _apply_batch(limit: int, only: int | None = None) -> int:

@@ -2,6 +2,9 @@
 
 from functools import cache
 
+from accounts.outbox import events
+from billing.wallet import ledger
+from channels import sql
 from channels.recipients import vendor_user_ids
 from config.storage.statements.json_rows import json_rows
 
@@ -50,6 +53,66 @@ WHERE r.due_at <= now() AND r.received_at >= :start AND r.received_at < :end
   AND (%(only)s::bigint IS NULL OR r.id = %(only)s)
 ORDER BY r.due_at LIMIT %(limit)s FOR UPDATE OF r SKIP LOCKED
 """.format(plain=_PLAIN.format("r"))  # noqa: S608
+
+# Applies the due receipts by which a sent message is delivered on its present channel, and charges
+# for it: in one round trip and one commit, as `channels.lifecycle` would decide. Leaves all others,
+# those of companies that get webhooks, and those whose message somebody has locked, so that it
+# waits for none. `due` counts them with those that it left.
+DELIVER_UNCHANGED = """
+WITH stored AS (
+  SELECT r.id, r.state, r.provider, r.provider_id, r.error_code, r.ref, r.at, {plain} AS is_plain
+  FROM channels_receipt r
+  WHERE r.due_at <= now() AND r.received_at >= :start AND r.received_at < :end
+  ORDER BY r.due_at LIMIT %(limit)s FOR UPDATE OF r SKIP LOCKED),
+matched AS (
+  SELECT DISTINCT ON (a.message_id) s.id AS receipt_id, s.provider, s.at,
+    a.message_id, a.id, a.hold
+  FROM stored s CROSS JOIN LATERAL (
+    SELECT message_id, id, hold FROM channels_attempt
+    WHERE provider = s.provider AND provider_id = s.provider_id
+      AND message_id BETWEEN :first_id AND :last_id
+    ORDER BY message_id DESC LIMIT 1) AS a
+  WHERE s.state = 'delivered' AND s.error_code = '' AND s.is_plain AND COALESCE(s.ref, a.id) = a.id
+    AND NOT EXISTS (SELECT 1 FROM channels_part p
+                    WHERE p.provider = s.provider AND p.provider_id = s.provider_id)
+    AND NOT EXISTS (  -- whatever came first counts
+      SELECT 1 FROM stored o WHERE o.provider = s.provider AND o.provider_id = s.provider_id
+        AND o.state NOT IN ('sent', 'delivered'))),
+unchanged AS (
+  SELECT n.* FROM matched n JOIN channels_message m ON m.id = n.message_id
+  WHERE m.state = 'sent' AND m.hold = n.hold AND m.id BETWEEN :first_id AND :last_id
+    AND NOT {has_subscribers}
+  ORDER BY m.id FOR UPDATE OF m SKIP LOCKED),
+delivered AS (
+  UPDATE channels_attempt a SET state = 'delivered', lease_until = NULL, poll_at = NULL,
+    accepted_at = COALESCE(a.accepted_at, now()), finished_at = COALESCE(a.finished_at, now())
+  FROM unchanged n
+  WHERE a.id = n.id AND a.state = 'sent' AND a.message_id BETWEEN :first_id AND :last_id
+  RETURNING a.message_id, a.id, n.receipt_id, n.provider, n.at),
+changed AS (
+  UPDATE channels_message m SET state = 'delivered', is_undelivered = false, error = '',
+    fallback_at = NULL, due_at = NULL,
+    sent_at = COALESCE(m.sent_at, GREATEST(m.created_at, LEAST(d.at, now()))),
+    delivered_at = COALESCE(m.delivered_at, GREATEST(m.created_at, m.sent_at, LEAST(d.at, now()))),
+    finished_at = COALESCE(m.finished_at, now())
+  FROM delivered d WHERE m.id = d.message_id AND m.id BETWEEN :first_id AND :last_id
+  RETURNING d.receipt_id, d.provider, d.id AS attempt_id, m.id AS message_id, m.company_id, m.mode,
+    m.channel, m.price, m.hold, (m.created_at AT TIME ZONE %(zone)s)::date AS day),
+stale AS ({stale_days}),
+applied AS (
+  UPDATE channels_receipt r SET due_at = NULL, applied_at = now(), attempt_id = c.attempt_id
+  FROM changed c WHERE r.id = c.receipt_id AND r.received_at >= :start AND r.received_at < :end),
+{capture}
+SELECT message_id, attempt_id, mode, channel, price, provider, (SELECT count(*) FROM stored) AS due
+FROM changed
+""".format(  # noqa: S608
+    plain=_PLAIN.format("r"),
+    has_subscribers=events.has_endpoint_sql("m"),
+    stale_days=sql.INSERT_STALE_DAYS,
+    capture=ledger.capture_sql("""
+    SELECT company_id, 'capture' AS kind, price AS amount, message_id, hold, 'receipt' AS proof,
+      '' AS reason FROM changed WHERE price > 0"""),
+)
 
 # A separate statement, since workers ask often and mostly nothing is due.
 HAS_DUE_RECEIPTS = """

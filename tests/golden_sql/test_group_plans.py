@@ -1,4 +1,4 @@
-"""A statement for many sends or guesses looks for the rows of each by index."""
+"""A statement for many sends, guesses or receipts looks for the rows of each by index."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -9,11 +9,14 @@ from django.db import connection, transaction
 
 from accounts.models import Company
 from billing.models import Wallet
+from channels.outcomes import deliveries
 from config.ids import uuid7
 from otp import check, code_writes, demo_history
 from otp.code_writes import CodeWrite
 from otp.models import Verification
 from tests.api.clients import Api
+from tests.channels.message_stages import accepted
+from tests.channels.outcomes.stored_receipts import hear
 from tests.factories import CompanyFactory
 from tests.plans import explain, nodes, reads, rows_read
 
@@ -103,3 +106,15 @@ def test_guesses_read_their_own_rows(company: Company, writes: list[CodeWrite]) 
     assert rows_read(plan) < 4 * MANY
     assert scanned(plan) == set()
     assert Verification.objects.count() > CODES / 2
+
+
+def test_deliveries_read_their_own_rows(api: Api) -> None:
+    for number in range(MANY):
+        hear(accepted(api, f"+7916000123{number}"))
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE")
+
+    plan = plan_of(lambda: deliveries.apply_stored(100))
+
+    assert rows_read(plan) < 20 * MANY
+    assert not {"channels_message", "channels_attempt"} & {one[:16] for one in scanned(plan)}

@@ -46,6 +46,7 @@ STATEMENTS = {
     "update_messages": channels_sql.UPDATE_MESSAGES,
     "store_receipt": receipts_sql.store(has_recipients=True, skips_known=True),
     "match_receipts": receipts_sql.DUE_RECEIPTS,
+    "deliver_unchanged": receipts_sql.DELIVER_UNCHANGED,
     "append_message_events": channels_sql.APPEND_MESSAGE_EVENTS,
     "capture_holds": ledger._CAPTURE,
     "settle_holds": ledger._RELEASE,

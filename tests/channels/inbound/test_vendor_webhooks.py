@@ -18,6 +18,7 @@ from channels.outcomes import receipts
 from channels.vendor_accounts import registry
 from tests.channels.accounts import name_accounts
 from tests.factories import AttemptFactory
+from tests.session_settings import session_setting
 
 STATUS = {"id": "wamid.1", "status": "delivered", "timestamp": "1790000000", "recipient_id": "7"}
 BODY = orjson.dumps(
@@ -108,15 +109,12 @@ def test_without_the_database_the_webhook_answers_503() -> None:
     thread = threading.Thread(target=hold_the_table)
     thread.start()
     assert is_locked.wait(25)
-    with connection.cursor() as cursor:
-        cursor.execute("SET lock_timeout = '20ms'")
 
-    answer = post_webhook()
+    with session_setting("lock_timeout", "'20ms'"):
+        answer = post_webhook()
 
     is_done.set()
     thread.join()
-    with connection.cursor() as cursor:  # it goes back to the pool
-        cursor.execute("RESET lock_timeout")
     assert answer.status_code == 503
     assert post_webhook().status_code == 200
 

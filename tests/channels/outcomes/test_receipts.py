@@ -19,24 +19,12 @@ from channels.providers import inbound
 from channels.providers.inbound import ReceiptState
 from tests.api.clients import Api
 from tests.channels.message_stages import accepted, submitted
-from tests.factories import AttemptFactory, ReceiptFactory
+from tests.channels.outcomes.stored_receipts import hear
+from tests.factories import AttemptFactory
 
 pytestmark = pytest.mark.django_db
 
 AT = datetime(2026, 1, 31, 10, 0, tzinfo=UTC)
-
-
-def hear(attempt: Attempt, state: str = "delivered", **fields: Any) -> Receipt:
-    """A stored receipt that nobody has looked at yet."""
-    known = {
-        "attempt": None,
-        "provider": attempt.provider,
-        "provider_id": attempt.provider_id or "",
-        "ref": None,
-        "due_at": timezone.now() - timedelta(minutes=1),
-    }
-    made: Receipt = ReceiptFactory.create(**known | {"state": state, "word": state} | fields)
-    return made
 
 
 def apply_stored() -> None:

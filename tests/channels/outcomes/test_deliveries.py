@@ -1,0 +1,337 @@
+"""Receipts of deliveries in one statement: what it writes, and what it leaves to the others."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from functools import partial
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.db import connection, transaction
+from django.db.models import F
+from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
+
+from billing.models import Transfer, Wallet
+from billing.wallet import ledger
+from channels.lifecycle.state_machine import EventKind
+from channels.models import Attempt, Message, OpenMessage, Part, Receipt, StaleDay
+from channels.outcomes import deliveries, receipts
+from otp import settlement
+from tests.api.clients import Api, ClientOf
+from tests.api.races import at_once
+from tests.channels.fallback_stages import apply_event, enable_fallback, handed_over
+from tests.channels.message_stages import PHONE, accepted, submitted
+from tests.channels.outcomes.stored_receipts import hear
+from tests.factories import CompanyFactory, EndpointFactory
+from tests.otp.sent_codes import code_of
+
+pytestmark = pytest.mark.django_db(transaction=True)
+OTHER_PHONE = "+79161234568"
+
+
+def rows(of: Attempt) -> list[dict[str, Any]]:
+    """The rows of a message, without what differs between two of them; times in steps of 5 s."""
+    found: list[dict[str, Any]] = []
+    for model, key, identity in (
+        (Message, "id", ("id", "subject_id", "request_id", "params", "phone")),
+        (Attempt, "message_id", ("id", "message_id", "provider_id")),
+        (OpenMessage, "message_id", ("message_id", "attempt_id")),
+        (Transfer, "message_id", ("id", "message_id")),
+        (Receipt, "attempt_id", ("id", "digest", "attempt_id", "provider_id")),
+    ):
+        own = {key: of.id if key == "attempt_id" else of.message_id}
+        found += [
+            {name: value for name, value in row.items() if name not in identity}
+            for row in model._default_manager.filter(**own).order_by("pk").values()
+        ]
+    now = timezone.now()
+    for row in found:
+        for name, value in row.items():
+            if hasattr(value, "tzinfo"):
+                row[name] = round((value - now).total_seconds() / 5)
+    return found
+
+
+def everything() -> list[Any]:
+    models = (Message, Attempt, OpenMessage, Transfer, Receipt, Wallet)
+    return [list(model._default_manager.order_by("pk").values()) for model in models]
+
+
+def test_delivery_is_one_statement_beside_the_look_whether_any_is_due(
+    api: Api, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    attempt = accepted(api)
+    receipt = hear(attempt)
+
+    with django_assert_num_queries(2):
+        assert receipts.apply_stored() is False
+
+    attempt.refresh_from_db()
+    receipt.refresh_from_db()
+    assert (attempt.state, attempt.message.state) == ("delivered", "delivered")
+    assert (receipt.attempt_id, receipt.due_at) == (attempt.id, None)
+    assert ledger.balance(api.company.pk) == (999, 0)
+
+
+@pytest.mark.parametrize("chain", [[], ["whatsapp", "sms"]])
+@pytest.mark.parametrize("at", [None, timedelta(hours=-1), timedelta(0), timedelta(hours=1)])
+@pytest.mark.parametrize("is_polled", [True, False])
+def test_it_writes_what_the_state_machine_would(
+    api: Api, chain: list[str], at: timedelta | None, is_polled: bool
+) -> None:
+    if chain:
+        enable_fallback(api.company, *chain)
+    both = [accepted(api, phone) for phone in (PHONE, OTHER_PHONE)]
+    if is_polled:
+        Attempt.objects.update(poll_at=timezone.now(), polls=2)
+    said = timezone.now() + at if at is not None else None
+
+    hear(both[0], at=said)
+    assert deliveries.apply_stored(100) == (1, False)
+    hear(both[1], at=said)
+    assert receipts._apply_batch(100) == 1
+
+    assert rows(both[0]) == rows(both[1])
+    price = Message.objects.get(pk=both[0].message_id).price
+    assert ledger.balance(api.company.pk) == (1000 - 2 * price, 0)
+
+
+def test_test_messages_cost_nothing(test_api: Api) -> None:
+    hear(accepted(test_api))
+
+    assert deliveries.apply_stored(100) == (1, False)
+
+    assert not Transfer.objects.filter(kind="capture").exists()
+
+
+def of_first_try_after_a_fallback(api: Api) -> None:
+    enable_fallback(api.company, "whatsapp", "sms")
+    first, _second = handed_over(api)
+    hear(first)
+
+
+def of_an_earlier_channel(api: Api) -> None:
+    """Even if its state were to say that it is still under way."""
+    enable_fallback(api.company, "whatsapp", "sms")
+    first, second = handed_over(api)
+    Attempt.objects.filter(pk=second.pk).update(state="failed")
+    Attempt.objects.filter(pk=first.pk).update(state="sent")
+    hear(first)
+
+
+def before_its_acceptance(api: Api) -> None:
+    attempt = submitted(api)
+    Attempt.objects.update(provider_id="known")
+    attempt.refresh_from_db()
+    hear(attempt)
+
+
+def of_an_unclear_call(api: Api) -> None:
+    attempt = submitted(api)
+    apply_event(attempt, EventKind.AMBIGUOUS, provider_id="known", code="timeout")
+    attempt.refresh_from_db()
+    hear(attempt)
+
+
+def of_a_failed_message(api: Api) -> None:
+    attempt = accepted(api)
+    apply_event(attempt, EventKind.REFUSED, code="131026")
+    hear(attempt)
+
+
+def of_a_delivered_message(api: Api) -> None:
+    attempt = accepted(api)
+    apply_event(attempt, EventKind.DELIVERED)
+    hear(attempt)
+
+
+def of_a_failed_try(api: Api) -> None:
+    """While its message is open: it goes on by another account, say."""
+    attempt = accepted(api)
+    Attempt.objects.update(state="failed")
+    hear(attempt)
+
+
+def of_another_state(state: str) -> Callable[[Api], None]:
+    def other(api: Api) -> None:
+        hear(accepted(api), state)
+
+    other.__name__ = f"says_{state}"
+    return other
+
+
+def with_an_error(api: Api) -> None:
+    hear(accepted(api), error_code="470")
+
+
+def of_one_part(api: Api) -> None:
+    attempt = accepted(api)
+    for number, provider_id in enumerate(("another", attempt.provider_id or ""), start=1):
+        Part.objects.create(
+            attempt=attempt,
+            number=number,
+            total=2,
+            provider=attempt.provider,
+            provider_id=provider_id,
+        )
+    hear(attempt)
+
+
+def spelled_differently(api: Api) -> None:
+    attempt = accepted(api)
+    hear(attempt, alternatives=[attempt.provider_id, "0x17"], provider_id="23")
+
+
+def with_a_phone(api: Api) -> None:
+    hear(accepted(api), phone=PHONE)
+
+
+def that_names_another_try(api: Api) -> None:
+    hear(accepted(api), ref=accepted(api, OTHER_PHONE).id)
+
+
+def that_names_a_try_of_nobody(api: Api) -> None:
+    hear(accepted(api), ref=uuid4())
+
+
+def of_another_vendor(api: Api) -> None:
+    hear(accepted(api), provider="telegram_gateway")
+
+
+def for_a_subscriber(api: Api) -> None:
+    EndpointFactory.create(company=api.company)
+    hear(accepted(api))
+
+
+def beside_a_failure(api: Api) -> None:
+    attempt = accepted(api)
+    hear(attempt, "failed")
+    hear(attempt)
+
+
+@pytest.mark.parametrize(
+    "left",
+    [
+        of_first_try_after_a_fallback,
+        of_an_earlier_channel,
+        before_its_acceptance,
+        of_an_unclear_call,
+        of_a_failed_message,
+        of_a_delivered_message,
+        of_a_failed_try,
+        *(of_another_state(each) for each in ("read", "failed", "unreachable", "expired", "sent")),
+        with_an_error,
+        of_one_part,
+        spelled_differently,
+        with_a_phone,
+        that_names_another_try,
+        that_names_a_try_of_nobody,
+        of_another_vendor,
+        for_a_subscriber,
+        beside_a_failure,
+    ],
+    ids=lambda case: case.__name__,
+)
+def test_left_to_the_state_machine(api: Api, left: Callable[[Api], None]) -> None:
+    left(api)
+    before = everything()
+
+    assert deliveries.apply_stored(100) == (0, True)
+
+    assert everything() == before
+
+
+def test_one_that_is_left_holds_up_no_other(api: Api) -> None:
+    first, second, third = (accepted(api, f"+7916123456{n}") for n in range(3))
+    hear(first)
+    hear(second, "failed", error_code="131026")
+    hear(third, ref=third.id)
+
+    assert deliveries.apply_stored(100) == (2, True)
+
+    states = [Message.objects.get(pk=one.message_id).state for one in (first, second, third)]
+    assert states == ["delivered", "sent", "delivered"]
+    assert receipts.apply_stored() is False
+    assert Message.objects.get(pk=second.message_id).state == "failed"
+
+
+def test_two_receipts_of_a_message_charge_once(api: Api) -> None:
+    attempt = accepted(api)
+    both = [hear(attempt), hear(attempt)]
+
+    while receipts.apply_stored():
+        pass
+
+    assert Receipt.objects.filter(pk__in=[one.pk for one in both], due_at=None).count() == 2
+    assert Transfer.objects.filter(kind="capture").count() == 1
+    assert ledger.balance(api.company.pk) == (999, 0)
+
+
+@pytest.mark.parametrize("model", [Message, Receipt])
+def test_waits_for_nobody(api: Api, model: type[Message | Receipt]) -> None:
+    hear(accepted(api))
+    before = everything()
+    found: list[tuple[int, bool]] = []
+
+    with transaction.atomic():
+        list(model._default_manager.select_for_update())
+        found += at_once([partial(deliveries.apply_stored, 100)])
+
+    assert found == [(0, True)]
+    assert everything() == before
+
+
+def test_delivery_after_midnight_marks_the_day_of_the_message(api: Api) -> None:
+    attempt = accepted(api)
+    Message.objects.update(created_at=F("created_at") - timedelta(days=1))
+    hear(attempt)
+
+    assert deliveries.apply_stored(100) == (1, False)
+
+    assert StaleDay.objects.count() == 1
+
+
+def test_hold_that_is_settled_already_is_not_charged_again(api: Api) -> None:
+    attempt = accepted(api)
+    message = Message.objects.get(pk=attempt.message_id)
+    kind, proof = ledger.TransferKind.CAPTURE, ledger.DeliveryProof.RECEIPT
+    captured = ledger.Settlement(api.company.pk, message.pk, 1, message.price, kind, proof)
+    with connection.cursor() as cursor:
+        ledger.settle(cursor, [captured])
+    hear(attempt)
+
+    assert deliveries.apply_stored(100) == (1, False)
+
+    assert ledger.balance(api.company.pk) == (999, 0)
+
+
+def test_companies_are_charged_their_own(api: Api, client_of: ClientOf) -> None:
+    other = CompanyFactory.create()
+    ledger.grant(company=other, amount=1000, reason="test")
+    for number in range(3):
+        hear(accepted(api, f"+7916123456{number}"))
+    hear(accepted(client_of(other), "+79161234599"))
+
+    assert deliveries.apply_stored(100) == (4, False)
+
+    assert ledger.balance(api.company.pk) == (997, 0)
+    assert ledger.balance(other.pk) == (999, 0)
+
+
+def test_races_of_workers_and_of_the_recipient_charge_once(api: Api) -> None:
+    attempts = [accepted(api, f"+791612345{number:02}") for number in range(8)]
+    for attempt in attempts:
+        hear(attempt)
+        hear(attempt, "read")
+    for attempt in attempts[::2]:
+        phone = attempt.message.phone
+        assert api.post("/otp/verify", {"phone": phone, "code": code_of(phone)}).status == 200
+
+    at_once([receipts.apply_stored] * 4 + [settlement.settle_verified] * 2)
+    while receipts.apply_stored():
+        pass
+
+    assert set(Message.objects.values_list("state", flat=True)) == {"delivered"}
+    assert Transfer.objects.filter(kind="capture").count() == 8
+    assert ledger.balance(api.company.pk) == (992, 0)

@@ -1,0 +1,100 @@
+WITH stored AS (
+  SELECT r.id, r.state, r.provider, r.provider_id, r.error_code, r.ref, r.at, r.phone = '' AND
+    r.alternatives = '{}' AS is_plain
+  FROM channels_receipt r
+  WHERE r.due_at <= now() AND r.received_at >= :start AND r.received_at < :end
+  ORDER BY r.due_at
+  LIMIT %(limit)s FOR UPDATE OF r SKIP LOCKED),
+matched AS (
+  SELECT DISTINCT ON (a.message_id) s.id AS receipt_id, s.provider, s.at, a.message_id, a.id, a.hold
+  FROM stored s
+  CROSS
+  JOIN LATERAL (
+    SELECT message_id, id, hold
+    FROM channels_attempt
+    WHERE provider = s.provider AND provider_id = s.provider_id AND message_id BETWEEN :first_id AND
+      :last_id
+    ORDER BY message_id DESC
+    LIMIT 1) AS a
+  WHERE s.state = 'delivered' AND s.error_code = '' AND s.is_plain AND COALESCE(s.ref, a.id) = a.id
+    AND NOT EXISTS (
+    SELECT 1
+    FROM channels_part p
+    WHERE p.provider = s.provider AND p.provider_id = s.provider_id) AND NOT EXISTS (
+    SELECT 1
+    FROM stored o
+    WHERE o.provider = s.provider AND o.provider_id = s.provider_id AND o.state NOT IN ('sent',
+      'delivered'))),
+unchanged AS (
+  SELECT n.*
+  FROM matched n
+  JOIN channels_message m ON m.id = n.message_id
+  WHERE m.state = 'sent' AND m.hold = n.hold AND m.id BETWEEN :first_id AND :last_id AND NOT EXISTS
+    (
+    SELECT 1
+    FROM accounts_endpoint e
+    WHERE e.company_id = m.company_id AND e.mode = m.mode AND e.disabled_at IS NULL AND e.deleted_at
+      IS NULL)
+  ORDER BY m.id FOR UPDATE OF m SKIP LOCKED),
+delivered AS (
+  UPDATE channels_attempt a
+  SET state = 'delivered', lease_until = NULL, poll_at = NULL, accepted_at = COALESCE(a.accepted_at,
+    now()), finished_at = COALESCE(a.finished_at, now())
+  FROM unchanged n
+  WHERE a.id = n.id AND a.state = 'sent' AND a.message_id BETWEEN :first_id AND :last_id
+  RETURNING a.message_id, a.id, n.receipt_id, n.provider, n.at),
+changed AS (
+  UPDATE channels_message m
+  SET state = 'delivered', is_undelivered = false, error = '', fallback_at = NULL, due_at = NULL,
+    sent_at = COALESCE(m.sent_at, GREATEST(m.created_at, LEAST(d.at, now()))), delivered_at =
+    COALESCE(m.delivered_at, GREATEST(m.created_at, m.sent_at, LEAST(d.at, now()))), finished_at =
+    COALESCE(m.finished_at, now())
+  FROM delivered d
+  WHERE m.id = d.message_id AND m.id BETWEEN :first_id AND :last_id
+  RETURNING d.receipt_id, d.provider, d.id AS attempt_id, m.id AS message_id, m.company_id, m.mode,
+    m.channel, m.price, m.hold, (m.created_at AT TIME ZONE %(zone)s)::date AS day),
+stale AS (
+  INSERT INTO channels_staleday (company_id, mode, day)
+  SELECT DISTINCT company_id, mode, day
+  FROM changed
+  WHERE day < (now() AT TIME ZONE %(zone)s)::date ),
+applied AS (
+  UPDATE channels_receipt r
+  SET due_at = NULL, applied_at = now(), attempt_id = c.attempt_id
+  FROM changed c
+  WHERE r.id = c.receipt_id AND r.received_at >= :start AND r.received_at < :end),
+asked AS (
+  SELECT *
+  FROM (
+    SELECT company_id, 'capture' AS kind, price AS amount, message_id, hold, 'receipt' AS proof, ''
+      AS reason
+    FROM changed
+    WHERE price > 0) AS holds),
+moved AS (
+  INSERT INTO billing_transfer (company_id, kind, amount, message_id, hold, proof, reason)
+  SELECT company_id, kind, amount, message_id, hold, proof, reason
+  FROM asked
+  ON CONFLICT DO NOTHING
+  RETURNING company_id, kind, amount, message_id, hold),
+due AS (
+  SELECT company_id, sum(amount) AS settled, COALESCE(sum(amount) FILTER (WHERE kind = 'release'),
+    0) AS returned
+  FROM moved
+  GROUP BY company_id),
+locked AS (
+  SELECT company_id
+  FROM billing_wallet
+  WHERE company_id IN (
+    SELECT company_id
+    FROM due)
+  ORDER BY company_id FOR UPDATE),
+charged AS (
+  UPDATE billing_wallet w
+  SET held = w.held - due.settled, available = w.available + due.returned
+  FROM due
+  JOIN locked USING (company_id)
+  WHERE w.company_id = due.company_id )
+SELECT message_id, attempt_id, mode, channel, price, provider, (
+  SELECT count(*)
+  FROM stored) AS due
+FROM changed
