@@ -263,9 +263,9 @@ AND (superseded_at IS NOT NULL OR attempts >= max_attempts)
 AND id BETWEEN :first_id AND :last_id"""
 SETTLE_ENDED_EARLY = f"""
 UPDATE otp_verification SET settled_at = now()
-WHERE id BETWEEN :first_id AND :last_id AND id IN (
+WHERE id BETWEEN :first_id AND :last_id AND id = ANY(ARRAY(
   SELECT id FROM otp_verification WHERE {_ENDED_EARLY}
-  ORDER BY expires_at LIMIT %s FOR NO KEY UPDATE SKIP LOCKED)
+  ORDER BY expires_at LIMIT %s FOR NO KEY UPDATE SKIP LOCKED))
 RETURNING id
 """  # noqa: S608
 

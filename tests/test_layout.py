@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -90,6 +91,29 @@ def test_only_the_ledger_writes_money() -> None:
     }
 
     assert writers == {"billing/wallet/holds.py", "billing/wallet/ledger.py"}
+
+
+def test_rows_are_claimed_once() -> None:
+    """Claims choose in ARRAY() or in WITH. `IN (SELECT … LIMIT … SKIP LOCKED)` may run for each
+    row, each time for the next ones.
+    """
+    sources = [path for package in PACKAGES for path in (ROOT / package).rglob("*.py")]
+    texts = {path: path.read_text(encoding="utf-8") for path in sources}
+    selects = [(path, one) for path, text in texts.items() for one in _selects_of_in(text)]
+
+    assert len(selects) > 20
+    assert sum("SKIP LOCKED" in text for text in texts.values()) > 5
+    assert [path for path, one in selects if re.search(r"LIMIT\s.*SKIP LOCKED", one, re.S)] == []
+
+
+def _selects_of_in(text: str) -> Iterator[str]:
+    for start in re.finditer(r"\bIN \(\s*SELECT", text):
+        depth = 0
+        for end in range(start.end(), len(text)):
+            depth += {"(": 1, ")": -1}.get(text[end], 0)
+            if depth < 0:
+                yield text[start.end() : end]
+                break
 
 
 LAYERS_CONTRACT = "Packages import one way down"

@@ -20,12 +20,13 @@ BATCH = 20  # e-mails in one run
 LEASE = 120  # seconds until an unrecorded e-mail is sent again
 DELAYS = (10, 60, 300, 1800, 7200, 18_000, 36_000)  # seconds between tries
 
-# Delivery is at least once: a crash after sending sends the e-mail again.
+# Delivery is at least once: a crash after sending sends the e-mail again. ARRAY chooses one row; a
+# join may run its inner query for each row, and then each time claim the next.
 CLAIM = """
 UPDATE accounts_mail
 SET due_at = statement_timestamp() + make_interval(secs => %s), tries = tries + 1
-WHERE id IN (SELECT id FROM accounts_mail WHERE due_at <= statement_timestamp()
-             ORDER BY due_at LIMIT 1 FOR UPDATE SKIP LOCKED)
+WHERE id = ANY(ARRAY(SELECT id FROM accounts_mail WHERE due_at <= statement_timestamp()
+                     ORDER BY due_at LIMIT 1 FOR UPDATE SKIP LOCKED))
 RETURNING id
 """
 

@@ -34,8 +34,9 @@ GIVEN_UP = timedelta(days=1)
 _CLAIM = """
 UPDATE operator_admin_telegramnotice
 SET due_at = clock_timestamp() + make_interval(secs => %s), tries = tries + 1
-WHERE id IN (SELECT id FROM operator_admin_telegramnotice WHERE due_at <= clock_timestamp()
-             ORDER BY id LIMIT 50 FOR UPDATE SKIP LOCKED)
+WHERE id = ANY(ARRAY(
+  SELECT id FROM operator_admin_telegramnotice WHERE due_at <= clock_timestamp()
+  ORDER BY id LIMIT 50 FOR UPDATE SKIP LOCKED))
 RETURNING id
 """
 
