@@ -102,7 +102,8 @@ def _stderr() -> BinaryIO:
 LOGGER_LEVELS = {
     "django.request": "ERROR",  # Django logs every 4xx; the API's own line already does
     "django.security.DisallowedHost": "CRITICAL",
-    "urllib3": "WARNING",
+    "urllib3": "WARNING",  # others have a vendor's path, and with it the Telegram bot's token
+    "urllib3.connection": "ERROR",  # its warning of a malformed header has it, too
     "psycopg.pool": "ERROR",
     "amqp": "WARNING",
     "kombu": "WARNING",

@@ -55,10 +55,6 @@ _VERSION = tomllib.loads((_ROOT / "pyproject.toml").read_text())["project"]["ver
 _NUMBERS = re.compile(r"\d{4,}")  # in a vendor's text: one-time codes and phones
 
 logger = logging.getLogger(__name__)
-# urllib3's debug lines, and its warning of a malformed header, carry the whole path, and with it
-# the Telegram bot's token.
-logging.getLogger("urllib3.connectionpool").setLevel(logging.INFO)
-logging.getLogger("urllib3.connection").setLevel(logging.ERROR)
 
 
 class _Body:

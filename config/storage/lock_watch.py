@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
-from django.db import DatabaseError, connections
+from django.db import DatabaseError
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.utils import CursorWrapper
 
@@ -64,7 +64,7 @@ def watched(connection: BaseDatabaseWrapper, say: Say) -> Iterator[None]:
         cursor.execute("SELECT pg_backend_pid()")
         (pid,) = cursor.fetchone()
     over = threading.Event()
-    watch = threading.Thread(target=_watch, args=(connection.alias, pid, over, say), daemon=True)
+    watch = threading.Thread(target=_watch, args=(connection, pid, over, say), daemon=True)
     watch.start()
     try:
         yield
@@ -73,8 +73,8 @@ def watched(connection: BaseDatabaseWrapper, say: Say) -> Iterator[None]:
         watch.join()
 
 
-def _watch(alias: str, pid: int, over: threading.Event, say: Say) -> None:
-    own = connections[alias]  # a connection of this thread
+def _watch(connection: BaseDatabaseWrapper, pid: int, over: threading.Event, say: Say) -> None:
+    own = connection.copy()  # a connection of this thread, with a pool only if that one has
     said_at: dict[str, float] = {}
     # Without its own connection the migration goes on, unwatched.
     with suppress(DatabaseError):

@@ -26,23 +26,28 @@ SELECT pg_has_role(datdba, 'USAGE') FROM pg_database WHERE datname = current_dat
 
 @contextmanager
 def patient_session() -> Iterator[None]:
-    """Django's connection without its pool and time limits, for the commands that need it."""
+    """This thread's connection without its pool and time limits, for the commands that need it.
+
+    Other threads share the settings, and a connection that one of them takes without a pool cannot
+    be given back to it.
+    """
     if direct_session.is_pooled():
         raise BackupError(
             "DATABASE_URL leads to a pooler: name PostgreSQL itself in it for this command."
         )
-    options = connection.settings_dict["OPTIONS"]
+    settings = connection.settings_dict
     connection.close()
     connection.close_pool()  # type: ignore[attr-defined]
-    connection.settings_dict["OPTIONS"] = {
-        **{name: value for name, value in options.items() if name != "pool"},
+    patient = {
+        **{name: value for name, value in settings["OPTIONS"].items() if name != "pool"},
         "options": " ".join(f"-c {setting}" for setting in _SETTINGS),
     }
+    connection.settings_dict = settings | {"OPTIONS": patient}
     try:
         yield
     finally:
         connection.close()
-        connection.settings_dict["OPTIONS"] = options
+        connection.settings_dict = settings
 
 
 def close_database() -> None:

@@ -76,15 +76,25 @@ class GroupCommit(Generic[Write, Result]):
 
     def _wait_for_turn(self, member: _Member[Write, Result]) -> None:
         with self._lock:
-            if self._leader is None:
-                member.group = [member]
-                self._let_lead(member)
+            if self._leads_alone(member):
+                return
+        # Back to the pool, where those that it waits for may need it. Not once it is in the queue:
+        # if this fails, nobody may wait for this thread.
+        connection.close()
+        with self._lock:
+            if self._leads_alone(member):
                 return
             member.turn.acquire()  # released by whoever gives it a turn
             self._waiting.append(member)
-        connection.close()  # back to the pool, where those that it waits for may need it
         while not member.turn.acquire(timeout=PASS_AFTER):
             self._pass_by_a_slow_one()
+
+    def _leads_alone(self, member: _Member[Write, Result]) -> bool:
+        if self._leader is not None:
+            return False
+        member.group = [member]
+        self._let_lead(member)
+        return True
 
     def _pass_by_a_slow_one(self) -> None:
         """Starts one group. All that wait at once, each for itself, would overload the server."""

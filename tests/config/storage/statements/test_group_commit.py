@@ -6,9 +6,10 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from traceback import format_exception
 from typing import Any
+from unittest.mock import patch
 
 import pytest
-from django.db import DataError, IntegrityError, OperationalError, transaction
+from django.db import DataError, IntegrityError, OperationalError, connection, transaction
 
 from config.storage.statements import group_commit
 from config.storage.statements.group_commit import LARGEST, GroupCommit
@@ -140,6 +141,25 @@ def test_slow_write_holds_up_nobody_for_long(monkeypatch: pytest.MonkeyPatch) ->
         released.set()
         assert slow.result(20) == 0
     assert (group._leader, list(group._waiting)) == (None, [])
+
+
+def test_thread_that_fails_before_it_waits_leaves_nobody_behind() -> None:
+    doubling = Doubling()
+    nobody = group_commit._Member[int, int](0)
+
+    def run_without_a_server() -> None:
+        lost = patch.object(connection, "close", side_effect=OperationalError)  # of this thread
+        with lost, pytest.raises(OperationalError):
+            doubling.group.run(1)
+
+    doubling.group._let_lead(nobody)
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(run_without_a_server).result(20)
+    assert list(doubling.group._waiting) == [], "others would wait for it to lead them"
+    doubling.group._start_next(nobody)
+
+    assert doubling.group._leader is None
+    assert doubling.group.run(2) == 4
 
 
 @pytest.mark.django_db
