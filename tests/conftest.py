@@ -28,6 +28,7 @@ from config.local.embedded import Servers
 from config.storage.redis_client import redis_client
 from links.addresses import blocked_sites, short_hosts
 from links.follow import change_feed, not_found_limit, resolution
+from links.follow.change_feed import ChangeFeed
 from tests.api.clients import Api, ClientOf
 from tests.database_cleanup import empty_database
 from tests.factories import ApiKeyFactory, CompanyFactory, MemberFactory
@@ -98,12 +99,32 @@ def _quick_emptying() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(autouse=True, scope="session")
+def _feeds_of_other_processes() -> Iterator[list[ChangeFeed]]:
+    """The feeds that tests start for resolvers of their own, which end with the test: hundreds of
+    them would read the stops every second.
+    """
+    started: list[ChangeFeed] = []
+    start = ChangeFeed.start
+
+    def start_for_a_test(feed: ChangeFeed) -> None:
+        if feed is not resolution._resolver._feed:
+            started.append(feed)
+        start(feed)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ChangeFeed, "start", start_for_a_test)
+        yield started
+
+
 @pytest.fixture(autouse=True)
-def _fresh_process() -> Iterator[None]:
+def _fresh_process(_feeds_of_other_processes: list[ChangeFeed]) -> Iterator[None]:
     """Each test finds the process and Redis as if both had just been started."""
     _reset_process_state()
     redis_client().flushdb()
     yield
+    while _feeds_of_other_processes:
+        _feeds_of_other_processes.pop().stop()
     _reset_process_state()
 
 

@@ -72,8 +72,12 @@ class ChangeFeed:
                 self.is_listening = True
                 threading.Thread(target=self._listen, name="links", daemon=True).start()
 
+    def stop(self) -> None:
+        """The thread ends within POLL_TIMEOUT."""
+        self.is_listening = False
+
     def _listen(self) -> None:
-        while True:
+        while self.is_listening:
             client = blocking_links_redis_client()
             try:
                 with PubSub(client.connection_pool) as subscription:
@@ -87,7 +91,7 @@ class ChangeFeed:
     def _poll(self, subscription: PubSub) -> None:
         """Returns when a change cannot be published; raises when Redis is silent or a replica."""
         heard_at = refreshed_at = time.monotonic()
-        while self._publish():
+        while self.is_listening and self._publish():
             message = subscription.get_message(timeout=POLL_TIMEOUT)
             if message:
                 heard_at = time.monotonic()
