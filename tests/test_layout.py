@@ -116,6 +116,24 @@ def _selects_of_in(text: str) -> Iterator[str]:
                 break
 
 
+def test_no_test_leaves_a_setting_in_its_session() -> None:
+    """A connection that is closed goes back to the pool, and to another test, as it is."""
+    # `session` and `operator` are connections of a test's own, which end with it.
+    sets = re.compile(
+        r"""\b(?!session\b|operator\b)\w+\.execute\(\s*f?"SET (?!LOCAL|ROLE|CONSTRAINTS)"""
+    )
+    tests = ROOT / "tests"
+
+    setting = {
+        path.relative_to(tests).as_posix()
+        for path in tests.rglob("*.py")
+        if sets.search(path.read_text(encoding="utf-8"))
+    }
+
+    # The last restarts PostgreSQL, so that no session is left.
+    assert setting == {"session_settings.py", "database_cleanup.py", "stack/test_readiness.py"}
+
+
 LAYERS_CONTRACT = "Packages import one way down"
 BROKEN = [
     ("accounts/api/request_fields.py", "import billing.models", LAYERS_CONTRACT),

@@ -13,6 +13,7 @@ from accounts.keys import api_keys
 from billing.models import Wallet
 from channels.models import Message
 from tests.api.clients import Answer, Api, ClientOf
+from tests.session_settings import session_setting
 
 PHONE = "+79161234567"
 CALLS = [
@@ -289,13 +290,10 @@ def test_database_that_does_not_answer_in_time(api: Api) -> None:
     thread = threading.Thread(target=hold_the_wallet)
     thread.start()
     assert is_locked.wait(25)
-    with connection.cursor() as cursor:
-        cursor.execute("SET lock_timeout = '20ms'")
-    answer = api.post("/otp/send", {"phone": PHONE})
+    with session_setting("lock_timeout", "'20ms'"):
+        answer = api.post("/otp/send", {"phone": PHONE})
     is_done.set()
     thread.join()
-    with connection.cursor() as cursor:  # it goes back to the pool
-        cursor.execute("RESET lock_timeout")
 
     check_envelope(answer)
     assert (answer.status, answer.code) == (503, "unavailable")

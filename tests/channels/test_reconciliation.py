@@ -24,6 +24,7 @@ from tests.api.clients import Api
 from tests.channels.message_stages import accepted, send
 from tests.factories import CompanyFactory, MessageFactory, OrderFactory, TransferFactory
 from tests.plans import nodes
+from tests.session_settings import session_setting
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -69,10 +70,8 @@ def test_empty_ledger_has_no_breach() -> None:
 
 def without_triggers(statement: str, params: list[int | UUID]) -> None:
     """What the database refuses to everybody, done by force."""
-    with connection.cursor() as cursor:
-        cursor.execute("SET session_replication_role = replica")
+    with session_setting("session_replication_role", "replica"), connection.cursor() as cursor:
         cursor.execute(statement, params)
-        cursor.execute("SET session_replication_role = DEFAULT")
 
 
 def lose_a_line() -> None:
@@ -331,15 +330,13 @@ def test_recent_messages_are_found_by_an_index(company: Company) -> None:
         MessageFactory.build(company=company, phone=f"+7916{n:07d}", created_at=at)
         for n, at in enumerate(days)
     )
-    with connection.cursor() as cursor:
+    with session_setting("enable_seqscan", "off"), connection.cursor() as cursor:
         cursor.execute("ANALYZE channels_message")  # else the plan depends on the tests before
-        cursor.execute("SET enable_seqscan = off")
         statement = (
             f"EXPLAIN SELECT 1 FROM channels_message m WHERE {reconciliation.RECENT_MESSAGES}"  # noqa: S608
         )
         cursor.execute(statement)
         plan = "\n".join(row[0] for row in cursor.fetchall())
-        cursor.execute("RESET enable_seqscan")
 
     assert "message_with_phone" in plan
 

@@ -15,6 +15,7 @@ from accounts.keys.company_texts import column_sql
 from accounts.models import Company, CompanyChange
 from tests.accounts.keys.operators import REVOKE, SUSPEND, Session, session
 from tests.factories import ApiKeyFactory, CodeTextFactory, CompanyFactory, IssuedKey
+from tests.session_settings import session_setting
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -202,10 +203,9 @@ def test_key_that_changes_its_company_is_heard_of_in_both(
 def test_after_a_failover_nothing_is_believed(key: IssuedKey, changes: dict[str, Any]) -> None:
     """The server that answers now may have lost the last commits of the one before."""
     assert api_keys._changes.last is not None
-    with connection.cursor() as cursor:  # unseen by the triggers, as on another server
-        cursor.execute("SET session_replication_role = replica")
+    # Unseen by the triggers, as on another server.
+    with session_setting("session_replication_role", "replica"), connection.cursor() as cursor:
         cursor.execute(SUSPEND, [key.company_id])
-        cursor.execute("SET session_replication_role = DEFAULT")
     assert not is_heard(key)
 
     api_keys._changes.last = api_keys._changes.last._replace(**changes)
@@ -215,13 +215,9 @@ def test_after_a_failover_nothing_is_believed(key: IssuedKey, changes: dict[str,
 
 def test_server_that_only_reads_is_not_believed(key: IssuedKey) -> None:
     """An old primary, now a standby: other processes change keys on the new one."""
-    with connection.cursor() as cursor:
-        cursor.execute("SET default_transaction_read_only = on")
-
-    with pytest.raises(OperationalError):
+    with session_setting("default_transaction_read_only", "on"), pytest.raises(OperationalError):
         api_keys.refresh()
 
-    connection.close()
     api_keys.refresh()
 
 

@@ -30,6 +30,7 @@ from tests.accounts.webhooks.receivers import Receiver, listening
 from tests.accounts.webhooks.rounds import claimed_ids, make_due, make_round, wait_of
 from tests.api.races import at_once
 from tests.factories import DeliveryFactory, EndpointFactory
+from tests.session_settings import session_setting
 from tests.stack.programs import wait_until
 
 NOBODY = "http://127.0.0.1:9/hook"
@@ -324,14 +325,12 @@ def locked(endpoint: Endpoint) -> Iterator[None]:
     thread = threading.Thread(target=hold)
     thread.start()
     assert is_held.wait(25)
-    with connection.cursor() as cursor:
-        cursor.execute("SET lock_timeout = 200")
     try:
-        yield
+        with session_setting("lock_timeout", "'200ms'"):
+            yield
     finally:
         is_over.set()
         thread.join(10)
-        connection.close()
 
 
 @pytest.mark.django_db(transaction=True)

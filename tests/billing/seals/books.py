@@ -13,6 +13,7 @@ from billing.models import Transfer, Wallet
 from billing.wallet import ledger
 from config.ids import first_id_at
 from tests.factories import CompanyFactory, TransferFactory, WalletFactory
+from tests.session_settings import session_setting
 
 # Sealed by any run of today: no test depends on the hour at which it runs.
 FIRST = timezone.now().astimezone(UTC).date() - timedelta(days=70)
@@ -81,7 +82,5 @@ def wallet_of(company: Company) -> Wallet:
 
 def by_force(statement: str, params: list[Any]) -> None:
     """What the triggers refuse to everybody."""
-    with connection.cursor() as cursor:
-        cursor.execute("SET session_replication_role = replica")
+    with session_setting("session_replication_role", "replica"), connection.cursor() as cursor:
         cursor.execute(statement, params)
-        cursor.execute("SET session_replication_role = DEFAULT")

@@ -4,6 +4,7 @@ from django.db import connection
 
 from config.storage.months import statistics
 from tests.config.storage.months.young_months import YoungMonth, young_month
+from tests.session_settings import session_setting
 
 __all__ = ["young_month"]
 
@@ -22,10 +23,9 @@ def test_month_that_somebody_locks_is_left_for_later(young_month: YoungMonth) ->
     young_month.add(120)
     other = connection.copy()
     try:
-        with other.cursor() as cursor, connection.cursor() as mine:
+        with other.cursor() as cursor, session_setting("lock_timeout", "'50ms'"):
             cursor.execute("BEGIN")
             cursor.execute(f"LOCK TABLE {young_month.name}")
-            mine.execute("SET lock_timeout = '50ms'")
             statistics.analyze_doubled()
             cursor.execute("ROLLBACK")
     finally:
@@ -35,4 +35,3 @@ def test_month_that_somebody_locks_is_left_for_later(young_month: YoungMonth) ->
     statistics.analyze_doubled()
 
     assert (left, young_month.known_rows) == (-1, 120)
-    connection.close()  # its lock_timeout is not for others
