@@ -11,7 +11,8 @@ import pytest
 import requests
 
 from config.local.processes import last_lines, spawn
-from tests.stack.programs import free_port, wait_until
+from tests.ports import free_port
+from tests.stack.programs import wait_until
 
 # A quoted password proves that it is decoded.
 USER, PASSWORD, QUOTED_PASSWORD = "kvitok", "s/e@c:ret", "s%2Fe%40c%3Aret"

@@ -1,10 +1,10 @@
 """Redis servers, replicas and Sentinels on ports of their own, for tests and drills."""
 
 import shutil
+import socket
 import subprocess
-import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,8 @@ import redis
 
 from config.local.processes import last_lines, spawn
 from config.local.server_files import reachable_programs
-from tests.stack.programs import free_port, wait_until
+from tests.ports import free_port
+from tests.stack.programs import wait_until
 
 SERVICE = "kvitok"
 DOWN_AFTER = 500  # ms of silence after which a Sentinel takes a server for dead
@@ -41,6 +42,10 @@ class RedisServer:
     def pid(self) -> int:
         assert self.process is not None
         return self.process.pid
+
+    @property
+    def has_ended(self) -> bool:
+        return self.process is None or self.process.poll() is not None
 
     def launch(self) -> None:
         self.directory.mkdir(parents=True, exist_ok=True)
@@ -143,5 +148,11 @@ def tls_server(directory: Path, *options: str) -> RedisServer | None:
     one = RedisServer(directory, program=program)
     one.options = ["--port", "0", "--tls-port", str(one.port), *options]
     one.launch()
-    time.sleep(0.3)
-    return one if one.process and one.process.poll() is None else None
+    wait_until(lambda: one.has_ended or _listens(one.port))
+    return None if one.has_ended else one
+
+
+def _listens(port: int) -> bool:
+    with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=5):
+        return True
+    return False

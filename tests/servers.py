@@ -6,7 +6,6 @@ the controller has none.
 
 import gc
 import os
-import socket
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -20,6 +19,7 @@ from config.local.demo_environment import accounts, is_set, new_secrets
 from config.local.embedded import Servers, temporary
 from config.local.processes import StartError
 from tests.migrated_cluster import migrated_cluster
+from tests.ports import free_port
 
 _SERVERS = pytest.StashKey[Servers]()
 # Set in a developer's shell, these would let tests depend on it.
@@ -181,7 +181,7 @@ def servers(pytestconfig: pytest.Config) -> Servers:
 def environment() -> dict[str, str]:
     """Of every run: settings, and secrets of its own."""
     made = new_secrets()
-    port = _free_port()
+    port = free_port()
     simulator_url = f"http://127.0.0.1:{port}"
     return {
         "ENVIRONMENT": "test",
@@ -198,10 +198,3 @@ def environment() -> dict[str, str]:
         "TELEGRAM_BOT_ASSUME_CONTACT": "1",
         **accounts(simulator_url, made, {}),
     }
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-    return port

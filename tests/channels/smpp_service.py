@@ -12,8 +12,9 @@ from django.db import connection
 
 from channels.models import Attempt, Message
 from config.local.embedded import Servers
+from tests.ports import free_port
 from tests.stack.carrier import Carrier
-from tests.stack.programs import Program, free_port, wait_until
+from tests.stack.programs import Program, wait_until
 
 OPEN = ("queued", "sent")
 WINDOW = 10

@@ -15,7 +15,8 @@ import pytest
 from config.environment.variables import ROOT
 from config.local.processes import spawn
 from tests.config.server.test_gateway import small_web
-from tests.stack.programs import free_port, wait_until
+from tests.ports import free_port
+from tests.stack.programs import wait_until
 
 NGINX = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
 pytestmark = pytest.mark.skipif(NGINX is None, reason="no nginx here")

@@ -2,7 +2,6 @@
 
 import re
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -24,6 +23,7 @@ from operator_admin.metrics.prometheus import DatabaseCollector
 from tests.config.test_settings import GOOD
 from tests.factories import AttemptFactory, MessageFactory, ReceiptFactory, WalletFactory
 from tests.links.visiting import without_redis
+from tests.ports import free_port
 
 COUNT = """
 import django; django.setup()
@@ -44,12 +44,6 @@ def environment(tmp_path: Path, port: str = "1") -> dict[str, str]:
         "METRICS_DIR": str(tmp_path),
         "LOG_LEVEL": "CRITICAL",
     }
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def page(port: int) -> dict[str, float]:

@@ -19,8 +19,9 @@ from django.test import override_settings
 from config.storage import redis_client
 from config.storage.redis_client import links_redis_client
 from tests.links.visiting import BROWSER, FORM
+from tests.ports import free_port
 from tests.redis_servers import RedisServer
-from tests.stack.programs import Program, free_port, wait_until
+from tests.stack.programs import Program, wait_until
 from tests.stack.stack import Stack
 
 SHORT_HOST = "go.edge.example"

@@ -2,7 +2,6 @@
 
 import re
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -32,13 +31,6 @@ def wait_until(
     while not true():
         assert time.monotonic() < deadline, f"did not happen in time {instead()}"
         time.sleep(0.02)
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-    return port
 
 
 def answers(url: str) -> bool:

@@ -21,8 +21,9 @@ from channels.models import Attempt, Message
 from config.local.embedded import Servers
 from config.local.store_servers import Postgres, Redis
 from tests.factories import ApiKeyFactory, CompanyFactory
+from tests.ports import free_port
 from tests.stack.carrier import Carrier
-from tests.stack.programs import Program, free_port, wait_until
+from tests.stack.programs import Program, wait_until
 from tests.stack.sender import Sender
 
 TOKENS = 1000  # what a sender has to begin with

@@ -9,8 +9,9 @@ from django.utils import timezone
 
 from channels.models import Attempt, Message, ProviderAccount
 from tests.channels.accounts import KZ
+from tests.ports import free_port
 from tests.stack.carrier import Carrier
-from tests.stack.programs import Program, free_port, wait_until
+from tests.stack.programs import Program, wait_until
 from tests.stack.sender import Sender
 from tests.stack.stack import SIMULATOR, Outcome, Stack
 

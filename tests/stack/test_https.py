@@ -16,7 +16,8 @@ from config.local.processes import spawn
 from links.models import Link
 from tests.config.environment.test_production_checks import SAFE
 from tests.factories import ApiKeyFactory, LinkFactory
-from tests.stack.programs import Program, free_port
+from tests.ports import free_port
+from tests.stack.programs import Program
 from tests.stack.stack import Stack
 
 HOST = "kvitok.example"

@@ -9,7 +9,8 @@ from io import BytesIO
 from pathlib import Path
 
 from config.environment.variables import ROOT
-from tests.stack.programs import Program, free_port
+from tests.ports import free_port
+from tests.stack.programs import Program
 from tools.last_release import Release
 
 _WORKER = ["--pool", "threads", "--concurrency", "4", "--without-mingle", "--without-gossip"]

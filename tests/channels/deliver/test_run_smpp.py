@@ -27,7 +27,8 @@ from tests.api.clients import Api, ClientOf
 from tests.channels import smpp_service
 from tests.channels.smpp_service import OPEN, RUN, Service, attempts, states, wait_until_settled
 from tests.factories import CompanyFactory
-from tests.stack.programs import free_port, wait_until
+from tests.ports import free_port
+from tests.stack.programs import wait_until
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),

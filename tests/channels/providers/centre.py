@@ -13,7 +13,8 @@ from channels.providers.base import Outgoing, SendError
 from channels.providers.inbound import InboundEvents, Part, Receipt
 from channels.providers.smpp.provider import Smpp
 from tests.channels.providers.vendors import message
-from tests.stack.programs import free_port, wait_until
+from tests.ports import free_port
+from tests.stack.programs import wait_until
 
 T = TypeVar("T")
 Judge = Callable[[smpp34.SubmitSmEvent, str], None]

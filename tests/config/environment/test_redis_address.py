@@ -17,7 +17,6 @@ from config.environment.redis_address import is_redis, parse, with_password
 from config.storage.redis_client import redis_client
 from tests.config.test_settings import start
 from tests.redis_servers import RedisServer, tls_server
-from tests.stack.programs import wait_until
 
 NO_USER = {"username": None, "password": None, "db": 0}
 LOCAL = NO_USER | {"host": "h", "port": 6379}
@@ -177,7 +176,7 @@ def ping(url: str) -> bool:
 def test_client_and_broker_speak_tls(encrypted: RedisServer) -> None:
     url = encrypted_url(encrypted)
 
-    wait_until(lambda: ping(url))
+    assert ping(url)
     with override_settings(BROKER_URL=url), current_app.connection_for_write() as connection:
         connection.ensure_connection(max_retries=1)
 

@@ -19,7 +19,8 @@ from config.environment.variables import ROOT
 from config.local.processes import last_lines
 from tests.config.small_disk import small_disk
 from tests.config.test_settings import GOOD
-from tests.stack.programs import Program, free_port
+from tests.ports import free_port
+from tests.stack.programs import Program
 
 FIRST_CALLS_AT_ONCE = """
 import sys, threading

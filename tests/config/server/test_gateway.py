@@ -12,8 +12,9 @@ import orjson
 import pytest
 
 from tests.config.small_web import BOUNDS, DEADLINE, LONG
+from tests.ports import free_port
 from tests.stack import resource_usage
-from tests.stack.programs import Program, free_port, wait_until
+from tests.stack.programs import Program, wait_until
 
 THREADS = 4  # of the small web process
 POST = "POST / HTTP/1.1\r\nHost: x\r\n"

@@ -17,7 +17,8 @@ from config.local.processes import Account
 from config.local.server_files import account_for
 from config.storage import direct_session
 from tests.factories import ApiKeyFactory
-from tests.stack.programs import free_port, wait_until
+from tests.ports import free_port
+from tests.stack.programs import wait_until
 
 PGBOUNCER = shutil.which("pgbouncer", path=f"{os.environ['PATH']}:/usr/sbin")
 pytestmark = [

@@ -26,7 +26,8 @@ from tests.channels.providers.centre import (
     refused,
 )
 from tests.channels.providers.vendors import message
-from tests.stack.programs import free_port, wait_until
+from tests.ports import free_port
+from tests.stack.programs import wait_until
 
 
 def test_throttled_account_pauses_and_resumes(centre: Centre, kept: Kept) -> None:
