@@ -5,8 +5,9 @@ acknowledged after it. When the counter dies in between, the next one reads the 
 finds its id.
 """
 
+import time
 from datetime import UTC, datetime, timedelta
-from typing import NamedTuple
+from typing import Any
 from uuid import UUID
 
 from django.conf import settings
@@ -22,18 +23,8 @@ CONSUMER = Consumer("counts", "counter")
 COUNT_LOCK = 0x6B766C6B  # an advisory lock
 BATCH_RETENTION = timedelta(days=7)
 # An older click, by a wrong clock or after an outage of Redis, counts as now.
-MAX_CLICK_AGE = timedelta(days=2)
-
-
-class ClickRow(NamedTuple):
-    """A row of `links_click`."""
-
-    link_id: UUID
-    at: datetime
-    kind: str
-    referrer: str
-    device: str
-    country: str
+MAX_CLICK_AGE = 2 * 24 * 3_600_000  # ms
+MAX_CLOCK_LEAD = 3_600_000  # ms
 
 
 INSERT_BATCHES = """
@@ -43,7 +34,7 @@ SELECT unnest(%s::uuid[]), now() ON CONFLICT DO NOTHING RETURNING id
 
 # Links are locked in one order, and each is written once for all of its clicks.
 _CLICKS = json_rows(
-    "clicks", "link_id uuid, at timestamptz, kind text, referrer text, device text, country text"
+    "clicks", "link_id uuid, millis float8, kind text, referrer text, device text, country text"
 )
 COUNT = f"""
 WITH received AS (SELECT * FROM {_CLICKS}),
@@ -52,7 +43,7 @@ locked AS (
   ORDER BY id FOR NO KEY UPDATE),
 stored AS (
   INSERT INTO links_click (link_id, at, kind, referrer, device, country)
-  SELECT s.link_id, s.at, s.kind, s.referrer, s.device, s.country
+  SELECT s.link_id, to_timestamp(s.millis / 1000), s.kind, s.referrer, s.device, s.country
   FROM received s JOIN locked ON locked.id = s.link_id
   RETURNING link_id, at, kind),
 days AS (
@@ -87,8 +78,9 @@ def count_clicks() -> int:
 
 
 def count(batches: list[Batch]) -> None:
-    rows_of = {UUID(hex=batch.id): list(map(row_of, batch.clicks)) for batch in batches}
-    partitions.ensure(*{partitions.month_of(row.at) for rows in rows_of.values() for row in rows})
+    now = int(time.time() * 1000)
+    rows_of = {UUID(hex=batch.id): [_row(c, now) for c in batch.clicks] for batch in batches}
+    _ensure_partitions([row["millis"] for rows in rows_of.values() for row in rows])
     with transaction.atomic(), connection.cursor() as cursor:
         # One counter at a time: two would block each other on the same links.
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [COUNT_LOCK])
@@ -96,16 +88,22 @@ def count(batches: list[Batch]) -> None:
         new = [batch_id for (batch_id,) in cursor.fetchall()]
         rows = [row for batch_id in new for row in rows_of[batch_id]]
         if rows:
-            clicks = dump_rows([row._asdict() for row in rows])
-            cursor.execute(COUNT, {"clicks": clicks, "zone": settings.TIME_ZONE})
+            cursor.execute(COUNT, {"clicks": dump_rows(rows), "zone": settings.TIME_ZONE})
 
 
-def row_of(click: Click) -> ClickRow:
-    now = timezone.now()
-    at = datetime.fromtimestamp(click.millis / 1000, UTC)
-    if not now - MAX_CLICK_AGE < at < now + timedelta(hours=1):
-        at = now
-    return ClickRow(click.link_id, at, click.kind, click.referrer, click.device, click.country)
+def counted_at(millis: int, now: int) -> int:
+    """When a click counts; all in Unix ms."""
+    return millis if now - MAX_CLICK_AGE < millis < now + MAX_CLOCK_LEAD else now
+
+
+def _row(click: Click, now: int) -> dict[str, Any]:
+    return click._asdict() | {"millis": counted_at(click.millis, now)}
+
+
+def _ensure_partitions(times: list[int]) -> None:
+    """For Unix ms less than a month apart."""
+    ends = (min(times), max(times)) if times else ()
+    partitions.ensure(*{partitions.month_of(datetime.fromtimestamp(t / 1000, UTC)) for t in ends})
 
 
 def delete_old_batches(limit: int) -> int:

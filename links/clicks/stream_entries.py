@@ -15,6 +15,7 @@ log = structlog.get_logger(__name__)
 
 Entry = tuple[bytes, dict[bytes, bytes]]
 MAX_MILLIS = 2**42  # Unix ms: the year 2109
+_KINDS = {kind.value: kind.value for kind in VisitorKind}  # quicker than the enumeration's call
 
 
 class Click(NamedTuple):
@@ -57,15 +58,17 @@ def _parse(entry: Entry) -> Batch | None:
     entry_id, fields = entry
     try:
         rows = orjson.loads(fields[b"batch"]) if fields else []
-        clicks = [_click(*row[:6]) for row in rows]
+        # A batch has many clicks of few links.
+        link_ids = {text: UUID(hex=text) for text in {row[0] for row in rows}}
+        clicks = [_click(link_ids[row[0]], *row[1:6]) for row in rows]
         return Batch(UUID(hex=fields[b"id"].decode()).hex, clicks) if fields else None
     except (ValueError, LookupError, TypeError, AttributeError):
         log.exception("click_entry_malformed", entry=entry_id.decode())
         return None
 
 
-def _click(link_id: str, kind: str, millis: int, *details: str) -> Click:
-    return Click(UUID(hex=link_id), VisitorKind(kind).value, _checked_millis(millis), *details)
+def _click(link_id: UUID, kind: str, millis: int, *details: str) -> Click:
+    return Click(link_id, _KINDS[kind], _checked_millis(millis), *details)
 
 
 def _checked_millis(millis: int) -> int:

@@ -2,7 +2,7 @@ WITH received AS (
   SELECT *
   FROM (
     SELECT *
-    FROM json_to_recordset(%(clicks)s::json) AS n(link_id uuid, at timestamptz, kind text, referrer
+    FROM json_to_recordset(%(clicks)s::json) AS n(link_id uuid, millis float8, kind text, referrer
       text, device text, country text)
     LIMIT json_array_length(%(clicks)s::json)) AS n),
 locked AS (
@@ -14,7 +14,7 @@ locked AS (
   ORDER BY id FOR NO KEY UPDATE),
 stored AS (
   INSERT INTO links_click (link_id, at, kind, referrer, device, country)
-  SELECT s.link_id, s.at, s.kind, s.referrer, s.device, s.country
+  SELECT s.link_id, to_timestamp(s.millis / 1000), s.kind, s.referrer, s.device, s.country
   FROM received s
   JOIN locked ON locked.id = s.link_id
   RETURNING link_id, at, kind),

@@ -4,6 +4,7 @@ An entry is acknowledged after the server has answered. What was written without
 answer was lost or the process killed, is written again with the same keys.
 """
 
+import time
 from contextlib import suppress
 from uuid import UUID
 
@@ -49,8 +50,9 @@ def write_clicks() -> int:
 
 def write(batches: list[Batch]) -> None:
     kept = _kept_links({click.link_id for batch in batches for click in batch.clicks})
+    now = int(time.time() * 1000)
     lines = [
-        _line(click, _click_id(batch.id, position))
+        _line(click, _click_id(batch.id, position), now)
         for batch in batches
         for position, click in enumerate(batch.clicks)
         if click.link_id in kept
@@ -77,19 +79,9 @@ def _kept_links(link_ids: set[UUID]) -> set[UUID]:
         return {link_id for (link_id,) in cursor.fetchall()}
 
 
-def _line(click: Click, click_id: int) -> bytes:
-    row = counting.row_of(click)  # with the time that PostgreSQL gives it
-    return orjson.dumps(
-        {
-            "link_id": row.link_id,
-            "millis": round(row.at.timestamp() * 1000),
-            "id": click_id,
-            "kind": row.kind,
-            "referrer": row.referrer,
-            "device": row.device,
-            "country": row.country,
-        }
-    )
+def _line(click: Click, click_id: int, now: int) -> bytes:
+    at = counting.counted_at(click.millis, now)  # as PostgreSQL has it
+    return orjson.dumps(click._asdict() | {"millis": at, "id": click_id})
 
 
 def _click_id(batch_id: str, position: int) -> int:
