@@ -22,7 +22,7 @@ from config.celery import cap_publishing  # noqa: E402
 from config.monitoring import metrics  # noqa: E402
 from config.server.direct_calls import DirectCalls  # noqa: E402
 from config.server.gateway import Gateway  # noqa: E402
-from config.server.https import TransportSecurity  # noqa: E402
+from config.server.https import TransportSecurity, respond_securely  # noqa: E402
 from config.server.request_bodies import BodyLimits  # noqa: E402
 from links.addresses import short_hosts  # noqa: E402
 from links.follow import resolution  # noqa: E402
@@ -38,8 +38,15 @@ resolution.listen()  # now, not at the first visit: it copies the stops to Redis
 heartbeats.start_heartbeat("web", outcome_signals.facts)
 stand_in.start()
 direct_calls = DirectCalls(django_application, FIXED_PATHS)
-application = TransportSecurity(RedirectMiddleware(direct_calls), refuse)
-gateway = Gateway(application, admit=admit, refuse=refuse, bounds=BodyLimits.from_settings())
+redirects = RedirectMiddleware(direct_calls)
+application = TransportSecurity(redirects, refuse)
+gateway = Gateway(
+    application,
+    admit=admit,
+    refuse=refuse,
+    bounds=BodyLimits.from_settings(),
+    respond_early=respond_securely(redirects.respond_early),
+)
 resolve("/livez")  # imports every view now, not during the first request
 gc.collect()
 gc.freeze()  # all of it stays: later collections skip it

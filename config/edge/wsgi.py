@@ -12,7 +12,7 @@ from django.templatetags.static import static  # noqa: E402 - Django comes first
 
 from config.edge import settings as edge_settings  # noqa: E402
 from config.server.gateway import Gateway  # noqa: E402
-from config.server.https import TransportSecurity  # noqa: E402
+from config.server.https import TransportSecurity, respond_securely  # noqa: E402
 from config.server.refusals import refuse  # noqa: E402
 from config.server.request_bodies import BodyLimits  # noqa: E402
 from links.edge.application import EdgeApplication, EdgeOptions, admit  # noqa: E402
@@ -29,6 +29,12 @@ links = EdgeApplication(
 )
 links.start()
 application = TransportSecurity(links, refuse)
-gateway = Gateway(application, admit=admit, refuse=refuse, bounds=BodyLimits.from_settings())
+gateway = Gateway(
+    application,
+    admit=admit,
+    refuse=refuse,
+    bounds=BodyLimits.from_settings(),
+    respond_early=respond_securely(links.respond_early),
+)
 gc.collect()
 gc.freeze()

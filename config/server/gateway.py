@@ -9,7 +9,7 @@ headers keep their names.
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from io import BytesIO
 from typing import Any, NamedTuple
@@ -19,8 +19,8 @@ import structlog
 
 from config.errors import Error
 from config.server.request_bodies import BodyLimits, BufferedBodies, BufferedBody
-from config.server.rsgi_response import Headers, ResponseSender
-from config.server.wsgi_environ import MalformedRequestError, build_environ
+from config.server.rsgi_response import Headers, Response, ResponseSender
+from config.server.wsgi_environ import LazyEnviron, MalformedRequestError, build_environ
 
 log = structlog.get_logger(__name__)
 SWEEP = 0.25  # seconds between checks for bodies past their deadline
@@ -41,17 +41,26 @@ class Refusal(NamedTuple):
 
 Admit = Callable[[WSGIEnvironment], Allowance | None]
 Refuse = Callable[[WSGIEnvironment, Error], Refusal]
+RespondEarly = Callable[[Mapping[str, Any]], Response | None]
 
 
 class Gateway:
     """`admit` decides by the headers whether to receive the body. Without an allowance the
-    application runs at once, and reading the body raises OSError.
+    application runs at once, and reading the body raises OSError. `respond_early` may answer a GET
+    in front of the application; one that it leaves takes the usual way.
     """
 
     def __init__(
-        self, application: WSGIApplication, *, admit: Admit, refuse: Refuse, bounds: BodyLimits
+        self,
+        application: WSGIApplication,
+        *,
+        admit: Admit,
+        refuse: Refuse,
+        bounds: BodyLimits,
+        respond_early: RespondEarly | None = None,
     ) -> None:
         self._application = application
+        self._respond_early = respond_early
         self._admit = admit
         self._refuse = refuse
         self.bounds = bounds
@@ -69,27 +78,36 @@ class Gateway:
 
     def schedule(self, watcher: Any) -> None:
         """Called by granian for each request, on a separate thread; must not raise."""
-        protocol = watcher.proto
+        scope, protocol = watcher.scope, watcher.proto
         try:
-            self._serve(build_environ(watcher.scope), protocol)
+            response = self._early_response(scope)
+            if response is None:
+                self._serve(build_environ(scope), protocol)
+            else:
+                protocol.response_bytes(*response)
         except MalformedRequestError:
             protocol.response_empty(400, [("Connection", "close")])
         except Exception:  # nothing above handles it
             log.exception("request_failed")
             protocol.response_empty(500, [])
 
+    def _early_response(self, scope: Any) -> Response | None:
+        if self._respond_early is None or scope.method != "GET":
+            return None
+        environ = LazyEnviron(scope)
+        return self._respond_early(environ) if _body_length(environ) == 0 else None
+
     def _serve(self, environ: WSGIEnvironment, protocol: Any) -> None:
-        is_chunked = "HTTP_TRANSFER_ENCODING" in environ
-        length = 0 if is_chunked else int(environ.get("CONTENT_LENGTH") or 0)
-        if not (is_chunked or length):
+        length = _body_length(environ)
+        if length == 0:
             self._run(environ, protocol, BytesIO())
             return
         allowance = self._admit(environ)
-        if allowance is None or length > allowance.longest:
+        if allowance is None or (length or 0) > allowance.longest:
             self._run(environ, protocol, UnreceivedBody())
             return
         sender, longest = allowance
-        body = BufferedBody(environ, protocol, sender, longest, None if is_chunked else length)
+        body = BufferedBody(environ, protocol, sender, longest, length)
         has_room, slow = self._bodies.add(body)
         if slow is not None:
             self._refuse_body(slow, Error.REQUEST_TIMEOUT)
@@ -196,6 +214,13 @@ class UnreceivedBody:
         raise OSError("this body is not received")
 
     readline = read
+
+
+def _body_length(environ: Mapping[str, Any]) -> int | None:
+    """In bytes; None for a body in chunks."""
+    if "HTTP_TRANSFER_ENCODING" in environ:
+        return None
+    return int(environ.get("CONTENT_LENGTH") or 0)
 
 
 def _cancel(body: BufferedBody) -> None:

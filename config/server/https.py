@@ -11,8 +11,9 @@ from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 from django.conf import settings
 
 from config.errors import Error
+from config.server.gateway import RespondEarly
+from config.server.rsgi_response import Headers, Response
 
-Headers = list[tuple[str, str]]
 PROBE_PATHS = ("/livez", "/readyz")  # called by load balancers over plain HTTP
 MACHINE_PATHS = ("/api/", "/hooks/")  # refused, not redirected: they carry secrets
 _HOST_NAME = re.compile(r"[a-z0-9.-]{1,253}", re.ASCII)
@@ -28,8 +29,6 @@ _OTHER_HOST_HEADERS = [
     ("Strict-Transport-Security", _MAX_AGE),
 ]  # a company's subdomains are not ours
 _OUR_HOSTS = {urlsplit(url).hostname for url in (settings.PUBLIC_URL, settings.SHORT_URL)}
-
-Response = tuple[int, Headers, bytes]
 
 
 class TransportSecurity:
@@ -67,6 +66,18 @@ class TransportSecurity:
         query = f"?{environ['QUERY_STRING']}" if environ.get("QUERY_STRING") else ""
         location = ("Location", f"https://{host}{path}{query}")
         return 301, [location, ("Content-Length", "0"), _NOSNIFF], b""
+
+
+def respond_securely(respond: RespondEarly) -> RespondEarly:
+    """What `TransportSecurity` is to the application, for responses in front of it."""
+
+    def respond_over_https(environ: Mapping[str, Any]) -> Response | None:
+        if is_refused(environ) or (response := respond(environ)) is None:
+            return None
+        status, headers, body = response
+        return status, add_security_headers(headers, environ), body
+
+    return respond_over_https
 
 
 def is_refused(environ: Mapping[str, Any]) -> bool:

@@ -14,6 +14,7 @@ from wsgiref.types import WSGIApplication, WSGIEnvironment
 from config.errors import Error
 
 Headers = list[tuple[str, str]]
+Response = tuple[int, Headers, bytes]
 MAX_IN_MEMORY = 2**20  # bytes; a longer response goes to a temporary file
 MAX_FILES = 2  # written at once: an export can take minutes and fill the disk
 FILE_WAIT = 1.0  # seconds; a large static file is written faster

@@ -1,7 +1,9 @@
-"""A WSGI environ (PEP 3333) from granian's RSGI scope."""
+"""A WSGI environ (PEP 3333) from granian's RSGI scope, whole or read key by key."""
 
 import sys
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
+from operator import attrgetter
 from typing import Any
 from wsgiref.types import WSGIEnvironment
 
@@ -16,6 +18,7 @@ _BASE: WSGIEnvironment = {
     "wsgi.version": (1, 0),
 }
 _PROTOCOLS = {"1": "HTTP/1.0", "1.1": "HTTP/1.1", "2": "HTTP/2"}
+_BARE_HEADERS = {"CONTENT_TYPE", "CONTENT_LENGTH"}  # without HTTP_ in the environ
 FORWARDED = ("x-forwarded-for", "x-forwarded-proto")
 
 
@@ -45,6 +48,51 @@ def build_environ(scope: Any) -> WSGIEnvironment:
     if "HTTP_HOST" not in environ:
         environ["HTTP_HOST"] = scope.authority or ""
     return environ
+
+
+class LazyEnviron(Mapping[str, Any]):
+    """The environ that `build_environ` makes, for a response that needs a few keys of it.
+
+    Repeated and unreadable headers and other rare cases are left to `build_environ`.
+    """
+
+    __slots__ = ("_headers", "_scope", "_whole")
+
+    def __init__(self, scope: Any) -> None:
+        self._scope, self._headers = scope, scope.headers
+        self._whole: WSGIEnvironment | None = None
+
+    def get(self, key: str, default: Any = None) -> Any:
+        if self._whole is None:
+            if read := _SCOPE_READS.get(key):
+                return read(self._scope)
+            if name := _header_name(key):
+                values = self._headers.get_all(name)
+                if len(values) == 1:
+                    return values[0]
+                if name not in self._headers and name != "host":
+                    return default
+        return self._build().get(key, default)
+
+    def __getitem__(self, key: str) -> Any:
+        value = self.get(key, _MISSING)
+        if value is _MISSING:
+            raise KeyError(key)
+        return value
+
+    def __contains__(self, key: object) -> bool:
+        return self.get(str(key), _MISSING) is not _MISSING
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._build())
+
+    def __len__(self) -> int:
+        return len(self._build())
+
+    def _build(self) -> WSGIEnvironment:
+        if self._whole is None:
+            self._whole = build_environ(self._scope)
+        return self._whole
 
 
 def _add_headers(environ: WSGIEnvironment, headers: Any) -> None:
@@ -78,9 +126,25 @@ def _environ_key(name: str) -> str:
     if "_" in name:
         return ""
     key = name.upper().replace("-", "_")
-    return key if key in {"CONTENT_TYPE", "CONTENT_LENGTH"} else f"HTTP_{key}"
+    return key if key in _BARE_HEADERS else f"HTTP_{key}"
+
+
+@lru_cache(maxsize=256)
+def _header_name(key: str) -> str:
+    """The header of a key of the environ; empty if it is of no header."""
+    if key in _BARE_HEADERS or key.startswith("HTTP_"):
+        return key.removeprefix("HTTP_").replace("_", "-").lower()
+    return ""
 
 
 def _latin1(text: str) -> str:
     """PEP 3333: strings carry bytes as Latin-1."""
     return text if text.isascii() else text.encode().decode("latin-1")
+
+
+_MISSING = object()
+_SCOPE_READS: dict[str, Callable[[Any], str]] = {
+    "REQUEST_METHOD": attrgetter("method"),
+    "PATH_INFO": lambda scope: _latin1(scope.path),
+    "wsgi.url_scheme": attrgetter("scheme"),
+}

@@ -13,6 +13,7 @@ from accounts.client_ip import client_ip, client_network
 from config.background import PeriodicThread
 from config.server.gateway import Allowance
 from config.server.https import is_refused
+from config.server.rsgi_response import Response
 from links.clicks import buffer
 from links.edge import metrics
 from links.edge.feed import ReplicaFeed
@@ -28,7 +29,7 @@ from links.follow.pages.visitor_pages import (
     unavailable,
 )
 from links.follow.resolver import SlugResolver
-from links.follow.responder import Responder
+from links.follow.responder import Responder, redirect_early
 
 LOOK_INTERVAL = 5.0  # seconds
 OK = "ok"
@@ -80,6 +81,16 @@ class EdgeApplication:
         metrics.count_answer(status)
         start_response(status, headers)
         return (body,)
+
+    def respond_early(self, environ: Mapping[str, Any]) -> Response | None:
+        """Redirects if it can at once, in front of the WSGI application."""
+        path: str = environ.get("PATH_INFO", "")
+        if path in self._probes or environ.get("HTTP_HOST", "") != self._own:
+            return None
+        response = redirect_early(self._resolver.known, path[1:], environ)
+        if response is not None:
+            metrics.count_answer("302")
+        return response
 
     def _answer(self, environ: WSGIEnvironment) -> VisitorResponse:
         path: str = environ.get("PATH_INFO", "")

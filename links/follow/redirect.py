@@ -1,19 +1,21 @@
 """Redirects short links: as WSGI middleware in front of Django for speed, and as a view in it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 from django.conf import settings
 from django.http.request import split_domain_port, validate_host
 
+from config.server.rsgi_response import Response
 from links.addresses import short_hosts, slugs
 from links.follow import not_found_limit
 from links.follow.pages import one_time_links, preview_page
 from links.follow.pages.visitor_pages import dedicated_short_host, normalize_host
-from links.follow.resolution import resolve
-from links.follow.responder import DatabasePages, Responder
+from links.follow.resolution import known, resolve
+from links.follow.responder import DatabasePages, Responder, redirect_early
 
 _pages = DatabasePages(
     preview=preview_page.respond,
@@ -21,6 +23,11 @@ _pages = DatabasePages(
     open_link=one_time_links.open_link,
 )
 respond = Responder(resolve, not_found_limit.count_miss, _pages).respond
+
+
+class _ShortAddress(NamedTuple):
+    text: str  # behind the slash
+    host_id: int | None  # of a company's host
 
 
 class RedirectMiddleware:
@@ -39,14 +46,28 @@ class RedirectMiddleware:
         self._is_allowed = lru_cache(maxsize=128)(_is_allowed)
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        address = self._short_address(environ)
+        if address is None:
+            return self._application(environ, start_response)
+        status, headers, body = respond(address.text, environ, address.host_id)
+        start_response(status, headers)
+        return (body,)
+
+    def respond_early(self, environ: Mapping[str, Any]) -> Response | None:
+        """Redirects if it can at once, in front of every WSGI application."""
+        address = self._short_address(environ)
+        if address is None:
+            return None
+        return redirect_early(known, address.text, environ, address.host_id)
+
+    def _short_address(self, environ: Mapping[str, Any]) -> _ShortAddress | None:
+        """None for what is the application's."""
         text: str = environ.get("PATH_INFO", "")[1:]
         host = environ.get("HTTP_HOST", "")
         host_id = None if host == self._own else company_host_id(host)
         if host_id is None and not self._is_ours(host, text):
-            return self._application(environ, start_response)
-        status, headers, body = respond(text, environ, host_id)
-        start_response(status, headers)
-        return (body,)
+            return None
+        return _ShortAddress(text, host_id)
 
     def _is_ours(self, host: str, text: str) -> bool:
         if self._host is None:

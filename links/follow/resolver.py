@@ -49,9 +49,14 @@ class SlugResolver:
         """Where the slug leads now, under our own host or a company's; raises when no store can
         tell.
         """
+        known = self.known(slug, host_id)
+        return self._look_up(slug, host_id) if known is None else known
+
+    def known(self, slug: str, host_id: int | None = None) -> Resolution | None:
+        """The same if this process has it cached, else None."""
         entry = self._cache.entries.get(slug if host_id is None else (host_id, slug))
         if entry is None or entry[0] <= time.monotonic():
-            return self._look_up(slug, host_id)
+            return None
         return self._current(entry[1])
 
     def _current(self, resolution: Resolution) -> Resolution:

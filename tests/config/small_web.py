@@ -1,7 +1,7 @@
 """A `config.web_server` process around a tiny application, with short timeouts."""
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 from wsgiref.types import StartResponse, WSGIEnvironment
 
@@ -11,6 +11,8 @@ from granian.constants import Interfaces
 from config.errors import Error
 from config.server.gateway import Allowance, Gateway, Refusal
 from config.server.request_bodies import BodyLimits
+from config.server.rsgi_response import Response
+from config.server.wsgi_environ import LazyEnviron
 from config.web_server import Server
 
 DEADLINE = 3.0  # long enough for twenty requests on a busy machine
@@ -40,6 +42,33 @@ def _long() -> Iterator[bytes]:
         yield b"x" * 2**16
 
 
+KEYS = (
+    "REQUEST_METHOD",
+    "PATH_INFO",
+    "QUERY_STRING",
+    "REMOTE_ADDR",
+    "SERVER_PROTOCOL",
+    "wsgi.url_scheme",
+    "HTTP_HOST",
+    "HTTP_COOKIE",
+    "HTTP_REFERER",
+    "HTTP_X_FORWARDED_FOR",
+    "CONTENT_TYPE",
+    "PATH",
+)
+
+
+def respond_early(environ: Mapping[str, Any]) -> Response | None:
+    """Each of the keys as it is read first, and the whole."""
+    assert isinstance(environ, LazyEnviron)
+    if environ["PATH_INFO"] != "/early":
+        return None
+    firsts = {key: LazyEnviron(environ._scope) for key in KEYS}
+    read = {key: first.get(key) for key, first in firsts.items() if key in first}
+    whole = {key: environ[key] for key in environ if key in KEYS}
+    return 200, [], orjson.dumps({"read": read, "whole": whole})
+
+
 def admit(environ: Any) -> Allowance | None:
     sender = environ.get("HTTP_X_SENDER", "")
     return Allowance(sender, 1000) if sender else None
@@ -49,7 +78,9 @@ def refuse(_environ: Any, error: Error) -> Refusal:
     return Refusal(error.status, [("Connection", "close")], error.code.encode())
 
 
-gateway = Gateway(application, admit=admit, refuse=refuse, bounds=BOUNDS)
+gateway = Gateway(
+    application, admit=admit, refuse=refuse, bounds=BOUNDS, respond_early=respond_early
+)
 
 if __name__ == "__main__":
     Server(

@@ -46,7 +46,7 @@ class Connection:
 
     def json(self) -> dict[str, Any]:
         head, _, body = self.socket.recv(65_536).partition(b"\r\n\r\n")
-        assert head.startswith(b"HTTP/1.1 200"), head
+        assert b" 200 " in head.partition(b"\r\n")[0], head
         found: dict[str, Any] = orjson.loads(body)
         return found
 
@@ -276,6 +276,54 @@ def test_http2_without_tls_is_not_spoken(ask: Ask) -> None:
     response = ask("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + "\0\0\0\4\0\0\0\0\0").read()
 
     assert not response.startswith(b"\0")
+
+
+# --- Responses in front of the application
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["Host: x:1"],
+        [],
+        ["Host: x", "Cookie: a=1", "Cookie: b=2"],
+        ["Host: x", "X-Forwarded-For: 10.0.0.1", "x-forwarded-for: 198.51.100.9"],
+        ["Host: x", "X_Forwarded_For: 10.0.0.1", "Referer: \xe9", "Content-Type: a/b"],
+        ["Host: x", "Referer: a", "Referer: \xe9", "Content-Length: 0"],
+    ],
+)
+def test_environ_read_key_by_key_is_that_of_the_whole(ask: Ask, lines: list[str]) -> None:
+    version = "HTTP/1.1" if lines else "HTTP/1.0"
+
+    seen = ask("\r\n".join([f"GET /early?a=b {version}", *lines]) + "\r\n\r\n").json()
+
+    assert seen["read"] == seen["whole"]
+    assert seen["read"]["QUERY_STRING"] == "a=b"
+    assert "HTTP_HOST" in seen["read"]
+
+
+@pytest.mark.parametrize(
+    "framing", ["Content-Length: 2\r\n\r\nok", f"{CHUNKED}\r\n2\r\nok\r\n0\r\n\r\n"]
+)
+def test_request_with_a_body_reaches_the_application(ask: Ask, framing: str) -> None:
+    seen = ask(f"GET /early HTTP/1.1\r\nHost: x\r\nX-Sender: a\r\n{framing}").json()
+
+    assert seen["body"] == "ok"
+
+
+@pytest.mark.parametrize("start", ["GET /", "POST /early", "HEAD /early"])
+def test_what_is_not_answered_early_reaches_the_application(ask: Ask, start: str) -> None:
+    answer = ask(f"{start} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").read()
+
+    assert answer.startswith(b"HTTP/1.1 200")
+    assert b'"read"' not in answer
+    assert b"application/json" in answer
+
+
+def test_unreadable_address_is_refused_early(ask: Ask) -> None:
+    start = "GET /early HTTP/1.1\r\nHost: x\r\n"
+
+    assert ask(f"{start}X-Forwarded-For: \xe9\r\n\r\n").status() == 400
 
 
 # --- Answers

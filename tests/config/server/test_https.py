@@ -8,7 +8,8 @@ import pytest
 from pytest_django import Settings
 
 from accounts.api.admission import admit, refuse
-from config.server.https import Headers, TransportSecurity, is_secure, normalize_forwarded_proto
+from config.server.https import TransportSecurity, is_secure, normalize_forwarded_proto
+from config.server.rsgi_response import Headers
 
 HTTPS = {"HTTP_X_FORWARDED_PROTO": "https"}
 ASKED = {"REQUEST_METHOD": "GET", "PATH_INFO": "/", "HTTP_HOST": "kvitok.example"}

@@ -20,7 +20,7 @@ from links.follow.cached_row import redis_key
 from links.follow.slug_cache import SlugCache
 from links.manage import stopping
 from tests.factories import LinkFactory, ShortHostFactory
-from tests.links.visiting import BROWSER, Answer, counted, nonce_of, wait_until
+from tests.links.visiting import BROWSER, Answer, counted, environ_of, nonce_of, wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 SECRET = "s" * 32
@@ -84,6 +84,21 @@ def test_row_comes_from_the_origin_and_then_from_the_replica(make_edge: MakeEdge
     without_origin = call(make_edge(origin_url=NOBODY), link.slug)
 
     assert first[1]["Location"] == without_origin[1]["Location"] == link.url
+    assert counted() == [(link.id.hex, "person")] * 2
+
+
+def test_known_link_is_followed_in_front_of_the_application(make_edge: MakeEdge) -> None:
+    link, edge = LinkFactory.create(), make_edge()
+
+    def early(path: str = link.slug, **request: Any) -> Any:
+        return edge.respond_early(environ_of(f"/{path}", **{"host": "go.test"} | request))
+
+    assert early() is None
+    by_application = call(edge, link.slug)
+    status, headers, body = early()
+
+    assert (status, dict(headers), body) == by_application
+    assert early(host="elsewhere.test") is early("readyz") is early(method="HEAD") is None
     assert counted() == [(link.id.hex, "person")] * 2
 
 
