@@ -1,5 +1,6 @@
 """Restores a backup into an empty database, which stays closed until it is proved."""
 
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ from operator_admin.backup.manifest import Manifest, release
 from operator_admin.backup.needed_keys import missing_keys
 from operator_admin.backup.session import other_sessions
 
+SESSIONS_END_WITHIN = 3.0  # seconds: one that is closed, as this command's first, ends in a moment
 _RELATIONS = """
 SELECT count(*) FROM pg_class JOIN pg_namespace n ON n.oid = relnamespace
 WHERE n.nspname = 'public' AND relkind IN ('r', 'p', 'v', 'm', 'S')
@@ -68,11 +70,14 @@ def check_database(manifest: Manifest, choices: Choices) -> None:
 
 def require_no_sessions() -> None:
     """A process that is connected already is not kept out by a closed database."""
-    if sessions := other_sessions():
-        raise BackupError(
-            f"Others are connected to the database: {', '.join(sorted(set(sessions)))}. "
-            "Stop every process of the service first."
-        )
+    deadline = time.monotonic() + SESSIONS_END_WITHIN
+    while sessions := other_sessions():
+        if time.monotonic() > deadline:
+            raise BackupError(
+                f"Others are connected to the database: {', '.join(sorted(set(sessions)))}. "
+                "Stop every process of the service first."
+            )
+        time.sleep(0.1)
 
 
 def is_empty() -> bool:

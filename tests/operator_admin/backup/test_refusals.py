@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
+from threading import Timer
 
 import psycopg
 import pytest
@@ -14,8 +15,9 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 
 from config.local.demo_environment import new_secrets
-from operator_admin.backup import BackupError, postgres_programs
+from operator_admin.backup import BackupError, postgres_programs, restore
 from operator_admin.backup.manifest import Manifest
+from operator_admin.backup.session import patient_session
 from tests.api.clients import Api
 from tests.factories import EndpointFactory
 from tests.operator_admin.backup.conftest import take
@@ -136,6 +138,19 @@ def test_database_that_others_use(backup: Path) -> None:
         said = refusal(backup, replace=True, confirm=params["dbname"])
 
     assert "Others are connected to the database" in said
+
+
+def test_session_that_is_just_ending_is_waited_for(backup: Path) -> None:
+    params = connection.get_connection_params()
+    last = psycopg.connect(host=params["host"], user=params["user"], dbname=params["dbname"])
+    ending = Timer(1.0, last.close)
+    ending.start()
+
+    with patient_session():
+        restore.require_no_sessions()
+
+    ending.join()
+    assert last.closed
 
 
 def test_replacement(backup: Path, copy: Copy) -> None:
