@@ -1,5 +1,7 @@
 """Settles codes that are over: charges a proved delivery and ends the links tied to the code."""
 
+from typing import NamedTuple
+
 from django.db import connection, transaction
 
 from accounts.outbox import events as outbox
@@ -8,16 +10,23 @@ from channels import sql as channels_sql
 from channels.outcomes import delivery_proof, transitions
 from config.ids import uuid7
 from config.storage.months.recent_ids import months_of, within
+from config.storage.statements.single_statement import fetch_rows
 from links.manage import changes
 from otp import sql
 
 BATCH = 200
 
 
-def settle_verified() -> int:
-    """Charges one delivery for each right code: the cheapest open message of its verification.
+class Settled(NamedTuple):
+    """The row of `sql.SETTLE_FINISHED`."""
 
-    Also stops the fallback of the code and ends the links that live as long as it.
+    settled: int
+    due: int  # with those that the statement has left
+
+
+def settle_verified() -> int:
+    """Settles right codes, and returns how many. Most were entered after the receipt of their
+    delivery: a single statement does that.
     """
     with connection.cursor() as cursor:
         cursor.execute(channels_sql.recent(sql.HAS_UNSETTLED))
@@ -26,6 +35,23 @@ def settle_verified() -> int:
         settle_ended_early()
     if not has_verified:
         return 0
+    finished = settle_finished()
+    if finished.settled == finished.due:
+        return finished.settled
+    return finished.settled + prove_delivery()
+
+
+def settle_finished() -> Settled:
+    """Settles codes whose messages came to their end, where nobody is to be told."""
+    (row,) = fetch_rows(channels_sql.recent(sql.SETTLE_FINISHED), [BATCH], Settled)
+    return row
+
+
+def prove_delivery() -> int:
+    """Charges one delivery for each right code: the cheapest open message of its verification.
+
+    Also stops the fallback of the code and ends the links that live as long as it.
+    """
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(channels_sql.recent(sql.CLAIM_VERIFIED), [BATCH])
         ids = [verification_id for (verification_id,) in cursor.fetchall()]

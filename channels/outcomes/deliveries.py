@@ -7,7 +7,7 @@ the eight by which `channels.outcomes.transitions` handles any event. It leaves 
 
 import time
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.conf import settings
@@ -20,7 +20,7 @@ from config.storage.statements.single_statement import fetch_rows
 
 
 class Delivered(NamedTuple):
-    """A row of `receipts_sql.DELIVER_UNCHANGED`."""
+    """A message that `receipts_sql.DELIVER_UNCHANGED` has delivered."""
 
     message_id: UUID
     attempt_id: UUID
@@ -28,20 +28,22 @@ class Delivered(NamedTuple):
     channel: str
     price: int
     provider: str
-    due: int  # receipts, with those that the statement has left
 
 
 def apply_stored(limit: int) -> tuple[int, bool]:
     """Returns how many receipts it has applied, and whether it may have left some."""
     started = time.time_ns()
     params = {"limit": limit, "zone": settings.TIME_ZONE}
-    delivered = fetch_rows(sql.recent(receipts_sql.DELIVER_UNCHANGED), params, Delivered)
-    if not delivered:
-        return 0, True
-    _announce(delivered)
-    if tracing.is_on():
-        _trace(delivered, started)
-    return len(delivered), len(delivered) < delivered[0].due
+    rows: list[dict[str, Any]] = fetch_rows(
+        sql.recent(receipts_sql.DELIVER_UNCHANGED), params, dict
+    )
+    counts = [(row.pop("applied"), row.pop("due")) for row in rows]
+    if delivered := [Delivered(**row) for row in rows if row["message_id"]]:
+        _announce(delivered)
+        if tracing.is_on():
+            _trace(delivered, started)
+    applied, due = counts[0]
+    return applied, applied < due
 
 
 def _announce(delivered: Sequence[Delivered]) -> None:

@@ -55,9 +55,10 @@ ORDER BY r.due_at LIMIT %(limit)s FOR UPDATE OF r SKIP LOCKED
 """.format(plain=_PLAIN.format("r"))  # noqa: S608
 
 # Applies the due receipts by which a sent message is delivered on its present channel, and charges
-# for it: in one round trip and one commit, as `channels.lifecycle` would decide. Leaves all others,
-# those of companies that get webhooks, and those whose message somebody has locked, so that it
-# waits for none. `due` counts them with those that it left.
+# for it, and those that say *sent* of what is known to be: in one round trip and one commit, as
+# `channels.lifecycle` would decide. Leaves all others, deliveries of companies that get webhooks,
+# and those whose message somebody has locked, so that it waits for none. The first row counts the
+# receipts that it met and applied; there is one with NULLs when it delivered nothing.
 DELIVER_UNCHANGED = """
 WITH stored AS (
   SELECT r.id, r.state, r.provider, r.provider_id, r.error_code, r.ref, r.at, {plain} AS is_plain
@@ -65,21 +66,28 @@ WITH stored AS (
   WHERE r.due_at <= now() AND r.received_at >= :start AND r.received_at < :end
   ORDER BY r.due_at LIMIT %(limit)s FOR UPDATE OF r SKIP LOCKED),
 matched AS (
-  SELECT DISTINCT ON (a.message_id) s.id AS receipt_id, s.provider, s.at,
-    a.message_id, a.id, a.hold
+  SELECT s.id AS receipt_id, s.state AS said, s.provider, s.provider_id, s.at,
+    a.message_id, a.id, a.hold, a.state
   FROM stored s CROSS JOIN LATERAL (
-    SELECT message_id, id, hold FROM channels_attempt
+    SELECT message_id, id, hold, state FROM channels_attempt
     WHERE provider = s.provider AND provider_id = s.provider_id
       AND message_id BETWEEN :first_id AND :last_id
     ORDER BY message_id DESC LIMIT 1) AS a
-  WHERE s.state = 'delivered' AND s.error_code = '' AND s.is_plain AND COALESCE(s.ref, a.id) = a.id
+  WHERE s.state IN ('sent', 'delivered') AND s.error_code = '' AND s.is_plain
+    AND COALESCE(s.ref, a.id) = a.id
     AND NOT EXISTS (SELECT 1 FROM channels_part p
-                    WHERE p.provider = s.provider AND p.provider_id = s.provider_id)
-    AND NOT EXISTS (  -- whatever came first counts
-      SELECT 1 FROM stored o WHERE o.provider = s.provider AND o.provider_id = s.provider_id
-        AND o.state NOT IN ('sent', 'delivered'))),
+                    WHERE p.provider = s.provider AND p.provider_id = s.provider_id)),
+known AS (
+  SELECT n.receipt_id, n.id AS attempt_id FROM matched n JOIN channels_message m
+    ON m.id = n.message_id AND m.id BETWEEN :first_id AND :last_id
+  WHERE n.said = 'sent' AND n.state IN ('sent', 'delivered') AND m.state IN ('sent', 'delivered')),
+deliveries AS (
+  SELECT DISTINCT ON (message_id) * FROM matched n
+  WHERE said = 'delivered' AND NOT EXISTS (  -- whatever came first counts
+    SELECT 1 FROM stored o WHERE o.provider = n.provider AND o.provider_id = n.provider_id
+      AND o.state NOT IN ('sent', 'delivered'))),
 unchanged AS (
-  SELECT n.* FROM matched n JOIN channels_message m ON m.id = n.message_id
+  SELECT n.* FROM deliveries n JOIN channels_message m ON m.id = n.message_id
   WHERE m.state = 'sent' AND m.hold = n.hold AND m.id BETWEEN :first_id AND :last_id
     AND NOT {has_subscribers}
   ORDER BY m.id FOR UPDATE OF m SKIP LOCKED),
@@ -100,11 +108,14 @@ changed AS (
     m.channel, m.price, m.hold, (m.created_at AT TIME ZONE %(zone)s)::date AS day),
 stale AS ({stale_days}),
 applied AS (
-  UPDATE channels_receipt r SET due_at = NULL, applied_at = now(), attempt_id = c.attempt_id
-  FROM changed c WHERE r.id = c.receipt_id AND r.received_at >= :start AND r.received_at < :end),
+  UPDATE channels_receipt r SET due_at = NULL, applied_at = now(), attempt_id = n.attempt_id
+  FROM (SELECT receipt_id, attempt_id FROM changed UNION ALL SELECT * FROM known) AS n
+  WHERE r.id = n.receipt_id AND r.received_at >= :start AND r.received_at < :end
+  RETURNING r.id),
 {capture}
-SELECT message_id, attempt_id, mode, channel, price, provider, (SELECT count(*) FROM stored) AS due
-FROM changed
+SELECT (SELECT count(*) FROM stored) AS due, (SELECT count(*) FROM applied) AS applied,
+  message_id, attempt_id, mode, channel, price, provider
+FROM (VALUES (1)) AS first LEFT JOIN changed ON true
 """.format(  # noqa: S608
     plain=_PLAIN.format("r"),
     has_subscribers=events.has_endpoint_sql("m"),

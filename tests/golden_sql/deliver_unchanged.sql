@@ -6,28 +6,38 @@ WITH stored AS (
   ORDER BY r.due_at
   LIMIT %(limit)s FOR UPDATE OF r SKIP LOCKED),
 matched AS (
-  SELECT DISTINCT ON (a.message_id) s.id AS receipt_id, s.provider, s.at, a.message_id, a.id, a.hold
+  SELECT s.id AS receipt_id, s.state AS said, s.provider, s.provider_id, s.at, a.message_id, a.id,
+    a.hold, a.state
   FROM stored s
   CROSS
   JOIN LATERAL (
-    SELECT message_id, id, hold
+    SELECT message_id, id, hold, state
     FROM channels_attempt
     WHERE provider = s.provider AND provider_id = s.provider_id AND message_id BETWEEN :first_id AND
       :last_id
     ORDER BY message_id DESC
     LIMIT 1) AS a
-  WHERE s.state = 'delivered' AND s.error_code = '' AND s.is_plain AND COALESCE(s.ref, a.id) = a.id
-    AND NOT EXISTS (
+  WHERE s.state IN ('sent', 'delivered') AND s.error_code = '' AND s.is_plain AND COALESCE(s.ref,
+    a.id) = a.id AND NOT EXISTS (
     SELECT 1
     FROM channels_part p
-    WHERE p.provider = s.provider AND p.provider_id = s.provider_id) AND NOT EXISTS (
+    WHERE p.provider = s.provider AND p.provider_id = s.provider_id)),
+known AS (
+  SELECT n.receipt_id, n.id AS attempt_id
+  FROM matched n
+  JOIN channels_message m ON m.id = n.message_id AND m.id BETWEEN :first_id AND :last_id
+  WHERE n.said = 'sent' AND n.state IN ('sent', 'delivered') AND m.state IN ('sent', 'delivered')),
+deliveries AS (
+  SELECT DISTINCT ON (message_id) *
+  FROM matched n
+  WHERE said = 'delivered' AND NOT EXISTS (
     SELECT 1
     FROM stored o
-    WHERE o.provider = s.provider AND o.provider_id = s.provider_id AND o.state NOT IN ('sent',
+    WHERE o.provider = n.provider AND o.provider_id = n.provider_id AND o.state NOT IN ('sent',
       'delivered'))),
 unchanged AS (
   SELECT n.*
-  FROM matched n
+  FROM deliveries n
   JOIN channels_message m ON m.id = n.message_id
   WHERE m.state = 'sent' AND m.hold = n.hold AND m.id BETWEEN :first_id AND :last_id AND NOT EXISTS
     (
@@ -60,9 +70,14 @@ stale AS (
   WHERE day < (now() AT TIME ZONE %(zone)s)::date ),
 applied AS (
   UPDATE channels_receipt r
-  SET due_at = NULL, applied_at = now(), attempt_id = c.attempt_id
-  FROM changed c
-  WHERE r.id = c.receipt_id AND r.received_at >= :start AND r.received_at < :end),
+  SET due_at = NULL, applied_at = now(), attempt_id = n.attempt_id
+  FROM (
+    SELECT receipt_id, attempt_id
+    FROM changed
+    UNION ALL SELECT *
+    FROM known) AS n
+  WHERE r.id = n.receipt_id AND r.received_at >= :start AND r.received_at < :end
+  RETURNING r.id),
 asked AS (
   SELECT *
   FROM (
@@ -94,7 +109,11 @@ charged AS (
   FROM due
   JOIN locked USING (company_id)
   WHERE w.company_id = due.company_id )
-SELECT message_id, attempt_id, mode, channel, price, provider, (
+SELECT (
   SELECT count(*)
-  FROM stored) AS due
-FROM changed
+  FROM stored) AS due, (
+  SELECT count(*)
+  FROM applied) AS applied, message_id, attempt_id, mode, channel, price, provider
+FROM (VALUES (1)) AS first
+LEFT
+JOIN changed ON true

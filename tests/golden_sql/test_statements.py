@@ -33,6 +33,7 @@ STATEMENTS = {
     "check_code": otp_sql.CHECK_CODE,
     "check_codes_together": otp_sql.CHECK_CODES,
     "explain_refused_code": otp_sql.REFUSAL_STATE,
+    "settle_finished_codes": otp_sql.SETTLE_FINISHED,
     "settle_verified_codes": otp_sql.SETTLE_VERIFIED,
     "shorten_link": links_sql.SHORTEN,
     "shorten_links": links_sql.INSERT_MANY,

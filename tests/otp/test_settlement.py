@@ -1,24 +1,46 @@
 """A correct code proves one delivery: the cheapest that was handed over, once."""
 
+from typing import Any
+
 import pytest
 from django.core.management import call_command
+from django.db import transaction
+from pytest_django import DjangoAssertNumQueries
 
-from billing.models import Transfer
+from accounts.models import Event as WebhookEvent
+from billing.models import Transfer, Wallet
 from billing.wallet import ledger
 from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import Attempt, Message
 from channels.outcomes import transitions
+from links.models import Link
 from otp import settlement
 from otp.models import Verification
-from tests.api.clients import Api
+from tests.api.clients import Api, ClientOf
 from tests.api.races import at_once
+from tests.channels.fallback_stages import apply_event
 from tests.channels.message_stages import PHONE, accepted, claim, message_of, submitted
+from tests.factories import CompanyFactory, EndpointFactory
 from tests.otp.aging import age_rows
 from tests.otp.sent_codes import code_of, wrong_code
 
+OTHER_PHONES = ["+79161234568", "+79161234569", "+79161234570"]
 
-def verify(api: Api) -> None:
-    assert api.post("/otp/verify", {"phone": PHONE, "code": code_of(PHONE)}).status == 200
+
+def verify(api: Api, phone: str = PHONE) -> None:
+    assert api.post("/otp/verify", {"phone": phone, "code": code_of(phone)}).status == 200
+
+
+def delivered(api: Api, phone: str = PHONE, **fields: object) -> Attempt:
+    """By its receipt."""
+    attempt = accepted(api, phone, **fields)
+    apply_event(attempt, EventKind.DELIVERED)
+    return attempt
+
+
+def everything() -> list[Any]:
+    models = (Message, Attempt, Transfer, Wallet)
+    return [list(model._default_manager.order_by("pk").values()) for model in models]
 
 
 def resend(api: Api, channel: str) -> Message:
@@ -133,6 +155,63 @@ def test_message_that_was_not_handed_over_is_not_proved(api: Api) -> None:
 
     assert charged(api) == []
     assert ledger.balance(api.company.pk) == (999, 1)
+
+
+def test_code_of_a_finished_message_is_settled_in_one_statement(
+    api: Api, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    delivered(api)
+    verify(api)
+
+    with django_assert_num_queries(2):  # the first one looks whether there is any
+        assert settlement.settle_verified() == 1
+
+    assert Verification.objects.get().settled_at is not None
+
+
+def test_it_leaves_what_the_statements_of_any_code_would(api: Api) -> None:
+    delivered(api)
+    verify(api)
+    messages = everything()
+
+    assert settlement.prove_delivery() == 1
+
+    assert everything() == messages
+    assert Verification.objects.get().settled_at is not None
+
+
+def test_code_with_something_left_to_settle_goes_the_long_way(
+    api: Api, client_of: ClientOf
+) -> None:
+    subscribed = client_of(CompanyFactory.create())
+    ledger.grant(company=subscribed.company, amount=100, reason="test")
+    EndpointFactory.create(company=subscribed.company)
+    delivered(api)
+    sent = accepted(api, OTHER_PHONES[0])
+    delivered(api, OTHER_PHONES[1], link="https://example.com/", link_until="code")
+    delivered(subscribed, OTHER_PHONES[2])
+    for phone in (PHONE, *OTHER_PHONES[:2]):
+        verify(api, phone)
+    verify(subscribed, OTHER_PHONES[2])
+
+    assert settlement.settle_finished() == (1, 4)
+    assert Verification.objects.get(settled_at__isnull=False).phone == PHONE
+    assert settlement.settle_verified() == 3
+
+    assert charged(api)[-1] == (sent.message_id, 1, "code_entered")
+    assert Link.objects.get().disabled_at is not None
+    assert WebhookEvent.objects.filter(kind="otp.verified").count() == 1
+    assert not Verification.objects.filter(settled_at__isnull=True).exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_code_that_another_worker_settles_is_not_waited_for(api: Api) -> None:
+    delivered(api)
+    verify(api)
+
+    with transaction.atomic():
+        Verification.objects.select_for_update().get()
+        assert at_once([settlement.settle_finished]) == [(0, 0)]
 
 
 def test_wrong_code_proves_nothing(api: Api) -> None:

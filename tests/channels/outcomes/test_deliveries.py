@@ -97,6 +97,39 @@ def test_it_writes_what_the_state_machine_would(
     assert ledger.balance(api.company.pk) == (1000 - 2 * price, 0)
 
 
+@pytest.mark.parametrize("is_delivered", [True, False])
+def test_sent_of_what_is_known_to_be_changes_nothing(api: Api, is_delivered: bool) -> None:
+    both = [accepted(api, phone) for phone in (PHONE, OTHER_PHONE)]
+    for attempt in both:
+        if is_delivered:
+            apply_event(attempt, EventKind.DELIVERED)
+    before = everything()
+
+    first = hear(both[0], "sent")
+    assert deliveries.apply_stored(100) == (1, False)
+    second = hear(both[1], "sent")
+    assert receipts._apply_batch(100) == 1
+
+    first.refresh_from_db()
+    second.refresh_from_db()
+    assert (first.attempt_id, first.due_at) == (both[0].id, None)
+    assert (second.attempt_id, second.due_at) == (both[1].id, None)
+    assert rows(both[0]) == rows(both[1])
+    Receipt.objects.all().delete()
+    assert everything() == before
+
+
+def test_sent_and_delivered_are_applied_together(api: Api) -> None:
+    attempt = accepted(api)
+    hear(attempt, "sent")
+    hear(attempt)
+
+    assert deliveries.apply_stored(100) == (2, False)
+
+    assert Message.objects.get().state == "delivered"
+    assert ledger.balance(api.company.pk) == (999, 0)
+
+
 def test_test_messages_cost_nothing(test_api: Api) -> None:
     hear(accepted(test_api))
 
@@ -132,6 +165,28 @@ def of_an_unclear_call(api: Api) -> None:
     apply_event(attempt, EventKind.AMBIGUOUS, provider_id="known", code="timeout")
     attempt.refresh_from_db()
     hear(attempt)
+
+
+def sent_before_its_acceptance(api: Api) -> None:
+    attempt = submitted(api)
+    Attempt.objects.update(provider_id="known")
+    attempt.refresh_from_db()
+    hear(attempt, "sent")
+
+
+def sent_of_an_unclear_call(api: Api) -> None:
+    attempt = submitted(api)
+    apply_event(attempt, EventKind.AMBIGUOUS, provider_id="known", code="timeout")
+    attempt.refresh_from_db()
+    hear(attempt, "sent")
+
+
+def sent_of_an_earlier_channel(api: Api) -> None:
+    """While the message waits for the next one."""
+    enable_fallback(api.company, "whatsapp", "sms")
+    attempt = accepted(api)
+    Message.objects.update(state="queued")
+    hear(attempt, "sent")
 
 
 def of_a_failed_message(api: Api) -> None:
@@ -216,11 +271,14 @@ def beside_a_failure(api: Api) -> None:
         of_first_try_after_a_fallback,
         of_an_earlier_channel,
         before_its_acceptance,
+        sent_before_its_acceptance,
+        sent_of_an_unclear_call,
+        sent_of_an_earlier_channel,
         of_an_unclear_call,
         of_a_failed_message,
         of_a_delivered_message,
         of_a_failed_try,
-        *(of_another_state(each) for each in ("read", "failed", "unreachable", "expired", "sent")),
+        *(of_another_state(each) for each in ("read", "failed", "unreachable", "expired")),
         with_an_error,
         of_one_part,
         spelled_differently,
@@ -268,8 +326,8 @@ def test_two_receipts_of_a_message_charge_once(api: Api) -> None:
     assert ledger.balance(api.company.pk) == (999, 0)
 
 
-@pytest.mark.parametrize("model", [Message, Receipt])
-def test_waits_for_nobody(api: Api, model: type[Message | Receipt]) -> None:
+@pytest.mark.parametrize(("model", "is_met"), [(Message, True), (Receipt, False)])
+def test_waits_for_nobody(api: Api, model: type[Message | Receipt], is_met: bool) -> None:
     hear(accepted(api))
     before = everything()
     found: list[tuple[int, bool]] = []
@@ -278,7 +336,7 @@ def test_waits_for_nobody(api: Api, model: type[Message | Receipt]) -> None:
         list(model._default_manager.select_for_update())
         found += at_once([partial(deliveries.apply_stored, 100)])
 
-    assert found == [(0, True)]
+    assert found == [(0, is_met)]
     assert everything() == before
 
 
