@@ -65,7 +65,7 @@ fmt: dev ## format and fix what can be fixed
 lock: dev ## pin requirements/*.in, ARGS=--upgrade to the newest
 	@$(COMPILE) requirements/base.in -o requirements/base.txt && $(COMPILE) requirements/otel.in -o requirements/otel.txt && $(COMPILE) requirements/archive.in -o requirements/archive.txt && $(COMPILE) requirements/deploy.in -o requirements/deploy.txt && $(COMPILE) requirements/dev.in -o requirements/dev.txt
 deploy-tools: python ## what `make sbom` and the tests of the chart need, into var/deploy-tools
-	@$(PYTHON) -m venv var/deploy-tools && var/deploy-tools/bin/python -m pip install -qq --disable-pip-version-check --require-hashes -r requirements/deploy.txt
+	@$(PYTHON) -m venv var/deploy-tools && var/deploy-tools/bin/python -m pip install -qq --disable-pip-version-check --no-deps --require-hashes -r requirements/deploy.txt
 sbom: deploy-tools ## the bill of materials of the image, as CycloneDX, into var/kvitok.cdx.json
 	@var/deploy-tools/bin/cyclonedx-py requirements requirements/base.txt --pyproject pyproject.toml --output-reproducible --validate -o var/kvitok.cdx.json
 clean: python ## remove .venv, var/ and caches; refuses while `make run` is running

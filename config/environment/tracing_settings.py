@@ -15,7 +15,7 @@ def _endpoint(url: str) -> str:
     if url and find_spec("opentelemetry") is None:
         raise ImproperlyConfigured(
             "OTEL_EXPORTER_OTLP_ENDPOINT needs more packages: "
-            "pip install --require-hashes -r requirements/otel.txt"
+            "pip install --no-deps --require-hashes -r requirements/otel.txt"
         )
     return url.rstrip("/")
 

@@ -98,7 +98,9 @@ def _install(name: str) -> None:
     lock = ROOT / "requirements" / f"{name}.txt"
     pinned = lock.read_bytes()
     _say(f"Installing requirements/{name}.txt into .venv; the first time takes a minute or two …")
-    options = ["-qq", "--disable-pip-version-check", "--no-input", "--require-hashes"]
+    # The lock names every package. pip, asked for one with an extra, takes the newest all the same
+    # and then refuses it for want of a hash: a new release broke each new checkout.
+    options = ["-qq", "--disable-pip-version-check", "--no-input", "--no-deps", "--require-hashes"]
     command: list[str | Path] = [PYTHON, "-m", "pip", "install", *options, "-r", lock]
     if not _run(command):
         raise BootstrapError("the packages could not be installed: see above, then try again")

@@ -25,7 +25,7 @@ _SIZE = """
 SELECT COALESCE(sum(pg_total_relation_size(to_regclass(name))), 0)
 FROM unnest(%s::text[]) AS name
 """
-NO_PYARROW = "It needs pyarrow: pip install --require-hashes -r requirements/archive.txt"
+NO_PYARROW = "It needs pyarrow: pip install --no-deps --require-hashes -r requirements/archive.txt"
 NO_DIRECTORY = "Name an existing directory that can be written to: --directory, or ARCHIVE_DIR."
 
 
