@@ -7,6 +7,7 @@ from typing import Any
 from django.conf import settings
 
 from billing.budgets import budgets
+from billing.models import Budget
 from config.ids import uuid7
 from config.storage.statements.array_text import array_text
 from links import sql as links_sql
@@ -17,6 +18,9 @@ SEND = sql.recent(sql.send(is_test=False, has_link=False, has_key=False))
 CHECK = sql.recent(sql.CHECK_CODE)
 _MAC = bytes(32)
 _LINK = {name: getattr(Link(), name) for name in INSERTED_COLUMNS}
+
+# As `budgets.lift_budgets` leaves them: a fast machine sends more than the usual ones allow.
+_LIFTED = dict.fromkeys((Budget.DAY, Budget.ANY, "RU"), (settings.MAX_BUDGET, None))
 
 
 def params(company_id: int, key_id: int, phone: str) -> dict[str, Any]:
@@ -40,7 +44,7 @@ def params(company_id: int, key_id: int, phone: str) -> dict[str, Any]:
         "priority": 0,
         "patience": None,
         "hold_seconds": settings.HOLD_DEADLINE["code"],
-        **budgets.params({}, "RU"),
+        **budgets.params(_LIFTED, "RU"),
         "verification_id": uuid7(),
         "purpose": "verification",
         "mac": _MAC,
