@@ -5,10 +5,19 @@ Nothing here delivers a message or a webhook or ends a deadline: a worker does t
 
 from typing import Any
 
+# Tasks that the last release does not have. Its workers, which run beside the new ones during an
+# upgrade, read the queue `celery` alone. With the next release they move there.
+NEW_TASKS = "new-tasks"
+QUEUES: dict[str, dict[str, Any]] = {"celery": {}, NEW_TASKS: {}}
+
 
 def _every(seconds: float, task: str, *, expires: int, **kwargs: Any) -> dict[str, Any]:
     entry = {"task": task, "schedule": float(seconds), "options": {"expires": expires}}
     return entry | ({"kwargs": kwargs} if kwargs else {})
+
+
+def _new(entry: dict[str, Any]) -> dict[str, Any]:
+    return entry | {"options": entry["options"] | {"queue": NEW_TASKS}}
 
 
 SCHEDULE = {
@@ -17,6 +26,7 @@ SCHEDULE = {
     "deliver-mail": _every(1, "accounts.deliver_mail", expires=5),
     "append-click-events": _every(1, "links.append_click_events", expires=5),
     "count-clicks": _every(1, "links.count_clicks", expires=5),
+    "make-imported-links": _new(_every(3, "links.make_imported_links", expires=5)),
     "write-clicks-to-clickhouse": _every(10, "links.write_clicks_to_clickhouse", expires=10),
     "maintain-clickhouse": _every(3600, "links.maintain_clickhouse", expires=600),
     "prove-clicks": _every(1, "links.prove_clicks", expires=5),

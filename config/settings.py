@@ -37,7 +37,7 @@ from config.environment.variables import (
     web_address,
     zero_or_at_least,
 )
-from config.schedule import SCHEDULE
+from config.schedule import QUEUES, SCHEDULE
 
 # --- Where it runs ---------------------------------------------------------------------------
 
@@ -172,6 +172,7 @@ CELERY_BROKER_CHANNEL_ERROR_RETRY = True  # nor does it end when a full Redis re
 # A hanging Redis is noticed within 6 to 11 seconds; kombu's own interval makes it up to 51.
 CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 900, "health_check_interval": 5}
 CELERY_TIMEZONE = "UTC"
+CELERY_TASK_QUEUES = QUEUES
 CELERY_BEAT_SCHEDULE = SCHEDULE
 CELERY_BEAT_SCHEDULER = "config.beat_scheduler:Scheduler"
 

@@ -14,6 +14,7 @@ class LinksConfig(AppConfig):
         from channels import extensions  # noqa: PLC0415
         from links.api import webhook_events  # noqa: PLC0415
         from links.clicks import counting, partitions  # noqa: PLC0415
+        from links.imports import link_imports  # noqa: PLC0415
         from links.make import message_text  # noqa: PLC0415
         from links.manage import timeline  # noqa: PLC0415
 
@@ -22,4 +23,5 @@ class LinksConfig(AppConfig):
         extensions.register_opened_at(timeline.opened_at)
         extensions.register_purger(partitions.rotate)
         extensions.register_purger(counting.delete_old_batches)
+        extensions.register_purger(link_imports.purge)
         event_declarations.declare(webhook_events.CLICK_EVENT)

@@ -7,8 +7,9 @@ from django.db.models import Exists, F, OuterRef, Q
 from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
-from accounts.models import Company, Mode
+from accounts.models import Company, Mode, User
 from config.ids import public_id, uuid7
 from links.addresses import short_hosts
 
@@ -261,3 +262,112 @@ class ErasedClicks(models.Model):
 
     def __str__(self) -> str:
         return str(self.link_id)
+
+
+class LinkImportQuerySet(models.QuerySet["LinkImport"]):
+    def running(self) -> "LinkImportQuerySet":
+        return self.filter(state=LinkImport.State.RUNNING).order_by("started_at", "id")
+
+    def unfinished(self) -> "LinkImportQuerySet":
+        return self.filter(state__in=[LinkImport.State.DRAFT, LinkImport.State.RUNNING])
+
+    def start(self) -> int:
+        """Of those that were not started, so that two clicks start it once."""
+        drafts = self.filter(state=LinkImport.State.DRAFT)
+        return drafts.update(state=LinkImport.State.RUNNING, started_at=Now())
+
+
+class LinkImport(models.Model):
+    """A CSV file of links to make; their batch has its id."""
+
+    class State(models.TextChoices):
+        DRAFT = "draft", pgettext_lazy("import", "not started")
+        RUNNING = "running", pgettext_lazy("import", "in progress")
+        DONE = "done", pgettext_lazy("import", "done")
+        STOPPED = "stopped", pgettext_lazy("import", "stopped")
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    company = models.ForeignKey(Company, models.CASCADE, related_name="link_imports")
+    mode = models.CharField(_("mode"), max_length=4, choices=Mode.choices)
+    created_by = models.ForeignKey(User, models.SET_NULL, null=True, related_name="+")
+    language = models.CharField(max_length=2, default="ru")  # of the errors
+    file_name = models.CharField(_("file"), max_length=120)
+    ignored = models.JSONField(default=list)  # titles of columns that were left out
+    state = models.CharField(_("state"), max_length=8, choices=State.choices, default=State.DRAFT)
+    reason = models.CharField(max_length=300, blank=True)  # why it was stopped
+    total = models.PositiveIntegerField()
+    made = models.PositiveIntegerField(default=0)
+    refused = models.PositiveIntegerField(default=0)
+    created_at = models.DateTimeField(_("created"), db_default=Now())
+    started_at = models.DateTimeField(null=True)
+    finished_at = models.DateTimeField(null=True)
+
+    objects = LinkImportQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("import of links")
+        verbose_name_plural = _("imports of links")
+        indexes = [
+            models.Index(
+                fields=["started_at", "id"],
+                condition=Q(state="running"),
+                name="link_import_running",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.file_name
+
+    @property
+    def batch(self) -> str:
+        return public_id("bat", self.id)
+
+    @property
+    def done(self) -> int:
+        """Rows that have their result."""
+        return self.made + self.refused
+
+    @property
+    def percent(self) -> int:
+        return 100 * self.done // self.total
+
+    def progress(self, *, made: int) -> None:
+        self.made += made
+        self.refused = self.rows.exclude(error="").count()
+        self.save(update_fields=["made", "refused"])
+
+    def finish(self, state: "LinkImport.State", *, reason: str = "") -> None:
+        self.state, self.reason, self.finished_at = state, reason, timezone.now()
+        self.save(update_fields=["state", "reason", "finished_at"])
+
+
+class LinkImportRowQuerySet(models.QuerySet["LinkImportRow"]):
+    def unmade(self) -> "LinkImportRowQuerySet":
+        return self.filter(short_url="", error="").order_by("number")
+
+
+class LinkImportRow(models.Model):
+    """A row of the file: its cells, then the short link or why there is none."""
+
+    link_import = models.ForeignKey(LinkImport, models.CASCADE, related_name="rows", db_index=False)
+    number = models.PositiveIntegerField()
+    url = models.TextField(blank=True)
+    alias = models.CharField(max_length=100, blank=True)
+    expires_in = models.CharField(max_length=20, blank=True)
+    short_url = models.CharField(max_length=400, blank=True)
+    error = models.CharField(max_length=300, blank=True)
+
+    objects = LinkImportRowQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["link_import", "number"], name="link_import_row_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.number}: {self.url}"
+
+    @property
+    def cells(self) -> dict[str, str]:
+        named = {"url": self.url, "alias": self.alias, "expires_in": self.expires_in}
+        return {name: cell for name, cell in named.items() if cell}

@@ -8,8 +8,15 @@ from config.storage import clickhouse
 from links.clicks import counting, delivery_proof, webhooks
 from links.clicks.clickhouse import erasure, sink, tables
 from links.clicks.stream import READ_COUNT
+from links.imports import link_imports
 
 log = structlog.get_logger(__name__)
+
+
+@shared_task(name="links.make_imported_links")
+def make_imported_links() -> None:
+    while link_imports.make_next():
+        pass
 
 
 @shared_task(name="links.append_click_events")

@@ -30,6 +30,9 @@ KEPT = {
     "who did what is append-only; it names a phone only where the operator blocked or freed one": {
         "accounts_auditevent": "actor action subject",
     },
+    "goes a week after a member uploaded the file; the link made of it is closed": {
+        "links_linkimportrow": "url alias expires_in short_url error",
+    },
     "goes 24 hours after the request, and keeps it from taking effect twice until then": {
         "accounts_idempotentrequest": "path key request_hash",
     },
@@ -99,6 +102,7 @@ NOT_OF_RECIPIENTS = {
     "django_migrations": "app name",
     "django_session": "session_key session_data",
     "links_blockedhost": "host reason",
+    "links_linkimport": "file_name ignored state reason",
     "links_shorthost": "host",
     "mfa_authenticator": "type data",
     "operator_admin_alert": "rule subject facts",  # vendors, processes, figures

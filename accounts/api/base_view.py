@@ -197,11 +197,16 @@ def identify(meta: Mapping[str, Any], scope: Scope | None = None) -> Principal:
         raise DomainError(Error.FORBIDDEN, message=NO_SCOPE)
     if principal.allowed_ips and not principal.allows_ip(client_ip(meta)):
         raise DomainError(Error.FORBIDDEN, message=WRONG_IP)
+    check_status(principal)
+    return principal
+
+
+def check_status(principal: Principal) -> None:
+    """Raises if the company may not send in this mode."""
     if principal.company_status == Company.Status.SUSPENDED:
         raise DomainError(Error.FORBIDDEN, message=SUSPENDED)
     if principal.company_status == Company.Status.PENDING and not principal.is_test:
         raise DomainError(Error.FORBIDDEN, message=NOT_APPROVED)
-    return principal
 
 
 NO_SCOPE = _("This key has no scope for that")

@@ -12,7 +12,7 @@ from accounts.security.reauthentication import is_fresh
 
 # Sections shown under another menu entry.
 PARENT_SECTION = dict.fromkeys(("member", "audit", "invitation", "text", "autofill"), "settings")
-SECTION_OF_VIEW = {"link-settings": "settings"}
+SECTION_OF_VIEW = {"link-settings": "settings", "send": "message", "send-check": "message"}
 
 
 def cabinet(request: HttpRequest) -> dict[str, object]:

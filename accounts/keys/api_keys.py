@@ -136,17 +136,8 @@ def digest(key: str) -> bytes:
     return hashlib.sha256(key.encode()).digest()
 
 
-# Reads keys and updates last_used_at at most once a minute, in one round trip. Of a key that
-# somebody has locked, such as an operator in psql, it stays as it is: no request waits for them.
-_READ = """
-WITH used AS (
-  UPDATE accounts_apikey SET last_used_at = now() WHERE id = ANY(ARRAY(
-    SELECT id FROM accounts_apikey WHERE digest = ANY(%(digests)s::bytea[]) AND revoked_at IS NULL
-      AND (last_used_at IS NULL OR last_used_at < now() - interval '1 minute')
-    FOR NO KEY UPDATE SKIP LOCKED)))
-SELECT k.digest, EXTRACT(epoch FROM k.expires_at - now())::float8 AS expires_in, {texts} AS texts,
-       k.id AS key_id, k.mode, k.scopes, k.allowed_ips,
-       c.id AS company_id, c.status, c.country, c.language,
+_COMPANY = """
+       c.id AS company_id, c.status, c.country, c.language, {texts} AS texts,
        left(COALESCE(NULLIF(c.brand, ''), c.name), 30) AS brand, c.default_channel, c.code_length,
        CASE WHEN c.all_countries THEN '{{}}' WHEN c.allowed_countries = '{{}}' THEN ARRAY[c.country]
             ELSE c.allowed_countries END AS allowed_countries, c.default_link_lifetime, c.api_rate,
@@ -154,11 +145,28 @@ SELECT k.digest, EXTRACT(epoch FROM k.expires_at - now())::float8 AS expires_in,
        c.patience, c.fallback_max_cost,
        c.budgets, c.link_host, c.link_targets, c.link_utm, c.link_expired_url,
        c.cool_down, c.codes_per_10_min, c.codes_per_hour, c.codes_per_day,
-       c.links_per_10_min, c.links_per_day
+       c.links_per_10_min, c.links_per_day"""
+
+# Reads keys and updates last_used_at at most once a minute, in one round trip. Of a key that
+# somebody has locked, such as an operator in psql, it stays as it is: no request waits for them.
+_READ = f"""
+WITH used AS (
+  UPDATE accounts_apikey SET last_used_at = now() WHERE id = ANY(ARRAY(
+    SELECT id FROM accounts_apikey WHERE digest = ANY(%(digests)s::bytea[]) AND revoked_at IS NULL
+      AND (last_used_at IS NULL OR last_used_at < now() - interval '1 minute')
+    FOR NO KEY UPDATE SKIP LOCKED)))
+SELECT k.digest, EXTRACT(epoch FROM k.expires_at - now())::float8 AS expires_in,
+       k.id AS key_id, k.mode, k.scopes, k.allowed_ips,{_COMPANY}
 FROM accounts_apikey k JOIN accounts_company c ON c.id = k.company_id
 WHERE k.digest = ANY(%(digests)s::bytea[]) AND k.revoked_at IS NULL
   AND (k.expires_at IS NULL OR k.expires_at > now())
-"""
+"""  # noqa: S608 - constants
+
+_OF_COMPANY = f"""
+SELECT 0 AS key_id, %(mode)s::text AS mode, '{{{{}}}}'::text[] AS scopes,
+       '{{{{}}}}'::text[] AS allowed_ips,{_COMPANY}
+FROM accounts_company c WHERE c.id = %(company_id)s
+"""  # noqa: S608 - constants
 
 _known = KeyCache[Principal](CACHE_SECONDS, CACHE_SIZE)
 _unknown = KeyedCache[bytes, None](CACHE_SECONDS, CACHE_SIZE)  # apart: junk displaces no key
@@ -182,6 +190,14 @@ def _find_in_database(key_digest: bytes) -> Principal | None:
         return None
     _known.used.add(key_digest)
     return found.value
+
+
+def without_key(company: Company, mode: str) -> Principal:
+    """For a member who sends in the cabinet: the company's settings as they are now."""
+    statement = _OF_COMPANY.format(texts=column_sql())
+    params = {"company_id": company.pk, "mode": mode}
+    (row,) = fetch_rows(statement, params, dict[str, Any])
+    return _principal(row)
 
 
 def refresh() -> None:

@@ -8,7 +8,6 @@ from django.http import HttpResponse
 from rest_framework.request import Request
 
 from accounts.api.idempotent_view import IdempotentView
-from channels import phone_numbers
 from channels.accept.acceptance import Sender
 from channels.history.status_texts import status_text
 from channels.models import Message
@@ -30,10 +29,6 @@ class SendView(IdempotentView):
     @abstractmethod
     def repeat(self, message: Message) -> dict[str, Any]:
         """The same answer, rebuilt from the database."""
-
-    def e164(self, phone: str | None) -> str:
-        """The number as the company's country reads it; call after `RequestFields.check`."""
-        return phone_numbers.normalise(phone or "", self.principal.country)
 
     def post(self, request: Request) -> HttpResponse:
         payload = self.payload(request)

@@ -73,7 +73,7 @@ def message_detail(request: CabinetRequest, public_id: str) -> HttpResponse:
     message_id = _message_id(public_id)
     message = _messages(request).filter(pk=message_id).first()
     if message is not None:
-        context = _message_context(request, message)
+        context = message_context(request, message)
         return render(request, "cabinet/message_detail.html", context)
     if since := archived.kept_since_after(message_id):
         return render(request, "cabinet/message_archived.html", {"kept_since": since}, status=404)
@@ -84,7 +84,7 @@ def message_detail(request: CabinetRequest, public_id: str) -> HttpResponse:
 def message_status(request: CabinetRequest, public_id: str) -> HttpResponse:
     """The fragment that the page polls until the message is final."""
     message = get_object_or_404(_messages(request), pk=_message_id(public_id))
-    return render(request, "cabinet/message_status.html", _message_context(request, message))
+    return render(request, "cabinet/message_status.html", message_context(request, message))
 
 
 def _message_id(public_id: str) -> UUID:
@@ -98,7 +98,7 @@ def _messages(request: CabinetRequest) -> QuerySet[Message]:
     return messages.with_charges(Message.objects.of(request.company).select_related("api_key"))
 
 
-def _message_context(request: CabinetRequest, message: Message) -> dict[str, object]:
+def message_context(request: CabinetRequest, message: Message) -> dict[str, object]:
     is_young = timezone.now() - message.created_at < timedelta(minutes=2)
     return {
         "message": message,

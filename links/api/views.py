@@ -1,5 +1,6 @@
 """POST /links/shorten and POST /links/send."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.http import HttpResponse
@@ -8,6 +9,8 @@ from rest_framework.request import Request
 from accounts.api.fields import body_of
 from accounts.api.idempotent_view import IdempotentView
 from accounts.api.request_fields import RequestFields
+from accounts.keys.api_keys import Principal
+from channels import phone_numbers
 from channels.accept.acceptance import Sender
 from channels.models import Message
 from channels.web.fields import CHANNEL, LOCALE, PHONE
@@ -44,29 +47,33 @@ class Shorten(IdempotentView):
         return self.success(body_of(link, ADDRESS) | reused)
 
 
+def parse_link(payload: Mapping[str, Any], principal: Principal) -> LinkSendRequest:
+    """The fields of a send; raises a DomainError that names those at fault."""
+    fields = RequestFields(payload)
+    phone = fields.text(PHONE)
+    channel = fields.text(CHANNEL)
+    locale = fields.text(LOCALE)
+    text = fields.text(TEXT)
+    link = new_link(fields, principal, length=SLUG_LENGTH_IN_MESSAGES)
+    fields.check()
+    assert link is not None  # noqa: S101 - `check` raises where it is
+    if text:
+        text_urls.check(text, target=link.url, allowed=principal.link_rules.targets)
+    return LinkSendRequest(
+        phone=phone_numbers.normalise(phone or "", principal.country),
+        locale=locale or principal.language,
+        channel=channel,
+        text=text or "",
+        link=link,
+    )
+
+
 class SendLink(SendView):
     calls = (SEND_LINK,)
     kind = "link"
 
     def parse(self, payload: dict[str, Any]) -> LinkSendRequest:
-        fields = RequestFields(payload)
-        phone = fields.text(PHONE)
-        channel = fields.text(CHANNEL)
-        locale = fields.text(LOCALE)
-        text = fields.text(TEXT)
-        link = new_link(fields, self.principal, length=SLUG_LENGTH_IN_MESSAGES)
-        fields.check()
-        assert link is not None  # noqa: S101 - `check` raises where it is
-        if text:
-            sites = self.principal.link_rules.targets
-            text_urls.check(text, target=link.url, allowed=sites)
-        return LinkSendRequest(
-            phone=self.e164(phone),
-            locale=locale or self.principal.language,
-            channel=channel,
-            text=text or "",
-            link=link,
-        )
+        return parse_link(payload, self.principal)
 
     def send(self, sender: Sender, order: LinkSendRequest) -> dict[str, Any]:
         return self.body(create.send_link(sender=sender, order=order))

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from links.web import list_views, stop_views, views
+from links.web import import_views, list_views, stop_views, views
 from links.web.settings_views import link_settings
 
 urlpatterns = [
@@ -15,6 +15,12 @@ urlpatterns = [
         stop_views.batch_release,
         name="link-batch-release",
     ),
+    path("links/import", import_views.link_import, name="link-import"),
+    path("links/import/<uuid:pk>", import_views.import_detail, name="link-import-detail"),
+    path("links/import/<uuid:pk>/status", import_views.import_status, name="link-import-status"),
+    path("links/import/<uuid:pk>/start", import_views.import_start, name="link-import-start"),
+    path("links/import/<uuid:pk>/discard", import_views.import_discard, name="link-import-discard"),
+    path("links/import/<uuid:pk>/result.csv", import_views.import_result, name="link-import-csv"),
     path("links/<str:public_id>", views.link_detail, name="link-detail"),
     path("links/<str:public_id>/edit", views.link_edit, name="link-edit"),
     path("links/<str:public_id>/disable", views.link_disable, name="link-disable"),

@@ -1,5 +1,6 @@
 """POST /otp/send and POST /otp/verify."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.http import HttpResponse
@@ -7,6 +8,7 @@ from rest_framework.request import Request
 
 from accounts.api.idempotent_view import IdempotentView
 from accounts.api.request_fields import RequestFields
+from accounts.keys.api_keys import Principal
 from channels import phone_numbers
 from channels.accept.acceptance import Sender
 from channels.accept.send_limits import cool_down
@@ -20,25 +22,30 @@ from otp.send import CodeSendRequest, SentCode, send_code, sent_code
 from otp.web.calls import CODE, DEFAULT_PURPOSE, PURPOSE, SEND_CODE, VERIFY_CODE
 
 
+def parse_code(payload: Mapping[str, Any], principal: Principal) -> CodeSendRequest:
+    """The fields of a send; raises a DomainError that names those at fault."""
+    fields = RequestFields(payload)
+    phone = fields.text(PHONE)
+    purpose = fields.text(PURPOSE) or DEFAULT_PURPOSE
+    channel = fields.text(CHANNEL)
+    locale = fields.text(LOCALE)
+    link = link_for_code(fields, principal)
+    fields.check()
+    return CodeSendRequest(
+        phone=phone_numbers.normalise(phone or "", principal.country),
+        purpose=purpose,
+        locale=locale or principal.language,
+        channel=channel,
+        link=link,
+    )
+
+
 class SendCode(SendView):
     calls = (SEND_CODE,)
     kind = "code"
 
     def parse(self, payload: dict[str, Any]) -> CodeSendRequest:
-        fields = RequestFields(payload)
-        phone = fields.text(PHONE)
-        purpose = fields.text(PURPOSE) or DEFAULT_PURPOSE
-        channel = fields.text(CHANNEL)
-        locale = fields.text(LOCALE)
-        link = link_for_code(fields, self.principal)
-        fields.check()
-        return CodeSendRequest(
-            phone=self.e164(phone),
-            purpose=purpose,
-            locale=locale or self.principal.language,
-            channel=channel,
-            link=link,
-        )
+        return parse_code(payload, self.principal)
 
     def send(self, sender: Sender, order: CodeSendRequest) -> dict[str, Any]:
         return self.body(send_code(sender=sender, order=order))

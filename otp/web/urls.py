@@ -1,8 +1,10 @@
 from django.urls import path
 
-from otp.web import previews, text_views
+from otp.web import previews, send_views, text_views
 
 urlpatterns = [
+    path("send", send_views.send, name="send"),
+    path("send/<str:public_id>", send_views.send_check, name="send-check"),
     path("settings/preview", previews.settings_preview, name="settings-preview"),
     path("texts", text_views.text_list, name="text-list"),
     path("texts/new", text_views.text_create, name="text-create"),

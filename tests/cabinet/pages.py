@@ -14,7 +14,7 @@ from billing.orders.prices import Quote
 from channels.models import Message
 from config.ids import uuid7
 from links.clicks import partitions
-from links.models import ClickDay, Stop
+from links.models import ClickDay, LinkImport, Stop
 from otp.models import Autofill
 from tests.billing.top_ups import fill_requisites
 from tests.cabinet.routes import COLLEAGUE
@@ -64,6 +64,16 @@ def create_content(company: Company) -> None:
     CodeTextFactory.create(company=company, locale="en", body="{code} — your code.\n{link}")
     Autofill.objects.create(company=company, webotp_host="example.com", app_hash="FA+9qCX9VSu")
     create_links(company)
+    create_imports(company)
+
+
+def create_imports(company: Company) -> None:
+    """A file with a row that has its link and one that has none."""
+    one = LinkImport.objects.create(
+        company=company, mode="live", file_name="links.csv", total=2, refused=1, ignored=["17"]
+    )
+    one.rows.create(number=1, url="https://example.com/a", short_url="https://e.example/bcdfghjk")
+    one.rows.create(number=2, url="http://localhost", error="422")
 
 
 def create_links(company: Company) -> None:

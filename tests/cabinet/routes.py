@@ -51,6 +51,10 @@ def _batch(company: Company) -> Args:
     return {"public_id": link.batch}
 
 
+def _import(company: Company) -> Args:
+    return {"pk": company.link_imports.get().pk}
+
+
 def _message(company: Company) -> Args:
     return {"public_id": company.messages.filter(state="delivered").first().public_id}  # type: ignore[union-attr]
 
@@ -86,6 +90,12 @@ CABINET = {
     "link-list": Route(),
     "link-export": Route(kind=Kind.FILE),
     "link-create": Route(MANAGERS, MANAGERS),
+    "link-import": Route(MANAGERS, MANAGERS),
+    "link-import-detail": Route(MANAGERS, of=_import),
+    "link-import-status": Route(MANAGERS, of=_import, kind=Kind.PART),
+    "link-import-start": Route(NOBODY, MANAGERS, of=_import),
+    "link-import-discard": Route(NOBODY, MANAGERS, of=_import),
+    "link-import-csv": Route(MANAGERS, of=_import, kind=Kind.FILE),
     "link-stop-all": Route(OWNERS, OWNERS),
     "link-release-all": Route(NOBODY, OWNERS),
     "link-batch-stop": Route(MANAGERS, MANAGERS, of=_batch),
@@ -100,6 +110,8 @@ CABINET = {
     "message-export": Route(kind=Kind.FILE),
     "message-detail": Route(of=_message),
     "message-status": Route(of=_message, kind=Kind.PART),
+    "send": Route(MANAGERS, MANAGERS),
+    "send-check": Route(MANAGERS, MANAGERS, of=_message),
     "key-list": Route(READERS),
     "key-create": Route(MANAGERS, MANAGERS),
     "key-rotate": Route(MANAGERS, MANAGERS, of=_key),

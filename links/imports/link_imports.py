@@ -1,0 +1,168 @@
+"""Makes the links of a file: each row once, however often a worker dies on the way.
+
+The links of a chunk, their rows' results and the progress are one commit, under a lock on the
+import's row. All links are one batch, whose id is the import's.
+"""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.utils import timezone, translation
+from django.utils.translation import gettext_lazy as _
+
+from accounts.api.base_view import check_status
+from accounts.api.request_fields import RequestFields
+from accounts.audit.events import record
+from accounts.keys import api_keys
+from accounts.keys.api_keys import Principal
+from accounts.models import Company, User
+from config.errors import DomainError
+from links.api import parsing
+from links.imports import csv_files
+from links.make import bulk
+from links.make.new_link import NewLink
+from links.models import Link, LinkImport, LinkImportRow
+
+CHUNK = 250  # links made in one commit
+MAX_UNFINISHED = 5  # imports of one company
+KEPT = timedelta(days=7)
+State = LinkImport.State
+
+
+def upload(*, company: Company, user: User, mode: str, name: str, content: bytes) -> LinkImport:
+    """Stores and checks the rows; makes no link yet. Raises ValidationError, DomainError."""
+    if company.link_imports.unfinished().count() >= MAX_UNFINISHED:
+        raise ValidationError(_("Five files are waiting already: start or discard them first."))
+    table = csv_files.read(content)
+    principal = api_keys.without_key(company, mode)
+    check_status(principal)
+    faults = [_fault(row, principal) for row in table.rows]
+    one = LinkImport(
+        company=company,
+        mode=mode,
+        created_by=user,
+        language=user.language,
+        file_name=name[:120],
+        ignored=table.ignored[:20],
+        total=len(table.rows),
+        refused=sum(bool(fault) for fault in faults),
+    )
+    rows = [
+        LinkImportRow(link_import=one, number=number, error=fault, **_columns(row))
+        for number, (row, fault) in enumerate(zip(table.rows, faults, strict=True), start=1)
+    ]
+    with transaction.atomic():
+        one.save(force_insert=True)
+        LinkImportRow.objects.bulk_create(rows, batch_size=1000)
+    return one
+
+
+def _columns(row: dict[str, str]) -> dict[str, str]:
+    limits = {"url": 2048, "alias": 100, "expires_in": 20}
+    return {name: row.get(name, "")[:limit] for name, limit in limits.items()}
+
+
+def _fault(row: dict[str, str], principal: Principal) -> str:
+    try:
+        _wanted(row, principal)
+    except DomainError as refused:
+        return _words(refused)
+    return ""
+
+
+def _wanted(row: dict[str, str], principal: Principal) -> NewLink:
+    """By the rules of `POST /links/shorten`."""
+    payload: dict[str, Any] = dict(row)
+    if lifetime := row.get("expires_in", ""):
+        payload["expires_in"] = int(lifetime) if lifetime.isdecimal() else lifetime
+    fields = RequestFields(payload)
+    link = parsing.new_link(fields, principal)
+    fields.check()
+    assert link is not None  # noqa: S101 - `check` raises where it is
+    return link
+
+
+def _words(refused: DomainError) -> str:
+    named = refused.errors or {}
+    if not named:
+        return str(refused.message or refused.error.message)[:300]
+    titles = csv_files.TITLES
+    parts = [
+        f"{titles.get(name, name)}: {' '.join(str(text) for text in texts)}"
+        for name, texts in named.items()
+    ]
+    return "; ".join(parts)[:300]
+
+
+@transaction.atomic
+def start(*, link_import: LinkImport, user: User, ip: str | None) -> bool:
+    """Returns False if it was started or discarded before."""
+    if not LinkImport.objects.filter(pk=link_import.pk).start():
+        return False
+    count = link_import.total - link_import.refused
+    subject = f"{link_import.file_name}: {count}"
+    record("links.imported", subject, company=link_import.company, user=user, ip=ip)
+    return True
+
+
+def discard(link_import: LinkImport) -> bool:
+    """Deletes a file that was not started; what it has made stays."""
+    deleted, _tables = LinkImport.objects.filter(pk=link_import.pk, state=State.DRAFT).delete()
+    return bool(deleted)
+
+
+def make_next() -> bool:
+    """Makes the next links of the import that waits longest; False if there is none."""
+    with transaction.atomic():
+        one = LinkImport.objects.running().select_for_update(skip_locked=True).first()
+        if one is None:
+            return False
+        with translation.override(one.language):
+            _make_chunk(one)
+    return True
+
+
+def _make_chunk(one: LinkImport) -> None:
+    rows = list(one.rows.unmade()[:CHUNK])
+    principal = api_keys.without_key(one.company, one.mode)
+    try:
+        check_status(principal)
+        with transaction.atomic():  # a refusal takes back what the chunk has made
+            _make(rows, one, principal)
+    except DomainError as refused:
+        one.finish(State.STOPPED, reason=_words(refused))
+        return
+    one.progress(made=sum(bool(row.short_url) for row in rows))
+    if len(rows) < CHUNK:
+        one.finish(State.DONE)
+
+
+def _make(rows: Sequence[LinkImportRow], one: LinkImport, principal: Principal) -> None:
+    wanted: list[tuple[LinkImportRow, NewLink]] = []
+    for row in rows:
+        try:
+            wanted.append((row, _wanted(row.cells, principal)))
+        except DomainError as refused:  # the company's settings have changed since the upload
+            row.error = _words(refused)
+    links = bulk.shorten_many(
+        owner=principal, wanted=[link for _row, link in wanted], batch_id=one.pk
+    )
+    for (row, _link), made in zip(wanted, links, strict=True):
+        if isinstance(made, Link):
+            row.short_url = made.short_url
+        else:
+            row.error = _words(made)
+    LinkImportRow.objects.bulk_update(rows, ["short_url", "error"])
+
+
+def purge(limit: int) -> int:
+    """Deletes files a week after their upload; their links stay."""
+    old = LinkImport.objects.filter(created_at__lt=timezone.now() - KEPT).exclude(
+        state=State.RUNNING
+    )
+    ids = list(old.values_list("pk", flat=True)[: max(1, limit // csv_files.MAX_ROWS)])
+    _deleted, tables = LinkImport.objects.filter(pk__in=ids).delete()
+    return tables.get("links.LinkImport", 0)

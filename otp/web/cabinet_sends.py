@@ -1,0 +1,111 @@
+"""Sends that a member starts in the cabinet: the API's fields, limits, budgets and money.
+
+Each form carries a token. A form that arrives twice, or is sent again after a crash, finds the
+message of the first time.
+"""
+
+import hashlib
+from collections.abc import Callable, Mapping
+from typing import Any
+from uuid import UUID
+
+import orjson
+from django.db import IntegrityError
+
+from accounts.api import idempotency
+from accounts.api.base_view import check_status
+from accounts.api.idempotency import IdempotencyKey, MissingResponse
+from accounts.audit.events import record
+from accounts.keys import api_keys
+from accounts.keys.api_keys import Principal
+from accounts.models import Company, User
+from accounts.people.phone_masking import mask_phone
+from channels.accept.acceptance import Sender
+from channels.models import Message
+from config.errors import DomainError
+from config.ids import request_id
+from links.api.views import parse_link
+from links.make.create import send_link
+from otp.check import check_code
+from otp.models import Verification
+from otp.send import send_code
+from otp.web.api import parse_code
+
+PATH = "/cabinet/send"
+
+
+def _send_code(fields: Mapping[str, Any], sender: Sender, announce: Callable[[str], None]) -> UUID:
+    order = parse_code(fields, sender.principal)
+    announce(order.phone)
+    return send_code(sender=sender, order=order).outcome.message_id
+
+
+def _send_link(fields: Mapping[str, Any], sender: Sender, announce: Callable[[str], None]) -> UUID:
+    order = parse_link(fields, sender.principal)
+    announce(order.phone)
+    return send_link(sender=sender, order=order).outcome.message_id
+
+
+_SEND = {Message.Kind.CODE.value: _send_code, Message.Kind.LINK.value: _send_link}
+
+
+def send(
+    *,
+    principal: Principal,
+    company: Company,
+    user: User,
+    kind: str,
+    fields: Mapping[str, Any],
+    token: str,
+    ip: str | None,
+) -> UUID:
+    """Returns the message's id, also of one that failed; raises a DomainError if nothing was sent.
+
+    `fields` are those of `POST /otp/send` or `POST /links/send`.
+    """
+    check_status(principal)
+    key = _key(principal, kind, fields, token)
+    if sent := _find(key):
+        return sent
+
+    def announce(phone: str) -> None:
+        # Before the send: what costs money is never without its event.
+        record(
+            "message.requested", f"{kind} {mask_phone(phone)}", company=company, user=user, ip=ip
+        )
+
+    try:
+        return _SEND[kind](fields, Sender(principal, request_id(), key), announce)
+    except (DomainError, IntegrityError):
+        # The vendor has refused it, which its page explains, or the same form was faster.
+        if sent := _find(key):
+            return sent
+        raise
+
+
+def _key(
+    principal: Principal, kind: str, fields: Mapping[str, Any], token: str
+) -> IdempotencyKey | None:
+    """Of the form with what it holds: who goes back and corrects a field sends anew."""
+    canonical = orjson.dumps([token, kind, fields], option=orjson.OPT_SORT_KEYS)
+    digest = hashlib.sha256(canonical).hexdigest()
+    return idempotency.parse(principal, PATH, digest, fields)
+
+
+def _find(key: IdempotencyKey | None) -> UUID | None:
+    found = idempotency.find_response(key) if key else None
+    return found.subject_id if isinstance(found, MissingResponse) else None
+
+
+def verification_of(message: Message) -> Verification | None:
+    """The code that a message carried; None once it has been purged."""
+    if message.kind != Message.Kind.CODE:
+        return None
+    return Verification.objects.filter(pk=message.subject_id, company=message.company_id).first()
+
+
+def check(*, company: Company, verification: Verification, code: str) -> None:
+    """As `POST /otp/verify`: spends an attempt; raises the refusal as a DomainError."""
+    principal = api_keys.without_key(company, verification.mode)
+    phone, purpose = verification.phone, verification.purpose
+    check_code(principal=principal, phone=phone, purpose=purpose, code=code)

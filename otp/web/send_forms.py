@@ -1,0 +1,156 @@
+"""The forms of a send from the cabinet."""
+
+from typing import Any, cast
+from uuid import uuid4
+
+from django import forms
+from django.conf import settings
+from django.utils.text import format_lazy
+from django.utils.translation import gettext as _t
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext, ngettext_lazy
+
+from accounts.models import Company, Language, Mode
+from channels.models import Message
+from config.channels import CHANNELS, Channel
+from config.errors import DomainError, Error
+from config.texts import StrOrPromise
+from links.api.fields import TEXT_LENGTH
+
+FIELD_OF = {Error.INVALID_PHONE: "phone", Error.COUNTRY_NOT_ALLOWED: "phone"} | {
+    Error.URL_NOT_ALLOWED: "url"
+}
+MINUTE = 60  # seconds
+
+
+def _priced(channel: Channel) -> StrOrPromise:
+    price = settings.PRICES[channel.name]
+    tokens = ngettext_lazy("%(n)d token", "%(n)d tokens", "n") % {"n": price}
+    return format_lazy("{title} · {tokens}", title=channel.title, tokens=tokens)
+
+
+class SendForm(forms.Form):
+    """What a code and a link have in common."""
+
+    kind: str
+
+    token = forms.UUIDField(widget=forms.HiddenInput, initial=uuid4)
+    phone = forms.CharField(
+        label=_("Phone"),
+        max_length=64,
+        widget=forms.TextInput(
+            attrs={
+                "type": "tel",
+                "autocomplete": "tel",
+                "placeholder": "+7 916 123-45-67",
+                "autofocus": True,
+            }
+        ),
+    )
+    mode = forms.ChoiceField(
+        label=_("Mode"),
+        choices=[
+            (Mode.LIVE, _("Live: to the phone, charged once it is delivered")),
+            (Mode.TEST, _("Test: free, shown on the Test phone page alone")),
+        ],
+        widget=forms.RadioSelect(attrs={"class": "form-check-input"}),
+    )
+    channel = forms.ChoiceField(label=_("Channel"), required=False)
+    locale = forms.ChoiceField(
+        label=_("Language of the message"), choices=Language.choices, required=False
+    )
+
+    def __init__(self, *args: Any, company: Company, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        is_approved = company.status == Company.Status.APPROVED
+        self.initial.setdefault("mode", Mode.LIVE if is_approved else Mode.TEST)
+        self.initial.setdefault("locale", company.language)
+        own = [(one.name, _priced(one)) for one in CHANNELS if self.kind in one.contents]
+        channel = cast(forms.ChoiceField, self.fields["channel"])
+        channel.choices = [("", _("By the company's settings")), *own]
+
+    @property
+    def main(self) -> list[forms.BoundField]:
+        return [field for field in self if field.name not in {"token", "locale", "purpose"}]
+
+    @property
+    def options(self) -> list[forms.BoundField]:
+        return [self[name] for name in ("purpose", "locale") if name in self.fields]
+
+    @property
+    def has_faulty_options(self) -> bool:
+        return any(field.errors for field in self.options)
+
+    def request_fields(self) -> dict[str, str]:
+        """The filled-in fields, as the API's call takes them."""
+        own = {"token", "mode"}
+        return {name: text for name, text in self.cleaned_data.items() if text and name not in own}
+
+    def add_refusal(self, refused: DomainError) -> None:
+        """Shows why nothing was sent: at the field that is at fault, or above the form."""
+        if refused.error is Error.INSUFFICIENT_TOKENS:  # its own text is in Russian only
+            self.add_error(None, _t("Not enough tokens: nothing was sent."))
+            return
+        for name, texts in (refused.errors or {}).items():
+            self._add(name, [str(text) for text in texts])
+        if not refused.errors:
+            words = str(refused.message or refused.error.message)
+            self._add(FIELD_OF.get(refused.error, ""), [words])
+        if refused.retry_after:
+            self.add_error(None, _wait(refused.retry_after))
+
+    def _add(self, name: str, texts: list[str]) -> None:
+        for text in texts:
+            self.add_error(name if name in self.fields else None, text)
+
+
+def _wait(seconds: int) -> str:
+    if seconds < 2 * MINUTE:
+        text = ngettext("Try again in %(n)d second.", "Try again in %(n)d seconds.", seconds)
+        return text % {"n": seconds}
+    minutes = -(-seconds // MINUTE)
+    text = ngettext("Try again in %(n)d minute.", "Try again in %(n)d minutes.", minutes)
+    return text % {"n": minutes}
+
+
+class SendCodeForm(SendForm):
+    kind = Message.Kind.CODE.value
+    field_order = ("phone", "channel", "mode")
+
+    purpose = forms.CharField(
+        label=_("Purpose"),
+        max_length=64,
+        required=False,
+        help_text=_("A code is valid for its own purpose only. Empty: the usual one."),
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+
+
+class SendLinkForm(SendForm):
+    kind = Message.Kind.LINK.value
+    field_order = ("phone", "url", "text", "channel", "mode")
+
+    url = forms.CharField(
+        label=_("Where it leads"),
+        max_length=2048,
+        widget=forms.URLInput(attrs={"placeholder": "https://", "autocomplete": "off"}),
+    )
+    text = forms.CharField(
+        label=_("Text of the message (optional)"),
+        max_length=TEXT_LENGTH,
+        required=False,
+        help_text=_("The short link takes the place of :link, or comes last."),
+        widget=forms.Textarea(attrs={"rows": 3}),
+    )
+
+
+class CodeForm(forms.Form):
+    """The code that a person read on the phone."""
+
+    code = forms.CharField(
+        label=_("Code from the message"),
+        max_length=20,
+        widget=forms.TextInput(
+            attrs={"inputmode": "numeric", "autocomplete": "one-time-code", "autofocus": True}
+        ),
+    )

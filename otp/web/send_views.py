@@ -1,0 +1,110 @@
+"""The cabinet's pages that send one message without a terminal, and check its code."""
+
+from dataclasses import replace
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from accounts.api.rate_limit import key_rate_limiter
+from accounts.client_ip import client_ip
+from accounts.keys import api_keys
+from accounts.people.roles import CabinetRequest, can_manage_keys, member_required
+from channels.models import Message
+from channels.web.views import message_context
+from config import ids
+from config.errors import DomainError, Error
+from otp.models import Verification
+from otp.web import cabinet_sends
+from otp.web.send_forms import CodeForm, SendCodeForm, SendForm, SendLinkForm
+
+FORMS: dict[str, type[SendForm]] = {form.kind: form for form in (SendCodeForm, SendLinkForm)}
+
+
+@member_required(can_manage_keys, can_manage_keys)
+def send(request: CabinetRequest) -> HttpResponse:
+    kind = request.GET.get("kind", SendCodeForm.kind)
+    if kind not in FORMS:
+        raise Http404
+    form = FORMS[kind](request.POST or None, company=request.company)
+    refused: DomainError | None = None
+    if request.method == "POST" and form.is_valid():
+        try:
+            return _sent(kind, _send(request, form))
+        except DomainError as error:
+            refused = error
+            form.add_refusal(error)
+    context = {
+        "form": form,
+        "kind": kind,
+        "is_unpaid": refused is not None and refused.error is Error.INSUFFICIENT_TOKENS,
+    }
+    return render(request, "cabinet/send.html", context)
+
+
+def _send(request: CabinetRequest, form: SendForm) -> UUID:
+    principal = api_keys.without_key(request.company, form.cleaned_data["mode"])
+    # The rate of an API key, for all members together.
+    counted = replace(principal, key_id=-request.company.pk)
+    usage = key_rate_limiter.count(request, counted)
+    if usage is not None and usage.left < 0:
+        raise DomainError(Error.RATE_LIMITED, retry_after=usage.wait)
+    return cabinet_sends.send(
+        principal=principal,
+        company=request.company,
+        user=request.user,
+        kind=form.kind,
+        fields=form.request_fields(),
+        token=str(form.cleaned_data["token"]),
+        ip=client_ip(request.META),
+    )
+
+
+def _sent(kind: str, message_id: UUID) -> HttpResponse:
+    page = "send-check" if kind == SendCodeForm.kind else "message-detail"
+    return redirect(page, ids.public_id("msg", message_id))
+
+
+@member_required(can_manage_keys, can_manage_keys)
+def send_check(request: CabinetRequest, public_id: str) -> HttpResponse:
+    """The message on its way, and a field for its code."""
+    sent = get_object_or_404(
+        Message.objects.of(request.company).select_related("api_key"),
+        pk=ids.parse_id("msg", public_id),
+        kind=Message.Kind.CODE,
+    )
+    verification = cabinet_sends.verification_of(sent)
+    form = CodeForm(request.POST or None)
+    if request.method == "POST" and verification and form.is_valid():
+        try:
+            cabinet_sends.check(
+                company=request.company,
+                verification=verification,
+                code=form.cleaned_data["code"].replace(" ", ""),
+            )
+        except DomainError as refused:
+            form.add_error("code", _words(refused))
+        else:
+            messages.success(request, _("The code is right: the number is verified."))
+            return redirect("send-check", sent.public_id)
+    context = {"form": form, "state": _state(verification), **message_context(request, sent)}
+    return render(request, "cabinet/send_check.html", context)
+
+
+def _state(verification: Verification | None) -> str:
+    """Whether a code can be entered: `open`, `verified` or `ended`."""
+    if verification is None:
+        return "ended"
+    if verification.verified_at:
+        return "verified"
+    is_live = verification.superseded_at is None and verification.expires_at > timezone.now()
+    return "open" if is_live else "ended"
+
+
+def _words(refused: DomainError) -> str:
+    words = str(refused.message or refused.error.message)
+    left = refused.extra.get("attempts_left")
+    return words if left is None else f"{words}. " + _("Attempts left: %(n)d.") % {"n": left}

@@ -1,0 +1,193 @@
+"""Links of a file: checked first, each made once, whatever dies on the way."""
+
+from datetime import timedelta
+from functools import partial
+
+import pytest
+from django.core.exceptions import ValidationError
+from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
+
+from accounts.models import Company, Member
+from config.errors import DomainError
+from links.imports import link_imports
+from links.make import bulk
+from links.models import Link, LinkImport
+from tests.api.races import at_once
+from tests.factories import LinkFactory, MemberFactory
+
+URL = "https://example.com"
+
+
+def upload(member: Member, text: str, mode: str = "live") -> LinkImport:
+    return link_imports.upload(
+        company=member.company, user=member.user, mode=mode, name="links.csv", content=text.encode()
+    )
+
+
+def start(one: LinkImport) -> bool:
+    assert one.created_by
+    return link_imports.start(link_import=one, user=one.created_by, ip=None)
+
+
+def make_all(one: LinkImport) -> LinkImport:
+    start(one)
+    while link_imports.make_next():
+        pass
+    one.refresh_from_db()
+    return one
+
+
+def test_rows_become_links_of_one_batch(owner: Member) -> None:
+    one = make_all(upload(owner, f"{URL}/1\n{URL}/2,sale,3600\n"))
+
+    links = list(Link.objects.order_by("url"))
+    assert [(link.url, link.batch_id) for link in links] == [(f"{URL}/{n}", one.id) for n in (1, 2)]
+    assert links[1].slug == "sale"
+    until = links[1].expires_at
+    assert until is not None
+    assert abs(until - timezone.now() - timedelta(hours=1)) < timedelta(minutes=1)
+    assert [row.short_url for row in one.rows.order_by("number")] == [x.short_url for x in links]
+    assert (one.state, one.made, one.refused) == ("done", 2, 0)
+
+
+def test_faults_are_known_before_anything_is_made(owner: Member) -> None:
+    LinkFactory.create(slug="taken", key="taken", is_alias=True)
+    text = f"{URL}\nhttp://localhost\n{URL},a b\n{URL},,soon\n{URL},,5\n,name\n{URL},taken"
+
+    one = upload(owner, text)
+    before = [row.number for row in one.rows.exclude(error="").order_by("number")]
+    make_all(one)
+
+    assert before == [2, 3, 4, 5, 6]
+    assert (one.made, one.refused) == (1, 6)
+    assert "занят" in one.rows.get(number=7).error
+    assert Link.objects.filter(company=owner.company).count() == 1
+
+
+def test_upload_makes_no_link_and_start_counts_once(owner: Member) -> None:
+    one = upload(owner, URL)
+
+    assert not link_imports.make_next()
+    assert [start(one), start(one)] == [True, False]
+    assert owner.company.audit.filter(action="links.imported").count() == 1
+
+
+def test_discarded_file_is_gone_and_a_started_one_is_not(owner: Member) -> None:
+    draft, started = upload(owner, URL), upload(owner, URL)
+    start(started)
+
+    assert [link_imports.discard(draft), link_imports.discard(started)] == [True, False]
+    assert LinkImport.objects.get() == started
+
+
+def test_sixth_unfinished_file_is_refused(owner: Member) -> None:
+    for _number in range(5):
+        upload(owner, URL)
+
+    with pytest.raises(ValidationError):
+        upload(owner, URL)
+
+
+def test_chunks_add_up(owner: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(link_imports, "CHUNK", 3)
+    one = upload(owner, "\n".join(f"{URL}/{n}" for n in range(7)))
+    start(one)
+
+    seen = []
+    while link_imports.make_next():
+        one.refresh_from_db()
+        seen.append((one.made, one.percent, one.state))
+
+    assert seen == [(3, 42, "running"), (6, 85, "running"), (7, 100, "done")]
+    assert Link.objects.count() == 7
+
+
+def test_death_in_a_chunk_makes_nothing_twice(
+    owner: Member, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = upload(owner, f"{URL}/1\n{URL}/2")
+    start(one)
+
+    class Killed(BaseException):
+        pass
+
+    def die(*_args: object, **_kwargs: object) -> None:
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(LinkImport, "progress", die)
+        with pytest.raises(Killed):
+            link_imports.make_next()
+    assert not Link.objects.exists()
+
+    assert make_all(one).made == 2
+    assert Link.objects.count() == 2
+
+
+@pytest.mark.django_db(transaction=True)
+def test_parallel_workers_make_each_row_once(
+    company: Company, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(link_imports, "CHUNK", 5)
+    member = MemberFactory.create(company=company)
+    one = upload(member, "\n".join(f"{URL}/{n}" for n in range(40)))
+    start(one)
+
+    while any(at_once([partial(link_imports.make_next)] * 3)):
+        pass
+
+    one.refresh_from_db()
+    assert (one.state, one.made, Link.objects.count()) == ("done", 40, 40)
+
+
+def test_suspended_company_stops_its_import(owner: Member) -> None:
+    one = upload(owner, URL)
+    start(one)
+    Company.objects.update(status="suspended")
+
+    make_all(one)
+
+    assert (one.state, one.made) == ("stopped", 0)
+    assert one.reason
+    assert not Link.objects.exists()
+
+
+def test_settings_of_the_moment_apply(owner: Member) -> None:
+    one = upload(owner, f"{URL}\nhttps://other.example")
+    start(one)
+    Company.objects.update(link_targets=["other.example"])
+
+    make_all(one)
+
+    assert (one.made, one.refused) == (1, 1)
+    assert Link.objects.get().url == "https://other.example"
+
+
+def test_pending_company_may_only_test(owner: Member) -> None:
+    Company.objects.update(status="pending")
+
+    with pytest.raises(DomainError):
+        upload(owner, URL)
+    assert make_all(upload(owner, URL, mode="test")).made == 1
+
+
+def test_upload_takes_the_same_queries_for_any_number_of_rows(
+    owner: Member, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    upload(owner, URL)  # hosts and blocked sites are cached
+    for count in (1, 3):
+        with django_assert_num_queries(6):
+            upload(owner, "\n".join([URL] * count))
+
+
+def test_old_files_go_and_their_links_stay(owner: Member) -> None:
+    one = make_all(upload(owner, URL))
+    running = upload(owner, URL)
+    start(running)
+    LinkImport.objects.update(created_at=timezone.now() - link_imports.KEPT - timedelta(hours=1))
+
+    assert link_imports.purge(5000) == 1
+    assert list(LinkImport.objects.all()) == [running]
+    assert Link.objects.filter(batch_id=one.id).count() == 1
+    assert bulk.MAX_LINKS >= link_imports.CHUNK

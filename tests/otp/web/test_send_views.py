@@ -1,0 +1,219 @@
+"""Sending from the cabinet: the API's rules, once per form, and the check of the code."""
+
+from functools import partial
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from accounts.models import Company, Member
+from billing.models import Transfer
+from billing.wallet import ledger
+from channels.models import Message
+from links.models import Link
+from otp.models import Verification
+from tests.api.races import at_once
+from tests.factories import CompanyFactory, MemberFactory, MessageFactory
+from tests.otp.sent_codes import code_of, wrong_code
+
+PHONE = "+79161234567"
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("queued_at_once")]
+
+
+def form(**changed: object) -> dict[str, object]:
+    return {"token": uuid4(), "phone": PHONE, "mode": "live"} | changed
+
+
+def post(client: Client, kind: str = "code", **changed: object) -> Any:
+    return client.post(f"{reverse('send')}?kind={kind}", form(**changed))
+
+
+def errors_of(response: Any) -> dict[str, list[str]]:
+    return dict(response.context["form"].errors)
+
+
+def check(client: Client, message: Message, code: str) -> Any:
+    return client.post(reverse("send-check", args=[message.public_id]), {"code": code})
+
+
+def test_code_is_sent_held_audited_and_checked(client: Client, owner: Member) -> None:
+    sent = post(client, phone="8 (916) 123-45-67", channel="sms", purpose="login", locale="en")
+    message = Message.objects.get()
+    checked = check(client, message, code_of(PHONE, "login"))
+
+    assert sent.headers["Location"] == reverse("send-check", args=[message.public_id])
+    assert (message.phone, message.channel, message.locale) == (PHONE, "sms", "en")
+    assert (message.api_key_id, message.mode) == (None, "live")
+    assert ledger.balance(owner.company.pk) == (984, 16)
+    assert owner.company.audit.get().subject == "code +7916•••••67"
+    assert checked.status_code == 302
+    assert Verification.objects.get(purpose="login").verified_at
+    assert "Номер подтверждён" in client.get(checked.headers["Location"]).content.decode()
+
+
+def test_link_is_sent_with_its_text(client: Client, owner: Member) -> None:
+    response = post(client, "link", url="https://example.com/a", text="Заказ: :link", channel="sms")
+
+    message, link = Message.objects.get(), Link.objects.get()
+    assert response.headers["Location"] == reverse("message-detail", args=[message.public_id])
+    assert message.params["text"] == f"Заказ: {link.short_url}"
+    assert (
+        "нет: отправлено из кабинета" in client.get(response.headers["Location"]).content.decode()
+    )
+
+
+def test_form_that_comes_twice_sends_once(client: Client, owner: Member) -> None:
+    once = form()
+    answers = [client.post(reverse("send"), once) for _time in range(2)]
+
+    assert len({answer.headers["Location"] for answer in answers}) == 1
+    assert Message.objects.count() == 1
+    assert ledger.balance(owner.company.pk) == (999, 1)
+
+
+def test_corrected_form_is_sent_anew(client: Client, owner: Member) -> None:
+    once = form()
+    client.post(reverse("send"), once)
+    client.post(reverse("send"), once | {"phone": "+79161234568"})
+
+    assert Message.objects.count() == 2
+
+
+@pytest.mark.django_db(transaction=True)
+def test_parallel_copies_of_a_form_send_once(company: Company) -> None:
+    member, once = MemberFactory.create(company=company), form()
+
+    clients = [Client() for _number in range(4)]
+    for client in clients:
+        client.force_login(member.user)
+
+    answers = at_once([partial(client.post, reverse("send"), once) for client in clients])
+
+    places = [answer.headers.get("Location", "") for answer in answers]
+
+    assert Message.objects.count() == 1
+    assert Transfer.objects.filter(kind="hold").count() == 1
+    assert len(set(places) - {""}) == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "wrong", "words"),
+    [
+        ("code", {"phone": "12"}, "номер"),
+        ("code", {"phone": "+12025550123"}, "США|US|стран"),
+        ("code", {"channel": "pigeon"}, "pigeon"),
+        ("code", {"purpose": "a\u200bb"}, "ечатн"),
+        ("code", {"token": "1"}, ""),
+        ("link", {"url": "http://localhost/"}, ""),
+        ("link", {"url": "https://example.com", "text": "x" * 501}, "500"),
+    ],
+)
+def test_field_at_fault_is_named(
+    client: Client, owner: Member, kind: str, wrong: dict[str, str], words: str
+) -> None:
+    (field, *_others) = reversed(wrong)
+
+    response = post(client, kind, **wrong)
+
+    assert response.status_code == 200
+    assert list(errors_of(response)) == [field]
+    assert any(word in " ".join(errors_of(response)[field]) for word in words.split("|"))
+    assert not Message.objects.exists()
+    assert ledger.balance(owner.company.pk) == (1000, 0)
+
+
+def test_too_few_tokens_lead_to_the_balance(client: Client) -> None:
+    poor = MemberFactory.create()
+    client.force_login(poor.user)
+
+    page = post(client).content.decode()
+
+    assert "Недостаточно токенов: ничего не отправлено." in page
+    assert f'<a href="{reverse("balance")}">Пополнить баланс</a>' in page
+
+
+def test_second_code_says_when_it_may_be_sent(client: Client, owner: Member) -> None:
+    post(client)
+
+    refused = post(client)
+
+    assert "Попробуйте ещё раз через" in refused.content.decode()
+    assert Message.objects.count() == 1
+
+
+def test_new_company_sends_in_test_mode_only(client: Client) -> None:
+    member = MemberFactory.create(company=CompanyFactory.create(status="pending"))
+    client.force_login(member.user)
+
+    chosen = client.get(reverse("send")).context["form"]["mode"].value()
+    live, test = post(client), post(client, mode="test")
+
+    assert chosen == "test"
+    assert live.status_code == 200
+    assert test.status_code == 302
+    assert Message.objects.get().mode == "test"
+
+
+def test_suspended_company_sends_nothing(client: Client) -> None:
+    member = MemberFactory.create(company=CompanyFactory.create(status="suspended"))
+    client.force_login(member.user)
+
+    for mode in ("live", "test"):
+        assert post(client, mode=mode).status_code == 200
+    assert not Message.objects.exists()
+
+
+def test_wrong_code_costs_an_attempt(client: Client, owner: Member) -> None:
+    post(client)
+    message = Message.objects.get()
+
+    page = check(client, message, wrong_code(PHONE)).content.decode()
+
+    assert "Осталось попыток: 4" in page
+    assert Verification.objects.get().attempts == 1
+
+
+def test_code_is_read_with_its_space(client: Client, owner: Member) -> None:
+    post(client)
+    code = code_of(PHONE)
+
+    assert check(client, Message.objects.get(), f"{code[:3]} {code[3:]}").status_code == 302
+
+
+def test_check_of_a_strangers_message_is_not_found(client: Client, owner: Member) -> None:
+    foreign = MessageFactory.create()
+
+    for code in ("1234", ""):
+        assert check(client, foreign, code).status_code == 404
+    assert client.get(reverse("send-check", args=["nonsense"])).status_code == 404
+
+
+def test_code_that_was_purged_cannot_be_entered(client: Client, owner: Member) -> None:
+    message = MessageFactory.create(company=owner.company)
+
+    page = check(client, message, "123456").content.decode()
+
+    assert "Этот код уже нельзя ввести" in page
+
+
+def test_requests_are_counted_as_those_of_a_key(
+    client: Client, owner: Member, settings: object
+) -> None:
+    Company.objects.filter(pk=owner.company.pk).update(api_rate=2)
+
+    answers = [post(client, mode="test", phone=f"+7916123456{n}") for n in range(3)]
+
+    assert [answer.status_code for answer in answers] == [302, 302, 200]
+    assert Message.objects.count() == 2
+
+
+def test_developer_is_not_led_to_a_page_that_is_closed(client: Client) -> None:
+    developer = MemberFactory.create(role=Member.Role.DEVELOPER)
+    client.force_login(developer.user)
+
+    page = post(client).content.decode()
+
+    assert "Недостаточно токенов" in page
+    assert reverse("balance") not in page
