@@ -116,10 +116,15 @@ def test_claim_skips_a_locked_message(api: Api) -> None:
 
 
 def _claimed_or_refused() -> object:
+    with connection.cursor() as cursor:  # shorter than ours may idle
+        cursor.execute("SET lock_timeout = '1s'")
     try:
         return claims.claim(7)
     except DatabaseError as error:
         return error
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("RESET lock_timeout")
 
 
 def test_late_refusal_keeps_the_cool_down_of_a_newer_send(api: Api) -> None:
@@ -225,10 +230,13 @@ def test_waiting_sends_hold_no_database_connection(
     sends = [partial(send_after_a_read, api, f"+791612345{n:02d}") for n in range(many)]
 
     with ThreadPoolExecutor(many) as pool:
-        sending = [pool.submit(apart, one) for one in sends]
+        sending = []
         try:
-            wait_until(lambda: Message.objects.count() == many)
-            wait_until(lambda: len(waiting_sends._waiters) == many)
+            for count, one in enumerate(sends, start=1):
+                # One by one: of those that come together, only the first has a connection.
+                sending.append(pool.submit(apart, one))
+                wait_until(lambda count=count: len(waiting_sends._waiters) == count)
+                wait_until(lambda count=count: Message.objects.count() == count)
         finally:
             waiting_sends._wake_all()
 
