@@ -3,7 +3,7 @@
 from celery import shared_task
 
 from billing.budgets import mail
-from billing.orders import orders
+from billing.orders import lost_notices, orders
 from billing.seals import sealing
 from billing.wallet import low_balance, running_balances
 
@@ -11,6 +11,12 @@ from billing.wallet import low_balance, running_balances
 @shared_task(name="billing.expire_orders")
 def expire_orders() -> None:
     orders.expire()
+
+
+@shared_task(name="billing.ask_about_payments")
+def ask_about_payments() -> None:
+    while lost_notices.ask() == lost_notices.BATCH:
+        pass
 
 
 @shared_task(name="billing.send_low_balance_alerts")

@@ -18,6 +18,7 @@ from config.environment.operator_settings import (  # noqa: F401 - settings of t
     OPERATOR_TELEGRAM_BOT_TOKEN,
     OPERATOR_TELEGRAM_CHAT_ID,
 )
+from config.environment.payment_settings import *  # noqa: F403 - its __all__ are settings
 from config.environment.production_checks import require_safe, validate_environment
 from config.environment.sign_in_settings import (
     FACTOR_FORMS,
@@ -191,11 +192,6 @@ MAX_BUDGET = 1_000_000_000  # largest budget an owner may set, in tokens
 AUTO_APPROVE_COMPANIES = env.bool("AUTO_APPROVE_COMPANIES", False)
 
 CURRENCY = env.str("CURRENCY", "RUB")  # of prices per token; a package names its own
-PAYMENT_GATEWAYS: list[str] = env.list(
-    "PAYMENT_GATEWAYS", ["invoice"] if PRODUCTION else ["invoice", "sandbox"]
-)
-if unknown := set(PAYMENT_GATEWAYS) - {"invoice", "sandbox"}:
-    raise ImproperlyConfigured(f"PAYMENT_GATEWAYS: no such gateway: {', '.join(sorted(unknown))}")
 MAX_TOP_UP_TOKENS = 100_000_000  # in one order
 MAX_OPEN_ORDERS = 50  # per company, waiting for payment
 

@@ -20,6 +20,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("", home, name="home"),
     path("api/", include("config.api")),
     path("hooks/sandbox-gateway", payment_hooks.receive, {"gateway": "sandbox"}),
+    path("hooks/stripe", payment_hooks.receive, {"gateway": "stripe"}),
+    path("hooks/yookassa", payment_hooks.receive, {"gateway": "yookassa"}),
     path(edge_calls.PING, edge_views.ping),
     path(edge_calls.RESOLVE, edge_views.resolve),
     path(edge_calls.VISIT, edge_views.visit),

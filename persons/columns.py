@@ -84,6 +84,7 @@ NOT_OF_RECIPIENTS = {
     " parties",
     "billing_package": "code tokens price",
     "billing_payment": "gateway payment_id amount problem reference",
+    "billing_refund": "gateway refund_id payment_reference amount tokens taken",
     "billing_reconciliationrun": "position breaches",
     "billing_runningbalance": "balance",
     "billing_seal": "parts transfers available held head",

@@ -15,6 +15,14 @@ from typing import ClassVar
 
 
 @dataclass(frozen=True, slots=True)
+class Buyer:
+    """Who pays, for receipts: `is_person` has no tax number of an organisation."""
+
+    email: str = ""
+    is_person: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class PaymentRequest:
     """A payment to open. `order_id` comes back in webhooks and makes `open` idempotent."""
 
@@ -23,7 +31,8 @@ class PaymentRequest:
     currency: str
     title: str
     return_url: str
-    email: str = ""
+    buyer: Buyer = Buyer()
+    vat_rate: Decimal | None = None  # per cent, included in the amount; None: no VAT payer
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +57,18 @@ class PaymentEvent:
     amount: Decimal
     currency: str
     state: PaymentState
+    reference: str = ""  # the provider's other id of it, by which it names refunds
+
+
+@dataclass(frozen=True, slots=True)
+class RefundEvent:
+    """A verified webhook about money that went back to the payer, or was taken by a dispute."""
+
+    refund_id: str
+    payment_id: str  # or the `reference` of the payment
+    amount: Decimal
+    currency: str
+    is_returned: bool = False  # the dispute was won: the money is ours again
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +90,23 @@ class Gateway(ABC):
     name: ClassVar[str]
     lifetime: ClassVar[timedelta]  # how long an order waits for its payment
     has_invoice: ClassVar[bool] = False  # paid by a numbered document, confirmed by the operator
+    currencies: ClassVar[frozenset[str]] = frozenset()  # that it takes; empty: any
+    can_be_asked: ClassVar[bool] = False  # what became of a payment
 
     @abstractmethod
     def open(self, payment: PaymentRequest) -> PaymentSession:
         """Opens a payment with the provider; idempotent per order."""
 
-    def parse_webhook(self, webhook: WebhookRequest) -> PaymentEvent | None:
+    def takes(self, currency: str) -> bool:
+        return not self.currencies or currency in self.currencies
+
+    def ask(self, payment_id: str) -> PaymentEvent | None:
+        """What the provider knows of a payment: None while it is open. Raises GatewayError."""
+        raise NotImplementedError
+
+    def check_credentials(self) -> None:  # noqa: B027 - most have none
+        """Raises a GatewayError that says why it cannot be used."""
+
+    def parse_webhook(self, webhook: WebhookRequest) -> PaymentEvent | RefundEvent | None:
         """Verifies, then translates; None for irrelevant events. Raises InvalidWebhookError."""
         raise InvalidWebhookError

@@ -6,6 +6,7 @@ from billing.models.offer import Package, Tariff
 from billing.models.order import InvoiceCounter, Order, Payment
 from billing.models.party import BillingProfile, Seller
 from billing.models.reconciliation_run import ReconciliationRun
+from billing.models.refund import Refund
 from billing.models.running_balance import RunningBalance
 from billing.models.seal import Seal, SealedDay
 from billing.models.wallet import Transfer, Wallet
@@ -20,6 +21,7 @@ __all__ = [
     "Package",
     "Payment",
     "ReconciliationRun",
+    "Refund",
     "RunningBalance",
     "Seal",
     "SealedDay",

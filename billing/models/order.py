@@ -1,5 +1,7 @@
 """Orders of tokens, and the payments received for them."""
 
+from collections.abc import Collection
+
 from django.db import models
 from django.db.models import F, Q
 from django.db.models.expressions import RawSQL
@@ -29,8 +31,11 @@ class OrderQuerySet(models.QuerySet["Order"]):
     def open(self) -> "OrderQuerySet":
         return self.filter(_literally(IS_OPEN))
 
-    def overdue(self) -> "OrderQuerySet":
-        return self.open().filter(expires_at__lt=Now())
+    def overdue(self, askable: Collection[str] = ()) -> "OrderQuerySet":
+        """Those of providers that can be asked only once these were asked after the end."""
+        unasked = Q(asked_at=None) | Q(asked_at__lt=F("expires_at"))
+        may_be_paid = Q(gateway__in=askable) & ~Q(payment_id="") & unasked
+        return self.open().filter(expires_at__lt=Now()).exclude(may_be_paid)
 
     def invoices(self) -> "OrderQuerySet":
         return self.filter(invoice_number__isnull=False)
@@ -65,7 +70,7 @@ class Order(models.Model):
     state = models.CharField(_("state"), max_length=8, choices=State.choices, default=State.CREATED)
     # The provider's id of the payment; empty until the provider has answered.
     payment_id = models.CharField(_("provider's payment"), max_length=120, blank=True)
-    payment_url = models.CharField(_("payment page"), max_length=500, blank=True)
+    payment_url = models.CharField(_("payment page"), max_length=2000, blank=True)
     return_url = models.CharField(_("return address"), max_length=500, blank=True)
     language = models.CharField(_("language"), max_length=2, default="ru")
     invoice_year = models.PositiveSmallIntegerField(_("year of the invoice"), null=True, blank=True)
@@ -81,6 +86,8 @@ class Order(models.Model):
     expires_at = models.DateTimeField(_("to be paid by"))
     paid_at = models.DateTimeField(_("paid"), null=True, blank=True)
     finished_at = models.DateTimeField(_("finished"), null=True, blank=True)
+    # When the provider was last asked about it; see `billing.orders.lost_notices`.
+    asked_at = models.DateTimeField(null=True, blank=True, editable=False)
 
     objects = OrderQuerySet.as_manager()
 
@@ -193,6 +200,7 @@ class Payment(models.Model):
     currency = models.CharField(_("currency"), max_length=3)
     is_credited = models.BooleanField(_("credited"), default=False)
     problem = models.CharField(_("problem"), max_length=16, choices=Problem.choices, blank=True)
+    # of the bank transfer; of a provider's payment, the other id by which it names refunds
     reference = models.CharField(_("bank reference"), max_length=60, blank=True)
     paid_on = models.DateField(_("paid on"), null=True, blank=True)
     confirmed_by = models.ForeignKey(

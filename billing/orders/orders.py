@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+import structlog
 from django.conf import settings
 from django.db import transaction
 from django.urls import reverse
@@ -13,15 +14,18 @@ from django.utils.translation import ngettext
 from accounts.api import idempotency
 from accounts.api.idempotency import IdempotencyKey
 from accounts.audit.events import record
-from accounts.models import Company, User
+from accounts.models import Company, Member, User
 from billing.gateways import registry
-from billing.gateways.base import Gateway, GatewayError, PaymentRequest
+from billing.gateways.base import Buyer, Gateway, GatewayError, PaymentRequest
 from billing.models import InvoiceCounter, Order, Seller
 from billing.orders import billing_profiles, invoices
 from billing.orders.prices import Quote
 from config.errors import DomainError, Error
 
+log = structlog.get_logger(__name__)
+
 TOO_MANY_UNPAID = _("Too many unpaid top-ups: pay or cancel the earlier ones")
+OTHER_CURRENCY = _("This payment method does not take {currency}: choose another")
 REQUISITES_NEEDED = _("An invoice needs the buyer's requisites, fill them in: {url}")
 
 
@@ -31,6 +35,14 @@ class RequisitesNeededError(DomainError):
     def __init__(self) -> None:
         url = f"{settings.PUBLIC_URL}{reverse('balance-profile')}"
         text = format_lazy(REQUISITES_NEEDED, url=url)
+        super().__init__(Error.INVALID_INPUT, message=text, errors={"gateway": [text]})
+
+
+class WrongCurrencyError(DomainError):
+    """The payment method does not take the currency of the price."""
+
+    def __init__(self, currency: str) -> None:
+        text = format_lazy(OTHER_CURRENCY, currency=currency)
         super().__init__(Error.INVALID_INPUT, message=text, errors={"gateway": [text]})
 
 
@@ -53,6 +65,8 @@ def place(
     idempotency_key: IdempotencyKey | None = None,
 ) -> Order:
     """Commits an order, then opens a payment for it with the provider."""
+    if not gateway.takes(quote.currency):
+        raise WrongCurrencyError(quote.currency)
     if gateway.has_invoice and billing_profiles.for_company(company).missing:
         raise RequisitesNeededError
     order = Order(
@@ -100,14 +114,31 @@ def open_payment(order: Order) -> Order:
         amount=order.amount,
         currency=order.currency,
         title=title(order),
-        return_url=order.return_url,
+        return_url=order.return_url or _order_url(order),
+        buyer=_buyer(order),
+        vat_rate=order.vat_rate,
     )
     try:
         session = gateway.open(payment)
-    except GatewayError:
+    except GatewayError as error:
+        log.warning("payment_not_opened", order=order.public_id, error=str(error))
         raise DomainError(Error.UNAVAILABLE, retry_after=5) from None
     order.mark_opened(payment_id=session.payment_id, payment_url=session.payment_url)
     return order
+
+
+def _order_url(order: Order) -> str:
+    return f"{settings.PUBLIC_URL}{reverse('balance-order', args=[order.public_id])}"
+
+
+def _buyer(order: Order) -> Buyer:
+    """For receipts, which persons get: a company has a tax number of ten digits in Russia."""
+    profile = billing_profiles.for_company(order.company)
+    email = profile.email or (order.created_by.email if order.created_by else "")
+    if not email:
+        owners = order.company.members.filter(role=Member.Role.OWNER).order_by("created_at")
+        email = owners.values_list("user__email", flat=True).first() or ""
+    return Buyer(email, is_person=profile.of_country == "RU" and len(profile.inn) != 10)
 
 
 @transaction.atomic
@@ -121,7 +152,7 @@ def cancel(*, order: Order, user: User, ip: str | None = None) -> bool:
 
 def expire() -> int:
     """Expires orders not paid in time; returns how many."""
-    return Order.objects.overdue().end(Order.State.EXPIRED)
+    return Order.objects.overdue(registry.askable()).end(Order.State.EXPIRED)
 
 
 def title(order: Order) -> str:

@@ -8,8 +8,13 @@ from django.views.decorators.http import require_POST
 from accounts.api.base_view import DATABASE_UNAVAILABLE, as_domain_error
 from accounts.client_ip import client_ip
 from billing.gateways import registry
-from billing.gateways.base import GatewayError, InvalidWebhookError, WebhookRequest
-from billing.orders import payments
+from billing.gateways.base import (
+    GatewayError,
+    InvalidWebhookError,
+    RefundEvent,
+    WebhookRequest,
+)
+from billing.orders import payments, refunds
 
 log = structlog.get_logger(__name__)
 
@@ -24,12 +29,15 @@ def receive(request: HttpRequest, gateway: str) -> HttpResponse:
     webhook = WebhookRequest(request.headers, request.body, client_ip(request.META) or "")
     try:
         event = adapter.parse_webhook(webhook)
-        if event is not None:
+        if isinstance(event, RefundEvent):
+            refunds.apply_event(gateway, event)
+        elif event is not None:
             payments.apply_event(gateway, event)
     except InvalidWebhookError:
         log.warning("payment_notice_refused", gateway=gateway)
         return HttpResponseForbidden()
-    except GatewayError:
+    except GatewayError as error:
+        log.warning("payment_notice_not_checked", gateway=gateway, error=str(error))
         return HttpResponse(status=503)
     except DATABASE_UNAVAILABLE as error:
         return HttpResponse(status=as_domain_error(error).error.status)

@@ -19,7 +19,7 @@ from accounts.models import Company, User
 from billing import notifications
 from billing.gateways.base import PaymentEvent, PaymentState
 from billing.models import Order, Payment
-from billing.orders import orders
+from billing.orders import orders, refunds
 from billing.wallet import ledger
 
 Problem = Payment.Problem
@@ -30,6 +30,7 @@ IGNORED_IN_REFERENCE = re.compile(r"[\s№]+")  # 15, № 15 and 000015 are one 
 @transaction.atomic
 def apply_event(gateway: str, event: PaymentEvent) -> Payment | None:
     """Applies a verified event; idempotent for repeated, late and reordered webhooks."""
+    refunds.lock_gateway(gateway)
     order = _locked(_find_order(gateway, event))
     if event.state is PaymentState.CANCELED:
         if order is not None and order.payment_id == event.payment_id:
@@ -43,12 +44,15 @@ def apply_event(gateway: str, event: PaymentEvent) -> Payment | None:
             "order": order,
             "amount": event.amount,
             "currency": event.currency,
+            "reference": event.reference[:60],
             "problem": problem,
             "is_credited": problem in CREDITED,
         },
     )
     if is_new and order is not None and payment.is_credited:
         _credit(order)
+    if is_new:
+        refunds.apply_waiting(payment)
     return payment
 
 

@@ -26,6 +26,7 @@ from billing.models import (
     Order,
     Package,
     Payment,
+    Refund,
     Seal,
     SealedDay,
     Seller,
@@ -41,6 +42,36 @@ from config.ids import parse_id
 MOST_COMPANIES = 100  # whose transfers one search finds
 HEAD = re.compile(r"[0-9a-f]{6,64}")  # or its beginning
 INVOICE_NUMBER = re.compile(r"(\d{4})-(\d{1,9})")
+
+
+class RefundReviewFilter(admin.SimpleListFilter):
+    title = gettext_lazy("needs review")
+    parameter_name = "review"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
+        return [("yes", gettext_lazy("tokens were spent, or the payment is not known"))]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        return queryset.needs_review() if self.value() == "yes" else queryset  # type: ignore[attr-defined]
+
+
+@admin.register(Refund)
+class RefundAdmin(ReadOnlyAdmin):
+    """What was spent before the money went back is settled by hand: *Change a balance*."""
+
+    list_display = (
+        "created_at", "company", "gateway", "refund_id", "amount", "currency",
+        "tokens", "taken", "returned_at",
+    )  # fmt: skip
+    list_filter = (RefundReviewFilter, "gateway")
+    list_select_related = ("payment__order__company",)
+    search_fields = ("=refund_id", "=payment_reference")
+    ordering = ("-pk",)
+
+    @admin.display(description=gettext_lazy("company"))
+    def company(self, refund: Refund) -> str:
+        order = refund.payment.order if refund.payment else None
+        return str(order.company) if order else "—"
 
 
 @admin.register(Wallet)

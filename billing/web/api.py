@@ -103,10 +103,11 @@ class TopUps(TopUpView):
         idempotency_key = self.idempotency_key(request, payload)
 
         def effect() -> dict[str, Any]:
+            quote = top_up.quote()
             order = orders.place(
                 company=Company.objects.get(pk=self.principal.company_id),
-                quote=top_up.quote(),
-                gateway=top_up.select_gateway(),
+                quote=quote,
+                gateway=top_up.select_gateway(quote.currency),
                 actor=orders.Actor(api_key_id=self.principal.key_id, ip=client_ip(request.META)),
                 return_url=top_up.return_url,
                 idempotency_key=idempotency_key,
@@ -171,9 +172,9 @@ class TopUpRequest:
             raise invalid_input(**({"package": NO_PACKAGE} if self.package else _tokens_error()))
         return quote
 
-    def select_gateway(self) -> Gateway:
-        """The gateway named, else the first available."""
-        available = registry.available()
+    def select_gateway(self, currency: str) -> Gateway:
+        """The gateway named, else the first available that takes the currency."""
+        available = registry.available("" if self.gateway else currency)
         gateway = next((each for each in available if self.gateway in {None, each.name}), None)
         if gateway is None and available:
             raise invalid_input(gateway=NO_GATEWAY)

@@ -13,7 +13,7 @@ from accounts.people.countries import CountryField
 from billing import requisites
 from billing.gateways import registry
 from billing.models import BillingProfile, Transfer
-from billing.orders import prices
+from billing.orders import orders, prices
 from billing.orders.prices import Quote
 from billing.requisites import KPP
 
@@ -51,7 +51,13 @@ class TopUpForm(forms.Form):
         data = super().clean() or self.cleaned_data
         if not self.errors:
             data["quote"] = self._quote(data)
+            self._check_currency(data)
         return data
+
+    def _check_currency(self, data: dict[str, Any]) -> None:
+        quote, gateway = data["quote"], self.gateways[data["gateway"]]
+        if quote is not None and not gateway.takes(quote.currency):
+            self.add_error("gateway", str(orders.OTHER_CURRENCY).format(currency=quote.currency))
 
     def _quote(self, data: dict[str, Any]) -> Quote | None:
         if data["package"]:

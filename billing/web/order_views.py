@@ -14,7 +14,7 @@ from accounts.api.pagination import page_of
 from accounts.client_ip import client_ip
 from accounts.people.roles import CabinetRequest, can_manage_money, can_see_money, member_required
 from billing.gateways.bank_invoice import unsign
-from billing.models import Order
+from billing.models import Order, Refund
 from billing.orders import invoice_pdf as pdf
 from billing.orders import invoices, orders
 from config.errors import DomainError
@@ -109,5 +109,6 @@ def _order_context(order: Order) -> dict[str, object]:
     return {
         "order": order,
         "document": invoices.document(order) if order.number else None,
+        "refunds": Refund.objects.filter(payment__order=order).order_by("pk"),
         "poll_seconds": POLL_SECONDS,
     }

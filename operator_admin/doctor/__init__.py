@@ -8,6 +8,7 @@ from operator_admin.doctor import (
     click_copy,
     key_rotation,
     money,
+    payment_gateways,
     processes,
     public_access,
     replicas,
@@ -61,6 +62,7 @@ NETWORK_CHECKS: list[Check] = [
     certificates.certificates,
     vendors.providers,
     single_sign_on.provider,
+    payment_gateways.credentials,
 ]
 
 

@@ -235,12 +235,15 @@ def test_waiting_sends_hold_no_database_connection(
             for count, one in enumerate(sends, start=1):
                 # One by one: of those that come together, only the first has a connection.
                 sending.append(pool.submit(apart, one))
-                wait_until(lambda count=count: len(waiting_sends._waiters) == count)
-                wait_until(lambda count=count: Message.objects.count() == count)
+                wait_until(partial(_waits, count))
         finally:
             waiting_sends._wake_all()
 
     assert {one.result().state for one in sending} == {"queued"}
+
+
+def _waits(count: int) -> bool:
+    return len(waiting_sends._waiters) == Message.objects.count() == count
 
 
 def send_after_a_read(api: Api, phone: str) -> Message:

@@ -1,0 +1,82 @@
+"""Calls of payment providers: bounded in time, never redirected or repeated.
+
+Plain HTTP instead of the providers' libraries: both hold their credentials in process-wide state,
+and four calls are all that is used of them.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import urllib3
+from urllib3.contrib.socks import SOCKSProxyManager
+
+from billing.gateways.base import GatewayError
+
+TIMEOUT = urllib3.Timeout(connect=3.0, read=8.0)
+
+
+class RefusedByProviderError(GatewayError):
+    """The provider refused the call itself, which a repeat would not change."""
+
+    def __init__(self, status: int, detail: str) -> None:
+        super().__init__(f"{status} {detail}")
+        self.status = status
+
+
+def pool_by(proxy: str) -> urllib3.PoolManager:
+    options: dict[str, Any] = {"timeout": TIMEOUT, "retries": False, "maxsize": 4}
+    if not proxy:
+        return urllib3.PoolManager(**options)
+    url = urllib3.util.parse_url(proxy)
+    if url.scheme == "socks5h":
+        return SOCKSProxyManager(proxy, **options)
+    headers = urllib3.make_headers(proxy_basic_auth=url.auth) if url.auth else None
+    return urllib3.ProxyManager(proxy, proxy_headers=headers, **options)
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderApi:
+    url: str
+    authorization: str
+    pool: urllib3.PoolManager
+
+    def get(self, path: str) -> dict[str, Any]:
+        return self._call("GET", path, {}, None)
+
+    def post(self, path: str, body: bytes, headers: Mapping[str, str]) -> dict[str, Any]:
+        return self._call("POST", path, headers, body)
+
+    def _call(
+        self, method: str, path: str, headers: Mapping[str, str], body: bytes | None
+    ) -> dict[str, Any]:
+        """The JSON object of a 200; raises a GatewayError, whose text quotes no credential."""
+        sent = {"Authorization": self.authorization, "Accept": "application/json", **headers}
+        try:
+            response = self.pool.request(
+                method, f"{self.url}{path}", body=body, headers=sent, redirect=False
+            )
+        except urllib3.exceptions.HTTPError as error:
+            raise GatewayError(type(error).__name__) from None
+        answer = _object(response.data)
+        if response.status in {200, 201} and answer is not None:
+            return answer
+        if 400 <= response.status < 500 and response.status not in {408, 409, 429}:
+            raise RefusedByProviderError(response.status, _reason(answer))
+        raise GatewayError(f"status {response.status}")
+
+
+def _object(raw: bytes) -> dict[str, Any] | None:
+    try:
+        answer = json.loads(raw)
+    except ValueError:
+        return None
+    return answer if isinstance(answer, dict) else None
+
+
+def _reason(answer: dict[str, Any] | None) -> str:
+    """Stripe's `error.message`, YooKassa's `description`."""
+    error = (answer or {}).get("error")
+    text = error.get("message") if isinstance(error, dict) else (answer or {}).get("description")
+    return str(text or "")[:200]

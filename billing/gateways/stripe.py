@@ -1,0 +1,170 @@
+"""Stripe Checkout: a hosted page; webhooks are signed.
+
+https://docs.stripe.com/api/checkout/sessions, https://docs.stripe.com/webhooks#verify-manually
+"""
+
+import hashlib
+import hmac
+import json
+import time
+from collections.abc import Mapping
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+from urllib.parse import quote, urlencode
+
+import urllib3
+
+from billing.gateways.base import (
+    Gateway,
+    InvalidWebhookError,
+    PaymentEvent,
+    PaymentRequest,
+    PaymentSession,
+    RefundEvent,
+    WebhookRequest,
+)
+from billing.gateways.base import PaymentState as State
+from billing.gateways.http import ProviderApi
+
+SIGNATURE = "Stripe-Signature"
+TOLERANCE = 300  # seconds
+# https://docs.stripe.com/currencies#zero-decimal and #three-decimal
+WITHOUT_CENTS = frozenset(
+    {"BIF", "CLP", "DJF", "GNF", "JPY", "KMF", "KRW", "MGA"}
+    | {"PYG", "RWF", "UGX", "VND", "VUV", "XAF", "XOF", "XPF"}
+)
+THOUSANDTHS = frozenset({"BHD", "JOD", "KWD", "OMR", "TND"})
+ENDED = {
+    "checkout.session.async_payment_failed": State.CANCELED,
+    "checkout.session.expired": State.CANCELED,
+}
+PAID = {"checkout.session.completed", "checkout.session.async_payment_succeeded"}
+REFUNDED = {"refund.created", "refund.updated", "refund.failed", "charge.refund.updated"}
+REFUND_ENDS = {"succeeded": False, "failed": True, "canceled": True}  # a bank may send it back
+DISPUTED = {"charge.dispute.funds_withdrawn": False, "charge.dispute.funds_reinstated": True}
+
+
+class Stripe(Gateway):
+    name = "stripe"
+    lifetime = timedelta(hours=23)  # a session ends by itself after 24
+    can_be_asked = True
+
+    def __init__(
+        self, *, url: str, secret_key: str, webhook_secret: str, pool: urllib3.PoolManager
+    ) -> None:
+        self.api = ProviderApi(url.rstrip("/"), f"Bearer {secret_key}", pool)
+        self.webhook_secret = webhook_secret.encode()
+
+    def open(self, payment: PaymentRequest) -> PaymentSession:
+        price = "line_items[0][price_data]"
+        fields = {
+            "mode": "payment",
+            "client_reference_id": payment.order_id,
+            "success_url": payment.return_url,
+            "cancel_url": payment.return_url,
+            "line_items[0][quantity]": "1",
+            f"{price}[currency]": payment.currency.lower(),
+            f"{price}[unit_amount]": str(to_minor(payment.amount, payment.currency)),
+            f"{price}[product_data][name]": payment.title,
+            "metadata[order]": payment.order_id,
+            "payment_intent_data[metadata][order]": payment.order_id,
+        }
+        if payment.buyer.email:
+            fields["customer_email"] = payment.buyer.email
+        headers = {
+            "Content-Type": "application/x-www-form-urlencoded",
+            "Idempotency-Key": f"kvitok-{payment.order_id}",
+        }
+        session = self.api.post("/v1/checkout/sessions", urlencode(fields).encode(), headers)
+        return PaymentSession(str(session["url"]), str(session["id"]))
+
+    def ask(self, payment_id: str) -> PaymentEvent | None:
+        session = self.api.get(f"/v1/checkout/sessions/{quote(payment_id, safe='')}")
+        if session.get("payment_status") == "paid":
+            return _event(session, State.PAID)
+        return _event(session, State.CANCELED) if session.get("status") == "expired" else None
+
+    def check_credentials(self) -> None:
+        self.api.get("/v1/checkout/sessions?limit=1")
+
+    def parse_webhook(self, webhook: WebhookRequest) -> PaymentEvent | RefundEvent | None:
+        self._verify(webhook.headers.get(SIGNATURE, ""), webhook.body)
+        try:
+            event = json.loads(webhook.body)
+            return _translate(str(event["type"]), event["data"]["object"])
+        except (ValueError, TypeError, KeyError, ArithmeticError):
+            raise InvalidWebhookError from None
+
+    def _verify(self, header: str, body: bytes) -> None:
+        """One of the `v1` signatures must be ours, and the time recent, against replays."""
+        pairs = [item.strip().partition("=")[::2] for item in header.split(",")]
+        sent_at = next((value for name, value in pairs if name == "t"), "")
+        if not (sent_at.isascii() and sent_at.isdecimal()):
+            raise InvalidWebhookError
+        if abs(time.time() - int(sent_at)) > TOLERANCE:
+            raise InvalidWebhookError
+        ours = self.sign(sent_at, body).encode()
+        given = [value.encode() for name, value in pairs if name == "v1"]
+        if not any(hmac.compare_digest(one, ours) for one in given):
+            raise InvalidWebhookError
+
+    def sign(self, sent_at: str, body: bytes) -> str:
+        signed = sent_at.encode() + b"." + body
+        return hmac.new(self.webhook_secret, signed, hashlib.sha256).hexdigest()
+
+
+def _translate(kind: str, what: Mapping[str, Any]) -> PaymentEvent | RefundEvent | None:
+    if kind in PAID:
+        # `completed` also comes for payments by bank that are still to be confirmed.
+        return _event(what, State.PAID) if what["payment_status"] == "paid" else None
+    if kind in ENDED:
+        return _event(what, ENDED[kind])
+    if kind in REFUNDED and what["status"] in REFUND_ENDS:
+        return _refund(what, is_returned=REFUND_ENDS[what["status"]])
+    if kind in DISPUTED:
+        return _refund(what, is_returned=DISPUTED[kind])
+    return None
+
+
+def _event(session: Mapping[str, Any], state: State) -> PaymentEvent:
+    currency = str(session["currency"]).upper()
+    return PaymentEvent(
+        payment_id=str(session["id"]),
+        order_id=str(session.get("client_reference_id") or ""),
+        amount=from_minor(session["amount_total"], currency),
+        currency=currency,
+        state=state,
+        reference=str(session.get("payment_intent") or ""),
+    )
+
+
+def _refund(what: Mapping[str, Any], *, is_returned: bool) -> RefundEvent:
+    currency = str(what["currency"]).upper()
+    return RefundEvent(
+        refund_id=str(what["id"]),
+        payment_id=str(what.get("payment_intent") or what.get("charge") or ""),
+        amount=from_minor(what["amount"], currency),
+        currency=currency,
+        is_returned=is_returned,
+    )
+
+
+def _unit(currency: str) -> Decimal:
+    if currency in WITHOUT_CENTS:
+        return Decimal(1)
+    return Decimal("0.001") if currency in THOUSANDTHS else Decimal("0.01")
+
+
+def to_minor(amount: Decimal, currency: str) -> int:
+    """In the currency's smallest unit; never rounded: an order that does not fit is an error."""
+    minor = amount / _unit(currency)
+    if minor != minor.to_integral_value():
+        raise ValueError(f"{amount} {currency}")
+    return int(minor)
+
+
+def from_minor(amount: object, currency: str) -> Decimal:
+    if not isinstance(amount, int) or isinstance(amount, bool):
+        raise TypeError(amount)
+    return (amount * _unit(currency)).quantize(Decimal("0.01"))

@@ -1,0 +1,51 @@
+"""Asks providers about orders whose notice has not come: a lost one must not lose a payment."""
+
+import structlog
+from django.db import connection
+
+from billing.gateways import registry
+from billing.gateways.base import GatewayError
+from billing.models import Order
+from billing.orders import payments
+
+log = structlog.get_logger(__name__)
+BATCH = 20  # orders of one run
+
+# A minute after the order was placed, then each time it is twice as old, and once it is overdue.
+# The claim is committed before the call, so that a provider that hangs is asked by one process.
+_CLAIM = """
+UPDATE billing_order SET asked_at = now() WHERE id IN (
+  SELECT id FROM billing_order
+  WHERE state IN ('created', 'pending') AND gateway = ANY(%s::text[]) AND payment_id <> ''
+    AND (now() - COALESCE(asked_at, created_at)
+           > GREATEST(interval '1 minute', COALESCE(asked_at, created_at) - created_at)
+         OR expires_at < now() AND (asked_at IS NULL OR asked_at < expires_at))
+  ORDER BY expires_at LIMIT %s FOR UPDATE SKIP LOCKED)
+RETURNING id
+"""
+
+
+def ask() -> int:
+    """Returns how many orders were asked about."""
+    names = registry.askable()
+    if not names:
+        return 0
+    with connection.cursor() as cursor:
+        cursor.execute(_CLAIM, [names, BATCH])
+        ids = [row[0] for row in cursor.fetchall()]
+    for order in Order.objects.filter(pk__in=ids):
+        _ask(order)
+    return len(ids)
+
+
+def _ask(order: Order) -> None:
+    gateway = registry.find(order.gateway)
+    if gateway is None:
+        return
+    try:
+        event = gateway.ask(order.payment_id)
+    except GatewayError as error:
+        log.warning("payment_not_asked", order=order.public_id, error=str(error))
+        return
+    if event is not None:
+        payments.apply_event(order.gateway, event)

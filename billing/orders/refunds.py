@@ -1,0 +1,116 @@
+"""Refunds and disputes: their tokens are taken back once, as far as they are not spent.
+
+The order's row is the lock, as for payments; the wallet is locked last.
+"""
+
+from decimal import Decimal
+
+from django.db import connection, transaction
+from django.db.models import Q, Sum
+from django.utils import timezone
+
+from accounts.models import Company
+from billing.gateways.base import RefundEvent
+from billing.models import Order, Payment, Refund
+from billing.wallet import ledger
+
+
+@transaction.atomic
+def apply_event(gateway: str, event: RefundEvent) -> Refund | None:
+    """Idempotent. Of a payment that is not known yet, the refund waits for it."""
+    lock_gateway(gateway)
+    payment = _find_payment(gateway, event.payment_id)
+    if payment is not None:
+        _lock(payment)
+    if event.is_returned:
+        return _return(gateway, event)
+    refund, is_new = Refund.objects.get_or_create(
+        gateway=gateway,
+        refund_id=event.refund_id,
+        defaults={
+            "payment_reference": event.payment_id,
+            "payment": payment,
+            "amount": event.amount,
+            "currency": event.currency,
+        },
+    )
+    if is_new and payment is not None:
+        _take(refund, payment)
+    return refund
+
+
+def lock_gateway(gateway: str) -> None:
+    """One notice of a provider at a time, or a payment and its refund could miss each other."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(hashtext(%s))", [f"gateway:{gateway}"])
+
+
+def apply_waiting(payment: Payment) -> None:
+    """Refunds that came before their payment's notice; in the transaction that credits it."""
+    names = [name for name in (payment.payment_id, payment.reference) if name]
+    waiting = Refund.objects.select_for_update().filter(
+        gateway=payment.gateway, payment_reference__in=names, payment=None
+    )
+    for refund in waiting.order_by("pk"):
+        refund.payment = payment
+        _take(refund, payment)
+
+
+def _find_payment(gateway: str, named: str) -> Payment | None:
+    is_named = Q(payment_id=named) | Q(reference=named)
+    return Payment.objects.filter(is_named, gateway=gateway).first() if named else None
+
+
+def _lock(payment: Payment) -> None:
+    if payment.order_id:
+        Order.objects.select_for_update(no_key=True).get(pk=payment.order_id)
+
+
+def _take(refund: Refund, payment: Payment) -> None:
+    """The share of the tokens that the money bought; together never more than these."""
+    order = payment.order
+    refund.payment = payment
+    if order is not None and payment.is_credited and refund.currency == order.currency:
+        before = _refunded(payment, refund)
+        refund.tokens = max(0, _tokens(order, before + refund.amount) - _tokens(order, before))
+        refund.taken = ledger.take_back(
+            company=order.company,
+            amount=refund.tokens,
+            key=refund.transfer_key,
+            reason=f"{order}: {refund.refund_id}",
+        )
+    refund.save(update_fields=["payment", "tokens", "taken"])
+
+
+def _refunded(payment: Payment, refund: Refund) -> Decimal:
+    others = payment.refunds.filter(returned_at=None).exclude(pk=refund.pk)
+    return others.aggregate(sum=Sum("amount"))["sum"] or Decimal(0)
+
+
+def _tokens(order: Order, amount: Decimal) -> int:
+    return int(order.tokens * min(amount, order.amount) / order.amount)
+
+
+def _return(gateway: str, event: RefundEvent) -> Refund | None:
+    """A dispute that was won gives back what it has taken."""
+    disputed = Refund.objects.select_for_update(of=("self",)).filter(
+        gateway=gateway, refund_id=event.refund_id, returned_at=None
+    )
+    refund = disputed.select_related("payment__order__company").first()
+    if refund is None:
+        return None
+    refund.returned_at = timezone.now()
+    refund.save(update_fields=["returned_at"])
+    company = refund.payment.order.company if refund.payment and refund.payment.order else None
+    if refund.taken and company is not None:
+        _give_back(refund, company)
+    return refund
+
+
+def _give_back(refund: Refund, company: Company) -> None:
+    ledger.grant(
+        company=company,
+        amount=refund.taken,
+        reason=f"{refund.refund_id}",
+        key=f"{refund.transfer_key}:returned",
+    )

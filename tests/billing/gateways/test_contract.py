@@ -1,0 +1,262 @@
+"""What holds for every provider that notifies us: each payment credits once, whatever comes."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from functools import partial
+
+import pytest
+import responses
+from django.utils import timezone
+
+from accounts.models import Company
+from billing.gateways import registry
+from billing.models import Order, Payment, Refund, Transfer
+from billing.orders import lost_notices, orders, refunds
+from billing.wallet import ledger
+from config.errors import DomainError
+from tests.api.races import at_once
+from tests.billing.gateways.vendors import SETTINGS, StripeVendor, Vendor, YooKassaVendor
+from tests.factories import CompanyFactory
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def wire(settings: object) -> Iterator[None]:
+    for name, value in SETTINGS.items():
+        setattr(settings, name, value)
+    registry.forget_settings()
+    with responses.RequestsMock(assert_all_requests_are_fired=False) as mocked:
+        for one in ("upsert", "add", "calls"):
+            setattr(responses, one, getattr(mocked, one))
+        yield
+    registry.forget_settings()
+
+
+@pytest.fixture(params=[StripeVendor, YooKassaVendor], ids=lambda kind: kind.name)
+def vendor(request: pytest.FixtureRequest) -> Vendor:
+    found: Vendor = request.param()
+    found.opens("pay-1")
+    return found
+
+
+@pytest.fixture
+def payer(db: None) -> Company:
+    company: Company = CompanyFactory.create()
+    return company
+
+
+def balance(company: Company) -> int:
+    return ledger.balance(company.pk)[0]
+
+
+def problems() -> list[str]:
+    return list(Payment.objects.order_by("pk").values_list("problem", flat=True))
+
+
+def test_order_leads_to_the_provider(vendor: Vendor, payer: Company) -> None:
+    order = vendor.place(payer)
+
+    assert (order.state, order.payment_id) == ("pending", "pay-1")
+    assert order.payment_url.startswith("https://")
+
+
+def test_notice_credits_once_however_often_it_comes(vendor: Vendor, payer: Company) -> None:
+    order = vendor.place(payer)
+
+    statuses = [vendor.notify(order) for _time in range(3)]
+
+    assert statuses == [200, 200, 200]
+    assert (balance(payer), problems()) == (1000, [""])
+
+
+def test_notice_before_the_payment_is_stored(vendor: Vendor, payer: Company) -> None:
+    """The process died after the provider had opened the payment."""
+    order = vendor.place(payer)
+    Order.objects.update(state="created", payment_url="", payment_id="")
+
+    vendor.notify(order)
+    opened = orders.open_payment(Order.objects.get())
+
+    assert (balance(payer), opened.state) == (1000, "paid")
+
+
+def test_unconfirmed_payment_credits_nothing(vendor: Vendor, payer: Company) -> None:
+    assert vendor.notify(vendor.place(payer), "open") == 200
+    assert (balance(payer), problems()) == (0, [])
+
+
+def test_forged_notice_is_refused(vendor: Vendor, payer: Company) -> None:
+    assert vendor.forge(vendor.place(payer)) == 403
+    assert balance(payer) == 0
+
+
+def test_cancellation_ends_the_order_and_a_late_payment_still_counts(
+    vendor: Vendor, payer: Company
+) -> None:
+    order = vendor.place(payer)
+
+    vendor.notify(order, "canceled")
+    ended = Order.objects.get().state
+    vendor.notify(order)
+    vendor.notify(order, "canceled")
+
+    assert (ended, Order.objects.get().state) == ("canceled", "paid")
+    assert (balance(payer), problems()) == (1000, ["late"])
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [({"amount": "1899.99"}, "wrong_amount"), ({"currency": "USD"}, "wrong_currency")],
+)
+def test_payment_that_does_not_fit_is_shown(
+    vendor: Vendor, payer: Company, changes: dict[str, str], problem: str
+) -> None:
+    assert vendor.notify(vendor.place(payer), **changes) == 200
+    assert (balance(payer), problems()) == (0, [problem])
+
+
+def test_second_payment_credits_nothing(vendor: Vendor, payer: Company) -> None:
+    order = vendor.place(payer)
+
+    vendor.notify(order)
+    vendor.notify(order, payment_id="pay-2")
+
+    assert (balance(payer), problems()) == (1000, ["", "second"])
+
+
+@pytest.mark.django_db(transaction=True)
+def test_parallel_notices_credit_once(vendor: Vendor) -> None:
+    payer = CompanyFactory.create()
+    order = vendor.place(payer)
+
+    statuses = at_once([partial(vendor.notify, order)] * 4)
+
+    assert set(statuses) == {200}
+    assert (balance(payer), Transfer.objects.filter(kind="top_up").count()) == (1000, 1)
+
+
+@pytest.mark.parametrize(("state", "tokens"), [("paid", 1000), ("canceled", 0), ("open", 0)])
+def test_lost_notice_is_made_up_for(
+    vendor: Vendor, payer: Company, state: str, tokens: int
+) -> None:
+    order = vendor.place(payer)
+    vendor.knows(order, state)
+    early = lost_notices.ask()
+    Order.objects.update(created_at=timezone.now() - timedelta(minutes=2))
+
+    asked = [lost_notices.ask(), lost_notices.ask()]
+
+    assert [early, *asked] == [0, 1, 0]
+    assert balance(payer) == tokens
+
+
+def test_overdue_order_ends_once_the_provider_was_asked(vendor: Vendor, payer: Company) -> None:
+    order = vendor.place(payer)
+    vendor.knows(order, "open")
+    long_ago = timezone.now() - timedelta(days=2)
+    Order.objects.update(
+        created_at=long_ago, expires_at=long_ago + timedelta(days=1), asked_at=long_ago
+    )
+
+    ended = [orders.expire()]
+    lost_notices.ask()
+    ended.append(orders.expire())
+
+    assert ended == [0, 1]
+
+
+def test_refunds_take_back_their_share_and_no_more(vendor: Vendor, payer: Company) -> None:
+    order = vendor.place(payer, amount="10.00", tokens=1000)
+    vendor.notify(order)
+
+    left = []
+    for refund_id, amount in (("r1", "3.33"), ("r1", "3.33"), ("r2", "3.33"), ("r3", "3.34")):
+        assert vendor.refund(order, refund_id, amount) == 200
+        left.append(balance(payer))
+
+    assert left == [667, 667, 334, 0]
+    assert Refund.objects.needs_review().count() == 0
+
+
+def test_spent_tokens_are_owed(vendor: Vendor, payer: Company) -> None:
+    order = vendor.place(payer)
+    vendor.notify(order)
+    ledger.withdraw(company=payer, amount=700, reason="spent")
+
+    vendor.refund(order, "r1", "1900.00")
+
+    refund = Refund.objects.get()
+    assert (balance(payer), refund.taken, refund.owed) == (0, 300, 700)
+    assert Refund.objects.needs_review().get() == refund
+
+
+def test_refund_before_its_payments_notice(vendor: Vendor, payer: Company) -> None:
+    order = vendor.place(payer)
+
+    assert vendor.refund(order, "r1", "950.00") == 200
+    waiting = Refund.objects.needs_review().count()
+    vendor.notify(order)
+
+    assert (waiting, balance(payer), Refund.objects.needs_review().count()) == (1, 500, 0)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_refund_beside_its_payments_notice(vendor: Vendor) -> None:
+    payer = CompanyFactory.create()
+    order = vendor.place(payer)
+    refund = partial(vendor.refund, order, "r1", "950.00")
+
+    at_once([partial(vendor.notify, order), refund, refund])
+
+    assert (balance(payer), Refund.objects.count()) == (500, 1)
+
+
+def test_death_between_notice_and_credit_leaves_it_to_the_next_notice(
+    vendor: Vendor, payer: Company, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    order = vendor.place(payer)
+
+    class Killed(BaseException):
+        pass
+
+    def die(*_args: object, **_kwargs: object) -> None:
+        raise Killed
+
+    for place in (ledger, refunds):
+        name = "top_up" if place is ledger else "apply_waiting"
+        with monkeypatch.context() as patch:
+            patch.setattr(place, name, die)
+            with pytest.raises(Killed):
+                vendor.notify(order)
+        assert (balance(payer), Payment.objects.count()) == (0, 0)
+
+    vendor.notify(order)
+    assert balance(payer) == 1000
+
+
+@pytest.mark.parametrize("status", [401, 429, 500])
+def test_provider_that_refuses_leaves_the_order_to_a_retry(
+    vendor: Vendor, payer: Company, status: int
+) -> None:
+    url = "/checkout/sessions" if vendor.name == "stripe" else "/payments"
+    base = getattr(vendor, "url").removesuffix("/checkout/sessions")  # noqa: B009
+    responses.upsert("POST", f"{base}{url}", json={"error": {"message": "no"}}, status=status)
+
+    with pytest.raises(DomainError):
+        vendor.place(payer)
+    vendor.opens("pay-9")
+    order = orders.open_payment(Order.objects.get())
+
+    assert (order.state, order.payment_id) == ("pending", "pay-9")
+
+
+def test_order_in_a_currency_that_is_not_taken_is_not_placed(payer: Company) -> None:
+    vendor = YooKassaVendor()
+    vendor.currency = "USD"
+
+    with pytest.raises(DomainError) as refused:
+        vendor.place(payer)
+
+    assert "USD" in str(refused.value.body(request_id="")["errors"]["gateway"])
+    assert not Order.objects.exists()

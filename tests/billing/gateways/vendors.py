@@ -1,0 +1,195 @@
+"""Two payment providers as their documentation describes them: answers, events, signatures."""
+
+import json
+import time
+from abc import ABC, abstractmethod
+from decimal import Decimal
+from typing import Any
+
+import responses
+from django.test import Client
+
+from accounts.models import Company
+from billing.gateways.stripe import Stripe
+from billing.models import Order
+from billing.orders import orders
+from billing.orders.prices import Quote
+from tests.billing.top_ups import gateway
+
+SETTINGS = {
+    "PAYMENT_GATEWAYS": ["invoice", "sandbox", "stripe", "yookassa"],
+    "STRIPE_SECRET_KEY": "sk_test_1",
+    "STRIPE_WEBHOOK_SECRET": "whsec_test",
+    "YOOKASSA_SHOP_ID": "100500",
+    "YOOKASSA_SECRET_KEY": "test_secret",
+}
+
+
+class Vendor(ABC):
+    """What the contract needs of a provider."""
+
+    name: str
+    currency: str
+
+    @abstractmethod
+    def opens(self, payment_id: str) -> None: ...
+
+    @abstractmethod
+    def notify(self, order: Order, state: str = "paid", **changes: Any) -> int:
+        """Posts a notice, which the API confirms; returns our status."""
+
+    @abstractmethod
+    def refund(self, order: Order, refund_id: str, amount: str) -> int: ...
+
+    @abstractmethod
+    def forge(self, order: Order) -> int:
+        """A notice by somebody else."""
+
+    @abstractmethod
+    def knows(self, order: Order, state: str) -> None:
+        """What the API answers about the order's payment."""
+
+    def place(self, company: Company, amount: str = "1900.00", tokens: int = 1000) -> Order:
+        quote = Quote(tokens, Decimal(amount), self.currency)
+        way = gateway(self.name)
+        return orders.place(company=company, quote=quote, gateway=way, actor=orders.Actor())
+
+
+class StripeVendor(Vendor):
+    name, currency = "stripe", "EUR"
+    url = "https://api.stripe.com/v1/checkout/sessions"
+
+    def opens(self, payment_id: str) -> None:
+        page = f"https://checkout.stripe.com/c/pay/{payment_id}#{'f' * 900}"
+        answer = {"id": payment_id, "object": "checkout.session", "url": page, "status": "open"}
+        responses.upsert("POST", self.url, json=answer)
+
+    def session(self, order: Order, state: str, **changes: Any) -> dict[str, Any]:
+        is_paid = state == "paid"
+        session = {
+            "id": order.payment_id or f"cs_test_{order.pk.hex}",
+            "object": "checkout.session",
+            "client_reference_id": order.pk.hex,
+            "amount_total": int(order.amount * 100),
+            "currency": order.currency.lower(),
+            "payment_intent": f"pi_{order.pk.hex}" if is_paid else None,
+            "payment_status": "paid" if is_paid else "unpaid",
+            "status": "complete" if is_paid else "expired" if state == "canceled" else "open",
+        }
+        if "amount" in changes:
+            session["amount_total"] = int(Decimal(changes["amount"]) * 100)
+        if "currency" in changes:
+            session["currency"] = changes["currency"].lower()
+        if "payment_id" in changes:
+            session["id"] = changes["payment_id"]
+        return session
+
+    def knows(self, order: Order, state: str) -> None:
+        session = self.session(order, state)
+        responses.upsert("GET", f"{self.url}/{session['id']}", json=session)
+
+    def notify(self, order: Order, state: str = "paid", **changes: Any) -> int:
+        kinds = {"paid": "completed", "canceled": "expired", "open": "completed"}
+        session = self.session(order, state, **changes)
+        return self.post(f"checkout.session.{kinds[state]}", session)
+
+    def refund(self, order: Order, refund_id: str, amount: str) -> int:
+        what = {
+            "id": refund_id,
+            "object": "refund",
+            "amount": int(Decimal(amount) * 100),
+            "currency": order.currency.lower(),
+            "payment_intent": f"pi_{order.pk.hex}",
+            "status": "succeeded",
+        }
+        return self.post("refund.created", what)
+
+    def dispute(self, order: Order, *, is_won: bool) -> int:
+        what = {
+            "id": "dp_1",
+            "object": "dispute",
+            "amount": int(order.amount * 100),
+            "currency": order.currency.lower(),
+            "payment_intent": f"pi_{order.pk.hex}",
+        }
+        kind = "funds_reinstated" if is_won else "funds_withdrawn"
+        return self.post(f"charge.dispute.{kind}", what)
+
+    def post(
+        self, kind: str, what: dict[str, Any], *, age: float = 0.0, signature: str = ""
+    ) -> int:
+        event = {"id": "evt_1", "object": "event", "type": kind, "data": {"object": what}}
+        body = json.dumps(event).encode()
+        stripe = gateway("stripe")
+        assert isinstance(stripe, Stripe)
+        sent_at = str(int(time.time() - age))
+        signed = signature or f"t={sent_at},v1={'0' * 64},v1={stripe.sign(sent_at, body)},v0=1"
+        return post("stripe", body, headers={"Stripe-Signature": signed})
+
+    def forge(self, order: Order) -> int:
+        session = self.session(order, "paid")
+        now = int(time.time())
+        kind = "checkout.session.completed"
+        return self.post(kind, session, signature=f"t={now},v1={'0' * 64}")
+
+
+class YooKassaVendor(Vendor):
+    name, currency = "yookassa", "RUB"
+    url = "https://api.yookassa.ru/v3"
+    theirs = "185.71.76.1"
+
+    def opens(self, payment_id: str) -> None:
+        page = f"https://yoomoney.ru/checkout/payments/v2/contract?orderId={payment_id}"
+        answer = {
+            "id": payment_id,
+            "status": "pending",
+            "confirmation": {"type": "redirect", "confirmation_url": page},
+        }
+        responses.upsert("POST", f"{self.url}/payments", json=answer)
+
+    def payment(self, order: Order, state: str, **changes: Any) -> dict[str, Any]:
+        status = {"paid": "succeeded", "canceled": "canceled", "open": "pending"}[state]
+        value = str(changes.get("amount", order.amount))
+        return {
+            "id": changes.get("payment_id", order.payment_id or f"yoo-{order.pk.hex}"),
+            "status": status,
+            "paid": state == "paid",
+            "amount": {"value": value, "currency": changes.get("currency", order.currency)},
+            "metadata": {"order": order.pk.hex},
+        }
+
+    def knows(self, order: Order, state: str, **changes: Any) -> None:
+        payment = self.payment(order, state, **changes)
+        responses.upsert("GET", f"{self.url}/payments/{payment['id']}", json=payment)
+
+    def notify(self, order: Order, state: str = "paid", **changes: Any) -> int:
+        self.knows(order, state, **changes)
+        named = self.payment(order, state, **changes)["id"]
+        event = "payment.canceled" if state == "canceled" else "payment.succeeded"
+        # What the notice claims is not believed: only the id in it is read.
+        return self.post(event, {"id": named, "status": "succeeded"}, self.theirs)
+
+    def refund(self, order: Order, refund_id: str, amount: str) -> int:
+        what = {
+            "id": refund_id,
+            "payment_id": order.payment_id,
+            "status": "succeeded",
+            "amount": {"value": amount, "currency": order.currency},
+        }
+        responses.upsert("GET", f"{self.url}/refunds/{refund_id}", json=what)
+        return self.post("refund.succeeded", what, self.theirs)
+
+    def post(self, kind: str, what: dict[str, Any], ip: str) -> int:
+        body = json.dumps({"type": "notification", "event": kind, "object": what}).encode()
+        return post("yookassa", body, REMOTE_ADDR=ip)
+
+    def forge(self, order: Order) -> int:
+        missing = {"type": "error", "code": "not_found", "description": "no such payment"}
+        url = f"{self.url}/payments/{order.payment_id}"
+        responses.upsert("GET", url, json=missing, status=404)
+        return self.post("payment.succeeded", self.payment(order, "paid"), self.theirs)
+
+
+def post(name: str, body: bytes, **more: Any) -> int:
+    response = Client().post(f"/hooks/{name}", body, content_type="application/json", **more)
+    return response.status_code
