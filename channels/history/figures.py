@@ -27,11 +27,13 @@ FINAL_STATES = {"delivered", "failed", "expired"}
 _READ = f"""
 WITH counted AS (
   SELECT day, channel, state, pace, messages FROM channels_daycount
-  WHERE company_id = %(company_id)s AND mode = %(mode)s AND day >= %(first)s AND day < %(live_day)s
+  WHERE company_id = %(company_id)s AND mode = %(mode)s AND day >= %(first)s
+    AND day < LEAST(%(live_day)s::date, %(until)s::date)
   UNION ALL
   SELECT (created_at AT TIME ZONE %(zone)s)::date, channel, state, {PACE}, count(*)
   FROM channels_message
   WHERE company_id = %(company_id)s AND mode = %(mode)s AND created_at >= %(live_from)s
+    AND created_at < %(live_until)s
   GROUP BY 1, 2, 3, 4)
 SELECT day, channel, state, pace, sum(messages)::bigint AS messages FROM (
   SELECT *, day >= %(middle)s AS is_now FROM counted) AS every
@@ -48,6 +50,22 @@ class _Counted(NamedTuple):
     state: str
     pace: int
     messages: int
+
+
+class DayRange(NamedTuple):
+    """From the first day to the last, both included."""
+
+    first: date
+    last: date
+
+    @classmethod
+    def last_days(cls, count: int) -> "DayRange":
+        today = timezone.localdate()
+        return cls(today - timedelta(days=count - 1), today)
+
+    @property
+    def length(self) -> int:
+        return (self.last - self.first).days + 1
 
 
 @dataclass(slots=True)
@@ -84,7 +102,7 @@ class Period:
 
 @dataclass(slots=True)
 class Figures:
-    days: dict[date, Counter[str]]  # messages by channel for each day of the period, oldest first
+    days: dict[date, Counter[str]]  # messages by channel for each day shown, oldest first
     now: Period
     before: Period  # the same number of days before
     medians: dict[str, int]  # channel → ms to delivery; "" is all channels
@@ -103,17 +121,19 @@ class Figures:
         ]
 
 
-def figures(company: Company, mode: str) -> Figures:
-    today = timezone.localdate()
-    middle = today - timedelta(days=DAYS - 1)
-    first = middle - timedelta(days=DAYS)
+def figures(company: Company, mode: str, shown: DayRange | None = None) -> Figures:
+    """Of the days shown, the last two weeks by default, and of as many before them."""
+    middle, last = shown or DayRange.last_days(DAYS)
+    count = DayRange(middle, last).length
+    first = middle - timedelta(days=count)
     counted = last_counted()
     live_day = max(first, counted + timedelta(days=1)) if counted else first
-    days = {middle + timedelta(days=n): Counter[str]() for n in range(DAYS)}
+    days = {middle + timedelta(days=n): Counter[str]() for n in range(count)}
     result = Figures(days, Period(), Period(), {})
-    _read_messages(result, company, mode, first=first, middle=middle, live_day=live_day)
-    future = today + timedelta(days=2)  # a day more than needed, in case the clocks differ
-    for period, since, until in ((result.before, first, middle), (result.now, middle, future)):
+    # A day more after today, in case the clocks differ.
+    end = last + timedelta(days=2 if last >= timezone.localdate() else 1)
+    _read_messages(result, company, mode, first=first, middle=middle, live_day=live_day, until=end)
+    for period, since, until in ((result.before, first, middle), (result.now, middle, end)):
         _read_totals(period, company, mode, since=since, until=until, live_day=live_day)
     return result
 
@@ -139,6 +159,7 @@ def _read_messages(result: Figures, company: Company, mode: str, **days: date) -
         "mode": mode,
         "zone": settings.TIME_ZONE,
         "live_from": start_of(days["live_day"]),
+        "live_until": start_of(days["until"]),
         **days,
     }
     with read_connection().cursor() as cursor:

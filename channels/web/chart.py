@@ -20,6 +20,7 @@ class Series(NamedTuple):
 BY_CHANNEL = [Series(channel.name, channel.title, channel.colour) for channel in CHANNELS]
 BAR_WIDTH, STEP, HEIGHT = 7, 10, 100  # viewBox units; the drawing stretches to its container
 ROUND_TOPS = (2, 4, 6, 8, 10, 12, 16, 20, 30, 40, 50, 60, 80, 100)  # tenths of a power of ten
+MOST_LABELS = 15
 MIN_HEIGHT = 1.5  # so that a small segment stays visible
 
 
@@ -33,6 +34,7 @@ class Segment:
 @dataclass(frozen=True, slots=True)
 class Bar:
     day: date
+    is_labelled: bool  # of many days every second, third or so has its number below
     left: int
     x: float
     segments: list[Segment]
@@ -61,11 +63,23 @@ class Chart:
 
 def chart(days: Mapping[date, Counter[str]], series: Sequence[Series] = BY_CHANNEL) -> Chart:
     top = _round_up(max((counts.total() for counts in days.values()), default=0))
-    bars = [_bar(n, day, counts, top, series) for n, (day, counts) in enumerate(days.items())]
+    every = -(-len(days) // MOST_LABELS)
+    bars = [
+        _bar(n, day, counts, top, series, is_labelled=(len(days) - 1 - n) % every == 0)
+        for n, (day, counts) in enumerate(days.items())
+    ]
     return Chart(bars, series, top, width=STEP * len(bars))
 
 
-def _bar(n: int, day: date, counts: Counter[str], top: int, series: Sequence[Series]) -> Bar:
+def _bar(
+    n: int,
+    day: date,
+    counts: Counter[str],
+    top: int,
+    series: Sequence[Series],
+    *,
+    is_labelled: bool,
+) -> Bar:
     segments, y = list[Segment](), float(HEIGHT)
     for one in series:
         if counts[one.name]:
@@ -74,7 +88,9 @@ def _bar(n: int, day: date, counts: Counter[str], top: int, series: Sequence[Ser
             segments.append(Segment(one.colour, round(y, 2), round(height, 2)))
     totals = [(one.label, counts[one.name]) for one in series]
     left = n * STEP
-    return Bar(day, left, left + (STEP - BAR_WIDTH) / 2, segments, totals, counts.total())
+    return Bar(
+        day, is_labelled, left, left + (STEP - BAR_WIDTH) / 2, segments, totals, counts.total()
+    )
 
 
 def _round_up(value: int) -> int:

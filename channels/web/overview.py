@@ -5,6 +5,7 @@ from typing import Any
 from django.conf import settings
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 
 from accounts.cabinet import replica_reads
 from accounts.models import Member, Mode
@@ -15,16 +16,23 @@ from billing.wallet import ledger
 from channels.history import messages
 from channels.history.figures import figures, has_verified
 from channels.web.chart import chart
+from channels.web.period_form import PeriodForm
 
 
 @member_required()
 def overview(request: CabinetRequest) -> HttpResponse:
     company = request.company
     mode = Mode.TEST if request.GET.get("mode") == Mode.TEST else Mode.LIVE
-    summary = replica_reads.read(request, lambda: figures(company, mode))
+    period = PeriodForm(request.GET)
+    shown = period.chosen()
+    summary = replica_reads.read(request, lambda: figures(company, mode, shown))
+    days_query = f"&date_from={shown.first:%Y-%m-%d}&date_to={shown.last:%Y-%m-%d}"
     context = {
         "balance": ledger.balance(company.pk) if request.member.can_see_money else None,
         "mode": mode,
+        "period": period,
+        "rows_url": f"{reverse('message-list')}?mode={mode}",
+        "days_query": days_query,
         "figures": summary,
         "chart": chart(summary.days),
         "recent": replica_reads.read(request, lambda: messages.recent(company, 5)),
@@ -58,7 +66,7 @@ def _first_steps(request: CabinetRequest) -> dict[str, Any]:
 def _quickstart(request: CabinetRequest) -> dict[str, Any]:
     company = request.company
     keys = list(company.api_keys.active()[:5])
-    has_sent = bool(keys) and company.messages.exists()
+    has_sent = company.messages.exists()  # by a key, or from the cabinet
     steps = {"key": bool(keys), "message": has_sent, "code": has_sent and has_verified(company)}
     return {
         "steps": steps,

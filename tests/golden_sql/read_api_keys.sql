@@ -7,7 +7,8 @@ WITH used AS (
       WHERE digest = ANY(%(digests)s::bytea[]) AND revoked_at IS NULL AND (last_used_at IS NULL OR
         last_used_at < now() - interval '1 minute') FOR NO KEY UPDATE SKIP LOCKED)))
 SELECT k.digest, EXTRACT(epoch
-  FROM k.expires_at - now())::float8 AS expires_in, (
+  FROM k.expires_at - now())::float8 AS expires_in, k.id AS key_id, k.mode, k.scopes, k.allowed_ips,
+    c.id AS company_id, c.status, c.country, c.language, (
   SELECT jsonb_agg(jsonb_build_array(locale, purpose, channel, body))
   FROM (
     SELECT locale, purpose, channel, body
@@ -15,10 +16,9 @@ SELECT k.digest, EXTRACT(epoch
     WHERE t.company_id = c.id
     UNION ALL SELECT '', webotp_host, app_hash, ''
     FROM otp_autofill f
-    WHERE f.company_id = c.id) AS own) AS texts, k.id AS key_id, k.mode, k.scopes, k.allowed_ips,
-      c.id AS company_id, c.status, c.country, c.language, left(COALESCE(NULLIF(c.brand, ''),
-      c.name), 30) AS brand, c.default_channel, c.code_length, CASE WHEN c.all_countries THEN '{}'
-      WHEN c.allowed_countries = '{}' THEN ARRAY[c.country] ELSE c.allowed_countries END AS
+    WHERE f.company_id = c.id) AS own) AS texts, left(COALESCE(NULLIF(c.brand, ''), c.name), 30) AS
+      brand, c.default_channel, c.code_length, CASE WHEN c.all_countries THEN '{}' WHEN
+      c.allowed_countries = '{}' THEN ARRAY[c.country] ELSE c.allowed_countries END AS
       allowed_countries, c.default_link_lifetime, c.api_rate, CASE WHEN c.falls_back THEN
       c.fallback_chain END AS fallback_chain, c.patience, c.fallback_max_cost, c.budgets,
       c.link_host, c.link_targets, c.link_utm, c.link_expired_url, c.cool_down, c.codes_per_10_min,

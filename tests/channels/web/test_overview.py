@@ -46,6 +46,13 @@ def test_steps_tick_as_things_happen(client: Client, owner: Member) -> None:
     ]
 
 
+def test_code_sent_from_the_cabinet_ticks_its_steps(client: Client, owner: Member) -> None:
+    code = VerificationFactory.create(company=owner.company, verified_at=timezone.now())
+    MessageFactory.create(company=owner.company, subject_id=code.id, api_key=None)
+
+    assert steps(client) == {"key": False, "message": True, "code": True}
+
+
 def test_quickstart_goes_when_it_is_done(client: Client, owner: Member) -> None:
     before = client.get(reverse("overview")).content.decode()
     ApiKeyFactory.create(company=owner.company)

@@ -1,0 +1,95 @@
+"""The period that the overview shows: a preset, or days of one's own."""
+
+from datetime import date, timedelta
+from typing import Any, NamedTuple
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.utils import timezone
+from django.utils.functional import cached_property
+from django.utils.translation import gettext_lazy as _
+
+from channels.history.figures import DAYS, DayRange
+from config.texts import StrOrPromise
+
+LONGEST = 366  # days
+OWN = "days"
+
+
+class Preset(NamedTuple):
+    name: str  # in the URL
+    title: StrOrPromise
+    shown: DayRange
+
+
+def presets() -> list[Preset]:
+    today = timezone.localdate()
+    of_month = DayRange(today.replace(day=1), today)
+    month_end = of_month.first - timedelta(days=1)
+    return [
+        Preset("7", _("7 days"), DayRange.last_days(7)),
+        Preset("14", _("14 days"), DayRange.last_days(DAYS)),
+        Preset("30", _("30 days"), DayRange.last_days(30)),
+        Preset("90", _("90 days"), DayRange.last_days(90)),
+        Preset("month", _("this month"), of_month),
+        Preset("last-month", _("last month"), DayRange(month_end.replace(day=1), month_end)),
+    ]
+
+
+def _day_field(label: Any) -> forms.DateField:
+    widget = forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")
+    return forms.DateField(label=label, required=False, widget=widget)
+
+
+class PeriodForm(forms.Form):
+    """`chosen` is always a period: what was asked for wrongly shows its error, and two weeks."""
+
+    mode = forms.CharField(required=False, widget=forms.HiddenInput)
+    period = forms.CharField(required=False, max_length=12)
+    date_from = _day_field(_("From"))
+    date_to = _day_field(_("To"))
+
+    @cached_property
+    def presets(self) -> list[Preset]:
+        return presets()
+
+    @property
+    def is_own(self) -> bool:
+        return self.data.get("period") == OWN
+
+    @property
+    def name(self) -> str:
+        """Of what is shown."""
+        asked = self.data.get("period", "")
+        known = {preset.name for preset in self.presets}
+        return asked if asked in known or (self.is_own and self.is_valid()) else str(DAYS)
+
+    @property
+    def query(self) -> str:
+        """For links to the same period."""
+        if self.name != OWN:
+            return f"&period={self.name}"
+        shown = self.chosen()
+        days = f"date_from={shown.first:%Y-%m-%d}&date_to={shown.last:%Y-%m-%d}"
+        return f"&period={OWN}&{days}"
+
+    def chosen(self) -> DayRange:
+        if self.is_own and self.is_valid():
+            return DayRange(self.cleaned_data["date_from"], self.cleaned_data["date_to"])
+        return next(preset.shown for preset in self.presets if preset.name == self.name)
+
+    def clean(self) -> dict[str, Any]:
+        data = super().clean() or self.cleaned_data
+        if self.is_own and not self.errors:
+            today = timezone.localdate()
+            last = min(data["date_to"] or today, today)
+            first = data["date_from"] or last
+            self._check(first, last)
+            data["date_from"], data["date_to"] = first, last
+        return data
+
+    def _check(self, first: date, last: date) -> None:
+        if first > last:
+            raise ValidationError({"date_from": _("This day comes after the last one.")})
+        if (last - first).days >= LONGEST:
+            raise ValidationError({"date_from": _("A year at most.")})
