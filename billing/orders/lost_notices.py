@@ -14,13 +14,13 @@ BATCH = 20  # orders of one run
 # A minute after the order was placed, then each time it is twice as old, and once it is overdue.
 # The claim is committed before the call, so that a provider that hangs is asked by one process.
 _CLAIM = """
-UPDATE billing_order SET asked_at = now() WHERE id IN (
+UPDATE billing_order SET asked_at = now() WHERE id = ANY(ARRAY(
   SELECT id FROM billing_order
   WHERE state IN ('created', 'pending') AND gateway = ANY(%s::text[]) AND payment_id <> ''
     AND (now() - COALESCE(asked_at, created_at)
            > GREATEST(interval '1 minute', COALESCE(asked_at, created_at) - created_at)
          OR expires_at < now() AND (asked_at IS NULL OR asked_at < expires_at))
-  ORDER BY expires_at LIMIT %s FOR UPDATE SKIP LOCKED)
+  ORDER BY expires_at LIMIT %s FOR UPDATE SKIP LOCKED))
 RETURNING id
 """
 

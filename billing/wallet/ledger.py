@@ -293,12 +293,8 @@ def withdraw(
 @transaction.atomic
 def take_back(*, company: Company, amount: int, key: str, reason: str) -> int:
     """Withdraws as many of these tokens as are available; returns how many."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT available FROM billing_wallet WHERE company_id = %s FOR UPDATE", [company.pk]
-        )
-        found = cursor.fetchone()
-    taken = min(amount, found[0] if found else 0)
+    wallets = Wallet.objects.select_for_update().filter(company=company)
+    taken = min(amount, wallets.values_list("available", flat=True).first() or 0)
     if taken:
         withdraw(company=company, amount=taken, reason=reason, key=key)
     return taken

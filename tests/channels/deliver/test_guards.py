@@ -116,15 +116,13 @@ def test_claim_skips_a_locked_message(api: Api) -> None:
 
 
 def _claimed_or_refused() -> object:
-    with connection.cursor() as cursor:  # shorter than ours may idle
-        cursor.execute("SET lock_timeout = '1s'")
     try:
-        return claims.claim(7)
+        with transaction.atomic():
+            with connection.cursor() as cursor:  # shorter than the other may idle
+                cursor.execute("SET LOCAL lock_timeout = '1s'")
+            return claims.claim(7)
     except DatabaseError as error:
         return error
-    finally:
-        with connection.cursor() as cursor:
-            cursor.execute("RESET lock_timeout")
 
 
 def test_late_refusal_keeps_the_cool_down_of_a_newer_send(api: Api) -> None:
