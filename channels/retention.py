@@ -8,6 +8,7 @@ from django.db import connection
 
 from accounts.models import IdempotentRequest
 from accounts.outbox import retention
+from accounts.request_log import retention as request_log
 from channels import extensions
 from channels.extensions import Purger
 from config.storage.months import partitions
@@ -57,6 +58,7 @@ def purge() -> int:
         partial(_execute, DELETE_PARTS, settings.RAW_RETENTION),
         partial(_execute, DELETE_KNOWN_RECIPIENTS, settings.PHONE_RETENTION),
         partial(_execute, ANONYMISE_PHONES, settings.PHONE_RETENTION),
+        request_log.purge,
         *retention.PURGERS,
         *extensions.purgers(),
     ]

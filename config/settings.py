@@ -192,6 +192,7 @@ MAX_BUDGET = 1_000_000_000  # largest budget an owner may set, in tokens
 AUTO_APPROVE_COMPANIES = env.bool("AUTO_APPROVE_COMPANIES", False)
 
 CURRENCY = env.str("CURRENCY", "RUB")  # of prices per token; a package names its own
+REQUEST_LOG_DAYS = zero_or_at_least(1, "REQUEST_LOG_DAYS", 14)
 MAX_TOP_UP_TOKENS = 100_000_000  # in one order
 MAX_OPEN_ORDERS = 50  # per company, waiting for payment
 

@@ -53,6 +53,9 @@ KEPT = {
         "links_report": "reason",
         "otp_verification": "purpose key_id",
     },
+    "goes after REQUEST_LOG_DAYS; the phone is masked": {
+        "accounts_apirequest": "request_id path code fields phone",
+    },
     "the list of erasures: a keyed hash, for what a backup brings back": {
         "persons_erasure": "key_id phone_hash",
     },

@@ -186,6 +186,7 @@ def environment() -> dict[str, str]:
     return {
         "ENVIRONMENT": "test",
         "OPERATOR_MFA": "0",  # the tests of the second factor turn it on
+        "REQUEST_LOG_DAYS": "0",  # its thread would write between the tests
         "LOG_LEVEL": "ERROR",  # threads that miss their Redis would talk between the tests
         # ms: eight transactions after one another may take seconds on a busy machine.
         "DATABASE_LOCK_TIMEOUT": "60000",

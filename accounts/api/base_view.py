@@ -4,6 +4,7 @@ import time
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, ClassVar
+from uuid import UUID
 
 import orjson
 import psycopg_pool
@@ -27,6 +28,7 @@ from accounts.client_ip import client_ip
 from accounts.keys import api_keys
 from accounts.keys.api_keys import Principal
 from accounts.models import Company, Scope
+from accounts.request_log import buffer as request_log
 from config import ids, logs
 from config.errors import DomainError, Error
 from config.monitoring import metrics, tracing
@@ -84,6 +86,10 @@ class ApiView(APIView):
     principal: Principal
     request_id: str
     rate: Usage | None = None
+    # For the company's log of requests.
+    refusal: DomainError | None = None
+    phone = ""  # masked
+    message_id: UUID | None = None
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         """Renders every text, also what an Idempotency-Key stores, in the request's language."""
@@ -160,6 +166,8 @@ class ApiView(APIView):
             response["RateLimit"] = f'"key";r={max(0, left)};t={wait}'
         seconds = time.perf_counter() - self.started
         metrics.count_request(type(self).__name__, response.status_code, seconds)
+        if request_log.is_on() and hasattr(self, "principal"):
+            self._keep(request, response, seconds)
         if tracing.is_on():
             self._trace(request, response, seconds)
         log.info(
@@ -174,6 +182,25 @@ class ApiView(APIView):
         response._has_been_logged = True  # type: ignore[attr-defined]  # noqa: SLF001
         logs.request_id.set(None)
         return response
+
+    def _keep(self, request: Request, response: HttpResponse, seconds: float) -> None:
+        refusal, key = self.refusal, self.principal
+        entry = request_log.Entry(
+            key.company_id,
+            key.key_id,
+            key.mode,
+            self.request_id,
+            time.time() - seconds,
+            str(request.method),
+            self.call.path,
+            response.status_code,
+            refusal.error.code if refusal else "",
+            [*refusal.errors] if refusal and refusal.errors else (),
+            round(seconds * 1000),
+            self.phone,
+            self.message_id,
+        )
+        request_log.buffer.add(entry)
 
     def _trace(self, request: Request, response: HttpResponse, seconds: float) -> None:
         attributes: dict[str, str | int] = {
@@ -225,7 +252,7 @@ def too_large(most: int) -> StrOrPromise:
 def exception_handler(error: Exception, context: Mapping[str, Any]) -> HttpResponse:
     """DRF's EXCEPTION_HANDLER: every exception becomes an error envelope."""
     view: ApiView = context["view"]
-    refusal = as_domain_error(error)
+    view.refusal = refusal = as_domain_error(error)
     if refusal.error is Error.INTERNAL_ERROR:
         log.error("api_crash", exc_info=error)
     response = ApiResponse(refusal.body(request_id=view.request_id), refusal.error.status)

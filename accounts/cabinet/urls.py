@@ -1,6 +1,6 @@
 from django.urls import include, path
 
-from accounts.cabinet import member_views, views
+from accounts.cabinet import member_views, request_views, views
 
 urlpatterns = [
     path("language", views.language, name="language"),
@@ -10,6 +10,8 @@ urlpatterns = [
     path("keys/new", views.key_create, name="key-create"),
     path("keys/<int:pk>/rotate", views.key_rotate, name="key-rotate"),
     path("keys/<int:pk>/revoke", views.key_revoke, name="key-revoke"),
+    path("requests", request_views.request_list, name="request-list"),
+    path("requests/<str:request_id>", request_views.request_detail, name="request-detail"),
     path("settings", views.settings, name="settings"),
     path("", include("accounts.webhooks.urls")),
     path("members", member_views.member_list, name="member-list"),

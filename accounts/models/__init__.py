@@ -28,11 +28,13 @@ from accounts.models.people import (
     UserManager,
     every_scope,
 )
+from accounts.models.requests import ApiRequest
 from accounts.models.sessions import UserSession, UserSessionQuerySet
 
 __all__ = [
     "ApiKey",
     "ApiKeyQuerySet",
+    "ApiRequest",
     "AuditEvent",
     "CacheEntry",
     "Company",

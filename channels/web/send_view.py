@@ -8,6 +8,7 @@ from django.http import HttpResponse
 from rest_framework.request import Request
 
 from accounts.api.idempotent_view import IdempotentView
+from accounts.people.phone_masking import mask_phone
 from channels.accept.acceptance import Sender
 from channels.history.status_texts import status_text
 from channels.models import Message
@@ -33,6 +34,7 @@ class SendView(IdempotentView):
     def post(self, request: Request) -> HttpResponse:
         payload = self.payload(request)
         parsed = self.parse(payload)
+        self.phone = mask_phone(parsed.phone)
         idempotency_key = self.idempotency_key(request, payload)
         sender = Sender(self.principal, self.request_id, idempotency_key)
         return self.once(idempotency_key, lambda: self.send(sender, parsed), self.rebuild)
@@ -46,6 +48,7 @@ class SendView(IdempotentView):
         return self.repeat(message)
 
     def answer(self, outcome: SendOutcome, **more: Any) -> dict[str, Any]:
+        self.message_id = outcome.message_id
         return {
             "success": True,
             "message": status_text(self.kind, outcome.channel, outcome.state),

@@ -9,6 +9,7 @@ from rest_framework.request import Request
 from accounts.api.idempotent_view import IdempotentView
 from accounts.api.request_fields import RequestFields
 from accounts.keys.api_keys import Principal
+from accounts.people.phone_masking import mask_phone
 from channels import phone_numbers
 from channels.accept.acceptance import Sender
 from channels.accept.send_limits import cool_down
@@ -74,6 +75,7 @@ class CheckCode(IdempotentView):
         code = fields.text(CODE) or ""
         fields.check()
         phone_e164 = phone_numbers.normalise(phone or "", self.principal.country)
+        self.phone = mask_phone(phone_e164)
 
         def effect() -> dict[str, Any]:
             verified = check_code(

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from accounts.audit.events import record
 from accounts.models import Company
+from tests.cabinet.requests import create_request
 from tests.factories import (
     ApiKeyFactory,
     AttemptFactory,
@@ -41,6 +42,11 @@ def _keys(company: Company, count: int) -> None:
     ApiKeyFactory.create_batch(count, company=company)
 
 
+def _requests(company: Company, count: int) -> None:
+    for _number in range(count):
+        create_request(company)
+
+
 def _endpoints(company: Company, count: int) -> None:
     for endpoint in EndpointFactory.create_batch(count, company=company):
         DeliveryFactory.create(endpoint=endpoint)
@@ -72,5 +78,6 @@ LISTS = {
     "text-list": List(_texts, is_paged=False, above="settings"),
     "webhook-list": List(_endpoints, is_paged=False, most=20),
     "key-list": List(_keys, is_paged=False, most=5),
+    "request-list": List(_requests, filter="outcome=ok"),
     "balance-order-list": List(_orders, above="balance"),
 }

@@ -17,6 +17,7 @@ from links.clicks import partitions
 from links.models import ClickDay, LinkImport, Stop
 from otp.models import Autofill
 from tests.billing.top_ups import fill_requisites
+from tests.cabinet.requests import create_request
 from tests.cabinet.routes import COLLEAGUE
 from tests.factories import (
     ApiKeyFactory,
@@ -65,6 +66,7 @@ def create_content(company: Company) -> None:
     Autofill.objects.create(company=company, webotp_host="example.com", app_hash="FA+9qCX9VSu")
     create_links(company)
     create_imports(company)
+    create_request(company)
 
 
 def create_imports(company: Company) -> None:

@@ -55,6 +55,10 @@ def _import(company: Company) -> Args:
     return {"pk": company.link_imports.get().pk}
 
 
+def _request(company: Company) -> Args:
+    return {"request_id": company.api_requests.get().request_id}
+
+
 def _message(company: Company) -> Args:
     return {"public_id": company.messages.filter(state="delivered").first().public_id}  # type: ignore[union-attr]
 
@@ -116,6 +120,8 @@ CABINET = {
     "key-create": Route(MANAGERS, MANAGERS),
     "key-rotate": Route(MANAGERS, MANAGERS, of=_key),
     "key-revoke": Route(MANAGERS, MANAGERS, of=_key),
+    "request-list": Route(READERS),
+    "request-detail": Route(READERS, of=_request),
     "settings": Route(READERS, MANAGERS),
     "link-settings": Route(READERS, MANAGERS),
     "budget-edit": Route(READERS, OWNERS),

@@ -1,0 +1,1 @@
+"""The log of API requests that a company reads in the cabinet."""
