@@ -97,7 +97,8 @@ class Gateway(ABC):
     def open(self, payment: PaymentRequest) -> PaymentSession:
         """Opens a payment with the provider; idempotent per order."""
 
-    def takes(self, currency: str) -> bool:
+    def takes(self, currency: str, amount: Decimal | None = None) -> bool:
+        """Whether the provider takes this currency, and this amount of it."""
         return not self.currencies or currency in self.currencies
 
     def ask(self, payment_id: str) -> PaymentEvent | None:

@@ -5,7 +5,8 @@ and four calls are all that is used of them.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,6 +66,15 @@ class ProviderApi:
         if 400 <= response.status < 500 and response.status not in {408, 409, 429}:
             raise RefusedByProviderError(response.status, _reason(answer))
         raise GatewayError(f"status {response.status}")
+
+
+@contextmanager
+def reading() -> Iterator[None]:
+    """An answer without what is read of it is a GatewayError, not one of ours."""
+    try:
+        yield
+    except (KeyError, TypeError, ValueError, ArithmeticError) as error:
+        raise GatewayError(f"malformed answer: {type(error).__name__}") from None
 
 
 def _object(raw: bytes) -> dict[str, Any] | None:

@@ -25,15 +25,18 @@ from billing.gateways.base import (
     WebhookRequest,
 )
 from billing.gateways.base import PaymentState as State
-from billing.gateways.http import ProviderApi
+from billing.gateways.http import ProviderApi, reading
 
 SIGNATURE = "Stripe-Signature"
 TOLERANCE = 300  # seconds
+MAX_DIGITS = 12  # of a time: a longer number overflows
 # https://docs.stripe.com/currencies#zero-decimal and #three-decimal
 WITHOUT_CENTS = frozenset(
     {"BIF", "CLP", "DJF", "GNF", "JPY", "KMF", "KRW", "MGA"}
-    | {"PYG", "RWF", "UGX", "VND", "VUV", "XAF", "XOF", "XPF"}
+    | {"PYG", "RWF", "VND", "VUV", "XAF", "XOF", "XPF"}
 )
+# #special-cases: written with two decimals, which must be zeros.
+WHOLE = WITHOUT_CENTS | {"ISK", "UGX"}
 THOUSANDTHS = frozenset({"BHD", "JOD", "KWD", "OMR", "TND"})
 ENDED = {
     "checkout.session.async_payment_failed": State.CANCELED,
@@ -56,6 +59,9 @@ class Stripe(Gateway):
         self.api = ProviderApi(url.rstrip("/"), f"Bearer {secret_key}", pool)
         self.webhook_secret = webhook_secret.encode()
 
+    def takes(self, currency: str, amount: Decimal | None = None) -> bool:
+        return currency not in WHOLE or amount is None or amount == int(amount)
+
     def open(self, payment: PaymentRequest) -> PaymentSession:
         price = "line_items[0][price_data]"
         fields = {
@@ -67,6 +73,8 @@ class Stripe(Gateway):
             f"{price}[currency]": payment.currency.lower(),
             f"{price}[unit_amount]": str(to_minor(payment.amount, payment.currency)),
             f"{price}[product_data][name]": payment.title,
+            # In the payer's own currency it would not be the order's amount any more.
+            "adaptive_pricing[enabled]": "false",
             "metadata[order]": payment.order_id,
             "payment_intent_data[metadata][order]": payment.order_id,
         }
@@ -77,13 +85,15 @@ class Stripe(Gateway):
             "Idempotency-Key": f"kvitok-{payment.order_id}",
         }
         session = self.api.post("/v1/checkout/sessions", urlencode(fields).encode(), headers)
-        return PaymentSession(str(session["url"]), str(session["id"]))
+        with reading():
+            return PaymentSession(str(session["url"]), str(session["id"]))
 
     def ask(self, payment_id: str) -> PaymentEvent | None:
         session = self.api.get(f"/v1/checkout/sessions/{quote(payment_id, safe='')}")
-        if session.get("payment_status") == "paid":
-            return _event(session, State.PAID)
-        return _event(session, State.CANCELED) if session.get("status") == "expired" else None
+        with reading():
+            if session["payment_status"] == "paid":
+                return _event(session, State.PAID)
+            return _event(session, State.CANCELED) if session["status"] == "expired" else None
 
     def check_credentials(self) -> None:
         self.api.get("/v1/checkout/sessions?limit=1")
@@ -100,7 +110,7 @@ class Stripe(Gateway):
         """One of the `v1` signatures must be ours, and the time recent, against replays."""
         pairs = [item.strip().partition("=")[::2] for item in header.split(",")]
         sent_at = next((value for name, value in pairs if name == "t"), "")
-        if not (sent_at.isascii() and sent_at.isdecimal()):
+        if not (sent_at.isascii() and sent_at.isdecimal() and len(sent_at) <= MAX_DIGITS):
             raise InvalidWebhookError
         if abs(time.time() - int(sent_at)) > TOLERANCE:
             raise InvalidWebhookError

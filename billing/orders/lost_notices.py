@@ -1,15 +1,23 @@
 """Asks providers about orders whose notice has not come: a lost one must not lose a payment."""
 
+from datetime import timedelta
+
 import structlog
 from django.db import connection
+from django.utils import timezone
 
 from billing.gateways import registry
 from billing.gateways.base import GatewayError
+from billing.gateways.http import RefusedByProviderError
 from billing.models import Order
 from billing.orders import payments
 
 log = structlog.get_logger(__name__)
 BATCH = 20  # orders of one run
+NOT_FOUND = 404  # an answer, too: nobody can have paid
+# A provider that is down when an order is over is asked again: the order waits, but not for ever.
+EXTENSION = timedelta(hours=1)
+LONGEST_WAIT = timedelta(days=4)
 
 # A minute after the order was placed, then each time it is twice as old, and once it is overdue.
 # The claim is committed before the call, so that a provider that hangs is asked by one process.
@@ -46,6 +54,16 @@ def _ask(order: Order) -> None:
         event = gateway.ask(order.payment_id)
     except GatewayError as error:
         log.warning("payment_not_asked", order=order.public_id, error=str(error))
+        if not (isinstance(error, RefusedByProviderError) and error.status == NOT_FOUND):
+            _wait_longer(order)
         return
     if event is not None:
         payments.apply_event(order.gateway, event)
+
+
+def _wait_longer(order: Order) -> None:
+    now = timezone.now()
+    if order.created_at < now - LONGEST_WAIT:
+        return
+    overdue = Order.objects.filter(pk=order.pk, expires_at__lt=now).open()
+    overdue.update(expires_at=now + EXTENSION)

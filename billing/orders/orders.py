@@ -25,6 +25,7 @@ from config.errors import DomainError, Error
 log = structlog.get_logger(__name__)
 
 TOO_MANY_UNPAID = _("Too many unpaid top-ups: pay or cancel the earlier ones")
+OTHER_AMOUNT = _("This payment method does not take such an amount: choose another")
 OTHER_CURRENCY = _("This payment method does not take {currency}: choose another")
 REQUISITES_NEEDED = _("An invoice needs the buyer's requisites, fill them in: {url}")
 
@@ -44,6 +45,14 @@ class WrongCurrencyError(DomainError):
     def __init__(self, currency: str) -> None:
         text = format_lazy(OTHER_CURRENCY, currency=currency)
         super().__init__(Error.INVALID_INPUT, message=text, errors={"gateway": [text]})
+
+
+class WrongAmountError(DomainError):
+    """The payment method does not take such an amount."""
+
+    def __init__(self) -> None:
+        errors = {"gateway": [OTHER_AMOUNT]}
+        super().__init__(Error.INVALID_INPUT, message=OTHER_AMOUNT, errors=errors)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +76,8 @@ def place(
     """Commits an order, then opens a payment for it with the provider."""
     if not gateway.takes(quote.currency):
         raise WrongCurrencyError(quote.currency)
+    if not gateway.takes(quote.currency, quote.amount):
+        raise WrongAmountError
     if gateway.has_invoice and billing_profiles.for_company(company).missing:
         raise RequisitesNeededError
     order = Order(

@@ -94,6 +94,7 @@ def accept(*, payment: Payment, user: User, ip: str | None = None) -> bool:
     """Credits an order for a payment that did not fit; False if either is settled already."""
     if payment.order_id is None:
         return False
+    refunds.lock_gateway(payment.gateway)  # before the order, as for notices
     order = _lock(payment.order_id)
     payment.refresh_from_db(from_queryset=Payment.objects.select_for_update())
     if order.state == Order.State.PAID or payment.settled_at is not None:
@@ -103,6 +104,7 @@ def accept(*, payment: Payment, user: User, ip: str | None = None) -> bool:
     payment.mark_settled(user)
     record("payment.accepted", payment, company=order.company, user=user, ip=ip)
     _credit(order)
+    refunds.apply_waiting(payment)
     return True
 
 

@@ -22,8 +22,6 @@ def apply_event(gateway: str, event: RefundEvent) -> Refund | None:
     payment = _find_payment(gateway, event.payment_id)
     if payment is not None:
         _lock(payment)
-    if event.is_returned:
-        return _return(gateway, event)
     refund, is_new = Refund.objects.get_or_create(
         gateway=gateway,
         refund_id=event.refund_id,
@@ -32,8 +30,12 @@ def apply_event(gateway: str, event: RefundEvent) -> Refund | None:
             "payment": payment,
             "amount": event.amount,
             "currency": event.currency,
+            # The end may come first: what it ends then takes nothing any more.
+            "returned_at": timezone.now() if event.is_returned else None,
         },
     )
+    if event.is_returned:
+        return refund if is_new else _return(gateway, event)
     if is_new and payment is not None:
         _take(refund, payment)
     return refund
@@ -46,13 +48,13 @@ def lock_gateway(gateway: str) -> None:
 
 
 def apply_waiting(payment: Payment) -> None:
-    """Refunds that came before their payment's notice; in the transaction that credits it."""
+    """Refunds heard of before their payment was credited; in the transaction that credits it."""
     names = [name for name in (payment.payment_id, payment.reference) if name]
+    is_early = Q(gateway=payment.gateway, payment_reference__in=names, payment=None)
     waiting = Refund.objects.select_for_update().filter(
-        gateway=payment.gateway, payment_reference__in=names, payment=None
+        is_early | Q(payment=payment, tokens=0), returned_at=None
     )
     for refund in waiting.order_by("pk"):
-        refund.payment = payment
         _take(refund, payment)
 
 
@@ -70,9 +72,10 @@ def _take(refund: Refund, payment: Payment) -> None:
     """The share of the tokens that the money bought; together never more than these."""
     order = payment.order
     refund.payment = payment
-    if order is not None and payment.is_credited and refund.currency == order.currency:
-        before = _refunded(payment, refund)
-        refund.tokens = max(0, _tokens(order, before + refund.amount) - _tokens(order, before))
+    if order is not None and payment.is_credited and refund.currency == payment.currency:
+        before = _taken_for(payment)
+        after = _tokens(order, payment, _refunded(payment, refund) + refund.amount)
+        refund.tokens = max(0, after - before)
         refund.taken = ledger.take_back(
             company=order.company,
             amount=refund.tokens,
@@ -87,8 +90,15 @@ def _refunded(payment: Payment, refund: Refund) -> Decimal:
     return others.aggregate(sum=Sum("amount"))["sum"] or Decimal(0)
 
 
-def _tokens(order: Order, amount: Decimal) -> int:
-    return int(order.tokens * min(amount, order.amount) / order.amount)
+def _taken_for(payment: Payment) -> int:
+    """Tokens that the payment's other refunds took or are owed."""
+    tokens = payment.refunds.filter(returned_at=None).aggregate(sum=Sum("tokens"))["sum"]
+    return int(tokens or 0)
+
+
+def _tokens(order: Order, payment: Payment, amount: Decimal) -> int:
+    """Of what was paid: the operator may have accepted another amount than was due."""
+    return int(order.tokens * min(amount, payment.amount) / payment.amount)
 
 
 def _return(gateway: str, event: RefundEvent) -> Refund | None:

@@ -58,6 +58,8 @@ class TopUpForm(forms.Form):
         quote, gateway = data["quote"], self.gateways[data["gateway"]]
         if quote is not None and not gateway.takes(quote.currency):
             self.add_error("gateway", str(orders.OTHER_CURRENCY).format(currency=quote.currency))
+        elif quote is not None and not gateway.takes(quote.currency, quote.amount):
+            self.add_error("gateway", str(orders.OTHER_AMOUNT))
 
     def _quote(self, data: dict[str, Any]) -> Quote | None:
         if data["package"]:

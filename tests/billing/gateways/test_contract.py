@@ -27,7 +27,7 @@ def wire(settings: object) -> Iterator[None]:
         setattr(settings, name, value)
     registry.forget_settings()
     with responses.RequestsMock(assert_all_requests_are_fired=False) as mocked:
-        for one in ("upsert", "add", "calls"):
+        for one in ("upsert", "add", "calls", "registered"):
             setattr(responses, one, getattr(mocked, one))
         yield
     registry.forget_settings()
@@ -260,3 +260,49 @@ def test_order_in_a_currency_that_is_not_taken_is_not_placed(payer: Company) -> 
 
     assert "USD" in str(refused.value.body(request_id="")["errors"]["gateway"])
     assert not Order.objects.exists()
+
+
+def test_provider_that_is_down_when_an_order_ends_is_asked_again(
+    vendor: Vendor, payer: Company
+) -> None:
+    order = vendor.place(payer)
+    vendor.knows(order, "paid")
+    (answer,) = [one for one in responses.registered() if one.method == "GET"]
+    responses.upsert("GET", answer.url, json={}, status=503)
+    hour = timedelta(hours=1)
+    Order.objects.update(created_at=timezone.now() - 24 * hour, expires_at=timezone.now() - hour)
+
+    lost_notices.ask()
+    ended = orders.expire()
+    vendor.knows(order, "paid")
+    Order.objects.update(expires_at=timezone.now() + timedelta(seconds=1), asked_at=None)
+    lost_notices.ask()
+
+    assert (ended, balance(payer), problems()) == (0, 1000, [""])
+
+
+def test_provider_that_is_down_for_days_keeps_no_order_open(vendor: Vendor, payer: Company) -> None:
+    order = vendor.place(payer)
+    vendor.knows(order, "paid")
+    (answer,) = [one for one in responses.registered() if one.method == "GET"]
+    responses.upsert("GET", answer.url, json={}, status=503)
+    day = timedelta(days=1)
+    Order.objects.update(created_at=timezone.now() - 5 * day, expires_at=timezone.now() - day)
+
+    lost_notices.ask()
+
+    assert orders.expire() == 1
+
+
+@pytest.mark.parametrize("answer", [{}, {"status": 7}, {"id": None, "amount": []}])
+def test_malformed_answer_leaves_the_order_as_it_was(
+    vendor: Vendor, payer: Company, answer: dict[str, object]
+) -> None:
+    order = vendor.place(payer)
+    vendor.knows(order, "paid")
+    (known,) = [one for one in responses.registered() if one.method == "GET"]
+    responses.upsert("GET", known.url, json=answer)
+    Order.objects.update(created_at=timezone.now() - timedelta(minutes=2))
+
+    assert lost_notices.ask() == 1
+    assert (Order.objects.get().state, balance(payer)) == ("pending", 0)

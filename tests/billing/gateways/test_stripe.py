@@ -11,6 +11,7 @@ from accounts.models import Company
 from billing.gateways import stripe
 from billing.models import Payment
 from billing.wallet import ledger
+from config.errors import DomainError
 from tests.billing.gateways import test_contract
 from tests.billing.gateways.vendors import StripeVendor, post
 from tests.factories import CompanyFactory
@@ -159,3 +160,27 @@ def test_dispute_takes_the_tokens_and_gives_them_back_when_it_is_won(
         left.append(ledger.balance(payer.pk)[0])
 
     assert left == [0, 0, 1000, 1000]
+
+
+@pytest.mark.parametrize("sent_at", ["9" * 400, "9" * 5000, "-1", "١٢", ""])
+def test_time_that_is_none_is_refused(payer: Company, sent_at: str) -> None:
+    vendor = StripeVendor()
+    vendor.opens("cs_1")
+    session = vendor.session(vendor.place(payer), "paid")
+
+    assert vendor.post("checkout.session.completed", session, signature=f"t={sent_at},v1=0") == 403
+
+
+@pytest.mark.parametrize("currency", ["JPY", "ISK", "UGX"])
+def test_currency_without_cents_is_sold_in_whole_amounts(payer: Company, currency: str) -> None:
+    vendor = StripeVendor()
+    vendor.currency = currency
+    vendor.opens("cs_1")
+
+    with pytest.raises(DomainError):
+        vendor.place(payer, amount="100.50")
+    order = vendor.place(payer, amount="100.00")
+
+    assert order.state == "pending"
+    minor = 100 if currency == "JPY" else 10000
+    assert f"unit_amount%5D={minor}&" in str(responses.calls[-1].request.body)

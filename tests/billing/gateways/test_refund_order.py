@@ -1,0 +1,92 @@
+"""Refunds and disputes in any order: Stripe promises none, and the operator acts between."""
+
+from decimal import Decimal
+from itertools import permutations
+
+import pytest
+
+from accounts.models import Company
+from billing.models import Payment, Refund
+from billing.orders import payments
+from tests.billing.gateways import test_contract
+from tests.billing.gateways.test_contract import balance
+from tests.billing.gateways.vendors import StripeVendor, Vendor
+from tests.factories import CompanyFactory, UserFactory
+
+wire, vendor = test_contract.wire, test_contract.vendor
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def payer(db: None) -> Company:
+    company: Company = CompanyFactory.create()
+    return company
+
+
+@pytest.fixture
+def stripe() -> StripeVendor:
+    found = StripeVendor()
+    found.opens("cs_1")
+    return found
+
+
+@pytest.mark.parametrize("steps", list(permutations(["pay", "dispute", "win"])), ids="-".join)
+def test_dispute_that_was_won_takes_nothing(
+    stripe: StripeVendor, payer: Company, steps: tuple[str, ...]
+) -> None:
+    order = stripe.place(payer)
+    notices = {
+        "pay": lambda: stripe.notify(order),
+        "dispute": lambda: stripe.dispute(order, is_won=False),
+        "win": lambda: stripe.dispute(order, is_won=True),
+    }
+
+    balances = []
+    for step in (*steps, *steps):  # each twice
+        assert notices[step]() == 200
+        balances.append(balance(payer))
+
+    assert balances[2:] == [1000] * 4
+    assert Refund.objects.needs_review().count() == 0
+
+
+def test_accepted_payment_is_credited_less_its_refunds(vendor: Vendor, payer: Company) -> None:
+    order = vendor.place(payer)
+    vendor.notify(order, amount="1000.00")
+    vendor.refund(order, "r1", "400.00")
+
+    assert payments.accept(payment=Payment.objects.get(), user=UserFactory.create())
+
+    assert (balance(payer), Refund.objects.get().tokens) == (600, 400)
+
+
+def test_share_is_of_what_was_paid(vendor: Vendor, payer: Company) -> None:
+    order = vendor.place(payer)
+    vendor.notify(order, amount="950.00")
+    payments.accept(payment=Payment.objects.get(), user=UserFactory.create())
+
+    vendor.refund(order, "r1", "950.00")
+
+    assert balance(payer) == 0
+
+
+def test_refund_after_one_that_failed_takes_the_rest(stripe: StripeVendor, payer: Company) -> None:
+    order = stripe.place(payer, amount="10.00", tokens=1000)
+    stripe.notify(order)
+    for refund_id, amount, status in (
+        ("re_1", "10.00", "succeeded"),
+        ("re_1", "10.00", "failed"),
+        ("re_2", "6.00", "succeeded"),
+        ("re_3", "4.00", "succeeded"),
+    ):
+        what = {
+            "id": refund_id,
+            "amount": int(Decimal(amount) * 100),
+            "currency": "eur",
+            "payment_intent": f"pi_{order.pk.hex}",
+            "status": status,
+        }
+        assert stripe.post("refund.updated", what) == 200
+
+    assert balance(payer) == 0
+    assert Refund.objects.needs_review().count() == 0
