@@ -51,8 +51,9 @@ class WrongAmountError(DomainError):
     """The payment method does not take such an amount."""
 
     def __init__(self) -> None:
-        errors = {"gateway": [OTHER_AMOUNT]}
-        super().__init__(Error.INVALID_INPUT, message=OTHER_AMOUNT, errors=errors)
+        super().__init__(
+            Error.INVALID_INPUT, message=OTHER_AMOUNT, errors={"gateway": [OTHER_AMOUNT]}
+        )
 
 
 @dataclass(frozen=True, slots=True)
