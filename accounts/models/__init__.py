@@ -1,5 +1,6 @@
 """People, companies, keys, sessions, the audit log, and the outboxes of events and mail."""
 
+from accounts.models.api_keys import ApiKey, ApiKeyQuerySet
 from accounts.models.audit import AuditEvent
 from accounts.models.cache import CacheEntry
 from accounts.models.changes import CompanyChange
@@ -14,22 +15,18 @@ from accounts.models.outbox import (
     Mail,
 )
 from accounts.models.people import (
-    ApiKey,
-    ApiKeyQuerySet,
     Company,
     CompanyQuerySet,
     Invitation,
     InvitationQuerySet,
-    Language,
     Member,
     Mode,
     Scope,
-    User,
-    UserManager,
     every_scope,
 )
 from accounts.models.requests import ApiRequest
 from accounts.models.sessions import UserSession, UserSessionQuerySet
+from accounts.models.users import Language, User, UserManager
 
 __all__ = [
     "ApiKey",

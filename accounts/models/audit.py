@@ -4,7 +4,8 @@ from django.db import models
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models.people import Company, User
+from accounts.models.people import Company
+from accounts.models.users import User
 
 
 class AuditEvent(models.Model):

@@ -1,86 +1,24 @@
-"""Who uses the service: people, companies, their roles and their API keys."""
+"""Companies, their members with roles, invitations and API keys."""
 
-from collections.abc import Iterator
 from datetime import datetime, timedelta
-from typing import Any, ClassVar
+from typing import Any
 
-from django.contrib.auth.models import AbstractBaseUser, BaseUserManager, PermissionsMixin
 from django.contrib.postgres.fields import ArrayField
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
-from django.db.models.functions import Lower, Now
+from django.db.models.functions import Lower
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import pgettext_lazy
 
+from accounts.models.users import Language, User
 from accounts.names import company_names
 from config import channels
-
-
-class Language(models.TextChoices):
-    RUSSIAN = "ru", "Русский"
-    ENGLISH = "en", "English"
 
 
 class Mode(models.TextChoices):
     LIVE = "live", _("live")
     TEST = "test", _("test")
-
-
-class UserManager(BaseUserManager["User"]):
-    def create_user(self, email: str, password: str | None = None, **fields: Any) -> "User":
-        user = self.model(email=self.normalize_email(email), **fields)
-        user.set_password(password)
-        user.save(using=self._db)
-        return user
-
-    def create_superuser(self, email: str, password: str | None = None, **fields: Any) -> "User":
-        return self.create_user(email, password, is_staff=True, is_superuser=True, **fields)
-
-    def get_by_natural_key(self, email: str | None) -> "User":
-        return self.get(email__iexact=email)
-
-
-class User(AbstractBaseUser, PermissionsMixin):
-    email = models.EmailField(_("e-mail"), max_length=254)
-    name = models.CharField(pgettext_lazy("person", "name"), max_length=150, blank=True)
-    language = models.CharField(
-        _("language"), max_length=2, choices=Language, default=Language.RUSSIAN
-    )
-    is_staff = models.BooleanField(_("operator"), default=False)
-    # Given by a group of the identity provider, together with superuser and groups.
-    desk_from_provider = models.BooleanField(
-        _("operator by the identity provider"), default=False, db_default=False, editable=False
-    )
-    is_active = models.BooleanField(_("active"), default=True)
-    date_joined = models.DateTimeField(_("joined"), default=timezone.now)
-    # Part of the session hash: an increment ends all sessions.
-    session_generation = models.PositiveIntegerField(default=0, db_default=0, editable=False)
-
-    USERNAME_FIELD = "email"
-    REQUIRED_FIELDS: ClassVar[list[str]] = []
-    objects = UserManager()
-
-    class Meta:
-        verbose_name = _("user")
-        verbose_name_plural = _("users")
-        constraints = [models.UniqueConstraint(Lower("email"), name="user_email_unique")]
-
-    def __str__(self) -> str:
-        return self.email
-
-    def get_session_auth_hash(self) -> str:
-        return self._of_generation(super().get_session_auth_hash())
-
-    def get_session_auth_fallback_hash(self) -> Iterator[str]:
-        for one in super().get_session_auth_fallback_hash():
-            yield self._of_generation(one)
-
-    def _of_generation(self, auth_hash: str) -> str:
-        if not self.session_generation:
-            return auth_hash
-        return f"{auth_hash}:{self.session_generation}"
 
 
 class CompanyQuerySet(models.QuerySet["Company"]):
@@ -315,70 +253,3 @@ class Scope(models.TextChoices):
 
 def every_scope() -> list[str]:
     return list(Scope.values)
-
-
-class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
-    def active(self) -> "ApiKeyQuerySet":
-        return self.filter(
-            Q(expires_at__isnull=True) | Q(expires_at__gt=Now()), revoked_at__isnull=True
-        )
-
-
-class ApiKey(models.Model):
-    """Stores the SHA-256 of the key, and its start and end for display."""
-
-    ROTATION = timedelta(hours=24)  # how long a replaced key overlaps with its successor
-
-    company = models.ForeignKey(
-        Company, models.CASCADE, related_name="api_keys", verbose_name=_("company")
-    )
-    mode = models.CharField(_("mode"), max_length=4, choices=Mode)
-    name = models.CharField(_("name"), max_length=60)
-    prefix = models.CharField(_("begins with"), max_length=16)
-    last4 = models.CharField(_("ends with"), max_length=4)
-    digest = models.BinaryField(max_length=32, unique=True)
-    scopes = ArrayField(
-        models.CharField(max_length=10), default=every_scope, verbose_name=_("scopes")
-    )
-    allowed_ips = ArrayField(
-        models.CharField(max_length=43),
-        verbose_name=_("allowed IP addresses"),
-        default=list,
-        blank=True,
-        help_text=_("addresses or networks; leave empty to allow any"),
-    )
-    created_by = models.ForeignKey(
-        User, models.SET_NULL, null=True, blank=True, related_name="+", verbose_name=_("created by")
-    )
-    created_at = models.DateTimeField(_("created"), auto_now_add=True)
-    expires_at = models.DateTimeField(_("expires"), null=True, blank=True)
-    revoked_at = models.DateTimeField(_("revoked"), null=True, blank=True)
-    last_used_at = models.DateTimeField(_("last used"), null=True, blank=True)
-
-    objects = ApiKeyQuerySet.as_manager()
-
-    class Meta:
-        verbose_name = _("API key")
-        verbose_name_plural = _("API keys")
-        ordering = ["-created_at", "-id"]
-
-    def __str__(self) -> str:
-        return f"{self.prefix}…{self.last4}"
-
-    @property
-    def is_active(self) -> bool:
-        is_expired = self.expires_at is not None and self.expires_at <= timezone.now()
-        return self.revoked_at is None and not is_expired
-
-    @property
-    def is_ending(self) -> bool:
-        """Whether it expires within a day, replaced or not."""
-        last = timezone.now() + self.ROTATION
-        return self.is_active and self.expires_at is not None and self.expires_at <= last
-
-    @property
-    def limited_to(self) -> str:
-        """The labels of its scopes; empty when it has all."""
-        if set(self.scopes) == set(Scope.values):
-            return ""
-        return ", ".join(str(Scope(one).label) for one in self.scopes)

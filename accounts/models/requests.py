@@ -5,7 +5,8 @@ from django.contrib.postgres.indexes import BrinIndex
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models.people import ApiKey, Company, Mode
+from accounts.models.api_keys import ApiKey
+from accounts.models.people import Company, Mode
 
 
 class ApiRequest(models.Model):

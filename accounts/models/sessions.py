@@ -5,7 +5,7 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models.people import User
+from accounts.models.users import User
 from accounts.names.device_names import device_name
 
 

@@ -1,0 +1,80 @@
+"""API keys of companies."""
+
+from datetime import timedelta
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models.people import Company, Mode, Scope, every_scope
+from accounts.models.users import User
+
+
+class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
+    def active(self) -> "ApiKeyQuerySet":
+        return self.filter(
+            Q(expires_at__isnull=True) | Q(expires_at__gt=Now()), revoked_at__isnull=True
+        )
+
+
+class ApiKey(models.Model):
+    """Stores the SHA-256 of the key, and its start and end for display."""
+
+    ROTATION = timedelta(hours=24)  # how long a replaced key overlaps with its successor
+
+    company = models.ForeignKey(
+        Company, models.CASCADE, related_name="api_keys", verbose_name=_("company")
+    )
+    mode = models.CharField(_("mode"), max_length=4, choices=Mode)
+    name = models.CharField(_("name"), max_length=60)
+    prefix = models.CharField(_("begins with"), max_length=16)
+    last4 = models.CharField(_("ends with"), max_length=4)
+    digest = models.BinaryField(max_length=32, unique=True)
+    scopes = ArrayField(
+        models.CharField(max_length=10), default=every_scope, verbose_name=_("scopes")
+    )
+    allowed_ips = ArrayField(
+        models.CharField(max_length=43),
+        verbose_name=_("allowed IP addresses"),
+        default=list,
+        blank=True,
+        help_text=_("addresses or networks; leave empty to allow any"),
+    )
+    created_by = models.ForeignKey(
+        User, models.SET_NULL, null=True, blank=True, related_name="+", verbose_name=_("created by")
+    )
+    created_at = models.DateTimeField(_("created"), auto_now_add=True)
+    expires_at = models.DateTimeField(_("expires"), null=True, blank=True)
+    revoked_at = models.DateTimeField(_("revoked"), null=True, blank=True)
+    last_used_at = models.DateTimeField(_("last used"), null=True, blank=True)
+
+    objects = ApiKeyQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("API key")
+        verbose_name_plural = _("API keys")
+        ordering = ["-created_at", "-id"]
+
+    def __str__(self) -> str:
+        return f"{self.prefix}…{self.last4}"
+
+    @property
+    def is_active(self) -> bool:
+        is_expired = self.expires_at is not None and self.expires_at <= timezone.now()
+        return self.revoked_at is None and not is_expired
+
+    @property
+    def is_ending(self) -> bool:
+        """Whether it expires within a day, replaced or not."""
+        last = timezone.now() + self.ROTATION
+        return self.is_active and self.expires_at is not None and self.expires_at <= last
+
+    @property
+    def limited_to(self) -> str:
+        """The labels of its scopes; empty when it has all."""
+        if set(self.scopes) == set(Scope.values):
+            return ""
+        return ", ".join(str(Scope(one).label) for one in self.scopes)

@@ -1,0 +1,71 @@
+"""A person who signs in: to the cabinets of companies, and to the admin if they are an operator."""
+
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+from django.contrib.auth.models import AbstractBaseUser, BaseUserManager, PermissionsMixin
+from django.db import models
+from django.db.models.functions import Lower
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
+
+
+class Language(models.TextChoices):
+    RUSSIAN = "ru", "Русский"
+    ENGLISH = "en", "English"
+
+
+class UserManager(BaseUserManager["User"]):
+    def create_user(self, email: str, password: str | None = None, **fields: Any) -> "User":
+        user = self.model(email=self.normalize_email(email), **fields)
+        user.set_password(password)
+        user.save(using=self._db)
+        return user
+
+    def create_superuser(self, email: str, password: str | None = None, **fields: Any) -> "User":
+        return self.create_user(email, password, is_staff=True, is_superuser=True, **fields)
+
+    def get_by_natural_key(self, email: str | None) -> "User":
+        return self.get(email__iexact=email)
+
+
+class User(AbstractBaseUser, PermissionsMixin):
+    email = models.EmailField(_("e-mail"), max_length=254)
+    name = models.CharField(pgettext_lazy("person", "name"), max_length=150, blank=True)
+    language = models.CharField(
+        _("language"), max_length=2, choices=Language, default=Language.RUSSIAN
+    )
+    is_staff = models.BooleanField(_("operator"), default=False)
+    # Given by a group of the identity provider, together with superuser and groups.
+    desk_from_provider = models.BooleanField(
+        _("operator by the identity provider"), default=False, db_default=False, editable=False
+    )
+    is_active = models.BooleanField(_("active"), default=True)
+    date_joined = models.DateTimeField(_("joined"), default=timezone.now)
+    # Part of the session hash: an increment ends all sessions.
+    session_generation = models.PositiveIntegerField(default=0, db_default=0, editable=False)
+
+    USERNAME_FIELD = "email"
+    REQUIRED_FIELDS: ClassVar[list[str]] = []
+    objects = UserManager()
+
+    class Meta:
+        verbose_name = _("user")
+        verbose_name_plural = _("users")
+        constraints = [models.UniqueConstraint(Lower("email"), name="user_email_unique")]
+
+    def __str__(self) -> str:
+        return self.email
+
+    def get_session_auth_hash(self) -> str:
+        return self._of_generation(super().get_session_auth_hash())
+
+    def get_session_auth_fallback_hash(self) -> Iterator[str]:
+        for one in super().get_session_auth_fallback_hash():
+            yield self._of_generation(one)
+
+    def _of_generation(self, auth_hash: str) -> str:
+        if not self.session_generation:
+            return auth_hash
+        return f"{auth_hash}:{self.session_generation}"
