@@ -24,6 +24,7 @@ from channels.lifecycle.state_machine import Event, EventKind, FirstClaim
 from channels.outcomes import acceptances, receipts, transitions
 from channels.providers.base import (
     AmbiguousError,
+    BarredError,
     Content,
     DestinationRefusedError,
     Outgoing,
@@ -310,6 +311,7 @@ def _chat_id(claimed: ClaimedMessage) -> int | None:
 
 
 _EVENT_KINDS: list[tuple[type[SendError], EventKind]] = [
+    (BarredError, EventKind.BARRED),
     (UnreachableError, EventKind.UNREACHABLE),
     (RefusedError, EventKind.REFUSED),
     (TransientError, EventKind.RETRY),

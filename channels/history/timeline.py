@@ -23,6 +23,7 @@ RECEIPT_TITLES: dict[str, tuple[StrOrPromise, str]] = {
     "read": (gettext_lazy("Read"), "success"),
     "failed": (gettext_lazy("Not delivered"), "danger"),
     "unreachable": (gettext_lazy("Not delivered"), "danger"),
+    "barred": (gettext_lazy("Barred by the subscriber"), "danger"),
     "expired": (gettext_lazy("Not delivered in time"), "danger"),
 }
 

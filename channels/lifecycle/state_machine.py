@@ -38,12 +38,16 @@ class EventKind(StrEnum):
     DELIVERED = "delivered"
     READ = "read"
     UNREACHABLE = "unreachable"
+    BARRED = "barred"  # by the subscriber, at the operator
     REFUSED = "refused"  # by the vendor, for a reason other than the recipient
     RETRY = "retry"  # definitely not sent; a later try may succeed
     AMBIGUOUS = "ambiguous"  # may or may not be sent
     EXPIRED = "expired"  # at the vendor
     GIVEN_UP = "given_up"  # past our own deadline
     NO_NEWS = "no_news"  # a poll returned nothing new
+
+
+NOT_THERE = frozenset({EventKind.UNREACHABLE, EventKind.BARRED})  # of this person's phone
 
 
 class FirstClaim(NamedTuple):
@@ -85,6 +89,7 @@ _ATTEMPT_TRANSITIONS = {
     EventKind.DELIVERED: (UNDELIVERED, "delivered"),
     EventKind.READ: (UNDELIVERED, "delivered"),
     EventKind.UNREACHABLE: (OPEN_ATTEMPT, "failed"),
+    EventKind.BARRED: (OPEN_ATTEMPT, "failed"),
     EventKind.REFUSED: (OPEN_ATTEMPT, "failed"),
     EventKind.RETRY: (UNACCEPTED, "failed"),
     # The phone may have the message, so it is sent again only if the vendor denies having it.
@@ -248,7 +253,7 @@ def _has_another_try(decision: Decision) -> bool:
 def _fall_back(decision: Decision, attempt: AttemptState, event: Event) -> Decision:
     """Requests the next channel of the chain, or finishes the message if there is none."""
     message = decision.message
-    is_unreachable = event.kind is EventKind.UNREACHABLE and _was_unreachable_before(decision)
+    is_unreachable = event.kind in NOT_THERE and _was_unreachable_before(decision)
     error = "recipient_unreachable" if is_unreachable else "delivery_failed"
     if message.chain and message.time_left > MIN_TIME_LEFT:
         request = FallbackRequest(FallbackReason.REFUSED, attempt.state, error)
@@ -277,7 +282,7 @@ def _was_unreachable_before(decision: Decision) -> bool:
         for earlier in decision.attempts
         if earlier.hold < decision.message.hold
     }
-    return all(error_class == EventKind.UNREACHABLE for error_class in last_errors.values())
+    return all(error_class in NOT_THERE for error_class in last_errors.values())
 
 
 def _tries_on_channel(decision: Decision) -> int:
@@ -298,6 +303,7 @@ _REACTIONS: dict[EventKind, Callable[[Decision, str, AttemptState, Event], Decis
     EventKind.DELIVERED: _delivered,
     EventKind.READ: _read,
     EventKind.UNREACHABLE: _failed,
+    EventKind.BARRED: _failed,
     EventKind.REFUSED: _failed,
     EventKind.RETRY: _failed,
     EventKind.EXPIRED: _failed,

@@ -47,6 +47,7 @@ EVENT_KINDS = {
     ReceiptState.READ: EventKind.READ,
     ReceiptState.FAILED: EventKind.REFUSED,
     ReceiptState.UNREACHABLE: EventKind.UNREACHABLE,
+    ReceiptState.BARRED: EventKind.BARRED,
     ReceiptState.EXPIRED: EventKind.EXPIRED,
     ReceiptState.NOT_FOUND: EventKind.RETRY,
 }

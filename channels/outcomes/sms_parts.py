@@ -23,6 +23,7 @@ PartEvent = tuple[Event, int | None]  # with the id of the part it reports on
 FAILURES = {
     EventKind.REFUSED,
     EventKind.UNREACHABLE,
+    EventKind.BARRED,
     EventKind.EXPIRED,
 }  # of the whole message, whichever part failed
 

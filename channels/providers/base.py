@@ -95,6 +95,13 @@ class UnreachableError(SendError):
     """This person cannot be reached here. Definite: nothing was sent."""
 
 
+class BarredError(UnreachableError):
+    """The subscriber bars such messages at the operator: in Russia mass SMS, and codes with them.
+
+    Neither an outage nor a wrong number, and no other account of the channel reaches the phone.
+    """
+
+
 class RefusedError(SendError):
     """The vendor will not send this: configuration, policy, content. Definite."""
 

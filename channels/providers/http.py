@@ -22,6 +22,7 @@ from urllib3.exceptions import HTTPError
 
 from channels.providers.base import (
     AmbiguousError,
+    BarredError,
     Check,
     DestinationRefusedError,
     Outgoing,
@@ -40,6 +41,7 @@ Verdict = tuple[type[SendError], bool]  # the error for the message; whether the
 Timeout = tuple[float, float]  # seconds to connect, seconds of silence while reading
 
 UNREACHABLE: Verdict = (UnreachableError, False)
+BARRED: Verdict = (BarredError, False)
 REFUSED: Verdict = (RefusedError, False)
 ACCOUNT_REFUSED: Verdict = (RefusedError, True)
 DESTINATION_REFUSED: Verdict = (DestinationRefusedError, True)

@@ -6,7 +6,8 @@ https://smsc.ru/api/http/
 import hashlib
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from dataclasses import replace
 from urllib.parse import parse_qsl, urlencode
 
 from channels.providers import http
@@ -71,6 +72,7 @@ class Smsc(http.HttpProvider):
         password: str,
         sender: str,
         callback_secret: str,
+        barred_errors: Collection[str] = (),
         timeout: http.Timeout = (2.0, 8.0),
     ) -> None:
         super().__init__(
@@ -84,6 +86,7 @@ class Smsc(http.HttpProvider):
         self._sender = {"sender": sender} if sender else {}
         self._sender_asked_at, self._is_sender_refused = -_SENDER_CACHE_SECONDS, False
         self._secret = callback_secret
+        self._barred_errors = frozenset(barred_errors)
 
     def send(self, message: Outgoing) -> Accepted:
         self._check(message)
@@ -163,15 +166,15 @@ class Smsc(http.HttpProvider):
         yield Check("sender", name in self.approved_senders(), name)
 
     def read(self, call: WebhookRequest) -> InboundEvents:
-        # Only these three fields are signed, so no other is read.
-        number, phone, word = self._verified(call.body)
+        # Only these three fields are signed, so no other changes what became of the message.
+        number, phone, word, error = self._verified(call.body)
         if word not in _STATES:
             return InboundEvents(call.body)
-        receipt = _receipt(_provider_id(phone, number), word)
+        receipt = self._receipt(_provider_id(phone, number), word, error)
         alert = self.alert_of(receipt)
         return InboundEvents(call.body, receipts=[receipt], alerts=[alert] if alert else [])
 
-    def _verified(self, body: bytes) -> tuple[str, str, str]:
+    def _verified(self, body: bytes) -> tuple[str, str, str, str]:
         # Sender names and incoming texts come in any charset and are not read.
         pairs = parse_qsl(body.decode("latin-1"), keep_blank_values=True, encoding="latin-1")
         fields = dict(pairs)
@@ -189,7 +192,7 @@ class Smsc(http.HttpProvider):
             raise InvalidSignatureError("there is no signature")
         if not all(http.constant_time_equal(fields[name], expected[name]) for name in given):
             raise InvalidSignatureError("the signature does not match")
-        return number, phone, word
+        return number, phone, word, fields.get("err", "")
 
     def alert_of(self, receipt: Receipt) -> AccountAlert | None:
         is_empty = receipt.error_code == _NO_MONEY
@@ -203,7 +206,15 @@ class Smsc(http.HttpProvider):
         word = "-3" if is_unknown else http.text(status.get("status"))
         if word not in _POLL_STATES:
             return None
-        return _receipt(provider_id, word, status.get("last_timestamp"))
+        error = http.text(status.get("err")) or ""
+        return self._receipt(provider_id, word, error, status.get("last_timestamp"))
+
+    def _receipt(self, provider_id: str, word: str, error: str, at: object = None) -> Receipt:
+        """Its `err` says why a message was not delivered, never that it was."""
+        receipt = _receipt(provider_id, word, at)
+        if receipt.state is ReceiptState.UNREACHABLE and error in self._barred_errors:
+            return replace(receipt, state=ReceiptState.BARRED, error_code=f"{word}/{error}")
+        return receipt
 
     def _form(self, **fields: str) -> bytes:
         return urlencode(self._account | fields).encode()

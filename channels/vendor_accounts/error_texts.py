@@ -13,6 +13,7 @@ PROVIDERS = {name: vendor.provider_class.title for name, vendor in VENDORS.items
 # `Attempt.error_class`: what kind of failure a call to a provider was.
 ERROR_CLASSES: dict[str, StrOrPromise] = {
     "unreachable": _("not reachable there"),
+    "barred": _("barred by the subscriber"),
     "refused": _("refused"),
     "retry": _("not taken, may be later"),
     "ambiguous": _("outcome unknown"),
@@ -97,7 +98,6 @@ FAILURES_BY_CODE: dict[tuple[str, str], StrOrPromise] = {
         ("twilio", code): words
         for codes, words in (
             (("21211", "30005"), _BAD_NUMBER),
-            (("30004",), _NO_ROUTE),
             (("21610",), _("The person answered STOP and gets no more SMS.")),
             (("21614", "21635", "30006"), _LANDLINE),
             (("30003",), _("The phone is off or out of reach.")),
@@ -125,7 +125,9 @@ FAILURES_BY_CODE: dict[tuple[str, str], StrOrPromise] = {
     },
 }
 
+_BARRED = _("The subscriber has forbidden mass SMS at the operator, which counts codes among them.")
 FAILURES_BY_CLASS: dict[str, StrOrPromise] = {
+    "barred": _BARRED,
     "unreachable": _("This person cannot be reached by this channel."),
     "refused": _("The provider refused the message."),
     "retry": _("Not accepted at that moment. It is retried while there is time."),
@@ -251,6 +253,13 @@ ADVICE: dict[str, StrOrPromise] = {
 }
 _WRITE_START = _("To get messages again, the person has to send START to the sender.")
 _OTHER_CHANNEL = _("Send by another channel: this one does not reach the number.")
+ADVICE_BY_CLASS: dict[str, StrOrPromise] = {
+    "barred": _(
+        "Send by another channel, or tell the person: “Your operator blocks our SMS because you "
+        "forbade mass messages. Allow them in the operator's app or by calling it, and ask for a "
+        "new code.”"
+    ),
+}
 ADVICE_BY_CODE: dict[tuple[str, str], StrOrPromise] = {
     ("twilio", "21610"): _WRITE_START,
     ("twilio", "21614"): _OTHER_CHANNEL,
@@ -321,4 +330,5 @@ def advice_text(message: Message) -> StrOrPromise:
     """Advice about a message that was not delivered."""
     last = message.attempts.order_by("-n").first()
     by_code = ADVICE_BY_CODE.get((vendor_of(last.provider), last.error_code)) if last else None
-    return by_code or ADVICE.get(message.error) or ADVICE[message.kind]
+    by_class = ADVICE_BY_CLASS.get(last.error_class) if last else None
+    return by_code or by_class or ADVICE.get(message.error) or ADVICE[message.kind]

@@ -24,7 +24,8 @@ from channels.web.fields import CHANNEL_NAMES, MESSAGE_ID, STATUS, USED_CHANNEL
 from config.channels import of_row
 from config.texts import StrOrPromise
 
-RECEIPT_STATUSES = [one.value for one in ReceiptState if one is not ReceiptState.UNREACHABLE]
+NOT_DELIVERED = {ReceiptState.UNREACHABLE, ReceiptState.BARRED}  # as clients know it: failed
+RECEIPT_STATUSES = [one.value for one in ReceiptState if one not in NOT_DELIVERED]
 
 KIND = Field(
     "kind",
@@ -111,7 +112,7 @@ MESSAGE = Shape(
 
 
 def _receipt_status(receipt: Receipt) -> str:
-    return "failed" if receipt.state == "unreachable" else receipt.state
+    return "failed" if receipt.state in NOT_DELIVERED else receipt.state
 
 
 RECEIPT = Shape(

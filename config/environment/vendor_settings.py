@@ -143,6 +143,7 @@ def _smsc(env: VariableReader) -> Options:
         "password": env.str("SMSC_PASSWORD", ""),
         "sender": env.str("SMSC_SENDER", ""),
         "callback_secret": env.str("SMSC_CALLBACK_SECRET", ""),
+        "barred_errors": _words(env.str("SMSC_BARRED_ERRORS", "252")),
     }
 
 
@@ -166,6 +167,7 @@ def _smpp(env: VariableReader) -> Options:
         "validity": env.str("SMPP_VALIDITY", "relative"),
         "message_ids": env.str("SMPP_MESSAGE_IDS", "auto"),
         "statuses": _pairs(env.str("SMPP_STATUSES", "")),
+        "barred_errors": _words(env.str("SMPP_BARRED_ERRORS", "")),
         "window": _integer(env, "SMPP_WINDOW", 10),
         "enquire": _number(env, "SMPP_ENQUIRE", 30),
     }
@@ -191,6 +193,10 @@ def _pairs(text: str) -> dict[str, str]:
     """`0x401=unreachable,0x402=account`."""
     pairs = (one.partition("=") for one in text.split(",") if one.strip())
     return {name.strip(): value.strip() for name, _, value in pairs}
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(one.strip() for one in text.split(",") if one.strip())
 
 
 _YES = {"1", "true", "yes", "on", "y", "t"}

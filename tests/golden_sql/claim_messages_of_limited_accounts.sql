@@ -38,7 +38,7 @@ due AS (
     CROSS
     JOIN LATERAL (
       SELECT COALESCE((
-          SELECT max(1 + (error_class = 'unreachable')::int)
+          SELECT max(1 + (error_class IN ('unreachable', 'barred'))::int)
           FROM channels_attempt
           WHERE m.tries > 0 AND message_id = m.id AND provider = r.provider AND message_id BETWEEN
             :first_id AND :last_id), 0) AS rank, CASE WHEN COALESCE(cardinality(r.prefixes), 0) = 0

@@ -12,6 +12,7 @@ RETRY_LATER = consts.SMPP_ESME_RX_T_APPN  # our response to a receipt that we ca
 # For an account's own table of statuses, where its centre deviates from the standard.
 VERDICT_NAMES: dict[str, http.Verdict] = {
     "unreachable": http.UNREACHABLE,
+    "barred": http.BARRED,
     "refused": http.REFUSED,
     "account": http.ACCOUNT_REFUSED,
     "transient": http.TRANSIENT,

@@ -7,7 +7,7 @@ import asyncio
 import os
 import random
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from itertools import count
 
@@ -15,6 +15,7 @@ from channels.providers import http
 from channels.providers.base import (
     Accepted,
     AmbiguousError,
+    BarredError,
     Capabilities,
     Content,
     Outgoing,
@@ -72,6 +73,7 @@ class Smpp(HostedProvider):
         validity: str = ValidityFormat.RELATIVE,
         message_ids: str = "auto",
         statuses: Mapping[str, str] | None = None,
+        barred_errors: Collection[str] = (),
         window: int = 10,
         enquire: float = 30.0,
         timeout: http.Timeout = (2.0, 8.0),
@@ -81,6 +83,7 @@ class Smpp(HostedProvider):
             source, source_ton, source_npi, dest_ton, dest_npi, alphabet, long, validity
         )
         self._statuses = command_status.parse_overrides(statuses or {})
+        self._barred_errors = frozenset(barred_errors)
         self.window, self._enquire, self._timeout = window, enquire, timeout
         self._id_format = ID_FORMATS[message_ids]
         self._references = count(os.urandom(1)[0])
@@ -206,14 +209,13 @@ class Smpp(HostedProvider):
                 self._receipts.put(InboundEvents(b"", receipts=[receipt]))
         elif number == 1:  # the message was not started
             error = command_status.refusal(answer.status, self._statuses)
-            is_person = isinstance(error, UnreachableError)
-            state = ReceiptState.UNREACHABLE if is_person else ReceiptState.FAILED
+            state = _state_of(error)
             receipt = Receipt(None, ref, state, "submit_sm_resp", None, error.code, error.detail)
             self._receipts.put(InboundEvents(b"", receipts=[receipt]))
 
     def _deliver(self, session: Session, request: Pdu) -> None:
         """Responds only once the receipt is stored, so that a failure makes the centre retry."""
-        events = receipts.read(request, self._id_format)
+        events = receipts.read(request, self._id_format, self._barred_errors)
         if events is None:
             session.respond(request)
             return
@@ -234,3 +236,9 @@ def _unfinished(error: SendError, part: PartKey) -> AmbiguousError:
     _ref, number, total = part
     detail = f"{number - 1} of {total} parts were taken; the next: {error.code}"
     return AmbiguousError("unfinished", detail)
+
+
+def _state_of(error: SendError) -> ReceiptState:
+    if isinstance(error, BarredError):
+        return ReceiptState.BARRED
+    return ReceiptState.UNREACHABLE if isinstance(error, UnreachableError) else ReceiptState.FAILED

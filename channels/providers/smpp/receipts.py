@@ -6,6 +6,7 @@ encode it in UCS-2, some leave esm_class at 0, some spell the states out.
 """
 
 import re
+from collections.abc import Collection
 
 from smpplib import consts
 
@@ -54,6 +55,9 @@ _STATES = {
     "UNDELIV": ReceiptState.UNREACHABLE,
     "REJECTD": ReceiptState.FAILED,
 }
+_UNDELIVERED = {ReceiptState.UNREACHABLE, ReceiptState.FAILED}
+# network_error_code: GSM, and callBarred of 3GPP TS 29.002. The text's `err` is each centre's own.
+_CALL_BARRED = bytes([3, 0, 13])
 _STORED_TLVS = (_ID, _STATE, _ERROR)
 _FIELD = re.compile(
     r"\b(id|sub|dlvrd|submit ?date|done ?date|stat|err)\s*:\s*([^\s:]+)", re.IGNORECASE
@@ -67,16 +71,23 @@ def text(octets: bytes | None) -> str:
     return (octets or b"").rstrip(b"\x00").decode("latin-1").strip()
 
 
-def read(deliver: Pdu, id_format: IdFormat) -> InboundEvents | None:
-    """None for what is neither a receipt of a known state nor a person's reply."""
-    if found := receipt(deliver, id_format):
+def read(
+    deliver: Pdu, id_format: IdFormat, barred_errors: Collection[str] = ()
+) -> InboundEvents | None:
+    """None for what is neither a receipt of a known state nor a person's reply.
+
+    `barred_errors`: the centre's own codes for what the subscriber has forbidden.
+    """
+    if found := receipt(deliver, id_format, barred_errors):
         return InboundEvents(raw(deliver), receipts=[found])
     if said := reply(deliver):
         return InboundEvents(b"", replies=[said])
     return None
 
 
-def receipt(deliver: Pdu, id_format: IdFormat) -> Receipt | None:
+def receipt(
+    deliver: Pdu, id_format: IdFormat, barred_errors: Collection[str] = ()
+) -> Receipt | None:
     """None for anything else: a message from a phone, a receipt of unknown state."""
     line = _line_fields(deliver)
     if not _is_receipt(deliver, line):
@@ -87,12 +98,15 @@ def receipt(deliver: Pdu, id_format: IdFormat) -> Receipt | None:
         return None
     first, *others = id_format.from_receipt(message_id)
     could_be_from_phone = _could_be_from_phone(deliver)
+    error = _error(deliver, line)
+    is_barred = _is_call_barred(deliver) or error in barred_errors
+    state = _STATES[word]
     return Receipt(
         provider_id=first,
         ref=None,
-        state=_STATES[word],
+        state=ReceiptState.BARRED if is_barred and state in _UNDELIVERED else state,
         word=word,
-        error_code=_error(deliver, line),
+        error_code=error,
         alternatives=tuple(others),
         phone=_address(deliver, "source") if could_be_from_phone else _phone(deliver),
         needs_phone=could_be_from_phone,
@@ -170,6 +184,10 @@ def _decode(deliver: Pdu, octets: bytes) -> str:
     if is_wide:
         return octets.decode("utf-16-be", errors="replace").rstrip("\0").strip()
     return text(octets)
+
+
+def _is_call_barred(deliver: Pdu) -> bool:
+    return deliver.tlvs.get(_ERROR) == _CALL_BARRED
 
 
 def _error(deliver: Pdu, line: dict[str, str]) -> str | None:

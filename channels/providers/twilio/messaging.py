@@ -36,7 +36,8 @@ _PHONE = re.compile(r"\+[1-9][0-9]{6,14}")
 
 _VERDICTS: dict[int, http.Verdict] = {
     **dict.fromkeys((21211, 21610, 21614, 21635), http.UNREACHABLE),
-    **dict.fromkeys((30004, 30005, 30006), http.UNREACHABLE),
+    **dict.fromkeys((30005, 30006), http.UNREACHABLE),
+    30004: http.BARRED,  # "blocked from receiving this message"
     **dict.fromkeys((20003, 20404, 21606, 21608, 30002), http.ACCOUNT_REFUSED),
     **dict.fromkeys((21212, 21659, 21703), http.ACCOUNT_REFUSED),  # the sender, or no sender
     # The country is not switched on, the sender cannot reach it, or is not registered there.
@@ -54,6 +55,12 @@ _STATES = {
     "undelivered": ReceiptState.FAILED,
     "failed": ReceiptState.FAILED,
     "canceled": ReceiptState.FAILED,
+}
+
+
+_FAILED_STATES: dict[http.Verdict | None, ReceiptState] = {
+    http.UNREACHABLE: ReceiptState.UNREACHABLE,
+    http.BARRED: ReceiptState.BARRED,
 }
 
 
@@ -206,9 +213,9 @@ def _reply(form: dict[str, str]) -> Reply | None:
 
 def _state(word: str, code: str | None) -> ReceiptState:
     state = _STATES[word]
-    if state is ReceiptState.FAILED and _VERDICTS.get(http.number(code) or 0) == http.UNREACHABLE:
-        return ReceiptState.UNREACHABLE
-    return state
+    if state is not ReceiptState.FAILED:
+        return state
+    return _FAILED_STATES.get(_VERDICTS.get(http.number(code) or 0), state)
 
 
 def _url_variants(url: str) -> set[str]:

@@ -50,7 +50,9 @@ def tried(**fields: object) -> tuple[MessageState, AttemptState, AttemptState]:
     return one._replace(tries=2, due_in=None), first, second
 
 
-@pytest.mark.parametrize("what", [EventKind.UNREACHABLE, EventKind.REFUSED, EventKind.EXPIRED])
+@pytest.mark.parametrize(
+    "what", [EventKind.UNREACHABLE, EventKind.BARRED, EventKind.REFUSED, EventKind.EXPIRED]
+)
 def test_failed_attempt_requests_a_fallback(what: EventKind) -> None:
     result = refused(what)
 
@@ -168,6 +170,9 @@ def test_rejected_fallback_after_a_refusal_ends_the_message(what: EventKind, err
     ("first", "second", "error"),
     [
         ("unreachable", EventKind.UNREACHABLE, "recipient_unreachable"),
+        ("unreachable", EventKind.BARRED, "recipient_unreachable"),
+        ("barred", EventKind.UNREACHABLE, "recipient_unreachable"),
+        ("refused", EventKind.BARRED, "delivery_failed"),
         ("refused", EventKind.UNREACHABLE, "delivery_failed"),
         ("patience", EventKind.UNREACHABLE, "delivery_failed"),
         ("unreachable", EventKind.REFUSED, "delivery_failed"),

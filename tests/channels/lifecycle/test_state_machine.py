@@ -94,7 +94,8 @@ def test_first_event_of_an_attempt(
 
 @pytest.mark.parametrize(
     ("what", "error"),
-    [(EventKind.UNREACHABLE, "recipient_unreachable"), (EventKind.REFUSED, "delivery_failed"),
+    [(EventKind.UNREACHABLE, "recipient_unreachable"), (EventKind.BARRED, "recipient_unreachable"),
+     (EventKind.REFUSED, "delivery_failed"),
      (EventKind.EXPIRED, "delivery_failed"), (EventKind.GIVEN_UP, "")],
 )  # fmt: skip
 def test_message_error_follows_the_event(what: EventKind, error: str) -> None:

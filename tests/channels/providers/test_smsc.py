@@ -267,6 +267,37 @@ def test_a_report_of_an_empty_balance_is_of_the_account(report: str, codes: list
     assert [alert.code for alert in smsc().read(as_signed(body)).alerts] == codes
 
 
+@pytest.mark.parametrize(
+    ("status", "error", "state"),
+    [
+        ("20", "252", ReceiptState.BARRED),
+        ("20", "1", ReceiptState.UNREACHABLE),
+        ("20", "", ReceiptState.UNREACHABLE),
+        ("1", "252", ReceiptState.DELIVERED),  # `err` is not signed and undoes no delivery
+        ("23", "252", ReceiptState.FAILED),
+    ],
+)
+def test_subscriber_may_bar_mass_sms(status: str, error: str, state: ReceiptState) -> None:
+    form = VENDORS["smsc"].webhook_body.replace(b"status=1", f"status={status}".encode())
+    form = form.replace(b"err=0", f"err={error}".encode())
+    account = smsc(barred_errors=("252", "244"))
+
+    (receipt,) = account.read(smsc_call(form)).receipts
+
+    assert receipt.state is state
+    if state is ReceiptState.BARRED:
+        assert receipt.error_code == "20/252"
+
+
+def test_poll_says_that_the_subscriber_bars_mass_sms(wire: Wire) -> None:
+    wire.post(STATUS_URL, json={"status": 20, "last_timestamp": 1795600000, "err": 252})
+
+    receipt = smsc(barred_errors=("252",)).poll(ID)
+
+    assert receipt is not None
+    assert receipt.state is ReceiptState.BARRED
+
+
 def as_signed(body: bytes) -> Any:
     call = smsc_call(body)
     assert call.body == body  # the file is signed already

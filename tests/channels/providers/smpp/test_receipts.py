@@ -57,6 +57,27 @@ def test_line_of_text(line: str, expected: tuple[str, str, str | None] | None) -
 
 
 @pytest.mark.parametrize(
+    ("line", "network", "state"),
+    [
+        ("stat:UNDELIV err:098", b"", ReceiptState.BARRED),  # the centre's own code
+        ("stat:REJECTD err:098", b"", ReceiptState.BARRED),
+        ("stat:UNDELIV err:000", b"\x03\x00\x0d", ReceiptState.BARRED),  # GSM: call barred
+        ("stat:UNDELIV err:000", b"\x01\x00\x0d", ReceiptState.UNREACHABLE),  # ANSI 136: another
+        ("stat:UNDELIV err:013", b"", ReceiptState.UNREACHABLE),
+        ("stat:DELIVRD err:098", b"", ReceiptState.DELIVERED),
+        ("stat:EXPIRED err:098", b"", ReceiptState.EXPIRED),
+    ],
+)
+def test_subscriber_may_bar_mass_sms(line: str, network: bytes, state: ReceiptState) -> None:
+    tlvs = {ERROR: network} if network else {}
+
+    found = receipt(deliver(f"id:7 {line}", tlvs=tlvs), SAME, barred_errors=("098",))
+
+    assert found is not None
+    assert found.state is state
+
+
+@pytest.mark.parametrize(
     ("state", "meaning"),
     [
         (1, ReceiptState.SENT),

@@ -12,6 +12,7 @@ from twilio.rest import Client
 from channels.providers.base import (
     Accepted,
     AmbiguousError,
+    BarredError,
     DestinationRefusedError,
     Outgoing,
     RefusedError,
@@ -148,7 +149,8 @@ def test_reads_twilios_errors(
     ("code", "kind", "account"),
     [
         *((code, UnreachableError, False) for code in (21211, 21614, 21610, 21635)),
-        *((code, UnreachableError, False) for code in (30004, 30005, 30006)),
+        *((code, UnreachableError, False) for code in (30005, 30006)),
+        (30004, BarredError, False),
         *((code, RefusedError, True) for code in (20003, 20404, 21606, 21608, 30002)),
         *((code, RefusedError, True) for code in (21212, 21659, 21703)),
         *((code, DestinationRefusedError, True) for code in (21408, 21612, 30034)),
@@ -207,19 +209,25 @@ def test_every_status_has_its_state(word: str, states: list[ReceiptState]) -> No
     assert [receipt.state for receipt in twilio().read(twilio_call(body)).receipts] == states
 
 
+UNREACHABLE = ReceiptState.UNREACHABLE
+
+
 @pytest.mark.parametrize("word", ["failed", "undelivered", "sent"])
 @pytest.mark.parametrize(
-    ("code", "is_unreachable"),
+    ("code", "failed"),
     [
-        *((code, True) for code in ("30004", "30005", "30006", "21211", "21610", "21614")),
-        *((code, False) for code in ("30003", "30007", "30008", "30034", "0", "", "words")),
+        *((code, UNREACHABLE) for code in ("30005", "30006", "21211", "21610", "21614")),
+        ("30004", ReceiptState.BARRED),
+        *(
+            (code, ReceiptState.FAILED)
+            for code in ("30003", "30007", "30008", "30034", "0", "", "words")
+        ),
     ],
 )
 def test_a_failure_says_whether_the_person_can_be_reached(
-    word: str, code: str, is_unreachable: bool
+    word: str, code: str, failed: ReceiptState
 ) -> None:
     body = f"MessageSid={SID}&MessageStatus={word}&ErrorCode={code}".encode()
-    failed = ReceiptState.UNREACHABLE if is_unreachable else ReceiptState.FAILED
 
     (receipt,) = twilio().read(twilio_call(body)).receipts
 
