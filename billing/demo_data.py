@@ -1,5 +1,6 @@
 """Demo data: prices, fictional requisites, a paid and an unpaid top-up."""
 
+from datetime import timedelta
 from decimal import Decimal
 
 from django.utils import timezone
@@ -25,7 +26,7 @@ SELLER = {
     "account": "40700000000000000001",
     "corr_account": "30100000000000000001",
     "vat_rate": Decimal(22),
-    "head": "Демонстрационная подпись",
+    "head": "Демонстрационная Подпись",
 }
 BUYER = {
     "legal_name": "ООО «Демо»",
@@ -60,7 +61,9 @@ def _set_prices() -> None:
         Package.objects.get_or_create(code=code, defaults=values)
     for tokens, price in STEPS:
         Tariff.objects.get_or_create(tokens_from=tokens, defaults={"price": Decimal(price)})
-    Seller.objects.get_or_create(pk=1, defaults=SELLER)
+    # Since before the demo's history begins.
+    since = timezone.localdate() - timedelta(days=100)
+    Seller.objects.get_or_create(pk=1, defaults=SELLER | {"documents_since": since})
 
 
 def _order(company: Company, user: User, package: str, gateway: Gateway) -> Order:

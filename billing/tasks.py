@@ -4,6 +4,7 @@ from celery import shared_task
 
 from billing.budgets import mail
 from billing.orders import lost_notices, orders
+from billing.documents import issuing, month_closing
 from billing.seals import sealing
 from billing.wallet import low_balance, running_balances
 
@@ -37,3 +38,15 @@ def store_running_balances(*, whole: bool = False) -> None:
 @shared_task(name="billing.seal_books")
 def seal_books() -> None:
     sealing.seal()
+
+
+@shared_task(name="billing.close_months")
+def close_months() -> None:
+    month_closing.close()
+
+
+@shared_task(name="billing.issue_documents")
+def issue_documents() -> None:
+    issuing.issue()
+
+

@@ -107,6 +107,28 @@ CHECKS = {
           ON a.message_id = t.message_id AND a.state = 'delivered' AND {attempts}
         WHERE {scope} AND {transfers} AND t.kind = 'capture'
           AND (t.proof = '' OR m.state IS DISTINCT FROM 'delivered' OR a.id IS NULL)""",
+    "closed month differs from its charges or the month before": """
+        SELECT 'company ' || company_id || ' in ' || to_char(month, 'YYYY-MM') FROM (
+          SELECT company_id, month, opening, spent, lag(closing) OVER months AS before,
+            lag(month) OVER months AS last, COALESCE((
+              SELECT sum((charge->>'tokens')::bigint)
+              FROM jsonb_array_elements(charges) AS charge), 0) AS charged
+          FROM billing_closedmonth WINDOW months AS (PARTITION BY company_id ORDER BY month)) AS c
+        WHERE charged <> spent OR opening <> before OR last + interval '1 month' <> month""",
+    "lots of tokens differ from the last closed month": """
+        SELECT 'company ' || company_id FROM (
+          SELECT DISTINCT ON (company_id) company_id, closing FROM billing_closedmonth
+          ORDER BY company_id, month DESC) AS c
+        WHERE closing <> (
+          SELECT COALESCE(sum(tokens - taken), 0) FROM billing_lot l
+          WHERE l.company_id = c.company_id)""",
+    "documents differ from their closed month": """
+        SELECT 'company ' || company_id || ' in ' || to_char(month, 'YYYY-MM')
+        FROM billing_closedmonth c WHERE NOT is_due AND (
+            SELECT COALESCE(sum((charge->>'amount')::numeric), 0)
+            FROM jsonb_array_elements(charges) AS charge)
+          <> (SELECT COALESCE(sum(amount), 0) FROM billing_document d
+              WHERE d.company_id = c.company_id AND d.month = c.month AND d.kind = 'closing')""",
     "transfer of a message that does not exist": """
         SELECT 'transfer ' || t.id FROM billing_transfer t
         LEFT JOIN channels_message m ON m.id = t.message_id AND {scope}
@@ -161,6 +183,9 @@ FULL_SCAN_CHECKS = {
     "running balance differs from its transfers",
     "transfer of a message that does not exist",
     "credited without a paid top-up",
+    "closed month differs from its charges or the month before",
+    "lots of tokens differ from the last closed month",
+    "documents differ from their closed month",
 }
 REMEMBERED = {"recent": 900, "changed": 43_200, "full": 15 * 86_400}  # seconds: two runs
 MAX_REMEMBERED = 100

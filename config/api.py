@@ -6,7 +6,7 @@ from django.urls.resolvers import URLPattern
 from accounts.api.base_view import ApiView, NotFoundView
 from accounts.webhooks.api import RotateWebhook, TestWebhook, WebhookDetail, Webhooks
 from api_docs.schema.api import OpenApi
-from billing.web.api import Balance, Seals, TopUp, TopUpOptions, TopUps
+from billing.web.api import Balance, Documents, Seals, TopUp, TopUpOptions, TopUps
 from channels.web.api import Channels, MessageDetail, Messages, TestMessages
 from links.api.batch_views import Batch, BulkLinks, ReleaseBatch
 from links.api.link_views import LinkDetail, Links, LinkStats
@@ -27,6 +27,7 @@ VIEWS: tuple[type[ApiView], ...] = (
     ReleaseBatch,
     Balance,
     Seals,
+    Documents,
     TopUps,
     TopUpOptions,
     TopUp,

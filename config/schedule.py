@@ -36,6 +36,8 @@ SCHEDULE = {
         3600, "billing.store_running_balances", expires=600, whole=True
     ),
     "seal-books": _every(600, "billing.seal_books", expires=600),
+    "close-months": _new(_every(600, "billing.close_months", expires=600)),
+    "issue-documents": _new(_every(60, "billing.issue_documents", expires=60)),
     "ask-about-payments": _new(_every(30, "billing.ask_about_payments", expires=30)),
     "expire-orders": _every(60, "billing.expire_orders", expires=60),
     "count-days": _every(30, "channels.count_days", expires=30),

@@ -10,7 +10,7 @@ from api_docs.pages.views import fill_key, llms, page_as_markdown, try_it
 from api_docs.pages.views import page as docs_page
 from api_docs.pages.views import search as docs_search
 from billing.orders import payment_webhooks as payment_hooks
-from billing.web import order_views, sandbox_views
+from billing.web import document_views, order_views, sandbox_views
 from channels.inbound import vendor_webhooks
 from config.health import endpoints as health_endpoints
 from links.follow import edge_calls, edge_views
@@ -30,6 +30,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("sandbox-gateway/<str:payment_id>", sandbox_views.page, name="sandbox-gateway"),
     path("invoices/<str:token>", order_views.invoice, name="invoice"),
     path("invoices/<str:token>/pdf", order_views.invoice_file, name="invoice-file"),
+    path("documents/<str:token>.<str:kind>", document_views.public_file, name="document-file"),
     path("cabinet/", include("accounts.cabinet.urls")),
     path("cabinet/", include("billing.web.urls")),
     path("cabinet/", include("channels.web.urls")),

@@ -81,10 +81,11 @@ NOT_OF_RECIPIENTS = {
     "auth_permission": "name codename",
     "billing_archivedmonth": "directory manifest",
     "billing_archivedsum": "kind transfers tokens",
-    "billing_billingprofile": "legal_name inn kpp address email low_balance",
+    "billing_billingprofile": "legal_name inn kpp address email edo_id low_balance",
     "billing_budget": "own usual",
-    "billing_order": "tokens amount vat_rate gateway state payment_id payment_url return_url"
-    " parties",
+    "billing_closedmonth": "opening bought granted withdrawn spent closing charges money head",
+    "billing_document": "kind tokens amount vat lines parties",
+    "billing_lot": "transfer_key tokens taken amount vat_rate",
     "billing_package": "code tokens price",
     "billing_payment": "gateway payment_id amount problem reference",
     "billing_refund": "gateway refund_id payment_reference amount tokens taken",
@@ -92,7 +93,7 @@ NOT_OF_RECIPIENTS = {
     "billing_runningbalance": "balance",
     "billing_seal": "parts transfers available held head",
     "billing_sealedday": "head",
-    "billing_seller": "name inn kpp address bank_name bic account corr_account vat_rate head"
+    "billing_seller": "name inn kpp address bank_name bic account corr_account vat_rate head edo_id"
     " accountant details_en",
     "billing_spentday": "tokens busiest_hour",
     "billing_tariff": "tokens_from price",

@@ -18,6 +18,10 @@ class Change:
 NOVEMBER_22 = date(2026, 11, 22)
 CHANGES: tuple[Change, ...] = (
     Change(
+        date(2026, 11, 24),
+        _("`GET /documents` lists closing documents and advance invoices, as PDF and XML."),
+    ),
+    Change(
         date(2026, 11, 23),
         _(
             "`GET /seals` returns the hashes by which a statement is proved; the statement's CSV "

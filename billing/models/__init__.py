@@ -1,7 +1,8 @@
-"""Wallets, transfers, prices, orders, payments, requisites and budgets."""
+"""Wallets, transfers, prices, orders, payments, documents, requisites and budgets."""
 
 from billing.models.archived_month import ArchivedMonth, ArchivedSum
 from billing.models.budget import Budget, SpentDay
+from billing.models.document import ClosedMonth, Document, DocumentCounter, Lot
 from billing.models.offer import Package, Tariff
 from billing.models.order import InvoiceCounter, Order, Payment
 from billing.models.party import BillingProfile, Seller
@@ -16,7 +17,11 @@ __all__ = [
     "ArchivedSum",
     "BillingProfile",
     "Budget",
+    "ClosedMonth",
+    "Document",
+    "DocumentCounter",
     "InvoiceCounter",
+    "Lot",
     "Order",
     "Package",
     "Payment",

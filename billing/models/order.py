@@ -152,11 +152,14 @@ class Order(models.Model):
         self.save(update_fields=["state", "paid_at", "finished_at"])
 
 
-class InvoiceCounter(models.Model):
-    """The last invoice number of a year. Its row is locked until the invoice is committed."""
+class NumberCounter(models.Model):
+    """The last number of a year. Its row is locked until what is numbered is committed."""
 
     year = models.PositiveSmallIntegerField(primary_key=True)
     last = models.PositiveIntegerField(default=0)
+
+    class Meta:
+        abstract = True
 
     def __str__(self) -> str:
         return f"{self.year}-{self.last}"
@@ -164,11 +167,15 @@ class InvoiceCounter(models.Model):
     @classmethod
     def take(cls, year: int) -> int:
         """Takes the next number in the caller's transaction; a rollback leaves no gap."""
-        cls.objects.get_or_create(year=year)
-        counter = cls.objects.select_for_update().get(year=year)
+        cls._default_manager.get_or_create(year=year)
+        counter = cls._default_manager.select_for_update().get(year=year)
         counter.last += 1
         counter.save(update_fields=["last"])
-        return counter.last
+        return int(counter.last)
+
+
+class InvoiceCounter(NumberCounter):
+    """Of invoices."""
 
 
 class PaymentQuerySet(models.QuerySet["Payment"]):

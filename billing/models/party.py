@@ -36,6 +36,22 @@ class Seller(models.Model):
     )
     head = models.CharField(_("head, signs invoices"), max_length=80, blank=True)
     accountant = models.CharField(_("chief accountant"), max_length=80, blank=True)
+    edo_id = models.CharField(
+        _("id in electronic document exchange"),
+        max_length=60,
+        blank=True,
+        default="",
+        db_default="",
+        help_text=_("as the exchange operator gave it: it goes into the names of XML documents"),
+    )
+    documents_since = models.DateField(
+        _("closing documents since"),
+        null=True,
+        blank=True,
+        help_text=_(
+            "the first month for which documents are issued, by any of its days; empty: none are"
+        ),
+    )
     details_en = models.TextField(
         _("bank details for payers abroad"),
         max_length=1000,
@@ -65,6 +81,13 @@ class BillingProfile(models.Model):
     kpp = models.CharField(_("KPP"), max_length=9, blank=True)
     address = models.CharField(_("address"), max_length=300, blank=True)
     email = models.EmailField(_("e-mail for documents"), blank=True)
+    edo_id = models.CharField(
+        _("id in electronic document exchange"),
+        max_length=60,
+        blank=True,
+        default="",
+        db_default="",
+    )
     low_balance = models.PositiveBigIntegerField(
         _("low-balance alert below"), default=DEFAULT_THRESHOLD
     )

@@ -1,29 +1,23 @@
 """Renders an invoice as an A4 PDF. The same order gives the same bytes."""
 
-from pathlib import Path
-
 import segno
 from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 from fpdf import FPDF
-from fpdf.enums import TableBordersLayout, TextEmphasis
-from fpdf.fonts import FontFace
+from fpdf.enums import TableBordersLayout
 
 from billing.orders.invoices import Document
+from billing.orders.pdf import BOLD, FONT_FAMILY, HEADING, LINE, MARGIN, SMALL, TEXT, new_sheet
 from billing.wallet.amounts import money
 
-FONTS = Path(__file__).parent / "fonts"
-FONT_FAMILY = "DejaVu"
-MARGIN, WIDTH = 15, 180  # mm
-TEXT, SMALL, HEADING = 9.5, 8, 14  # points
-LINE = 5  # mm
+WIDTH = 180  # mm
 QR_SIDE = 38  # mm
-BOLD = FontFace(emphasis=TextEmphasis.B)
 
 
 def draw(document: Document) -> bytes:
     with translation.override(document.order.language):
-        pdf = _sheet(document)
+        order = document.order
+        pdf = new_sheet(document.title, order.language, order.created_at)
         if document.order.is_open:
             _payee(pdf, document)
         _heading(pdf, document)
@@ -32,19 +26,6 @@ def draw(document: Document) -> bytes:
         _totals(pdf, document)
         _footer(pdf, document)
         return bytes(pdf.output())
-
-
-def _sheet(document: Document) -> FPDF:
-    pdf = FPDF()
-    pdf.set_creation_date(document.order.created_at)
-    pdf.set_title(document.title)
-    pdf.set_lang(document.order.language)
-    pdf.add_font(FONT_FAMILY, "", FONTS / "DejaVuSansCondensed.ttf")
-    pdf.add_font(FONT_FAMILY, "B", FONTS / "DejaVuSansCondensed-Bold.ttf")
-    pdf.set_margin(MARGIN)
-    pdf.set_font(FONT_FAMILY, size=TEXT)
-    pdf.add_page()
-    return pdf
 
 
 def _payee(pdf: FPDF, document: Document) -> None:

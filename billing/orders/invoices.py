@@ -17,9 +17,9 @@ from billing.wallet import amounts
 
 SELLER_FIELDS = (
     *("name", "inn", "kpp", "address", "bank_name", "bic", "account", "corr_account"),
-    *("head", "accountant", "details_en"),
+    *("head", "accountant", "details_en", "edo_id"),
 )
-BUYER_FIELDS = ("inn", "kpp", "address")
+BUYER_FIELDS = ("inn", "kpp", "address", "edo_id")
 Party = dict[str, str]
 
 

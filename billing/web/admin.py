@@ -36,9 +36,14 @@ from billing.models import (
 )
 from billing.models.order import IS_OPEN, NEEDS_REVIEW
 from billing.orders import payments
-from billing.web import adjust_views, admin_views
+from billing.web import (
+    adjust_views,
+    admin_views,
+    document_admin,
+)
 from config.ids import parse_id
 
+__all__ = ["document_admin"]  # registers its own
 MOST_COMPANIES = 100  # whose transfers one search finds
 HEAD = re.compile(r"[0-9a-f]{6,64}")  # or its beginning
 INVOICE_NUMBER = re.compile(r"(\d{4})-(\d{1,9})")

@@ -1,4 +1,4 @@
-"""GET /balance and /seals, POST /top-up, GET /top-up/{id}."""
+"""GET /balance, /seals and /documents, POST /top-up, GET /top-up/{id}."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -22,8 +22,8 @@ from accounts.keys.api_keys import Principal
 from accounts.models import Company
 from billing.gateways import registry
 from billing.gateways.base import Gateway
-from billing.models import Order, Package, Seal
 from billing.orders import orders, prices
+from billing.models import Document, Order, Package, Seal
 from billing.orders.prices import Quote
 from billing.wallet import ledger
 from billing.web.calls import (
@@ -44,6 +44,7 @@ from billing.web.calls import (
     STATE_TEXTS,
     TOKENS_TO_BUY,
 )
+from billing.web.document_calls import DOCUMENT, LIST_DOCUMENTS
 from config.errors import DomainError, Error, invalid_input
 from config.ids import parse_id
 from config.texts import StrOrPromise
@@ -76,6 +77,15 @@ class Seals(ApiView):
         rows = rows if period == DAY else rows.last_of_months()
         page = page_of(rows, request.query_params.dict())
         return ApiResponse(self.success(body_of_page(page, SEAL.body_of)))
+
+
+class Documents(ApiView):
+    calls = (LIST_DOCUMENTS,)
+
+    def get(self, request: Request) -> HttpResponse:
+        rows = Document.objects.of(self.principal.company_id)
+        page = page_of(rows, request.query_params.dict())
+        return ApiResponse(self.success(body_of_page(page, DOCUMENT.body_of)))
 
 
 class TopUpView(IdempotentView):

@@ -21,6 +21,7 @@ from accounts.api.fields import (
 )
 from accounts.models import Scope
 from billing.models import Order
+from billing.web.document_calls import LIST_DOCUMENTS
 from config.errors import Error
 from config.texts import StrOrPromise
 
@@ -319,4 +320,7 @@ OPTIONS_OF_TOP_UP = Call(
     ),
 )
 
-CALLS = (GET_BALANCE, LIST_SEALS, CREATE_TOP_UP, GET_TOP_UP, LIST_TOP_UPS, OPTIONS_OF_TOP_UP)
+CALLS = (
+    *(GET_BALANCE, LIST_SEALS, LIST_DOCUMENTS),
+    *(CREATE_TOP_UP, GET_TOP_UP, LIST_TOP_UPS, OPTIONS_OF_TOP_UP),
+)

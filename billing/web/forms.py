@@ -1,5 +1,6 @@
 """The cabinet's forms about money."""
 
+import re
 from typing import Any
 
 from django import forms
@@ -111,6 +112,8 @@ class AlertForm(forms.Form):
     )
 
 
+EXCHANGE_ID = re.compile(r"[0-9A-Za-z@.\-]{4,60}")
+
 # Reloads the fields for another country; without JavaScript the server reports missing ones.
 REFRESH_ON_CHANGE = {
     "hx-get": reverse_lazy("balance-profile"),
@@ -129,17 +132,22 @@ class ProfileForm(forms.ModelForm):  # type: ignore[type-arg]
 
     class Meta:
         model = BillingProfile
-        fields = ("country", "legal_name", "inn", "kpp", "address", "email")
+        fields = (
+            *("country", "legal_name", "inn", "kpp", "address"),
+            *("email", "edo_id"),
+        )
         labels = {
             "legal_name": _("Legal name"),
             "inn": _("INN"),
             "kpp": _("KPP"),
             "address": _("Legal address"),
             "email": _("E-mail for documents"),
+            "edo_id": _("Id in electronic document exchange"),
         }
         help_texts = {
             "legal_name": _("As it should appear on invoices."),
             "kpp": _("Organisations only; empty for a sole proprietor."),
+            "edo_id": _("Of your exchange operator, such as 2BM-…; for documents in XML."),
         }
 
     def __init__(self, *args: Any, is_complete: bool = False, **kwargs: Any) -> None:
@@ -150,7 +158,7 @@ class ProfileForm(forms.ModelForm):  # type: ignore[type-arg]
         chosen = str(self["country"].value() or "")
         self.fields["inn"].label = str(requisites.tax_number_name(chosen))
         if chosen != "RU":
-            del self.fields["kpp"]
+            del self.fields["kpp"], self.fields["edo_id"]
         self.fields["legal_name"].required = is_complete
         self.fields["inn"].required = is_complete and chosen == "RU"
 
@@ -163,6 +171,12 @@ class ProfileForm(forms.ModelForm):  # type: ignore[type-arg]
         if kpp:
             KPP(kpp)
         return kpp
+
+    def clean_edo_id(self) -> str:
+        text: str = self.cleaned_data["edo_id"].strip()
+        if text and not EXCHANGE_ID.fullmatch(text):
+            raise ValidationError(_("Latin letters, digits and hyphens, without spaces."))
+        return text
 
     def clean(self) -> dict[str, Any]:
         data = super().clean() or self.cleaned_data

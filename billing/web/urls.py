@@ -1,6 +1,12 @@
 from django.urls import path
 
-from billing.web import budget_views, order_views, seal_views, views
+from billing.web import (
+    budget_views,
+    document_views,
+    order_views,
+    seal_views,
+    views,
+)
 
 urlpatterns = [
     path("settings/budgets", budget_views.budget_edit, name="budget-edit"),
@@ -10,6 +16,23 @@ urlpatterns = [
     path("balance/statement", views.statement, name="balance-statement"),
     path("balance/statement.csv", views.export, name="balance-csv"),
     path("balance/seals", seal_views.seals, name="balance-seals"),
+    path("balance/seals/check", document_views.statement_checked, name="statement-check"),
+    path("balance/documents", document_views.document_list, name="document-list"),
+    path("balance/documents/statement.pdf", document_views.period_pdf, name="period-pdf"),
+    path("balance/documents/statement.csv", document_views.period_csv, name="period-csv"),
+    path(
+        "balance/documents/reconciliation.pdf",
+        document_views.reconciliation_pdf,
+        name="reconciliation-pdf",
+    ),
+    path(
+        "balance/documents/<str:public_id>.<str:kind>",
+        document_views.document_file,
+        name="document-download",
+    ),
+    path(
+        "balance/documents/<str:public_id>/send", document_views.document_send, name="document-send"
+    ),
     path("balance/heads.json", seal_views.heads, name="balance-heads"),
     path("balance/requisites", views.profile, name="balance-profile"),
     path("balance/top-ups", order_views.order_list, name="balance-order-list"),

@@ -1,11 +1,13 @@
 """Every list of the cabinet with rows for it. A route `<noun>-list` that is missing here fails."""
 
 from collections.abc import Callable
+from datetime import date
 from typing import NamedTuple
 
 from accounts.audit.events import record
 from accounts.models import Company
 from tests.cabinet.requests import create_request
+from tests.document_factories import ClosedMonthFactory, DocumentFactory
 from tests.factories import (
     ApiKeyFactory,
     AttemptFactory,
@@ -56,6 +58,13 @@ def _orders(company: Company, count: int) -> None:
     OrderFactory.create_batch(count, company=company)
 
 
+def _months(company: Company, count: int) -> None:
+    for number in range(count):
+        month = date(2026 - number // 12, 12 - number % 12, 1)
+        ClosedMonthFactory.create(company=company, month=month)
+        DocumentFactory.create(company=company, month=month)
+
+
 def _members(company: Company, count: int) -> None:
     MemberFactory.create_batch(count, company=company, role="viewer")
     InvitationFactory.create_batch(count, company=company)
@@ -79,5 +88,6 @@ LISTS = {
     "webhook-list": List(_endpoints, is_paged=False, most=20),
     "key-list": List(_keys, is_paged=False, most=5),
     "request-list": List(_requests, filter="outcome=ok"),
+    "document-list": List(_months, most=12, above="balance", rows_open=False),
     "balance-order-list": List(_orders, above="balance"),
 }

@@ -19,6 +19,7 @@ from otp.models import Autofill
 from tests.billing.top_ups import fill_requisites
 from tests.cabinet.requests import create_request
 from tests.cabinet.routes import COLLEAGUE
+from tests.document_factories import ClosedMonthFactory, DocumentFactory
 from tests.factories import (
     ApiKeyFactory,
     AttemptFactory,
@@ -146,6 +147,8 @@ def sell(company: Company) -> None:
     OrderFactory.create(company=company)
     OrderFactory.create(company=company, state="paid", paid_at=timezone.now())
     OrderFactory.create(company=company, state="expired")
+    ClosedMonthFactory.create(company=company)
+    DocumentFactory.create(company=company)
 
 
 def fail(message: Message) -> None:
@@ -172,6 +175,7 @@ def addresses(company: Company) -> list[str]:
     names += ["autofill-edit", "autofill-preview", "link-list", "link-create"]
     names += ["link-stop-all", "link-settings", "budget-edit"]
     names += ["balance", "balance-statement", "balance-order-list", "balance-profile"]
+    names += ["document-list", "statement-check"]
     top_ups = [
         reverse(name, args=[order.public_id])
         for order in company.orders.all()

@@ -51,6 +51,14 @@ def _batch(company: Company) -> Args:
     return {"public_id": link.batch}
 
 
+def _document(company: Company) -> Args:
+    return {"public_id": company.documents.get().public_id}
+
+
+def _document_pdf(company: Company) -> Args:
+    return {**_document(company), "kind": "pdf"}
+
+
 def _import(company: Company) -> Args:
     return {"pk": company.link_imports.get().pk}
 
@@ -143,6 +151,13 @@ CABINET = {
     "balance-statement": Route(MONEY_READERS),
     "balance-csv": Route(MONEY_READERS, kind=Kind.FILE),
     "balance-seals": Route(MONEY_READERS),
+    "document-list": Route(MONEY_READERS),
+    "document-download": Route(MONEY_READERS, of=_document_pdf, kind=Kind.FILE),
+    "document-send": Route(NOBODY, MONEY, of=_document),
+    "period-pdf": Route(MONEY_READERS, kind=Kind.FILE),
+    "period-csv": Route(MONEY_READERS, kind=Kind.FILE),
+    "reconciliation-pdf": Route(MONEY_READERS, kind=Kind.FILE),
+    "statement-check": Route(MONEY_READERS, MONEY_READERS),
     "balance-heads": Route(MONEY_READERS, kind=Kind.FILE),
     "balance-profile": Route(MONEY_READERS, MONEY),
     "balance-order-list": Route(MONEY_READERS),
@@ -235,6 +250,7 @@ NO_PAGE = {
     "account_confirm_login_code",  # codes by e-mail are off
     "sso-start",  # POST alone, and missing unless a provider is configured
     "invoice-file",  # a PDF for anybody with the link: tests/billing
+    "document-file",  # the same
     "follow",  # the redirect: tests/links
 }
 TABLES: list[set[str]] = [

@@ -22,6 +22,7 @@ from channels.models import Attempt, Message, OpenMessage
 from channels.outcomes import transitions
 from tests.api.clients import Api
 from tests.channels.message_stages import accepted, send
+from tests.document_factories import ClosedMonthFactory
 from tests.factories import CompanyFactory, MessageFactory, OrderFactory, TransferFactory
 from tests.plans import nodes
 from tests.session_settings import session_setting
@@ -54,7 +55,7 @@ def test_sound_ledger_has_no_breach(busy_api: Api) -> None:
 
     call_command("reconcile", stdout=out)
 
-    assert out.getvalue() == "The books agree since the beginning: 15 checks, no breach.\n"
+    assert out.getvalue() == "The books agree since the beginning: 18 checks, no breach.\n"
     assert ledger.balance(busy_api.company.pk) == (982, 2)
 
 
@@ -253,6 +254,18 @@ PLANTED: dict[str, tuple[Callable[[], object], set[str]]] = {
         lambda: OpenMessage.objects.update(due_at=timezone.now()),
         {"queued otherwise than its message"},
     ),
+    "closed without charges": (
+        ClosedMonthFactory.create,
+        {"closed month differs from its charges or the month before"},
+    ),
+    "closed without lots": (
+        lambda: ClosedMonthFactory.create(spent=0, closing=100),
+        {"lots of tokens differ from the last closed month"},
+    ),
+    "closed without documents": (
+        lambda: ClosedMonthFactory.create(charges=[{"tokens": 100, "amount": "1.00"}]),
+        {"documents differ from their closed month"},
+    ),
     "queued without its attempt": (
         lambda: OpenMessage.objects.filter(message__state="sent").update(attempt_id=None),
         {"queued otherwise than its message"},
@@ -277,6 +290,9 @@ WHOLE_LEDGER = {
     "running balance differs from its transfers",
     "credited without a paid top-up",
     "transfer of a message that does not exist",
+    "closed month differs from its charges or the month before",
+    "lots of tokens differ from the last closed month",
+    "documents differ from their closed month",
 }
 
 
@@ -346,7 +362,7 @@ def test_breaches_are_named(busy_api: Api) -> None:
     Message.objects.filter(pk=message.pk).update(state="delivered")
     out = StringIO()
 
-    with pytest.raises(CommandError, match="2 breaches of 15 checks"):
+    with pytest.raises(CommandError, match="2 breaches of 18 checks"):
         call_command("reconcile", stdout=out)
 
     assert out.getvalue().splitlines() == [

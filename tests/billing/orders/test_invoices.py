@@ -19,7 +19,7 @@ from fontTools.ttLib import TTFont
 from accounts.models import Company, User
 from billing.gateways.bank_invoice import sign
 from billing.models import Order, Seller
-from billing.orders import billing_profiles, invoice_pdf, invoices
+from billing.orders import billing_profiles, invoice_pdf, invoices, pdf
 from tests.billing.top_ups import place_order
 from tests.factories import CompanyFactory, MemberFactory, SellerFactory
 
@@ -241,7 +241,7 @@ def test_link_cannot_be_guessed(issue: Callable[..., Order]) -> None:
 
 def test_letters_of_neighbours_are_in_the_font(issue: Callable[..., Order]) -> None:
     name = "Қазақ әліпбиі — Łódź “Ünïcode” № ₽€₸"
-    with (invoice_pdf.FONTS / "DejaVuSansCondensed-Bold.ttf").open("rb") as file:
+    with (pdf.FONTS / "DejaVuSansCondensed-Bold.ttf").open("rb") as file:
         known = TTFont(file).getBestCmap() or {}
 
     assert {letter for letter in name if ord(letter) not in known} == set()

@@ -1,0 +1,187 @@
+"""Issues closing documents of closed months, and invoices for advances with VAT.
+
+Each is a transaction: the number, the document, the letter about it. A month waits for what its
+documents lack: the seller's requisites, or the buyer's.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import date, timedelta
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import Exists, OuterRef, Q
+from django.utils import timezone
+
+from accounts.models import Company, Language
+from billing.documents import document_links
+from billing.models import (
+    BillingProfile,
+    ClosedMonth,
+    Document,
+    DocumentCounter,
+    Order,
+    Seller,
+)
+from billing.orders import invoices, prices
+from billing.wallet.period_totals import start_of
+from config.storage.months.closed_months import next_month
+
+BATCH = 500
+
+
+def issue() -> int:
+    """Issues what is due; returns how many documents."""
+    seller = Seller.objects.first()
+    if seller is None or seller.documents_since is None:
+        return 0
+    due = ClosedMonth.objects.filter(is_due=True).order_by("month", "company_id")
+    months = due.select_related("company__billingprofile")
+    ready = [closed.pk for closed in months if not missing(closed.company)]
+    issued = sum(_issue_month(pk, seller) for pk in ready)
+    return issued + sum(_issue_advance(pk, seller) for pk in _advances(seller))
+
+
+def missing(company: Company) -> Mapping[str, object]:
+    """The requisites without which no document is issued to this company, by field."""
+    try:
+        profile = company.billingprofile
+    except BillingProfile.DoesNotExist:
+        profile = BillingProfile(company=company)
+    return profile.missing
+
+
+@transaction.atomic
+def _issue_month(pk: int, seller: Seller) -> int:
+    """A document for each currency: payments in one are no advance for charges in another."""
+    closed = ClosedMonth.objects.select_for_update().select_related("company").get(pk=pk)
+    if not closed.is_due:
+        return 0
+    by_currency: dict[str, list[dict[str, Any]]] = {}
+    for charge in closed.charges:
+        if Decimal(charge["amount"]):
+            by_currency.setdefault(charge["currency"], []).append(charge)
+    last_day = next_month(closed.month) - timedelta(days=1)
+    documents = [
+        _write(
+            Document(
+                company=closed.company,
+                kind=Document.Kind.CLOSING,
+                month=closed.month,
+                issued_on=last_day,
+                currency=currency,
+            ),
+            _lines(charges),
+            seller,
+        )
+        for currency, charges in sorted(by_currency.items())
+    ]
+    closed.is_due = False
+    closed.save(update_fields=["is_due"])
+    document_links.send(closed.company, documents)
+    return len(documents)
+
+
+def _advances(seller: Seller) -> list[UUID]:
+    """Paid orders with VAT, of companies with requisites, that have no invoice for the advance."""
+    if not seller.vat_rate or seller.documents_since is None:
+        return []
+    rows = Order.objects.filter(
+        Q(vat_rate__gt=0),
+        _of_tax_payer(),
+        ~Exists(Document.objects.filter(order=OuterRef("pk"))),
+        state=Order.State.PAID,
+        paid_at__gte=start_of(seller.documents_since.replace(day=1)),
+    ).select_related("company__billingprofile")
+    return [order.pk for order in rows.order_by("paid_at")[:BATCH] if is_tax_payer(order.company)]
+
+
+def _of_tax_payer() -> Q:
+    """Leaves out most that `is_tax_payer` would, or they would fill every batch."""
+    country = Q(company__billingprofile__country="RU")
+    country |= Q(company__billingprofile__country="", company__country="RU")
+    return country & ~Q(company__billingprofile__inn="")
+
+
+def is_tax_payer(company: Company) -> bool:
+    """Whether the buyer may deduct Russian VAT: it has an INN, and all else that invoices need."""
+    profile = getattr(company, "billingprofile", None)
+    return profile is not None and profile.of_country == "RU" and not profile.missing
+
+
+@transaction.atomic
+def _issue_advance(pk: UUID, seller: Seller) -> int:
+    order = Order.objects.select_for_update(of=("self",), no_key=True).get(pk=pk)
+    if Document.objects.filter(order=order).exists() or order.paid_at is None:
+        return 0
+    paid = order.payments.filter(is_credited=True).first()
+    charge = {
+        "order": order.pk.hex,
+        "tokens": order.tokens,
+        "amount": str(paid.amount if paid else order.amount),
+        "vat_rate": str(order.vat_rate) if order.vat_rate is not None else None,
+    }
+    day = timezone.localtime(order.paid_at, timezone.get_default_timezone()).date()
+    document = Document(
+        company=order.company,
+        kind=Document.Kind.ADVANCE,
+        order=order,
+        issued_on=day,
+        currency=order.currency,
+    )
+    document = _write(document, _lines([charge]), seller)
+    document_links.send(order.company, [document])
+    return 1
+
+
+def _write(document: Document, lines: list[dict[str, Any]], seller: Seller) -> Document:
+    document.lines = lines
+    document.tokens = sum(line["tokens"] for line in lines)
+    document.amount = sum((Decimal(line["amount"]) for line in lines), Decimal(0))
+    taxes = [Decimal(line["vat"]) for line in lines if line["vat"] is not None]
+    document.vat = sum(taxes, Decimal(0)) if taxes else None
+    document.parties = invoices.snapshot_parties(seller, document.company)
+    # The forms of Russia are in Russian.
+    is_home = document.buyer["country"] in {"", "RU"}
+    language = document.company.language
+    document.language = Language.RUSSIAN if is_home else language
+    document.year = document.issued_on.year
+    document.serial = DocumentCounter.take(document.year)  # last: its row stays locked
+    document.save(force_insert=True)
+    return document
+
+
+def _lines(charges: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """With the invoice and the payment of each order: documents name them."""
+    ids = [UUID(hex=charge["order"]) for charge in charges if charge["order"]]
+    orders = Order.objects.filter(pk__in=ids).prefetch_related("payments")
+    by_id = {order.pk.hex: order for order in orders}
+    return [_line(charge, by_id.get(charge["order"])) for charge in charges]
+
+
+def _line(charge: Mapping[str, Any], order: Order | None) -> dict[str, Any]:
+    amount = Decimal(charge["amount"])
+    rate = Decimal(charge["vat_rate"]) if charge["vat_rate"] is not None else None
+    tax = prices.vat_part(amount, rate)
+    paid = None
+    if order is not None:
+        paid = next((each for each in order.payments.all() if each.is_credited), None)
+    return {
+        "order": charge["order"],
+        "tokens": charge["tokens"],
+        "amount": str(amount),
+        "vat_rate": charge["vat_rate"],
+        "vat": str(tax) if tax is not None else None,
+        "invoice": order.number if order else "",
+        "invoice_day": _day(order.created_at) if order and order.number else "",
+        "payment": paid.reference if paid else "",
+        "payment_day": f"{paid.paid_on:%Y-%m-%d}"
+        if paid and paid.paid_on
+        else (_day(order.paid_at) if order and order.paid_at else ""),
+    }
+
+
+def _day(at: Any) -> str:
+    day: date = timezone.localtime(at, timezone.get_default_timezone()).date()
+    return f"{day:%Y-%m-%d}"

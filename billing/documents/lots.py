@@ -1,0 +1,76 @@
+"""Which lots of tokens pay for what was used: the oldest first.
+
+A refund takes the tokens of its own order first; any other withdrawal takes granted tokens, the
+newest first, before paid ones. Pure: rows in, changed rows out.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from uuid import UUID
+
+from billing.models import Lot
+
+
+class TooFewTokensError(Exception):
+    """More was used than ever came in: the books are wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """Tokens of one lot that were used."""
+
+    lot: Lot
+    tokens: int
+    amount: Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class Withdrawal:
+    tokens: int
+    order_id: UUID | None = None  # of a refund
+
+
+def withdraw(lots: Sequence[Lot], withdrawals: Iterable[Withdrawal]) -> None:
+    for withdrawal in withdrawals:
+        rest = withdrawal.tokens
+        for lot in sorted(lots, key=lambda lot: _rank(lot, withdrawal)):
+            rest -= _take(lot, rest)
+        if rest:
+            raise TooFewTokensError
+
+
+def _rank(lot: Lot, withdrawal: Withdrawal) -> tuple[bool, bool, float]:
+    is_own = withdrawal.order_id is not None and lot.order_id == withdrawal.order_id
+    return not is_own, bool(lot.currency), -lot.received_at.timestamp()
+
+
+def give_back(lots: Sequence[Lot], returned: Mapping[UUID, int]) -> dict[UUID, int]:
+    """Undoes what refunds took of their orders; returns what is left over."""
+    rest = dict(returned)
+    for lot in lots:
+        if lot.order_id in rest:
+            given = min(rest[lot.order_id], lot.taken)
+            lot.taken -= given
+            rest[lot.order_id] -= given
+    return {order_id: tokens for order_id, tokens in rest.items() if tokens}
+
+
+def use(lots: Sequence[Lot], tokens: int) -> list[Charge]:
+    """Uses up so many tokens, the oldest lots first."""
+    charges = []
+    for lot in sorted(lots, key=lambda lot: (lot.received_at, lot.pk or 0)):
+        before = lot.taken
+        if taken := _take(lot, tokens):
+            amount = lot.cost_of_first(lot.taken) - lot.cost_of_first(before)
+            charges.append(Charge(lot, taken, amount))
+            tokens -= taken
+    if tokens:
+        raise TooFewTokensError
+    return charges
+
+
+def _take(lot: Lot, tokens: int) -> int:
+    taken = min(tokens, lot.left)
+    lot.taken += taken
+    return taken

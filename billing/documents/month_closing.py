@@ -1,0 +1,308 @@
+"""Closes months: what each company had, received and used, and which lots of tokens paid for it.
+
+A month is one of the service's time zone. It is closed once its days are sealed, so that no further
+transfer of it can appear. Each company's month is a transaction of its own, written once: whoever
+is killed is followed by another.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from uuid import UUID
+
+import structlog
+from django.db import connection, transaction
+from django.db.models import F, Q
+
+from billing.documents import lots, prepaid
+from billing.documents.lots import Charge, TooFewTokensError, Withdrawal
+from billing.models import (
+    ClosedMonth,
+    Lot,
+    Order,
+    Refund,
+    Seal,
+    SealedDay,
+    Seller,
+    Transfer,
+)
+from billing.wallet.period_totals import Totals, balances_at, external_transfers, start_of
+from config.storage.months.closed_months import next_month
+
+log = structlog.get_logger()
+LOCK = 0x6B76_636D  # an advisory lock: a second one that closes leaves
+BEGINNING = datetime(2000, 1, 1, tzinfo=UTC)
+DAY = timedelta(days=1)
+
+# Companies without the newest month, that had transfers before its end.
+_DUE = """
+SELECT w.company_id FROM billing_wallet w
+WHERE NOT EXISTS (
+    SELECT FROM billing_closedmonth c WHERE c.company_id = w.company_id AND c.month = %(month)s)
+  AND EXISTS (
+    SELECT FROM billing_transfer t WHERE t.company_id = w.company_id AND t.created_at < %(end)s)
+ORDER BY w.company_id
+"""
+_FIRST_TRANSFER = """
+SELECT created_at FROM billing_transfer WHERE company_id = %s ORDER BY created_at, id LIMIT 1
+"""
+_SPENT = """
+SELECT COALESCE(sum(amount), 0)::bigint FROM billing_transfer
+WHERE company_id = %(company)s AND kind = 'capture'
+  AND created_at >= %(start)s AND created_at < %(end)s
+"""
+
+
+class _OccupiedError(Exception):
+    """Another process closes months."""
+
+
+def close() -> int:
+    """Closes every month that is over and sealed; returns how many, of all companies."""
+    newest = newest_closable()
+    seller = Seller.objects.first()
+    if newest is None or seller is None or seller.documents_since is None:
+        return 0
+    since = seller.documents_since.replace(day=1)
+    try:
+        return sum(_close_company(company_id, since, newest) for company_id in _due(newest))
+    except _OccupiedError:
+        return 0
+
+
+def newest_closable() -> date | None:
+    """The last month that is sealed to its end, in UTC and in the service's time zone."""
+    sealed = SealedDay.last()
+    if sealed is None:
+        return None
+    month = sealed.replace(day=1)
+    while not _is_sealed(month, sealed):
+        month = (month - DAY).replace(day=1)
+    return month
+
+
+def _is_sealed(month: date, sealed: date) -> bool:
+    after = next_month(month)
+    last_moment = start_of(after) - timedelta(microseconds=1)
+    return sealed >= max(after - DAY, last_moment.astimezone(UTC).date())
+
+
+def _due(newest: date) -> list[int]:
+    with connection.cursor() as cursor:
+        cursor.execute(_DUE, {"month": newest, "end": start_of(next_month(newest))})
+        return [company_id for (company_id,) in cursor.fetchall()]
+
+
+def _close_company(company_id: int, since: date, newest: date) -> int:
+    closed = 0
+    for month in _open_months(company_id, since, newest):
+        if not _close(company_id, month):
+            break
+        closed += 1
+    return closed
+
+
+def _open_months(company_id: int, since: date, newest: date) -> Iterator[date]:
+    last = ClosedMonth.objects.filter(company=company_id).order_by("month").last()
+    if last:
+        month = next_month(last.month)
+    else:
+        with connection.cursor() as cursor:
+            cursor.execute(_FIRST_TRANSFER, [company_id])
+            first: datetime = cursor.fetchone()[0]
+        zone = start_of(newest).tzinfo
+        month = max(since, first.astimezone(zone).date().replace(day=1))
+    while month <= newest:
+        yield month
+        month = next_month(month)
+
+
+@transaction.atomic
+def _close(company_id: int, month: date) -> bool:
+    """False for books that do not add up: `reconcile` says where."""
+    _take_lock()
+    start, end = start_of(month), start_of(next_month(month))
+    previous = ClosedMonth.objects.filter(company=company_id).order_by("month").last()
+    if previous and previous.month >= month:
+        return True  # by another process, meanwhile
+    totals = _totals(company_id, start, end, previous)
+    if totals is None:
+        log.error("month_not_closed", company=company_id, month=f"{month:%Y-%m}")
+        return False
+    try:
+        opening = _prepaid_opening(company_id, start, totals.opening, previous)
+        charges = _use(company_id, start, end, totals.spent)
+    except TooFewTokensError:
+        log.exception("month_not_closed", company=company_id, month=f"{month:%Y-%m}")
+        transaction.set_rollback(True)
+        return False
+    closed = ClosedMonth(
+        company_id=company_id,
+        month=month,
+        **totals._asdict(),
+        charges=[_stored(charge) for charge in charges],
+        is_due=any(charge.amount for charge in charges),
+        head=_head(company_id, next_month(month)),
+    )
+    received = prepaid.add(opening, prepaid.entries(company_id, start, end))
+    closing = prepaid.subtract(received, prepaid.charged_in(closed))
+    closed.money = {
+        currency: {
+            "opening": str(opening.get(currency, Decimal("0.00"))),
+            "closing": str(closing[currency]),
+        }
+        for currency in sorted(closing)
+    }
+    closed.save(force_insert=True)
+    return True
+
+
+def _take_lock() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL statement_timeout = 0")
+        cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [LOCK])
+        if not cursor.fetchone()[0]:
+            raise _OccupiedError
+
+
+def _totals(
+    company_id: int, start: datetime, end: datetime, previous: ClosedMonth | None
+) -> Totals | None:
+    """Counts the charges one by one; None if the balances say something else."""
+    opening, closing = balances_at(company_id, [start, end])
+    with connection.cursor() as cursor:
+        cursor.execute(_SPENT, {"company": company_id, "start": start, "end": end})
+        spent: int = cursor.fetchone()[0]
+    rows = external_transfers(company_id, start, end)
+    bought, granted, withdrawn = (
+        sum(row.amount for row in rows if row.kind == kind)
+        for kind in (Transfer.Kind.TOP_UP, Transfer.Kind.GRANT, Transfer.Kind.WITHDRAW)
+    )
+    totals = Totals(opening, bought, granted, withdrawn, spent, closing)
+    follows = previous is None or previous.closing == opening
+    adds_up = closing == opening + bought + granted - withdrawn - spent
+    return totals if follows and adds_up else None
+
+
+def _prepaid_opening(
+    company_id: int, start: datetime, balance: int, previous: ClosedMonth | None
+) -> prepaid.Sums:
+    """Of the first month: all that was paid, less what the tokens used before it were worth."""
+    if previous is not None:
+        return {currency: Decimal(money["closing"]) for currency, money in previous.money.items()}
+    rows = external_transfers(company_id, BEGINNING, start)
+    signs = {Transfer.Kind.WITHDRAW: -1}
+    received = sum(signs.get(Transfer.Kind(row.kind), 1) * row.amount for row in rows)
+    charges = _use(company_id, BEGINNING, start, received - balance)
+    paid = prepaid.add({}, prepaid.entries(company_id, BEGINNING, start))
+    return prepaid.subtract(paid, _sums(charges))
+
+
+def _sums(charges: Sequence[Charge]) -> prepaid.Sums:
+    sums: prepaid.Sums = {}
+    for charge in charges:
+        if currency := charge.lot.currency:
+            sums[currency] = sums.get(currency, Decimal(0)) + charge.amount
+    return sums
+
+
+@dataclass(frozen=True, slots=True)
+class _Movements:
+    """The transfers from outside of a period, as lots see them."""
+
+    new: list[Lot]
+    withdrawals: list[Withdrawal]
+    returned: dict[UUID, int]  # by disputes that were won
+
+
+def _use(company_id: int, start: datetime, end: datetime, spent: int) -> list[Charge]:
+    """Stores what came in and how the lots stand at the end; returns what was charged."""
+    moved = _movements(company_id, external_transfers(company_id, start, end))
+    Lot.objects.bulk_create(moved.new)
+    refunded = {one.order_id for one in moved.withdrawals if one.order_id} | set(moved.returned)
+    rows = Lot.objects.filter(
+        Q(taken__lt=F("tokens")) | Q(order__in=refunded), company=company_id
+    ).order_by("received_at", "pk")
+    stock = list(rows)
+    lots.withdraw(stock, moved.withdrawals)
+    rest = lots.give_back(stock, moved.returned)
+    stock += [
+        Lot.objects.create(
+            company_id=company_id,
+            transfer_key=f"returned:{order_id.hex}:{start:%Y-%m}",
+            received_at=start,
+            tokens=tokens,
+        )
+        for order_id, tokens in rest.items()
+    ]
+    charges = lots.use(stock, spent)
+    Lot.objects.bulk_update(stock, ["taken"])
+    return charges
+
+
+def _movements(company_id: int, rows: Sequence[Transfer]) -> _Movements:
+    orders = _orders(company_id, rows)
+    refunds = _orders_of_refunds(rows)
+    moved = _Movements([], [], {})
+    for row in rows:
+        key = str(row.key)
+        refunded_order = refunds.get(key.removesuffix(":returned"))
+        if row.kind == Transfer.Kind.WITHDRAW:
+            moved.withdrawals.append(Withdrawal(row.amount, refunded_order))
+        elif key.endswith(":returned") and refunded_order:
+            moved.returned[refunded_order] = moved.returned.get(refunded_order, 0) + row.amount
+        else:
+            moved.new.append(_lot(row, orders.get(key)))
+    return moved
+
+
+def _orders(company_id: int, rows: Sequence[Transfer]) -> dict[str, Order]:
+    """By the key of the transfer that credits them."""
+    keys = [row.key for row in rows if row.kind == Transfer.Kind.TOP_UP and row.key]
+    ids = [UUID(hex=key.partition(":")[2]) for key in keys if key.startswith("top_up:")]
+    found = Order.objects.filter(company=company_id, pk__in=ids).prefetch_related("payments")
+    return {order.transfer_key: order for order in found}
+
+
+def _orders_of_refunds(rows: Sequence[Transfer]) -> dict[str, UUID]:
+    keys = {str(row.key).removesuffix(":returned") for row in rows if row.key}
+    ids = [key.rpartition(":")[2] for key in keys if key.startswith("refund:")]
+    found = Refund.objects.filter(pk__in=[int(each) for each in ids if each.isdigit()])
+    return {
+        refund.transfer_key: refund.payment.order_id
+        for refund in found.select_related("payment")
+        if refund.payment and refund.payment.order_id
+    }
+
+
+def _lot(row: Transfer, order: Order | None) -> Lot:
+    lot = Lot(
+        company_id=row.company_id,
+        order=order,
+        transfer_key=row.key or f"transfer:{row.pk}",
+        received_at=row.created_at,
+        tokens=row.amount,
+    )
+    if order is not None:
+        paid = next((each for each in order.payments.all() if each.is_credited), None)
+        lot.amount = paid.amount if paid else order.amount
+        lot.currency = paid.currency if paid else order.currency
+        lot.vat_rate = order.vat_rate
+    return lot
+
+
+def _stored(charge: Charge) -> dict[str, object]:
+    lot = charge.lot
+    return {
+        "order": lot.order_id.hex if lot.order_id else "",
+        "tokens": charge.tokens,
+        "amount": str(charge.amount),
+        "currency": lot.currency,
+        "vat_rate": str(lot.vat_rate) if lot.vat_rate is not None else None,
+    }
+
+
+def _head(company_id: int, until: date) -> str:
+    seals = Seal.objects.filter(company=company_id, day__lt=until).order_by("day")
+    return seals.values_list("head", flat=True).last() or ""

@@ -1,0 +1,202 @@
+"""The statement of a period: opening balance, turnover and closing balance by month.
+
+Tokens are as of the very moment. Money is what was prepaid: charges are booked at the end of the
+month, when it is closed, and nothing is known of it before the first closed month.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from itertools import pairwise
+
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import pgettext
+
+from accounts.models import Company
+from billing.documents import prepaid
+from billing.documents.prepaid import Entry
+from billing.models import ClosedMonth, Seal, Transfer
+from billing.wallet import archived
+from billing.wallet.period_totals import Totals, external_transfers, start_of, totals
+from config.storage.months.closed_months import next_month
+
+MAX_MONTHS = 37  # in one statement
+DAY = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Turnover:
+    """Of prepaid money. closing = opening + received - refunded - charged."""
+
+    currency: str
+    opening: Decimal
+    received: Decimal
+    refunded: Decimal
+    charged: Decimal
+    closing: Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """A month, or what the statement has of it."""
+
+    first: date
+    last: date
+    tokens: Totals
+    money: list[Turnover]
+    seal: Seal | None  # the last one of the month, if it is in the period
+
+
+@dataclass(frozen=True, slots=True)
+class PeriodStatement:
+    company: Company
+    first: date
+    last: date
+    periods: list[Period]
+    transfers: list[Transfer]  # top-ups, grants and withdrawals
+    created_at: datetime = field(default_factory=timezone.now)
+
+    @property
+    def tokens(self) -> Totals:
+        rows = [period.tokens for period in self.periods]
+        return Totals(
+            rows[0].opening,
+            sum(row.bought for row in rows),
+            sum(row.granted for row in rows),
+            sum(row.withdrawn for row in rows),
+            sum(row.spent for row in rows),
+            rows[-1].closing,
+        )
+
+    @property
+    def money(self) -> list[Turnover]:
+        """Of the whole period, by currency."""
+        by_currency: dict[str, list[Turnover]] = {}
+        for period in self.periods:
+            for turnover in period.money:
+                by_currency.setdefault(turnover.currency, []).append(turnover)
+        return [_sum(rows) for rows in by_currency.values()]
+
+
+def _sum(rows: Sequence[Turnover]) -> Turnover:
+    return Turnover(
+        rows[0].currency,
+        rows[0].opening,
+        sum((row.received for row in rows), Decimal(0)),
+        sum((row.refunded for row in rows), Decimal(0)),
+        sum((row.charged for row in rows), Decimal(0)),
+        rows[-1].closing,
+    )
+
+
+def first_day(company: Company) -> date | None:
+    """Before it, operations are archived; None: all are there."""
+    opening = archived.opening(company.pk)
+    if opening is None:
+        return None
+    return timezone.localtime(opening.at, timezone.get_default_timezone()).date() + DAY
+
+
+def make(company: Company, first: date, last: date) -> PeriodStatement:
+    """`last` is part of the period."""
+    days = _bounds(first, last)
+    bounds = [start_of(day) for day in days]
+    tokens = totals(company.pk, bounds)
+    money = money_by_period(company.pk, bounds)
+    seals = _seals(company, first, last)
+    periods = [
+        Period(start, end - DAY, tokens[n], money[n], seals.get(start.replace(day=1)))
+        for n, (start, end) in enumerate(pairwise(days))
+    ]
+    rows = external_transfers(company.pk, bounds[0], bounds[-1])
+    return PeriodStatement(company, first, last, periods, rows)
+
+
+def _bounds(first: date, last: date) -> list[date]:
+    """The first day of each month in the period, with the ends of the period itself."""
+    days, month = [first], next_month(first.replace(day=1))
+    while month <= last:
+        days.append(month)
+        month = next_month(month)
+    return [*days, last + DAY]
+
+
+def money_by_period(company_id: int, bounds: Sequence[datetime]) -> list[list[Turnover]]:
+    closed = list(ClosedMonth.objects.filter(company=company_id).order_by("month"))
+    if not closed:
+        return [[] for _pair in pairwise(bounds)]
+    known = start_of(closed[0].month)
+    sums = prepaid.opening(company_id, max(bounds[0], known))
+    entries = prepaid.entries(company_id, max(bounds[0], known), bounds[-1])
+    found = []
+    for start, end in pairwise(bounds):
+        mine = [entry for entry in entries if start <= entry.at < end]
+        ends = [one for one in closed if start < start_of(next_month(one.month)) <= end]
+        rows = list(_turnovers(sums, mine, ends)) if end > known else []
+        sums = {row.currency: row.closing for row in rows} or sums
+        found.append(rows)
+    return found
+
+
+def _turnovers(
+    opening: prepaid.Sums, entries: Sequence[Entry], closed: Sequence[ClosedMonth]
+) -> Iterator[Turnover]:
+    charged: prepaid.Sums = {}
+    for month in closed:
+        for currency, amount in prepaid.charged_in(month).items():
+            charged[currency] = charged.get(currency, Decimal(0)) + amount
+    zero = Decimal("0.00")
+    for currency in sorted({*opening, *charged, *(entry.currency for entry in entries)}):
+        mine = [entry for entry in entries if entry.currency == currency]
+        before = opening.get(currency, zero)
+        received = sum((entry.amount for entry in mine if not entry.is_refund), zero)
+        refunded = -sum((entry.amount for entry in mine if entry.is_refund), zero)
+        used = charged.get(currency, zero)
+        after = before + received - refunded - used
+        yield Turnover(currency, before, received, refunded, used, after)
+
+
+def _seals(company: Company, first: date, last: date) -> dict[date, Seal]:
+    """The last seal of each month that ends in the period, by the first day of the month."""
+    seals = Seal.objects.filter(company=company, day__gte=first.replace(day=1), day__lte=last)
+    rows = seals.last_of_months().defer("parts").order_by("day")
+    return {
+        seal.day.replace(day=1): seal
+        for seal in rows
+        if next_month(seal.day.replace(day=1)) - DAY <= last
+    }
+
+
+def csv_rows(statement: PeriodStatement) -> Iterator[list[str | int]]:
+    """Tokens and each currency as rows of one table."""
+    yield [
+        _("From"),
+        _("To"),
+        pgettext("statement", "Unit"),
+        _("Opening balance"),
+        _("Bought or paid"),
+        _("Granted"),
+        _("Withdrawn or refunded"),
+        _("Spent or charged"),
+        _("Closing balance"),
+        _("Seal of the month"),
+    ]
+    for period in statement.periods:
+        days = [f"{period.first:%Y-%m-%d}", f"{period.last:%Y-%m-%d}"]
+        yield from _csv_rows(days, period.tokens, period.money, period.seal)
+    if len(statement.periods) > 1:
+        days = [f"{statement.first:%Y-%m-%d}", f"{statement.last:%Y-%m-%d}"]
+        yield from _csv_rows(days, statement.tokens, statement.money, None)
+
+
+def _csv_rows(
+    days: list[str], tokens: Totals, money: Sequence[Turnover], seal: Seal | None
+) -> Iterator[list[str | int]]:
+    head = seal.head if seal else ""
+    opening, bought, granted, withdrawn, spent, closing = tokens
+    yield [*days, _("tokens"), opening, bought, granted, withdrawn, spent, closing, head]
+    for row in money:
+        sums = [row.opening, row.received, "", row.refunded, row.charged, row.closing]
+        yield [*days, row.currency, *map(str, sums), ""]

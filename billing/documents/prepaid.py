@@ -1,0 +1,101 @@
+"""Money that companies paid in advance: payments and refunds, by the day they were booked."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+
+from django.utils import timezone
+
+from billing.models import ClosedMonth, Payment, Refund
+from billing.wallet.period_totals import start_of
+from config.storage.months.closed_months import next_month
+
+Sums = dict[str, Decimal]  # by currency
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A payment, or a negative one: a refund."""
+
+    at: datetime
+    amount: Decimal
+    currency: str
+    title: str  # of the order: its invoice number, or its id
+    reference: str  # the bank's or the provider's
+    is_refund: bool = False
+
+    @property
+    def day(self) -> date:
+        return timezone.localtime(self.at, timezone.get_default_timezone()).date()
+
+
+def entries(company_id: int, start: datetime, end: datetime) -> list[Entry]:
+    """Of both, oldest first. A dispute that was won is a payment again."""
+    found = [*_payments(company_id, start, end), *_refunds(company_id, start, end)]
+    return sorted(found, key=lambda entry: entry.at)
+
+
+def _payments(company_id: int, start: datetime, end: datetime) -> Iterator[Entry]:
+    rows = Payment.objects.filter(
+        is_credited=True,
+        order__company=company_id,
+        order__paid_at__gte=start,
+        order__paid_at__lt=end,
+    )
+    for payment in rows.select_related("order"):
+        order = payment.order
+        assert order is not None and order.paid_at is not None  # noqa: S101, PT018 - filtered
+        reference = payment.reference or payment.payment_id
+        yield Entry(order.paid_at, payment.amount, payment.currency, str(order), reference)
+
+
+def _refunds(company_id: int, start: datetime, end: datetime) -> Iterator[Entry]:
+    rows = Refund.objects.filter(payment__is_credited=True, payment__order__company=company_id)
+    for refund in rows.select_related("payment__order").order_by("pk"):
+        title = str(refund.payment.order) if refund.payment else ""
+        for at, sign in ((refund.created_at, -1), (refund.returned_at, 1)):
+            if at is not None and start <= at < end:
+                amount = sign * refund.amount
+                yield Entry(at, amount, refund.currency, title, refund.refund_id, is_refund=True)
+
+
+def add(sums: Mapping[str, Decimal], found: list[Entry]) -> Sums:
+    added = dict(sums)
+    for entry in found:
+        added[entry.currency] = added.get(entry.currency, Decimal(0)) + entry.amount
+    return added
+
+
+def subtract(sums: Mapping[str, Decimal], charged: Mapping[str, Decimal]) -> Sums:
+    return {
+        currency: sums.get(currency, Decimal(0)) - charged.get(currency, Decimal(0))
+        for currency in {**sums, **charged}
+    }
+
+
+def charged_in(closed: ClosedMonth) -> Sums:
+    sums: Sums = {}
+    for charge in closed.charges:
+        if charge["currency"]:
+            sums[charge["currency"]] = sums.get(charge["currency"], Decimal(0)) + Decimal(
+                charge["amount"]
+            )
+    return sums
+
+
+def opening(company_id: int, at: datetime) -> Sums:
+    """What was prepaid and not yet charged at a moment, charges being booked at the month's end.
+
+    Before the first closed month nothing is known: as of its beginning.
+    """
+    months = ClosedMonth.objects.filter(company=company_id).order_by("month")
+    day = timezone.localtime(at, timezone.get_default_timezone()).date()
+    last = months.filter(month__lt=day.replace(day=1)).last()
+    first = last or months.first()
+    if first is None:
+        return {}
+    which = "closing" if last else "opening"
+    since = start_of(next_month(first.month) if last else first.month)
+    sums = {currency: Decimal(money[which]) for currency, money in first.money.items()}
+    return add(sums, entries(company_id, since, at)) if since < at else sums

@@ -1,0 +1,148 @@
+"""The act of reconciliation: payments and closing documents of a period, and who owes what.
+
+A row for each currency's payment, refund and closed month, in the order of their days.
+"""
+
+from dataclasses import dataclass
+from datetime import date, timedelta
+from decimal import Decimal
+
+from django.utils.formats import date_format
+from django.utils.translation import gettext as _
+
+from accounts.models import Company
+from billing.documents import prepaid
+from billing.models import ClosedMonth, Document, Seller
+from billing.orders import invoices
+from billing.orders.invoices import Party
+from billing.wallet.period_totals import start_of
+from config.storage.months.closed_months import next_month
+
+DAY = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """By the seller's books: charges are debits, payments credits."""
+
+    day: date
+    title: str
+    debit: Decimal
+    credit: Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """One currency. Balances are positive if the seller owes: the buyer has paid in advance."""
+
+    currency: str
+    opening: Decimal
+    rows: list[Row]
+
+    @property
+    def debit(self) -> Decimal:
+        return sum((row.debit for row in self.rows), Decimal("0.00"))
+
+    @property
+    def credit(self) -> Decimal:
+        return sum((row.credit for row in self.rows), Decimal("0.00"))
+
+    @property
+    def closing(self) -> Decimal:
+        return self.opening + self.credit - self.debit
+
+
+@dataclass(frozen=True, slots=True)
+class ReconciliationAct:
+    first: date
+    last: date
+    seller: Party
+    buyer: Party
+    accounts: list[Account]
+
+
+def first_day(company: Company) -> date | None:
+    """The first one whose money is known; None: no month is closed yet."""
+    months = ClosedMonth.objects.filter(company=company).order_by("month")
+    return months.values_list("month", flat=True).first()
+
+
+def make(company: Company, first: date, last: date) -> ReconciliationAct:
+    start, end = start_of(first), start_of(last + DAY)
+    opening = prepaid.opening(company.pk, start)
+    rows = [*_payments(company, first, last), *_charges(company, first, last)]
+    currencies = sorted({*opening, *(currency for currency, _row in rows)})
+    parties = invoices.snapshot_parties(Seller.objects.first(), company)
+    assert start < end  # noqa: S101 - the form says so
+    accounts = [
+        Account(
+            currency,
+            opening.get(currency, Decimal("0.00")),
+            sorted((row for each, row in rows if each == currency), key=lambda row: row.day),
+        )
+        for currency in currencies
+    ]
+    return ReconciliationAct(first, last, parties["seller"], parties["buyer"], accounts)
+
+
+def _payments(company: Company, first: date, last: date) -> list[tuple[str, Row]]:
+    found = prepaid.entries(company.pk, start_of(first), start_of(last + DAY))
+    return [
+        (
+            entry.currency,
+            Row(
+                entry.day,
+                _refund_title(entry) if entry.is_refund else _payment_title(entry),
+                max(-entry.amount, Decimal("0.00")),
+                max(entry.amount, Decimal("0.00")),
+            ),
+        )
+        for entry in found
+    ]
+
+
+def _payment_title(entry: prepaid.Entry) -> str:
+    return _("Payment of %(order)s (%(reference)s)") % {
+        "order": entry.title,
+        "reference": entry.reference,
+    }
+
+
+def _refund_title(entry: prepaid.Entry) -> str:
+    if entry.amount > 0:
+        return _("Refund of %(order)s canceled") % {"order": entry.title}
+    return _("Refund of %(order)s") % {"order": entry.title}
+
+
+def _charges(company: Company, first: date, last: date) -> list[tuple[str, Row]]:
+    """Those of months that end in the period."""
+    closed = ClosedMonth.objects.filter(company=company, month__gte=first.replace(day=1))
+    documents = {
+        (document.month, document.currency): document.number
+        for document in Document.objects.filter(company=company, kind=Document.Kind.CLOSING)
+    }
+    rows = []
+    for month in closed.order_by("month"):
+        day = next_month(month.month) - DAY
+        if first <= day <= last:
+            rows += [
+                (
+                    currency,
+                    Row(
+                        day,
+                        _charge_title(month.month, documents.get((month.month, currency), "")),
+                        amount,
+                        Decimal("0.00"),
+                    ),
+                )
+                for currency, amount in prepaid.charged_in(month).items()
+                if amount
+            ]
+    return rows
+
+
+def _charge_title(month: date, number: str) -> str:
+    name = date_format(month, "F Y")
+    if number:
+        return _("Services of %(month)s, document %(number)s") % {"month": name, "number": number}
+    return _("Services of %(month)s") % {"month": name}

@@ -1,0 +1,44 @@
+"""A sheet for PDF documents: fonts with Cyrillic letters, margins, sizes in millimetres."""
+
+from datetime import datetime
+from pathlib import Path
+
+from fpdf import FPDF
+from fpdf.enums import TextEmphasis
+from fpdf.fonts import FontFace
+
+FONTS = Path(__file__).parent / "fonts"
+FONT_FAMILY = "DejaVu"
+MARGIN = 15  # mm
+LINE = 5  # mm
+TEXT, SMALL, HEADING = 9.5, 8, 14  # points
+BOLD = FontFace(emphasis=TextEmphasis.B)
+
+
+def new_sheet(
+    title: str, language: str, created_at: datetime, *, is_landscape: bool = False
+) -> FPDF:
+    """A first A4 page; the same arguments give the same bytes."""
+    pdf = FPDF(orientation="landscape" if is_landscape else "portrait")
+    pdf.set_creation_date(created_at)
+    pdf.set_title(title)
+    pdf.set_lang(language)
+    pdf.add_font(FONT_FAMILY, "", FONTS / "DejaVuSansCondensed.ttf")
+    pdf.add_font(FONT_FAMILY, "B", FONTS / "DejaVuSansCondensed-Bold.ttf")
+    pdf.set_margin(MARGIN)
+    pdf.set_font(FONT_FAMILY, size=TEXT)
+    pdf.add_page()
+    return pdf
+
+
+def paragraph(pdf: FPDF, text: str, *, align: str = "L", is_bold: bool = False) -> None:
+    """Full width, then a new line."""
+    pdf.set_font(FONT_FAMILY, "B" if is_bold else "")
+    pdf.multi_cell(0, LINE, text, align=align, new_x="LMARGIN", new_y="NEXT")
+    pdf.set_font(FONT_FAMILY, "")
+
+
+def heading(pdf: FPDF, text: str) -> None:
+    pdf.set_font(FONT_FAMILY, "B", HEADING)
+    pdf.multi_cell(0, 8, text, align="L", new_x="LMARGIN", new_y="NEXT")
+    pdf.set_font(FONT_FAMILY, size=TEXT)

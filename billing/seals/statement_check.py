@@ -1,0 +1,72 @@
+"""Checks a statement that a company uploads: by the program that it can run itself.
+
+The program is a file of its own (`static/kvitok-verify.py`), so that a company needs nothing else;
+here it is loaded as a module.
+"""
+
+import importlib.util
+import sys
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from types import ModuleType
+
+from accounts.models import Company
+from billing.models import Seal
+from config.environment.variables import ROOT
+
+MAX_BYTES = 3 * 2**20
+PROGRAM = ROOT / "static" / "kvitok-verify.py"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """`problem` is in the words of the program; empty: proved."""
+
+    problem: str = ""
+    is_readable: bool = True
+    heads: int = 0
+    last_day: str = ""
+    last_head: str = ""
+    rows: int = 0  # proved
+    rest: int = 0  # rows after the last head
+
+
+@cache
+def _program() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("kvitok_verify", PROGRAM)
+    assert spec is not None and spec.loader is not None  # noqa: S101, PT018 - the file is there
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclasses look their module up
+    spec.loader.exec_module(module)
+    return module
+
+
+def check(company: Company, content: bytes) -> Verdict:
+    """Compares the file with the heads that are stored now."""
+    program = _program()
+    rows = Seal.objects.filter(company=company).order_by("day").defer("parts")
+    heads = [
+        program.Head(f"{seal.day:%Y-%m-%d}", seal.head, seal.transfers, seal.balance)
+        for seal in rows
+    ]
+    with NamedTemporaryFile(suffix=".csv") as file:
+        file.write(content)
+        file.flush()
+        try:
+            chain = program.verify(program.read_statement(Path(file.name)), heads, None)
+        except program.BrokenError as error:
+            return Verdict(problem=str(error))
+        except (program.UnreadableError, UnicodeError) as error:
+            return Verdict(
+                problem=str(error).replace(file.name, "statement.csv"), is_readable=False
+            )
+    last_row = chain.last.row if chain.last else 1
+    return Verdict(
+        heads=len(heads),
+        last_day=heads[-1].day,
+        last_head=heads[-1].head,
+        rows=chain.first_unproved - 2,
+        rest=last_row + 1 - chain.first_unproved,
+    )

@@ -1,0 +1,100 @@
+"""Companies with past months: bought, used and refunded tokens, sealed to the end of October."""
+
+from datetime import date, datetime
+from decimal import Decimal
+from itertools import count
+from typing import Any
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from accounts.models import Company
+from billing.models import BillingProfile, Order, Refund, Seller, Transfer
+from billing.seals import sealing
+from config.ids import first_id_at
+from tests.billing.seals.books import wallet_of
+from tests.factories import CompanyFactory, OrderFactory, SellerFactory, TransferFactory
+
+ZONE = ZoneInfo("Europe/Moscow")
+SEPTEMBER, OCTOBER, NOVEMBER = date(2026, 9, 1), date(2026, 10, 1), date(2026, 11, 1)
+_SERIALS = count(1)
+
+
+def at(month: int, day: int, hour: int = 12) -> datetime:
+    return datetime(2026, month, day, hour, tzinfo=ZONE)
+
+
+def seller(**fields: Any) -> Seller:
+    row: Seller = SellerFactory.create(documents_since=SEPTEMBER, **fields)
+    return row
+
+
+def company(**fields: Any) -> Company:
+    """With an organisation's requisites in Russia."""
+    row: Company = CompanyFactory.create(**fields)
+    BillingProfile.objects.create(
+        company=row, legal_name="ООО «Ромашка»", inn="7800000002", kpp="780001001"
+    )
+    return row
+
+
+def buy(company: Company, when: datetime, tokens: int, amount: str, **fields: Any) -> Order:
+    """A paid order, its payment and its transfer."""
+    order: Order = OrderFactory.create(
+        company=company,
+        tokens=tokens,
+        amount=Decimal(amount),
+        state="paid",
+        created_at=when,
+        paid_at=when,
+        finished_at=when,
+        vat_rate=fields.pop("vat_rate", Decimal("22.00")),
+        **fields,
+    )
+    order.payments.create(
+        gateway=order.gateway,
+        payment_id=order.payment_id,
+        amount=order.amount,
+        currency=order.currency,
+        is_credited=True,
+        reference=f"{next(_SERIALS)}",
+        paid_on=when.date(),
+        created_at=when,
+    )
+    book(company, when, "top_up", tokens, key=order.transfer_key, reason=str(order))
+    return order
+
+
+def refund(order: Order, when: datetime, amount: str, tokens: int) -> Refund:
+    payment = order.payments.get()
+    row = Refund.objects.create(
+        gateway=order.gateway,
+        refund_id=f"re_{next(_SERIALS)}",
+        payment=payment,
+        amount=Decimal(amount),
+        currency=order.currency,
+        tokens=tokens,
+        taken=tokens,
+        created_at=when,
+    )
+    book(order.company, when, "withdraw", tokens, key=row.transfer_key)
+    return row
+
+
+def book(company: Company, when: datetime, kind: str, amount: int, **fields: Any) -> Transfer:
+    row: Transfer = TransferFactory.create(
+        company=company, created_at=when, kind=kind, amount=amount, **fields
+    )
+    return row
+
+
+def use(company: Company, when: datetime, tokens: int) -> None:
+    """A message that was delivered within the hour."""
+    message_id = UUID(int=first_id_at(when).int + next(_SERIALS))
+    book(company, when, "hold", tokens, message_id=message_id)
+    book(company, when, "capture", tokens, message_id=message_id, proof="receipt")
+
+
+def seal(*companies: Company, until: date = date(2026, 11, 3)) -> None:
+    for each in companies:
+        wallet_of(each)
+    sealing.seal_before(until)

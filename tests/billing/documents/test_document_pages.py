@@ -1,0 +1,279 @@
+"""The pages and files of documents, as an accountant and a stranger open them."""
+
+import json
+from collections.abc import Iterable
+from io import BytesIO
+from typing import cast
+
+import pypdf
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.http import StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from django.test import Client
+from django.urls import reverse
+
+from accounts.models import AuditEvent, Mail, Member
+from billing.documents import document_links, document_pdf, issuing, month_closing
+from billing.models import Document
+from billing.seals import sealing
+from billing.seals.statement_check import MAX_BYTES
+from tests.api.clients import Api
+from tests.billing.documents.history import at, buy, company, seal, seller, use
+from tests.billing.seals.books import busy_company
+from tests.document_factories import DocumentFactory
+from tests.factories import ApiKeyFactory, MemberFactory
+
+pytestmark = pytest.mark.django_db
+OCTOBER = "date_from=2026-10-01&date_to=2026-10-31"
+
+
+def streamed(response: HttpResponseBase) -> bytes:
+    assert isinstance(response, StreamingHttpResponse)
+    return b"".join(cast(Iterable[bytes], response.streaming_content))
+
+
+def words(content: bytes) -> str:
+    return " ".join(page.extract_text() for page in pypdf.PdfReader(BytesIO(content)).pages)
+
+
+@pytest.fixture
+def accountant(client: Client) -> Member:
+    """Of a company whose October is closed."""
+    seller()
+    one = company()
+    member: Member = MemberFactory.create(company=one, role=Member.Role.ACCOUNTANT)
+    client.force_login(member.user)
+    buy(one, at(10, 3), 100, "122.00")
+    use(one, at(10, 20), 50)
+    seal(one)
+    month_closing.close()
+    issuing.issue()
+    return member
+
+
+def test_closed_month_leads_to_its_documents(client: Client, accountant: Member) -> None:
+    page = client.get(reverse("document-list")).content.decode()
+
+    document = Document.objects.get(kind="closing")
+    for kind in ("pdf", "xml"):
+        assert reverse("document-download", args=[document.public_id, kind]) in page
+    assert "Октябрь 2026" in page
+    assert "Счёт-фактура на аванс" in page
+
+
+def test_document_as_pdf(client: Client, accountant: Member) -> None:
+    document = Document.objects.get(kind="closing")
+
+    response = client.get(reverse("document-download", args=[document.public_id, "pdf"]))
+
+    text = words(response.content)
+    for expected in (
+        f"№ {document.number} от 31 октября 2026",
+        "ООО «Продавец»",
+        "ООО «Ромашка»",
+        "7800000002/780001001",
+        "01.10.2026 – 31.10.2026",
+        "22%",
+        "11,00 ₽",
+        "61,00 ₽",
+        "Статус: 1",
+    ):
+        assert expected in text.replace("\xa0", " "), text
+    assert response.content == document_pdf.draw(Document.objects.get(pk=document.pk))
+
+
+def test_document_without_vat_in_another_country() -> None:
+    parties = DocumentFactory._meta.declarations["parties"]
+    buyer = parties["buyer"] | {"name": "Example GmbH", "country": "DE", "inn": "DE1", "kpp": ""}
+    line = DocumentFactory._meta.declarations["lines"][0] | {"vat": None, "vat_rate": None}
+    document = DocumentFactory.create(
+        parties=parties | {"buyer": buyer}, lines=[line], vat=None, language="en", currency="EUR"
+    )
+
+    text = words(document_pdf.draw(document)).replace("\xa0", " ")
+
+    assert f"Act of services No. {document.number}" in text
+    assert "Example GmbH, DE1" in text
+    assert "no VAT" in text
+
+
+def test_link_in_the_letter_opens_without_an_account(accountant: Member) -> None:
+    document = Document.objects.get(kind="closing")
+    stranger = Client()
+
+    pdf = stranger.get(document_links.url_of(document, "pdf"))
+    xml = stranger.get(document_links.url_of(document, "xml"))
+    token = document_links.token_of(document)
+
+    assert pdf.content.startswith(b"%PDF")
+    assert "attachment" in xml["Content-Disposition"]
+    forged = [token[:-1] + ("A" if token[-1] != "A" else "B"), document.pk.hex, "x", ""]
+    for each in forged:
+        assert stranger.get(f"/documents/{each}.pdf").status_code == 404
+
+
+@pytest.mark.parametrize("kind", ["exe", "PDF", "pdf.xml"])
+def test_other_kinds_of_files_are_not_found(client: Client, accountant: Member, kind: str) -> None:
+    document = Document.objects.get(kind="closing")
+
+    path = f"{reverse('document-list')}/{document.public_id}.{kind}"
+
+    assert client.get(path).status_code == 404
+
+
+def test_stranger_gets_no_document(client: Client, accountant: Member) -> None:
+    foreign = DocumentFactory.create()
+
+    assert (
+        client.get(reverse("document-download", args=[foreign.public_id, "pdf"])).status_code == 404
+    )
+    assert client.post(reverse("document-send", args=[foreign.public_id])).status_code == 404
+
+
+def test_document_is_sent_again(client: Client, accountant: Member) -> None:
+    document = Document.objects.get(kind="closing")
+    Mail.objects.all().delete()
+
+    response = client.post(reverse("document-send", args=[document.public_id]), follow=True)
+
+    assert "по почте" in response.content.decode()
+    assert list(Mail.objects.values_list("to", flat=True)) == [accountant.user.email]
+    assert AuditEvent.objects.filter(action="document.sent", subject=document.number).exists()
+
+
+def test_statement_of_a_month(client: Client, accountant: Member) -> None:
+    pdf = client.get(f"{reverse('period-pdf')}?{OCTOBER}")
+    csv = streamed(client.get(f"{reverse('period-csv')}?{OCTOBER}")).decode()
+
+    text = words(pdf.content).replace("\xa0", " ")
+    assert "01.10.2026 – 31.10.2026" in text
+    assert "122,00 ₽" in text
+    assert '"2026-10-01";"2026-10-31";"токенов";0;100;0;0;50;50;' in csv
+
+
+def test_act_of_reconciliation_says_who_owes(client: Client, accountant: Member) -> None:
+    pdf = client.get(f"{reverse('reconciliation-pdf')}?{OCTOBER}")
+
+    assert "На 31.10.2026 ООО «Продавец» должно ООО «Ромашка» 61,00 ₽" in words(
+        pdf.content
+    ).replace("\xa0", " ").replace("\n", " ")
+
+
+@pytest.mark.parametrize(
+    ("query", "error"),
+    [
+        ("date_from=2026-10-31&date_to=2026-10-01", "Конец раньше начала."),
+        ("date_from=junk&date_to=2026-10-01", "Введите правильную дату."),
+        ("date_from=2026-10-01&date_to=9999-12-31", "Не позже сегодняшнего дня."),
+        ("date_from=2026-10-01", "Обязательное поле."),
+    ],
+)
+@pytest.mark.parametrize("name", ["period-pdf", "period-csv", "reconciliation-pdf"])
+def test_wrong_period_shows_its_error(
+    client: Client, accountant: Member, name: str, query: str, error: str
+) -> None:
+    response = client.get(f"{reverse(name)}?{query}")
+
+    assert error in response.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("first", "error"),
+    [("2020-01-01", "Не больше трёх лет за раз."), ("0001-01-01", "Не раньше 2000.")],
+)
+def test_too_long_a_period_is_refused(
+    client: Client, accountant: Member, first: str, error: str
+) -> None:
+    response = client.get(f"{reverse('period-pdf')}?date_from={first}&date_to=2026-10-01")
+
+    assert error in response.content.decode()
+
+
+def test_act_begins_with_the_first_closed_month(client: Client, accountant: Member) -> None:
+    url = reverse("reconciliation-pdf")
+
+    page = client.get(f"{url}?date_from=2026-09-30&date_to=2026-10-01").content.decode()
+
+    assert "Не раньше 1 октября 2026" in page
+
+
+def test_page_says_why_there_are_no_documents(client: Client) -> None:
+    member = MemberFactory.create(role=Member.Role.OWNER)
+    client.force_login(member.user)
+
+    page = client.get(reverse("document-list")).content.decode()
+
+    assert "Оператор этого сервиса не выпускает закрывающие документы" in page
+
+
+def test_page_asks_for_missing_requisites(client: Client, accountant: Member) -> None:
+    one = accountant.company
+    one.billingprofile.inn = ""
+    one.billingprofile.save()
+    one.closed_months.update(is_due=True)
+
+    page = client.get(reverse("document-list")).content.decode()
+
+    assert "ждут ваших реквизитов" in page
+    assert reverse("balance-profile") in page
+
+
+def test_list_of_the_api(accountant: Member) -> None:
+    key = ApiKeyFactory.create(company=accountant.company)
+    DocumentFactory.create()  # a stranger's
+
+    body = Api(accountant.company, key.plaintext).get("/documents").body
+    assert {row["kind"] for row in body["data"]} == {"closing", "advance"}
+    act = next(row for row in body["data"] if row["kind"] == "closing")
+    known = {name: act[name] for name in ("month", "tokens", "amount", "vat", "currency")}
+    assert known == {
+        "month": "2026-10",
+        "tokens": 50,
+        "amount": "61.00",
+        "vat": "11.00",
+        "currency": "RUB",
+    }
+    assert Client().get(act["pdf_url"]).content.startswith(b"%PDF")
+    assert b"windows-1251" in Client().get(act["xml_url"]).content[:60]
+
+
+def upload(client: Client, content: bytes) -> str:
+    file = SimpleUploadedFile("statement.csv", content)
+    return client.post(reverse("statement-check"), {"file": file}).content.decode()
+
+
+@pytest.fixture
+def statement(client: Client) -> bytes:
+    one = busy_company()
+    sealing.seal()
+    client.force_login(MemberFactory.create(company=one, role=Member.Role.ACCOUNTANT).user)
+    response = client.get(f"{reverse('balance-csv')}?kind=all")
+    return streamed(response)
+
+
+def test_statement_is_proved_on_the_page(client: Client, statement: bytes) -> None:
+    page = upload(client, statement)
+
+    assert "Доказано." in page
+    heads = json.loads(client.get(reverse("balance-heads")).content)
+    assert heads["data"][-1]["head"] in page
+    assert "Ещё не запечатана 1 операция после них" in page.replace("\xa0", " ")
+
+
+def test_changed_line_is_named(client: Client, statement: bytes) -> None:
+    lines = statement.decode("utf-8-sig").splitlines(keepends=True)
+
+    page = upload(client, "".join([*lines[:5], *lines[6:]]).encode())
+
+    assert "Не доказано" in page
+    assert "the chain breaks between row" in page
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe\x00", b"a,b\n1,2\n", b"x" * 10])
+def test_other_file_is_refused_kindly(client: Client, statement: bytes, content: bytes) -> None:
+    assert "Файл не удалось проверить." in upload(client, content)
+
+
+def test_file_that_is_too_long_is_refused(client: Client, statement: bytes) -> None:
+    assert "больше 3 МБ" in upload(client, b"x" * (MAX_BYTES + 1))

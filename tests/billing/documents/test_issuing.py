@@ -1,0 +1,205 @@
+"""Documents are issued once, numbered without gaps, and wait for requisites."""
+
+from concurrent.futures import ThreadPoolExecutor
+from datetime import date
+from decimal import Decimal
+
+import pytest
+from django.db import connection
+
+from accounts.models import Mail, Member
+from billing.documents import document_links, issuing, month_closing
+from billing.models import BillingProfile, ClosedMonth, Document, Seller
+from billing.orders import billing_profiles
+from tests.billing.documents.history import (
+    OCTOBER,
+    SEPTEMBER,
+    at,
+    book,
+    buy,
+    company,
+    seal,
+    seller,
+    use,
+)
+from tests.factories import CompanyFactory, MemberFactory
+
+pytestmark = pytest.mark.django_db
+CLOSING, ADVANCE = Document.Kind.CLOSING, Document.Kind.ADVANCE
+
+
+def numbers() -> list[tuple[int, int]]:
+    return sorted(Document.objects.values_list("year", "serial"))
+
+
+def test_act_of_a_month_and_the_invoice_for_its_advance() -> None:
+    seller()
+    one = company()
+    order = buy(one, at(9, 3), 100, "122.00")
+    use(one, at(9, 20), 50)
+    seal(one)
+    month_closing.close()
+
+    assert issuing.issue() == 2
+
+    act = Document.objects.get(kind=CLOSING)
+    assert (act.month, act.issued_on, act.tokens) == (SEPTEMBER, date(2026, 9, 30), 50)
+    assert (act.amount, act.vat, act.currency) == (Decimal("61.00"), Decimal("11.00"), "RUB")
+    assert act.buyer["name"] == "ООО «Ромашка»"
+    assert act.lines[0]["payment"] == order.payments.get().reference
+    advance = Document.objects.get(kind=ADVANCE)
+    assert (advance.order, advance.issued_on) == (order, date(2026, 9, 3))
+    assert (advance.amount, advance.vat) == (Decimal("122.00"), Decimal("22.00"))
+    assert numbers() == [(2026, 1), (2026, 2)]
+
+
+def test_again_issues_nothing() -> None:
+    seller()
+    one = company()
+    buy(one, at(9, 3), 100, "122.00")
+    use(one, at(9, 20), 50)
+    seal(one)
+    month_closing.close()
+    issuing.issue()
+
+    assert issuing.issue() == 0
+    assert Document.objects.count() == 2
+
+
+def test_month_waits_for_requisites_and_is_issued_once_they_are_there() -> None:
+    seller(vat_rate=None)
+    one = CompanyFactory.create()
+    owner = MemberFactory.create(company=one, role=Member.Role.OWNER).user
+    buy(one, at(9, 3), 100, "122.00", vat_rate=None)
+    use(one, at(9, 20), 50)
+    seal(one)
+    month_closing.close()
+    assert issuing.issue() == 0
+
+    billing_profiles.change(
+        company=one,
+        user=owner,
+        changes={"legal_name": "ООО «Ромашка»", "inn": "7800000002", "kpp": "780001001"},
+    )
+
+    assert issuing.issue() == 1
+    document = Document.objects.get()
+    assert (document.vat, document.issued_on) == (None, date(2026, 9, 30))
+
+
+def test_granted_tokens_are_no_service_to_pay_for() -> None:
+    seller()
+    one = company()
+    book(one, at(9, 3), "grant", 100)
+    use(one, at(9, 20), 50)
+    seal(one)
+    month_closing.close()
+
+    assert issuing.issue() == 0
+    assert not ClosedMonth.objects.filter(is_due=True).exists()
+
+
+def test_each_currency_has_a_document() -> None:
+    seller(vat_rate=None)
+    one = company()
+    buy(one, at(9, 3), 10, "20.00", vat_rate=None)
+    buy(one, at(9, 4), 10, "1.00", vat_rate=None, currency="EUR")
+    use(one, at(9, 20), 15)
+    seal(one)
+    month_closing.close()
+
+    issuing.issue()
+
+    assert list(Document.objects.order_by("serial").values_list("currency", "amount")) == [
+        ("EUR", Decimal("0.50")),
+        ("RUB", Decimal("20.00")),
+    ]
+
+
+def test_later_requisites_change_no_issued_document() -> None:
+    seller()
+    one = company()
+    buy(one, at(9, 3), 100, "122.00")
+    use(one, at(9, 20), 50)
+    seal(one)
+    month_closing.close()
+    issuing.issue()
+
+    BillingProfile.objects.update(legal_name="ООО «Лютик»")
+    Seller.objects.update(name="ООО «Другое»")
+    issuing.issue()
+
+    document = Document.objects.get(kind=CLOSING)
+    assert (document.buyer["name"], document.seller["name"]) == ("ООО «Ромашка»", "ООО «Продавец»")
+
+
+def test_letters_go_to_those_who_keep_the_books_and_the_address_for_documents() -> None:
+    seller(vat_rate=None)
+    one = company()
+    BillingProfile.objects.filter(company=one).update(email="books@example.com")
+    people = {
+        role: MemberFactory.create(company=one, role=role).user.email for role in Member.Role.values
+    }
+    buy(one, at(9, 3), 100, "122.00", vat_rate=None)
+    use(one, at(9, 20), 50)
+    seal(one)
+    month_closing.close()
+
+    issuing.issue()
+
+    expected = {people["owner"], people["accountant"], "books@example.com"}
+    assert set(Mail.objects.values_list("to", flat=True)) == expected
+    letter = Mail.objects.get(to="books@example.com")
+    document = Document.objects.get()
+    assert document_links.url_of(document, "pdf") in letter.text
+    assert document_links.url_of(document, "xml") in letter.text
+    assert "сентябрь 2026" in letter.text.lower()
+
+
+def test_own_copy_of_a_letter_is_sent_as_often_as_it_is_asked_for() -> None:
+    one = company()
+    MemberFactory.create(company=one, role=Member.Role.OWNER)
+    seller(vat_rate=None)
+    buy(one, at(9, 3), 100, "122.00", vat_rate=None)
+    use(one, at(9, 20), 50)
+    seal(one)
+    month_closing.close()
+    issuing.issue()
+
+    for _time in range(2):
+        document_links.send(one, [Document.objects.get()], again=True)
+
+    assert Mail.objects.count() == 3
+
+
+@pytest.mark.django_db(transaction=True)
+def test_eight_at_once_issue_each_document_once_without_a_gap() -> None:
+    seller()
+    companies = [company() for _number in range(4)]
+    for one in companies:
+        buy(one, at(9, 3), 100, "122.00")
+        use(one, at(9, 20), 50)
+        use(one, at(10, 20), 10)
+    seal(*companies)
+    month_closing.close()
+
+    def issue(_number: int) -> None:
+        try:
+            issuing.issue()
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(issue, range(8)))
+
+    assert numbers() == [(2026, n) for n in range(1, 13)]
+    assert Document.objects.filter(kind=CLOSING, month=OCTOBER).count() == 4
+
+
+def test_order_paid_before_documents_began_has_none() -> None:
+    seller()
+    one = company()
+    buy(one, at(8, 31), 100, "122.00")
+    seal(one)
+
+    assert issuing.issue() == 0

@@ -1,0 +1,223 @@
+"""Months are closed once, exactly, and only when nothing more of them can appear."""
+
+from concurrent.futures import ThreadPoolExecutor
+from datetime import date, timedelta
+from decimal import Decimal
+
+import pytest
+from django.db import connection
+
+from billing.documents import month_closing
+from billing.models import ClosedMonth, Lot, Transfer, Wallet
+from billing.wallet import running_balances
+from tests.billing.documents.history import (
+    NOVEMBER,
+    OCTOBER,
+    SEPTEMBER,
+    at,
+    book,
+    buy,
+    company,
+    refund,
+    seal,
+    seller,
+    use,
+)
+
+pytestmark = pytest.mark.django_db
+
+
+def rows(month: date) -> list[tuple[int, ...]]:
+    return list(
+        ClosedMonth.objects.filter(month=month).values_list(
+            "opening", "bought", "granted", "withdrawn", "spent", "closing"
+        )
+    )
+
+
+def test_two_months_of_a_company() -> None:
+    seller()
+    one = company()
+    first = buy(one, at(9, 3), 100, "200.00")
+    book(one, at(9, 4), "grant", 10)
+    use(one, at(9, 20), 70)
+    second = buy(one, at(10, 1, 1), 100, "150.00")
+    use(one, at(10, 15), 60)
+    book(one, at(10, 20), "withdraw", 5)
+    seal(one)
+
+    assert month_closing.close() == 2
+
+    september = ClosedMonth.objects.get(month=SEPTEMBER)
+    october = ClosedMonth.objects.get(month=OCTOBER)
+    assert rows(SEPTEMBER) == [(0, 100, 10, 0, 70, 40)]
+    assert rows(OCTOBER) == [(40, 100, 0, 5, 60, 75)]
+    assert september.charges == [charge(first.pk.hex, 70, "140.00")]
+    # The withdrawal took five granted tokens, so five are left to be used for nothing.
+    assert october.charges == [
+        charge(first.pk.hex, 30, "60.00"),
+        {"order": "", "tokens": 5, "amount": "0.00", "currency": "", "vat_rate": None},
+        charge(second.pk.hex, 25, "37.50"),
+    ]
+    assert september.money == {"RUB": {"opening": "0.00", "closing": "60.00"}}
+    assert october.money == {"RUB": {"opening": "60.00", "closing": "112.50"}}
+    assert (september.is_due, october.is_due) == (True, True)
+    assert len(october.head) == 64
+    assert october.head != september.head
+
+
+def charge(order: str, tokens: int, amount: str) -> dict[str, object]:
+    return {
+        "order": order,
+        "tokens": tokens,
+        "amount": amount,
+        "currency": "RUB",
+        "vat_rate": "22.00",
+    }
+
+
+def test_midnight_is_that_of_the_service() -> None:
+    """21:00 UTC of 30 September is October in Moscow."""
+    seller()
+    one = company()
+    buy(one, at(9, 30, 23), 10, "10.00")
+    use(one, at(9, 30, 23), 1)
+    use(one, at(10, 1, 0), 2)
+    seal(one)
+
+    month_closing.close()
+
+    assert rows(SEPTEMBER) == [(0, 10, 0, 0, 1, 9)]
+    assert rows(OCTOBER) == [(9, 0, 0, 0, 2, 7)]
+
+
+@pytest.mark.parametrize(
+    ("until", "closed"), [(date(2026, 10, 31), 1), (date(2026, 11, 1), 2), (date(2026, 12, 1), 3)]
+)
+def test_month_waits_until_its_days_are_sealed(until: date, closed: int) -> None:
+    seller()
+    one = company()
+    book(one, at(9, 3), "grant", 10)
+    seal(one, until=until)
+
+    assert month_closing.close() == closed
+
+
+def test_nothing_is_closed_unless_the_operator_wants_documents() -> None:
+    one = company()
+    book(one, at(9, 3), "grant", 10)
+    seal(one)
+
+    assert month_closing.close() == 0
+
+
+def test_what_was_used_before_the_first_month_is_charged_to_nobody() -> None:
+    seller()
+    one = company()
+    early = buy(one, at(7, 3), 100, "100.00")
+    use(one, at(8, 5), 40)
+    use(one, at(9, 5), 10)
+    seal(one)
+
+    month_closing.close()
+
+    assert rows(SEPTEMBER) == [(60, 0, 0, 0, 10, 50)]
+    closed = ClosedMonth.objects.get(month=SEPTEMBER)
+    assert closed.charges == [charge(early.pk.hex, 10, "10.00")]
+    assert closed.money == {"RUB": {"opening": "60.00", "closing": "50.00"}}
+
+
+def test_refund_and_the_dispute_that_was_won() -> None:
+    seller()
+    one = company()
+    kept = buy(one, at(9, 1), 100, "100.00")
+    disputed = buy(one, at(9, 2), 50, "100.00")
+    row = refund(disputed, at(9, 10), "100.00", 50)
+    row.returned_at = at(10, 10)
+    row.save()
+    book(one, at(10, 10), "grant", 50, key=f"{row.transfer_key}:returned")
+    use(one, at(10, 20), 120)
+    seal(one)
+
+    month_closing.close()
+
+    assert ClosedMonth.objects.get(month=SEPTEMBER).money == {
+        "RUB": {"opening": "0.00", "closing": "100.00"}
+    }
+    october = ClosedMonth.objects.get(month=OCTOBER)
+    assert october.charges == [
+        charge(kept.pk.hex, 100, "100.00"),
+        charge(disputed.pk.hex, 20, "40.00"),
+    ]
+    assert october.money == {"RUB": {"opening": "100.00", "closing": "60.00"}}
+
+
+def test_second_run_changes_nothing() -> None:
+    seller()
+    one = company()
+    buy(one, at(9, 3), 100, "200.00")
+    use(one, at(9, 20), 70)
+    seal(one)
+    month_closing.close()
+    before = list(ClosedMonth.objects.values()), list(Lot.objects.values())
+
+    assert month_closing.close() == 0
+    assert (list(ClosedMonth.objects.values()), list(Lot.objects.values())) == before
+
+
+def test_books_that_do_not_add_up_close_nothing_and_block_nobody() -> None:
+    seller()
+    broken, sound = company(), company()
+    for each in (broken, sound):
+        buy(each, at(9, 3), 100, "200.00")
+        use(each, at(9, 20), 70)
+    seal(broken, sound)
+    Wallet.objects.filter(company=broken).update(available=31)
+
+    month_closing.close()
+
+    assert set(ClosedMonth.objects.values_list("company", flat=True)) == {sound.pk}
+
+
+def test_many_charges_agree_with_the_balances() -> None:
+    """With stored balances, which the closing balance is read from."""
+    seller()
+    one = company()
+    buy(one, at(9, 1), 5000, "5000.00")
+    for n in range(600):
+        use(one, at(9, 2) + timedelta(minutes=n), 1 + n % 3)
+    seal(one)
+    running_balances.store(whole=True)
+
+    month_closing.close()
+
+    spent = sum(
+        Transfer.objects.filter(company=one, kind="capture").values_list("amount", flat=True)
+    )
+    assert rows(SEPTEMBER) == [(0, 5000, 0, 0, spent, 5000 - spent)]
+    closed = ClosedMonth.objects.get(month=SEPTEMBER)
+    assert closed.charges[0]["amount"] == f"{Decimal(spent):.2f}"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_eight_at_once_close_each_month_once() -> None:
+    seller()
+    companies = [company() for _number in range(3)]
+    for one in companies:
+        buy(one, at(9, 3), 100, "200.00")
+        use(one, at(10, 20), 70)
+    seal(*companies)
+
+    def close(_number: int) -> None:
+        try:
+            month_closing.close()
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(close, range(8)))
+    month_closing.close()
+
+    assert ClosedMonth.objects.count() == 6
+    assert sorted(Lot.objects.values_list("tokens", "taken")) == [(100, 70)] * 3
+    assert not ClosedMonth.objects.filter(month=NOVEMBER).exists()
