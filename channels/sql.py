@@ -203,6 +203,7 @@ SELECT m.id, m.company_id, m.mode, m.kind, m.channel, m.chain, m.phone, m.state,
   m.hold, m.price, EXTRACT(epoch FROM m.useful_until - now())::float AS time_left, m.subject_id,
   {events.has_endpoint_sql("m")} AS has_subscribers,
   EXTRACT(epoch FROM m.due_at - now())::float AS due_in, m.is_owed,
+  m.api_key_id,
   a.id AS attempt_id, a.n AS attempt_n, a.hold AS attempt_hold, a.state AS attempt_state,
   a.provider AS attempt_provider, a.provider_id AS attempt_provider_id, a.polls AS attempt_polls,
   a.channel AS attempt_channel, a.price AS attempt_price, a.error_class AS attempt_error_class

@@ -163,8 +163,8 @@ SELECT number, EXTRACT(epoch FROM ends_at - now())::float AS expires_in, attempt
 _ASKED = """number int, message_id uuid, company_id bigint, api_key_id bigint, mode text, kind text,
 content text, channel text, chain jsonb, patience float, phone text, locale text, request_id text,
 price bigint, segments int, priority int, hold_seconds float, country text, day_budget bigint,
-hour_budget bigint, idem_path text, idem_key text, idem_hash bytea, verification_id uuid,
-purpose text, mac bytea, key_id text, length int, params jsonb"""
+hour_budget bigint, key_limit bigint, idem_path text, idem_key text, idem_hash bytea,
+verification_id uuid, purpose text, mac bytea, key_id text, length int, params jsonb"""
 
 
 def send_together(*, of_one_company: bool) -> str:

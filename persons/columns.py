@@ -65,7 +65,7 @@ KEPT = {
 NOT_OF_RECIPIENTS = {
     "account_emailaddress": "email",
     "account_emailconfirmation": "key",
-    "accounts_apikey": "name prefix digest scopes allowed_ips",
+    "accounts_apikey": "name prefix digest scopes allowed_ips day_limit",
     "accounts_cacheentry": "key value",
     "accounts_company": "name status brand default_channel allowed_countries budgets fallback_chain"
     " link_host link_targets link_utm link_expired_url patience",
@@ -97,7 +97,7 @@ NOT_OF_RECIPIENTS = {
     " accountant details_en",
     "billing_spentday": "tokens busiest_hour",
     "billing_tariff": "tokens_from price",
-    "billing_wallet": "available held day_tokens hour_tokens",
+    "billing_wallet": "available held day_tokens hour_tokens key_tokens",
     "channels_daycount": "channel state",
     "channels_daytotal": "spent returned",
     "channels_heartbeat": "process kind facts",

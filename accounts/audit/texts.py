@@ -47,6 +47,7 @@ ACTION_LABELS: dict[str, StrOrPromise] = {
     "seller.changed": _("changed the seller's details"),
     "prices.changed": _("changed the prices"),
     "budget.changed": _("changed the budgets"),
+    "key.limited": _("changed the limits of API keys"),
     "wallet.adjusted": _("changed the balance manually"),
     "statement.exported": _("downloaded the statement"),
     "link.disabled": _("disabled a short link"),

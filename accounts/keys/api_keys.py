@@ -93,6 +93,7 @@ class Principal:
     texts: CompanyTexts = NO_TEXTS
     link_rules: LinkRules = NO_RULES
     budgets: Budgets = field(default_factory=dict)  # as stored in the company's row
+    day_limit: int | None = None  # tokens that this key may spend in a day
 
     @property
     def is_test(self) -> bool:
@@ -156,7 +157,7 @@ WITH used AS (
       AND (last_used_at IS NULL OR last_used_at < now() - interval '1 minute')
     FOR NO KEY UPDATE SKIP LOCKED)))
 SELECT k.digest, EXTRACT(epoch FROM k.expires_at - now())::float8 AS expires_in,
-       k.id AS key_id, k.mode, k.scopes, k.allowed_ips,{_COMPANY}
+       k.id AS key_id, k.mode, k.scopes, k.allowed_ips, k.day_limit,{_COMPANY}
 FROM accounts_apikey k JOIN accounts_company c ON c.id = k.company_id
 WHERE k.digest = ANY(%(digests)s::bytea[]) AND k.revoked_at IS NULL
   AND (k.expires_at IS NULL OR k.expires_at > now())
@@ -164,7 +165,7 @@ WHERE k.digest = ANY(%(digests)s::bytea[]) AND k.revoked_at IS NULL
 
 _OF_COMPANY = f"""
 SELECT 0 AS key_id, %(mode)s::text AS mode, '{{{{}}}}'::text[] AS scopes,
-       '{{{{}}}}'::text[] AS allowed_ips,{_COMPANY}
+       '{{{{}}}}'::text[] AS allowed_ips, NULL::bigint AS day_limit,{_COMPANY}
 FROM accounts_company c WHERE c.id = %(company_id)s
 """  # noqa: S608 - constants
 
@@ -274,6 +275,7 @@ def _principal(row: Mapping[str, Any]) -> Principal:
         texts=texts_of(row["texts"]),
         link_rules=NO_RULES if rules == NO_RULES else rules,
         budgets=orjson.loads(row["budgets"]),
+        day_limit=row["day_limit"],
     )
 
 

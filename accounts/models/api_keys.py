@@ -49,6 +49,8 @@ class ApiKey(models.Model):
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
     expires_at = models.DateTimeField(_("expires"), null=True, blank=True)
     revoked_at = models.DateTimeField(_("revoked"), null=True, blank=True)
+    # Set by `billing.budgets.key_limits`; None: only the company's budgets limit it.
+    day_limit = models.PositiveBigIntegerField(_("tokens per day"), null=True, blank=True)
     last_used_at = models.DateTimeField(_("last used"), null=True, blank=True)
 
     objects = ApiKeyQuerySet.as_manager()

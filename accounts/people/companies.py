@@ -150,6 +150,7 @@ def rotate_api_key(*, key: ApiKey, user: User, ip: str | None = None) -> tuple[A
         scopes=key.scopes,
         allowed_ips=key.allowed_ips,
         expires_at=key.expires_at,
+        day_limit=key.day_limit,
     )
     key.expires_at = last_day
     key.save(update_fields=["expires_at"])
@@ -193,6 +194,7 @@ def _issue(
     scopes: list[str],
     allowed_ips: list[str],
     expires_at: datetime | None,
+    day_limit: int | None = None,
 ) -> tuple[ApiKey, str]:
     plaintext = api_keys.generate(mode)
     key = ApiKey.objects.create(
@@ -206,6 +208,7 @@ def _issue(
         scopes=scopes,
         allowed_ips=allowed_ips,
         expires_at=expires_at,
+        day_limit=day_limit,
     )
     return key, plaintext
 

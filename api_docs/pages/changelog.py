@@ -18,6 +18,10 @@ class Change:
 NOVEMBER_22 = date(2026, 11, 22)
 CHANGES: tuple[Change, ...] = (
     Change(
+        date(2026, 11, 25),
+        _("A key may have a limit of tokens a day: `send_limit` with `limit.kind` `key_day`."),
+    ),
+    Change(
         date(2026, 11, 24),
         _("`GET /documents` lists closing documents and advance invoices, as PDF and XML."),
     ),

@@ -165,13 +165,14 @@ ADVICE: dict[Error, Advice] = {
     ),
     Error.SEND_LIMIT: Advice(
         _(
-            "Too many messages were sent to this number, or the company's daily budget, or its "
-            "hourly budget for the country, is used up. `limit.kind` says which."
+            "Too many messages were sent to this number, or the company's daily budget, its "
+            "hourly budget for the country, or the daily limit of this key, is used up. "
+            "`limit.kind` says which."
         ),
         _(
             "Try again after `retry_after` seconds; the numbers are on the page about limits. An "
-            "owner can raise a budget at once: Settings → Budgets. Without `retry_after` the "
-            "budget is below the price of one message: it must be raised, waiting will not help. "
+            "owner can raise budgets and limits at once: Settings → Budgets. Without `retry_after` "
+            "it is below the price of one message: it must be raised, waiting will not help. "
             "If the sends are not yours, revoke the key."
         ),
         retry=True,

@@ -219,7 +219,8 @@ EXTRAS = (
                 _(
                     "`phone`: the company's limit for this number; `phone_all_companies`: the "
                     "limit for this number across all companies; `budget_day`: the company's daily "
-                    "budget; `budget_country_hour`: the company's hourly budget for a country."
+                    "budget; `budget_country_hour`: the company's hourly budget for a country; "
+                    "`key_day`: the limit of this API key for a day."
                 ),
                 "budget_country_hour",
             ),
@@ -231,9 +232,16 @@ EXTRAS = (
                 required=False,
             ),
             Field(
+                "key",
+                {"type": "string"},
+                _("The start and the end of the API key whose limit it is."),
+                "kv_live_3fK9…x7Qa",
+                required=False,
+            ),
+            Field(
                 "tokens",
                 {"type": "integer", "minimum": 0},
-                _("The budget, in tokens."),
+                _("The budget or limit, in tokens."),
                 800,
                 required=False,
             ),
@@ -241,7 +249,7 @@ EXTRAS = (
                 "resets_at",
                 {"type": "string", "format": "date-time"},
                 _(
-                    "When the budget resets; absent if the budget is below the price of one "
+                    "When the budget or limit resets; absent if it is below the price of one "
                     "message."
                 ),
                 "2026-11-22T15:00:00Z",

@@ -1,7 +1,6 @@
 """Reads, sets and explains what a company may spend in a day and, by country, in an hour."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from math import ceil
 from typing import Any, NamedTuple
@@ -15,7 +14,8 @@ from accounts.audit.events import record
 from accounts.keys.api_keys import Budgets
 from accounts.models import Company, User
 from accounts.people.companies import evict_keys
-from billing.budgets import sql
+from billing.budgets import key_limits, sql
+from billing.budgets.usage import TIME_FORMAT, BudgetUsage
 from billing.models import Budget
 from config.errors import DomainError, Error
 from config.storage.statements.named_rows import fetch_all, fetch_one
@@ -23,12 +23,11 @@ from config.texts import StrOrPromise
 
 NO_BUDGET = (None, None)
 UNKNOWN = Budget.UNKNOWN
-TIME_FORMAT = "%Y-%m-%dT%H:%M:%SZ"
 COMPANY_BATCH = 500  # companies that one transaction of `update_usual` locks
 
 
-def params(budgets: Budgets, country: str) -> dict[str, Any]:
-    """The parameters by which `holds.HOLD_WALLET` checks a send to this country."""
+def params(budgets: Budgets, country: str, key_limit: int | None = None) -> dict[str, Any]:
+    """The parameters by which `holds.HOLD_WALLET` checks a send to this country by this key."""
     country = country or Budget.UNKNOWN
     any_own = budgets.get(Budget.ANY, NO_BUDGET)[0]
     floor = settings.BUDGET_COUNTRY_HOUR if any_own is None else any_own
@@ -37,6 +36,7 @@ def params(budgets: Budgets, country: str) -> dict[str, Any]:
         "time_zone": settings.TIME_ZONE,
         "day_budget": _effective(budgets.get(Budget.DAY, NO_BUDGET), settings.BUDGET_DAY),
         "hour_budget": _effective(budgets.get(country, NO_BUDGET), floor),
+        "key_limit": sql.NO_LIMIT if key_limit is None else key_limit,
     }
 
 
@@ -45,27 +45,18 @@ def _effective(budget: tuple[int | None, int | None], floor: int) -> int:
     return max(usual or 0, floor) if own is None else own
 
 
-@dataclass(frozen=True, slots=True)
-class BudgetUsage:
-    """How much of a budget is used; `country` is empty for the day's budget."""
+class KeyLimit(NamedTuple):
+    """What a key may spend in a day, as the statement that refused knew it."""
 
-    country: str
-    used: int
-    tokens: int
-    resets_at: datetime
-    own: int | None = None  # as set by an owner or the operator
+    key_id: int  # 0: no key
+    tokens: int | None
 
-    @property
-    def left(self) -> int:
-        return max(0, self.tokens - self.used)
 
-    @property
-    def percent(self) -> int:
-        return min(100, self.used * 100 // self.tokens) if self.tokens else 100
-
+NO_KEY = KeyLimit(0, None)
 
 _USAGE_NOW = f"""
 SELECT w.available, {sql.DAY_USED} AS day_used, {sql.DAY_ENDS} AS day_ends,
+  {sql.key_used("%(api_key)s::text")} AS key_used,
   {sql.hour_used("%(country)s::text")} AS hour_used, {sql.HOUR_ENDS} AS hour_ends, now() AS now
 FROM billing_wallet w, ({sql.PERIOD}) AS p
 WHERE w.company_id = %(company_id)s
@@ -76,18 +67,22 @@ class _UsageNow(NamedTuple):
     available: int
     day_used: int
     day_ends: datetime
+    key_used: int
     hour_used: int
     hour_ends: datetime
     now: datetime
 
 
-def refusal(company_id: int, *, budgets: Budgets, country: str, price: int) -> DomainError | None:
+def refusal(
+    company_id: int, *, budgets: Budgets, country: str, price: int, key: KeyLimit = NO_KEY
+) -> DomainError | None:
     """Explains why the wallet refuses a send, by the budgets the statement had; returns None if it
     would pay now, because tokens were released meanwhile.
     """
     values = params(budgets, country)
+    asked = {"company_id": company_id, "api_key": str(key.key_id)}
     with connection.cursor() as cursor:
-        cursor.execute(_USAGE_NOW, values | {"company_id": company_id})
+        cursor.execute(_USAGE_NOW, values | asked)
         found = fetch_one(cursor, _UsageNow)
     available = found.available if found else 0
     if found is None or available < price:
@@ -100,6 +95,9 @@ def refusal(company_id: int, *, budgets: Budgets, country: str, price: int) -> D
     for use in (day, hour):
         if use.used + price > use.tokens:
             return _used_up(use, found.now)
+    if key.tokens is not None and found.key_used + price > key.tokens:
+        use = BudgetUsage("", found.key_used, key.tokens, found.day_ends)
+        return key_limits.refusal(key.key_id, use, price=price, now=found.now)
     return None
 
 

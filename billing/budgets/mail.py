@@ -1,4 +1,4 @@
-"""Mails owners when a budget is nearly used, once per budget and period.
+"""Mails owners when a budget or a key's limit is nearly used, once per budget and period.
 
 A sweep does this, never the send.
 """
@@ -10,8 +10,9 @@ from django.db import connection, transaction
 
 from accounts.models import Company, Mail, Member
 from accounts.outbox import mail
-from billing.budgets import budgets, sql
-from billing.budgets.budgets import BudgetUsage
+from billing.budgets import budgets, key_limits, sql
+from billing.budgets.key_limits import KeyUsage
+from billing.budgets.usage import BudgetUsage
 
 # Wallets with usage today.
 _COMPANIES_SPENDING_TODAY = f"""
@@ -30,16 +31,19 @@ def sweep() -> int:
     )
 
 
-def _nearly_used(company_id: int) -> Iterator[BudgetUsage]:
-    for use in budgets.usage(company_id, []):
+def _nearly_used(company_id: int) -> Iterator[BudgetUsage | KeyUsage]:
+    uses: list[BudgetUsage | KeyUsage] = [*budgets.usage(company_id, [])]
+    uses += key_limits.usage(company_id)
+    for use in uses:
         if use.tokens and use.percent >= settings.BUDGET_WARNING:
             yield use
 
 
 @transaction.atomic
-def _notify(company_id: int, use: BudgetUsage) -> bool:
+def _notify(company_id: int, use: BudgetUsage | KeyUsage) -> bool:
     """The e-mail's key names budget and period, so only one of parallel sweeps writes it."""
-    key = f"budget:{company_id}:{use.country}:{use.resets_at.timestamp():.0f}"
+    subject = use.country if isinstance(use, BudgetUsage) else f"key-{use.key_id}"
+    key = f"budget:{company_id}:{subject}:{use.resets_at.timestamp():.0f}"
     if Mail.objects.filter(key__startswith=f"{key}:").exists():
         return False
     mail.post_to_members(

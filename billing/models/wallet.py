@@ -23,6 +23,9 @@ class Wallet(models.Model):
     day_tokens = models.BigIntegerField(default=0, db_default=0, editable=False)
     hour = models.DateTimeField(null=True, editable=False)
     hour_tokens = models.JSONField(default=dict, db_default={}, editable=False)
+    # Tokens held on this day by API key; "0" stands for the cabinet.
+    key_day = models.DateField(null=True, editable=False)
+    key_tokens = models.JSONField(default=dict, db_default={}, editable=False)
 
     class Meta:
         verbose_name = _("wallet")

@@ -7,15 +7,19 @@ from billing.budgets import sql
 
 # The condition in the UPDATE keeps parallel sends from spending a token twice; no row means that
 # nothing was written.
+_KEY = f"COALESCE(%(api_key_id)s::bigint, {sql.NO_KEY})::text"
 HOLD_WALLET = f"""
 UPDATE billing_wallet w SET available = available - %(price)s, held = held + %(price)s,
   day = GREATEST(w.day, p.today), day_tokens = {sql.DAY_USED} + %(price)s,
   hour = GREATEST(w.hour, p.hour), hour_tokens = {sql.HOUR_BASE}
-    || jsonb_build_object(%(country)s::text, {sql.hour_used("%(country)s")} + %(price)s)
+    || jsonb_build_object(%(country)s::text, {sql.hour_used("%(country)s")} + %(price)s),
+  key_day = GREATEST(w.key_day, p.today), key_tokens = {sql.KEY_BASE}
+    || jsonb_build_object({_KEY}, {sql.key_used(_KEY)} + %(price)s)
 FROM ({sql.PERIOD}) AS p
 WHERE company_id = %(company_id)s AND available >= %(price)s AND EXISTS (SELECT 1 FROM allowed)
   AND {sql.DAY_USED} + %(price)s <= %(day_budget)s
   AND {sql.hour_used("%(country)s")} + %(price)s <= %(hour_budget)s
+  AND {sql.key_used(_KEY)} + %(price)s <= %(key_limit)s::bigint
 RETURNING company_id"""  # noqa: S608
 
 HOLD_TRANSFER = """
@@ -30,7 +34,10 @@ UPDATE billing_wallet w SET available = w.available - bill.tokens, held = w.held
   day = GREATEST(w.day, p.today), day_tokens = {sql.DAY_USED} + bill.tokens,
   hour = GREATEST(w.hour, p.hour), hour_tokens = {sql.HOUR_BASE} || (
     SELECT jsonb_object_agg(c.key, {sql.hour_used("c.key")} + c.value::bigint)
-    FROM jsonb_each_text(bill.hour_tokens) AS c)
+    FROM jsonb_each_text(bill.hour_tokens) AS c),
+  key_day = GREATEST(w.key_day, p.today), key_tokens = {sql.KEY_BASE} || (
+    SELECT jsonb_object_agg(k.key, {sql.key_used("k.key")} + k.value::bigint)
+    FROM jsonb_each_text(by_key.tokens) AS k)
 FROM (
   SELECT company_id, sum(tokens)::bigint AS tokens, min(day_budget) AS day_budget,
     jsonb_object_agg(country, tokens) AS hour_tokens,
@@ -38,12 +45,21 @@ FROM (
   FROM (SELECT company_id, country, sum(price)::bigint AS tokens, min(day_budget) AS day_budget,
           min(hour_budget) AS hour_budget
         FROM allowed GROUP BY company_id, country) AS of_country
-  GROUP BY company_id) AS bill {free} CROSS JOIN ({sql.PERIOD}) AS p
+  GROUP BY company_id) AS bill JOIN (
+  SELECT company_id, jsonb_object_agg(key, tokens) AS tokens, jsonb_object_agg(key, tokens_a_day)
+    AS limits
+  FROM (SELECT company_id, COALESCE(api_key_id, {sql.NO_KEY})::text AS key,
+          sum(price)::bigint AS tokens, min(key_limit) AS tokens_a_day
+        FROM allowed GROUP BY company_id, api_key_id) AS of_key
+  GROUP BY company_id) AS by_key USING (company_id) {free} CROSS JOIN ({sql.PERIOD}) AS p
 WHERE w.company_id = bill.company_id AND w.available >= bill.tokens
   AND {sql.DAY_USED} + bill.tokens <= bill.day_budget
   AND NOT EXISTS (
     SELECT 1 FROM jsonb_each_text(bill.hour_tokens) AS c
     WHERE {sql.hour_used("c.key")} + c.value::bigint > (bill.hour_budgets->>c.key)::bigint)
+  AND NOT EXISTS (
+    SELECT 1 FROM jsonb_each_text(by_key.tokens) AS k
+    WHERE {sql.key_used("k.key")} + k.value::bigint > (by_key.limits->>k.key)::bigint)
 RETURNING w.company_id"""  # noqa: S608
 
 

@@ -9,7 +9,6 @@ that are locked.
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from enum import Enum, auto
 from typing import Any, NamedTuple
 from uuid import UUID, uuid4
@@ -51,6 +50,7 @@ class Settlement:
     proof: str = ""
     reason: str = ""
     country: str = ""  # whose hourly budget a release in the same hour refunds
+    api_key_id: int | None = None  # whose limit of the day it refunds
 
 
 # A hold settled twice, or a message captured twice, conflicts on a unique index. Such rows are
@@ -58,7 +58,7 @@ class Settlement:
 _SETTLEMENTS = json_rows(
     "settlements",
     "company_id bigint, kind text, amount bigint, message_id uuid, hold smallint, proof text,"
-    " reason text, country text",
+    " reason text, country text, api_key text",
 )
 _MOVED = """
 asked AS (
@@ -99,24 +99,34 @@ _RELEASE = _SETTLE.format(
     back=f""",
 p AS ({sql.PERIOD}),
 back AS (
-  SELECT m.company_id, a.country,
+  SELECT m.company_id, a.country, a.api_key,
     sum(m.amount) FILTER (
       WHERE (h.created_at AT TIME ZONE %(time_zone)s::text)::date = p.today) AS day,
     COALESCE(sum(m.amount) FILTER (WHERE h.created_at >= p.hour), 0) AS hour
   FROM p, moved m JOIN asked a USING (message_id, hold, kind)
     JOIN billing_transfer h USING (message_id, hold)
   WHERE m.kind = 'release' AND h.kind = 'hold'
-    AND h.message_id BETWEEN :first_id AND :last_id GROUP BY m.company_id, a.country),
+    AND h.message_id BETWEEN :first_id AND :last_id GROUP BY m.company_id, a.country, a.api_key),
 room AS (
-  SELECT company_id, COALESCE(sum(day), 0) AS day, jsonb_object_agg(country, hour) AS hours
-  FROM back GROUP BY company_id)""",  # noqa: S608
+  SELECT company_id, COALESCE(sum(day), 0) AS day,
+    (SELECT jsonb_object_agg(country, hour)
+     FROM (SELECT country, sum(hour) AS hour FROM back WHERE company_id = b.company_id
+           GROUP BY country) AS of_country) AS hours,
+    (SELECT jsonb_object_agg(api_key, day)
+     FROM (SELECT api_key, COALESCE(sum(day), 0) AS day FROM back WHERE company_id = b.company_id
+           GROUP BY api_key) AS of_key) AS keys
+  FROM back b GROUP BY company_id)""",  # noqa: S608
     budgets=""",
   day_tokens = CASE WHEN w.day = p.today THEN GREATEST(0,
     w.day_tokens - COALESCE(room.day, 0)) ELSE w.day_tokens END,
   hour_tokens = CASE WHEN w.hour = p.hour THEN w.hour_tokens || COALESCE((
     SELECT jsonb_object_agg(n.key, GREATEST(
       0, COALESCE((w.hour_tokens->>n.key)::bigint, 0) - n.value::bigint))
-    FROM jsonb_each_text(room.hours) AS n), '{}') ELSE w.hour_tokens END""",
+    FROM jsonb_each_text(room.hours) AS n), '{}') ELSE w.hour_tokens END,
+  key_tokens = CASE WHEN w.key_day = p.today THEN w.key_tokens || COALESCE((
+    SELECT jsonb_object_agg(k.key, GREATEST(
+      0, COALESCE((w.key_tokens->>k.key)::bigint, 0) - k.value::bigint))
+    FROM jsonb_each_text(room.keys) AS k), '{}') ELSE w.key_tokens END""",
     joined=" LEFT JOIN room USING (company_id) CROSS JOIN p",
 )
 
@@ -136,6 +146,7 @@ def settle(cursor: CursorWrapper, settlements: Sequence[Settlement]) -> None:
             "proof": each.proof,
             "reason": each.reason,
             "country": each.country or Budget.UNKNOWN,
+            "api_key": sql.key_name(each.api_key_id),
         }
         for each in payable
     ]
@@ -162,18 +173,20 @@ class HoldMove:
     new: int
     reason: str
     country: str = ""
+    api_key_id: int | None = None
 
 
 # Locks every wallet that the caller's transaction will touch, ascending. Within a company the
-# cheapest moves go first, and a refused move takes nothing from the others: the country's hour
-# decides first, then the day, then the wallet, each on the running sums of the moves still in.
+# cheapest moves go first, and a refused move takes nothing from the others: the key's limit decides
+# first, then the country's hour, the day, the wallet, each on the running sums of those still in.
 # A move that fits one limit but not the next is no dearer than those after it, so these are refused
 # there as well. A hold that exists already is an error: the message's own row would be wrong. A
 # cheaper step refunds the budgets as a release does.
 _MOVE_HOLDS = f"""
 WITH p AS ({sql.PERIOD}),
 w AS (
-  SELECT company_id, available, day, day_tokens, hour, hour_tokens FROM billing_wallet
+  SELECT company_id, available, day, day_tokens, hour, hour_tokens, key_day, key_tokens
+  FROM billing_wallet
   WHERE company_id = ANY(%(all_companies)s::bigint[]) ORDER BY company_id FOR UPDATE),
 wanted AS (
   SELECT m.*, new - old AS change,
@@ -184,16 +197,23 @@ wanted AS (
       THEN new - old ELSE 0 END AS of_hour
   FROM p CROSS JOIN unnest(
       %(companies)s::bigint[], %(messages)s::uuid[], %(holds)s::smallint[], %(old)s::bigint[],
-      %(new)s::bigint[], %(reasons)s::text[], %(countries)s::text[]) AS m(
-        company_id, message_id, hold, old, new, reason, country)
+      %(new)s::bigint[], %(reasons)s::text[], %(countries)s::text[], %(keys)s::text[]) AS m(
+        company_id, message_id, hold, old, new, reason, country, api_key)
     LEFT JOIN w USING (company_id) LEFT JOIN billing_transfer h
       ON h.message_id = m.message_id AND h.hold = m.hold AND h.kind = 'hold'
       AND h.message_id BETWEEN :first_id AND :last_id),
+by_key AS (
+  SELECT n.*, change <= 0 OR {sql.key_used("n.api_key")} + sum(of_day) OVER (
+      PARTITION BY n.company_id, n.api_key ORDER BY change, message_id)
+      <= COALESCE(k.day_limit, {sql.NO_LIMIT}) AS is_within_key
+  FROM p CROSS JOIN wanted n LEFT JOIN w USING (company_id)
+    LEFT JOIN accounts_apikey k ON k.id = n.api_key::bigint),
 by_hour AS (
   SELECT n.*, w.available, {sql.DAY_USED} AS day_used, budget.day AS day_budget,
-    change <= 0 OR {sql.hour_used("n.country")} + sum(of_hour) OVER (
-      PARTITION BY n.company_id, n.country ORDER BY change, message_id) <= budget.hour AS fits
-  FROM p CROSS JOIN wanted n LEFT JOIN w USING (company_id)
+    is_within_key AND (
+      change <= 0 OR {sql.hour_used("n.country")} + sum(of_hour) FILTER (WHERE is_within_key) OVER (
+        PARTITION BY n.company_id, n.country ORDER BY change, message_id) <= budget.hour) AS fits
+  FROM p CROSS JOIN by_key n LEFT JOIN w USING (company_id)
     CROSS JOIN LATERAL ({sql.effective_budgets("n.company_id", "n.country")}) AS budget),
 by_day AS (
   SELECT n.*, fits AND (change <= 0 OR day_used + sum(of_day) FILTER (WHERE fits) OVER (
@@ -219,7 +239,13 @@ changed AS (
       SELECT jsonb_object_agg(
         n.country, GREATEST(0, {sql.hour_used("n.country")} + n.of_hour))
       FROM (SELECT country, sum(of_hour)::bigint AS of_hour FROM paid
-            WHERE paid.company_id = w.company_id GROUP BY country) AS n)
+            WHERE paid.company_id = w.company_id GROUP BY country) AS n),
+    key_day = GREATEST(w.key_day, p.today),
+    key_tokens = {sql.KEY_BASE} || (
+      SELECT jsonb_object_agg(
+        n.api_key, GREATEST(0, {sql.key_used("n.api_key")} + n.of_day))
+      FROM (SELECT api_key, sum(of_day)::bigint AS of_day FROM paid
+            WHERE paid.company_id = w.company_id GROUP BY api_key) AS n)
   FROM (SELECT company_id, sum(change) AS change, sum(of_day) AS of_day
         FROM paid GROUP BY company_id) d, p
   WHERE w.company_id = d.company_id)
@@ -260,6 +286,7 @@ def move_holds(
         "new": [move.new for move in priced],
         "reasons": [move.reason for move in priced],
         "countries": [move.country or Budget.UNKNOWN for move in priced],
+        "keys": [sql.key_name(move.api_key_id) for move in priced],
         "all_companies": list({*touching, *(move.company_id for move in priced)}),
     }
     months = months_of(move.message_id for move in priced)
@@ -336,34 +363,6 @@ def balance(company_id: int) -> tuple[int, int]:
     """(available, held); a company that never had tokens has (0, 0)."""
     wallets = Wallet.objects.using(DEFAULT_DB_ALIAS).filter(company_id=company_id)
     return wallets.values_list("available", "held").first() or (0, 0)
-
-
-# Uses the per-company index: one across companies would slow down every transfer.
-_SETTLED_TOTALS = """
-SELECT w.company_id, t.spent, t.returned FROM billing_wallet w, LATERAL (
-  SELECT COALESCE(sum(amount) FILTER (WHERE kind = 'capture'), 0)::bigint AS spent,
-         COALESCE(sum(amount) FILTER (WHERE kind = 'release'), 0)::bigint AS returned
-  FROM billing_transfer WHERE company_id = w.company_id
-    AND created_at >= %(start)s AND created_at < %(end)s) t
-WHERE (%(company_id)s::bigint IS NULL OR w.company_id = %(company_id)s) AND spent + returned > 0
-"""
-
-
-class SettledTotals(NamedTuple):
-    """Tokens of one company."""
-
-    company_id: int
-    spent: int
-    returned: int
-
-
-def settled_totals(
-    start: datetime, end: datetime, company_id: int | None = None
-) -> list[SettledTotals]:
-    """Of each company that had any, or of one."""
-    with connection.cursor() as cursor:
-        cursor.execute(_SETTLED_TOTALS, {"start": start, "end": end, "company_id": company_id})
-        return fetch_all(cursor, SettledTotals)
 
 
 # For demo data: `rows` selects holds and their settlements, with their own times.

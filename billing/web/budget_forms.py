@@ -12,7 +12,9 @@ from django.utils.dateformat import time_format
 from django.utils.translation import gettext_lazy as _
 
 from accounts.cabinet.number_fields import GroupedIntegerField, grouped
-from billing.budgets.budgets import BudgetUsage
+from billing.budgets.key_limits import KeyUsage
+from billing.budgets.sql import NO_LIMIT
+from billing.budgets.usage import BudgetUsage
 from billing.models import Budget
 
 
@@ -40,16 +42,21 @@ class BudgetForm(forms.Form):
         *,
         uses: Sequence[BudgetUsage],
         any_own: int | None,
+        keys: Sequence[KeyUsage] = (),
         typed: Mapping[str, Any],
     ) -> None:
         self.day_use, *self.hours = uses
+        self.keys = keys
         stored = {"day": self.day_use.own, "any_country": any_own}
         stored |= {_name(use): use.own for use in self.hours}
+        stored |= {_key_name(use.key_id): use.tokens for use in keys}
         self.stored = stored
         super().__init__(data, initial={**stored, **typed})
         for use in self.hours:
             label = _("%(country)s, per hour") % {"country": use.country}
             self.fields[_name(use)] = TokensField(label=label)
+        for key in keys:
+            self.fields[_key_name(key.key_id)] = _key_field(key)
         for use in uses:
             field = self.fields[_name(use)]
             field.widget.attrs |= {"placeholder": grouped(use.tokens)}
@@ -63,6 +70,10 @@ class BudgetForm(forms.Form):
     @property
     def budgets(self) -> list[forms.BoundField]:
         return [self["day"], *(self[_name(use)] for use in self.hours)]
+
+    @property
+    def key_limits(self) -> list[forms.BoundField]:
+        return [self[_key_name(key.key_id)] for key in self.keys]
 
     def clean_new_country(self) -> str:
         code: str = self.cleaned_data["new_country"].upper()
@@ -85,13 +96,21 @@ class BudgetForm(forms.Form):
             tokens[cleaned["new_country"]] = cleaned["new_tokens"]
         return tokens
 
+    def limits(self) -> dict[int, int | None]:
+        """Limits by key, as `key_limits.set_limits` takes them."""
+        return {key.key_id: self.cleaned_data[_key_name(key.key_id)] for key in self.keys}
+
+    def _raises_key_limit(self) -> bool:
+        limits = self.limits()
+        return any(_as_number(limits[key.key_id]) > _as_number(key.tokens) for key in self.keys)
+
     def raises(self) -> bool:
         """Whether the change raises a limit, which requires re-authentication."""
         current = {
             Budget.DAY: self.day_use.tokens,
             **{use.country: use.tokens for use in self.hours},
         }
-        return any(
+        return self._raises_key_limit() or any(
             own != self.stored.get(_key(country)) and (own is None or own > current.get(country, 0))
             for country, own in self.tokens().items()
         )
@@ -103,3 +122,23 @@ def _name(use: BudgetUsage) -> str:
 
 def _key(country: str) -> str:
     return {Budget.DAY: "day", Budget.ANY: "any_country"}.get(country, f"hour_{country}")
+
+
+def _key_name(key_id: int) -> str:
+    return f"key_{key_id}"
+
+
+def _as_number(limit: int | None) -> int:
+    return NO_LIMIT if limit is None else limit
+
+
+def _key_field(key: KeyUsage) -> TokensField:
+    field = TokensField(label=key.label)
+    field.widget.attrs["placeholder"] = _("no limit of its own")
+    at = time_format(timezone.localtime(key.resets_at), "H:i")
+    if key.left is None:
+        text = _("%(used)s used today.")
+    else:
+        text = _("%(used)s used today, %(left)s left; resets at %(at)s.")
+    field.help_text = text % {"used": grouped(key.used), "left": grouped(key.left or 0), "at": at}
+    return field

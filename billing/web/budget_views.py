@@ -13,7 +13,7 @@ from accounts.people.roles import (
     member_required,
 )
 from accounts.security import reauthentication
-from billing.budgets import budgets
+from billing.budgets import budgets, key_limits
 from billing.wallet import ledger
 from billing.web.budget_forms import BudgetForm
 
@@ -28,17 +28,15 @@ def budget_edit(request: CabinetRequest) -> HttpResponse:
         request.POST or None,
         uses=uses,
         any_own=budgets.own_for_any_country(company.pk),
+        keys=key_limits.usage(company.pk),
         typed=reauthentication.draft(request),
     )
     if request.method == "POST" and form.is_valid():
         if form.raises():
             reauthentication.require(request, form)
-        budgets.set_own(
-            company=company,
-            tokens=form.tokens(),
-            user=request.user,
-            ip=client_ip(request.META),
-        )
+        ip = client_ip(request.META)
+        budgets.set_own(company=company, tokens=form.tokens(), user=request.user, ip=ip)
+        key_limits.set_limits(company=company, tokens=form.limits(), user=request.user, ip=ip)
         messages.success(request, _("Budgets saved; they take effect within two seconds."))
         return redirect("budget-edit")
     available, _held = ledger.balance(company.pk)

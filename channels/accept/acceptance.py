@@ -16,6 +16,7 @@ from accounts.api import test_quotas
 from accounts.api.idempotency import IdempotencyKey
 from accounts.keys.api_keys import Principal
 from billing.budgets import budgets
+from billing.budgets.budgets import KeyLimit
 from channels import wakeups
 from channels.accept import send_limits
 from channels.phone_numbers import country_of
@@ -78,7 +79,9 @@ class NewMessage:
             "segments": self.plan.segments,
             "priority": 0 if self.kind == "code" else 1,
             "hold_seconds": settings.HOLD_DEADLINE[self.kind],
-            **budgets.params(principal.budgets, country_of(self.request.phone)),
+            **budgets.params(
+                principal.budgets, country_of(self.request.phone), principal.day_limit
+            ),
             **(idempotency_key.params if idempotency_key else {}),
         }
 
@@ -95,6 +98,7 @@ def payment_refusal(message: NewMessage) -> Exception:
         budgets=principal.budgets,
         country=country_of(message.request.phone),
         price=message.plan.price,
+        key=KeyLimit(principal.key_id, principal.day_limit),
     )
     return refusal or FundsReturnedError()
 

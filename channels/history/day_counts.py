@@ -15,7 +15,7 @@ from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 from django.utils import timezone
 
-from billing.wallet import ledger
+from billing.wallet.settled_totals import settled_totals
 from channels import extensions
 from channels.models import CountedDay, DayCount, DayTotal
 from config.storage.statements.named_rows import fetch_all
@@ -140,7 +140,7 @@ def _totals(
         total = total_of(row.company_id, row.mode)
         total.codes, total.verified = row.codes, row.verified
     if mode != "test":
-        for settled in ledger.settled_totals(start, end, company_id):
+        for settled in settled_totals(start, end, company_id):
             total = total_of(settled.company_id, "live")
             total.spent, total.returned = settled.spent, settled.returned
     return totals.values()

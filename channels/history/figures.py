@@ -11,7 +11,7 @@ from django.db.models import Sum
 from django.utils import timezone
 
 from accounts.models import Company, Mode
-from billing.wallet import ledger
+from billing.wallet.settled_totals import settled_totals
 from channels import extensions
 from channels.history.day_counts import PACE, last_counted, start_of
 from channels.models import DayTotal
@@ -208,6 +208,6 @@ def _add_live(period: Period, company: Company, mode: str, start: datetime, end:
         period.codes += row.codes
         period.verified += row.verified
     if mode == Mode.LIVE:
-        for settled in ledger.settled_totals(start, end, company.pk):
+        for settled in settled_totals(start, end, company.pk):
             period.spent += settled.spent
             period.returned += settled.returned

@@ -27,6 +27,7 @@ def hold_move(message: MessageState, request: FallbackRequest) -> HoldMove:
         new=message.chain[0].price,
         reason=request.reason.value,
         country=country_of(message.phone),
+        api_key_id=message.api_key_id,
     )
 
 

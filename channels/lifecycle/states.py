@@ -57,6 +57,7 @@ class MessageState(NamedTuple):
     has_subscribers: bool = False  # a webhook endpoint of the company
     due_in: float | None = None  # seconds; None: with a provider, or final
     is_owed: bool = False  # delivered, while the hold of a later try is still open
+    api_key_id: int | None = None  # whose limit of the day its holds count against
 
     @property
     def is_open(self) -> bool:
@@ -136,7 +137,15 @@ class Decision(NamedTuple):
         one = self.message
         country = country_of(one.phone) if kind is TransferKind.RELEASE else ""
         settlement = Settlement(
-            one.company_id, one.id, one.hold, one.price, kind, proof, reason, country
+            one.company_id,
+            one.id,
+            one.hold,
+            one.price,
+            kind,
+            proof,
+            reason,
+            country,
+            one.api_key_id,
         )
         return self._replace(settlements=(*self.settlements, settlement))
 

@@ -3,7 +3,7 @@ WITH asked AS (
   FROM (
     SELECT *
     FROM json_to_recordset(%(settlements)s::json) AS n(company_id bigint, kind text, amount bigint,
-      message_id uuid, hold smallint, proof text, reason text, country text)
+      message_id uuid, hold smallint, proof text, reason text, country text, api_key text)
     LIMIT json_array_length(%(settlements)s::json)) AS n),
 moved AS (
   INSERT INTO billing_transfer (company_id, kind, amount, message_id, hold, proof, reason)

@@ -2,7 +2,7 @@ WITH p AS (
   SELECT (now() AT TIME ZONE %(time_zone)s::text)::date AS today, date_trunc('hour', now()) AS
     hour),
 w AS (
-  SELECT company_id, available, day, day_tokens, hour, hour_tokens
+  SELECT company_id, available, day, day_tokens, hour, hour_tokens, key_day, key_tokens
   FROM billing_wallet
   WHERE company_id = ANY(%(all_companies)s::bigint[])
   ORDER BY company_id FOR UPDATE),
@@ -13,22 +13,34 @@ wanted AS (
   FROM p
   CROSS
   JOIN unnest( %(companies)s::bigint[], %(messages)s::uuid[], %(holds)s::smallint[],
-    %(old)s::bigint[], %(new)s::bigint[], %(reasons)s::text[], %(countries)s::text[]) AS m(
-    company_id, message_id, hold, old, new, reason, country)
+    %(old)s::bigint[], %(new)s::bigint[], %(reasons)s::text[], %(countries)s::text[],
+    %(keys)s::text[]) AS m( company_id, message_id, hold, old, new, reason, country, api_key)
   LEFT
   JOIN w USING (company_id)
   LEFT
   JOIN billing_transfer h ON h.message_id = m.message_id AND h.hold = m.hold AND h.kind = 'hold' AND
     h.message_id BETWEEN :first_id AND :last_id),
-by_hour AS (
-  SELECT n.*, w.available, CASE WHEN w.day >= p.today THEN w.day_tokens ELSE 0 END AS day_used,
-    budget.day AS day_budget, change <= 0 OR CASE WHEN w.hour >= p.hour THEN
-    COALESCE((w.hour_tokens->>n.country)::bigint, 0) ELSE 0 END + sum(of_hour) OVER ( PARTITION BY
-    n.company_id, n.country
-    ORDER BY change, message_id) <= budget.hour AS fits
+by_key AS (
+  SELECT n.*, change <= 0 OR CASE WHEN w.key_day >= p.today THEN
+    COALESCE((w.key_tokens->>n.api_key)::bigint, 0) ELSE 0 END + sum(of_day) OVER ( PARTITION BY
+    n.company_id, n.api_key
+    ORDER BY change, message_id) <= COALESCE(k.day_limit, 4611686018427387904) AS is_within_key
   FROM p
   CROSS
   JOIN wanted n
+  LEFT
+  JOIN w USING (company_id)
+  LEFT
+  JOIN accounts_apikey k ON k.id = n.api_key::bigint),
+by_hour AS (
+  SELECT n.*, w.available, CASE WHEN w.day >= p.today THEN w.day_tokens ELSE 0 END AS day_used,
+    budget.day AS day_budget, is_within_key AND ( change <= 0 OR CASE WHEN w.hour >= p.hour THEN
+    COALESCE((w.hour_tokens->>n.country)::bigint, 0) ELSE 0 END + sum(of_hour) FILTER (WHERE
+    is_within_key) OVER ( PARTITION BY n.company_id, n.country
+      ORDER BY change, message_id) <= budget.hour) AS fits
+  FROM p
+  CROSS
+  JOIN by_key n
   LEFT
   JOIN w USING (company_id)
   CROSS
@@ -73,7 +85,15 @@ changed AS (
       SELECT country, sum(of_hour)::bigint AS of_hour
       FROM paid
       WHERE paid.company_id = w.company_id
-      GROUP BY country) AS n)
+      GROUP BY country) AS n), key_day = GREATEST(w.key_day, p.today), key_tokens = CASE WHEN
+        w.key_day >= p.today THEN w.key_tokens ELSE '{}' END || (
+    SELECT jsonb_object_agg( n.api_key, GREATEST(0, CASE WHEN w.key_day >= p.today THEN
+      COALESCE((w.key_tokens->>n.api_key)::bigint, 0) ELSE 0 END + n.of_day))
+    FROM (
+      SELECT api_key, sum(of_day)::bigint AS of_day
+      FROM paid
+      WHERE paid.company_id = w.company_id
+      GROUP BY api_key) AS n)
   FROM (
     SELECT company_id, sum(change) AS change, sum(of_day) AS of_day
     FROM paid

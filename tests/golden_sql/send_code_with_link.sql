@@ -28,7 +28,11 @@ payer AS (
     day_tokens = CASE WHEN w.day >= p.today THEN w.day_tokens ELSE 0 END + %(price)s, hour =
     GREATEST(w.hour, p.hour), hour_tokens = CASE WHEN w.hour >= p.hour THEN w.hour_tokens ELSE '{}'
     END || jsonb_build_object(%(country)s::text, CASE WHEN w.hour >= p.hour THEN
-    COALESCE((w.hour_tokens->>%(country)s)::bigint, 0) ELSE 0 END + %(price)s)
+    COALESCE((w.hour_tokens->>%(country)s)::bigint, 0) ELSE 0 END + %(price)s), key_day =
+    GREATEST(w.key_day, p.today), key_tokens = CASE WHEN w.key_day >= p.today THEN w.key_tokens ELSE
+    '{}' END || jsonb_build_object(COALESCE(%(api_key_id)s::bigint, 0)::text, CASE WHEN w.key_day >=
+    p.today THEN COALESCE((w.key_tokens->>COALESCE(%(api_key_id)s::bigint, 0)::text)::bigint, 0)
+    ELSE 0 END + %(price)s)
   FROM (
     SELECT (now() AT TIME ZONE %(time_zone)s::text)::date AS today, date_trunc('hour', now()) AS
       hour) AS p
@@ -37,6 +41,9 @@ payer AS (
     FROM allowed) AND CASE WHEN w.day >= p.today THEN w.day_tokens ELSE 0 END + %(price)s <=
       %(day_budget)s AND CASE WHEN w.hour >= p.hour THEN
       COALESCE((w.hour_tokens->>%(country)s)::bigint, 0) ELSE 0 END + %(price)s <= %(hour_budget)s
+      AND CASE WHEN w.key_day >= p.today THEN
+      COALESCE((w.key_tokens->>COALESCE(%(api_key_id)s::bigint, 0)::text)::bigint, 0) ELSE 0 END +
+      %(price)s <= %(key_limit)s::bigint
   RETURNING company_id),
 superseded AS (
   UPDATE otp_verification

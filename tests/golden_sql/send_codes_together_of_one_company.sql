@@ -5,9 +5,9 @@ WITH asked AS MATERIALIZED (
     FROM json_to_recordset(%(asked)s::json) AS n(number int, message_id uuid, company_id bigint,
       api_key_id bigint, mode text, kind text, content text, channel text, chain jsonb, patience
       float, phone text, locale text, request_id text, price bigint, segments int, priority int,
-      hold_seconds float, country text, day_budget bigint, hour_budget bigint, idem_path text,
-      idem_key text, idem_hash bytea, verification_id uuid, purpose text, mac bytea, key_id text,
-      length int, params jsonb)
+      hold_seconds float, country text, day_budget bigint, hour_budget bigint, key_limit bigint,
+      idem_path text, idem_key text, idem_hash bytea, verification_id uuid, purpose text, mac bytea,
+      key_id text, length int, params jsonb)
     LIMIT json_array_length(%(asked)s::json)) AS n),
 standing AS (
   SELECT n.number, v.id, v.expires_at, v.attempts, v.max_attempts, v.key_id, v.length, v.verified_at
@@ -48,7 +48,11 @@ charged AS (
     ELSE '{}' END || (
     SELECT jsonb_object_agg(c.key, CASE WHEN w.hour >= p.hour THEN
       COALESCE((w.hour_tokens->>c.key)::bigint, 0) ELSE 0 END + c.value::bigint)
-    FROM jsonb_each_text(bill.hour_tokens) AS c)
+    FROM jsonb_each_text(bill.hour_tokens) AS c), key_day = GREATEST(w.key_day, p.today), key_tokens
+      = CASE WHEN w.key_day >= p.today THEN w.key_tokens ELSE '{}' END || (
+    SELECT jsonb_object_agg(k.key, CASE WHEN w.key_day >= p.today THEN
+      COALESCE((w.key_tokens->>k.key)::bigint, 0) ELSE 0 END + k.value::bigint)
+    FROM jsonb_each_text(by_key.tokens) AS k)
   FROM (
     SELECT company_id, sum(tokens)::bigint AS tokens, min(day_budget) AS day_budget,
       jsonb_object_agg(country, tokens) AS hour_tokens, jsonb_object_agg(country, hour_budget) AS
@@ -59,6 +63,15 @@ charged AS (
       FROM allowed
       GROUP BY company_id, country) AS of_country
     GROUP BY company_id) AS bill
+  JOIN (
+    SELECT company_id, jsonb_object_agg(key, tokens) AS tokens, jsonb_object_agg(key, tokens_a_day)
+      AS limits
+    FROM (
+      SELECT company_id, COALESCE(api_key_id, 0)::text AS key, sum(price)::bigint AS tokens,
+        min(key_limit) AS tokens_a_day
+      FROM allowed
+      GROUP BY company_id, api_key_id) AS of_key
+    GROUP BY company_id) AS by_key USING (company_id)
   CROSS
   JOIN (
     SELECT (now() AT TIME ZONE %(time_zone)s::text)::date AS today, date_trunc('hour', now()) AS
@@ -68,7 +81,11 @@ charged AS (
     SELECT 1
     FROM jsonb_each_text(bill.hour_tokens) AS c
     WHERE CASE WHEN w.hour >= p.hour THEN COALESCE((w.hour_tokens->>c.key)::bigint, 0) ELSE 0 END +
-      c.value::bigint > (bill.hour_budgets->>c.key)::bigint)
+      c.value::bigint > (bill.hour_budgets->>c.key)::bigint) AND NOT EXISTS (
+    SELECT 1
+    FROM jsonb_each_text(by_key.tokens) AS k
+    WHERE CASE WHEN w.key_day >= p.today THEN COALESCE((w.key_tokens->>k.key)::bigint, 0) ELSE 0 END
+      + k.value::bigint > (by_key.limits->>k.key)::bigint)
   RETURNING w.company_id),
 payer AS MATERIALIZED (
   SELECT a.*, CASE WHEN is_current THEN standing_id ELSE verification_id END AS subject_id, CASE

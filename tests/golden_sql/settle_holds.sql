@@ -3,7 +3,7 @@ WITH asked AS (
   FROM (
     SELECT *
     FROM json_to_recordset(%(settlements)s::json) AS n(company_id bigint, kind text, amount bigint,
-      message_id uuid, hold smallint, proof text, reason text, country text)
+      message_id uuid, hold smallint, proof text, reason text, country text, api_key text)
     LIMIT json_array_length(%(settlements)s::json)) AS n),
 moved AS (
   INSERT INTO billing_transfer (company_id, kind, amount, message_id, hold, proof, reason)
@@ -27,24 +27,40 @@ p AS (
   SELECT (now() AT TIME ZONE %(time_zone)s::text)::date AS today, date_trunc('hour', now()) AS
     hour),
 back AS (
-  SELECT m.company_id, a.country, sum(m.amount) FILTER (
+  SELECT m.company_id, a.country, a.api_key, sum(m.amount) FILTER (
     WHERE (h.created_at AT TIME ZONE %(time_zone)s::text)::date = p.today) AS day,
       COALESCE(sum(m.amount) FILTER (WHERE h.created_at >= p.hour), 0) AS hour
   FROM p, moved m
   JOIN asked a USING (message_id, hold, kind)
   JOIN billing_transfer h USING (message_id, hold)
   WHERE m.kind = 'release' AND h.kind = 'hold' AND h.message_id BETWEEN :first_id AND :last_id
-  GROUP BY m.company_id, a.country),
+  GROUP BY m.company_id, a.country, a.api_key),
 room AS (
-  SELECT company_id, COALESCE(sum(day), 0) AS day, jsonb_object_agg(country, hour) AS hours
-  FROM back
+  SELECT company_id, COALESCE(sum(day), 0) AS day, (
+    SELECT jsonb_object_agg(country, hour)
+    FROM (
+      SELECT country, sum(hour) AS hour
+      FROM back
+      WHERE company_id = b.company_id
+      GROUP BY country) AS of_country) AS hours, (
+    SELECT jsonb_object_agg(api_key, day)
+    FROM (
+      SELECT api_key, COALESCE(sum(day), 0) AS day
+      FROM back
+      WHERE company_id = b.company_id
+      GROUP BY api_key) AS of_key) AS keys
+  FROM back b
   GROUP BY company_id) UPDATE billing_wallet w
 SET held = w.held - due.settled, available = w.available + due.returned, day_tokens = CASE WHEN
   w.day = p.today THEN GREATEST(0, w.day_tokens - COALESCE(room.day, 0)) ELSE w.day_tokens END,
   hour_tokens = CASE WHEN w.hour = p.hour THEN w.hour_tokens || COALESCE((
     SELECT jsonb_object_agg(n.key, GREATEST( 0, COALESCE((w.hour_tokens->>n.key)::bigint, 0) -
       n.value::bigint))
-    FROM jsonb_each_text(room.hours) AS n), '{}') ELSE w.hour_tokens END
+    FROM jsonb_each_text(room.hours) AS n), '{}') ELSE w.hour_tokens END, key_tokens = CASE WHEN
+      w.key_day = p.today THEN w.key_tokens || COALESCE((
+    SELECT jsonb_object_agg(k.key, GREATEST( 0, COALESCE((w.key_tokens->>k.key)::bigint, 0) -
+      k.value::bigint))
+    FROM jsonb_each_text(room.keys) AS k), '{}') ELSE w.key_tokens END
 FROM due
 JOIN locked USING (company_id)
 LEFT

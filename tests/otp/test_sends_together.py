@@ -14,8 +14,9 @@ from django.utils import timezone
 
 from accounts.api import idempotency
 from accounts.api.idempotency import IdempotencyKey
-from accounts.models import Company
-from billing.budgets import budgets
+from accounts.keys.api_keys import digest
+from accounts.models import ApiKey, Company
+from billing.budgets import budgets, key_limits
 from billing.models import Budget, Transfer, Wallet
 from billing.wallet import ledger
 from channels.models import BlockedPhone, Message
@@ -178,6 +179,22 @@ def test_budget_for_some_lets_these_pass(client_of: ClientOf, country: str) -> N
 
     assert sorted(answer.status for answer in answers) == [200] * 3 + [429] * 2
     assert Message.objects.count() == 3
+
+
+def test_limit_of_a_key_for_some_lets_these_pass(client_of: ClientOf) -> None:
+    company = company_with(100)
+    limited, free = client_of(company), client_of(company)
+    key = ApiKey.objects.get(digest=digest(limited.headers["Authorization"][7:]))
+    key_limits.set_limits(company=company, tokens={key.pk: 3}, user=None)
+
+    calls = [send(limited, phone(n)) for n in range(5)] + [send(free, phone(n)) for n in (5, 6)]
+    answers = together(*calls)
+
+    assert [answer.status for answer in answers[5:]] == [200] * 2
+    assert sorted(answer.status for answer in answers[:5]) == [200] * 3 + [429] * 2
+    assert Message.objects.count() == 5
+    tokens = Wallet.objects.get(company=company).key_tokens
+    assert sorted(tokens.values()) == [2, 3]
 
 
 def test_spending_counts_by_country(client_of: ClientOf) -> None:

@@ -10,7 +10,7 @@ from billing.budgets import budgets
 from billing.budgets import mail as budget_mail
 from billing.models import Wallet
 from tests.api.races import at_once
-from tests.factories import MemberFactory, WalletFactory
+from tests.factories import ApiKeyFactory, MemberFactory, WalletFactory
 
 pytestmark = pytest.mark.django_db
 
@@ -62,6 +62,19 @@ def test_next_period_has_its_own_email(owner: Member) -> None:
     Mail.objects.update(key=mail.key.replace(mail.key.split(":")[3], ended))
 
     assert budget_mail.sweep() == 1
+
+
+def test_limit_of_a_key_has_an_email_of_its_own(owner: Member) -> None:
+    use(owner, 10)
+    key = ApiKeyFactory.create(company=owner.company, day_limit=10)
+    free = ApiKeyFactory.create(company=owner.company)
+    tokens = {str(key.pk): 8, str(free.pk): 9999}
+    Wallet.objects.update(key_day=timezone.localdate(), key_tokens=tokens)
+
+    assert [budget_mail.sweep(), budget_mail.sweep()] == [1, 0]
+
+    (email,) = Mail.objects.all()
+    assert f"API-ключ {key.name} {key} израсходовал 8 из 10 токенов" in email.text
 
 
 def test_yesterday_s_usage_is_not_mailed(owner: Member) -> None:

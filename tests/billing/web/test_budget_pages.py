@@ -5,14 +5,15 @@ from typing import Any
 import pytest
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 from accounts.keys import api_keys
-from accounts.models import Member
+from accounts.models import ApiKey, Member
 from billing.budgets import budgets
-from billing.models import Budget
+from billing.models import Budget, Wallet
 from billing.wallet import ledger
 from tests.api.clients import ClientOf
-from tests.factories import MemberFactory
+from tests.factories import ApiKeyFactory, MemberFactory
 from tests.operator_admin.operators import make_operator, sign_in
 from tests.reauthentication import mark_reauthenticated
 
@@ -117,3 +118,52 @@ def test_operator_raises_a_budget_in_the_admin(client: Client, owner: Member) ->
     owner.company.refresh_from_db()
     assert owner.company.budgets == {"": [77, None]}
     assert owner.company.audit.filter(action="budget.changed", user=operator).exists()
+
+
+def key_of(owner: Member, limit: int | None = None) -> ApiKey:
+    key: ApiKey = ApiKeyFactory.create(company=owner.company, day_limit=limit)
+    return key
+
+
+def test_page_shows_what_a_key_has_used_and_left(client: Client, owner: Member) -> None:
+    key, other = key_of(owner, 20), key_of(owner)
+    key_of(MemberFactory.create(), 77)
+    ApiKeyFactory.create(company=owner.company, revoked_at=timezone.now())
+    tokens = {str(key.pk): 5, str(other.pk): 3}
+    Wallet.objects.update(key_day=timezone.localdate(), key_tokens=tokens)
+
+    page = client.get(URL)
+
+    assert [field.name for field in page.context["form"].key_limits] == [
+        f"key_{key.pk}",
+        f"key_{other.pk}",
+    ]
+    assert "Сегодня израсходовано 5, осталось 15; начнётся заново в 00:00." in page.content.decode()
+    assert "Сегодня израсходовано 3." in page.content.decode()
+
+
+@pytest.mark.parametrize("raised", ["30", ""])
+def test_raising_a_key_s_limit_needs_a_proof_and_lowering_none(
+    client: Client, owner: Member, raised: str
+) -> None:
+    name = f"key_{key_of(owner, 20).pk}"
+
+    assert reverse("account_reauthenticate") in post(client, **{name: raised}).url
+    assert ApiKey.objects.get().day_limit == 20
+    assert post(client, **{name: "0"}).url == URL
+    assert ApiKey.objects.get().day_limit == 0
+
+
+def test_first_limit_of_a_key_needs_no_proof(client: Client, owner: Member) -> None:
+    assert post(client, **{f"key_{key_of(owner).pk}": "1 000"}).url == URL
+
+    assert ApiKey.objects.get().day_limit == 1000
+
+
+def test_limit_of_another_company_s_key_stays(client: Client, owner: Member) -> None:
+    stranger = key_of(MemberFactory.create(), 5)
+
+    post(client, **{f"key_{stranger.pk}": "0"})
+
+    stranger.refresh_from_db()
+    assert stranger.day_limit == 5

@@ -1,0 +1,139 @@
+"""Limits of tokens that each API key may spend in a day.
+
+The wallet counts what each key has held today beside the company's budgets, in the same UPDATE, so
+they are exact in the same way; a released hold gives its room back while the day lasts.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from math import ceil
+
+from django.conf import settings
+from django.db import connection, transaction
+from django.utils import timezone
+from django.utils.dateformat import time_format
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
+
+from accounts.audit.events import record
+from accounts.models import ApiKey, Company, Mode, User
+from accounts.people.companies import evict_keys
+from billing.budgets import sql
+from billing.budgets.usage import TIME_FORMAT, BudgetUsage
+from config.errors import DomainError, Error
+from config.storage.statements.named_rows import fetch_all
+
+
+@dataclass(frozen=True, slots=True)
+class KeyUsage:
+    """An active live key, and what it has spent today. `tokens` None: no limit."""
+
+    key_id: int
+    name: str
+    shown: str  # its start and its end
+    tokens: int | None
+    used: int
+    resets_at: datetime
+
+    @property
+    def label(self) -> str:
+        return f"{self.name} {self.shown}"
+
+    @property
+    def left(self) -> int | None:
+        return None if self.tokens is None else max(0, self.tokens - self.used)
+
+    @property
+    def percent(self) -> int:
+        if self.tokens is None:
+            return 0
+        return min(100, self.used * 100 // self.tokens) if self.tokens else 100
+
+
+_USAGE = f"""
+SELECT k.id AS key_id, k.name, k.prefix || '…' || k.last4 AS shown, k.day_limit AS tokens,
+  COALESCE({sql.key_used("k.id::text")}, 0) AS used, {sql.DAY_ENDS} AS resets_at
+FROM accounts_apikey k CROSS JOIN ({sql.PERIOD}) AS p
+  LEFT JOIN billing_wallet w ON w.company_id = k.company_id
+WHERE k.company_id = %(company_id)s AND k.mode = %(mode)s AND k.revoked_at IS NULL
+  AND (k.expires_at IS NULL OR k.expires_at > now())
+ORDER BY k.created_at, k.id
+"""  # noqa: S608
+
+
+def usage(company_id: int) -> list[KeyUsage]:
+    """Of each active live key."""
+    values: dict[str, str | int] = {
+        "company_id": company_id,
+        "mode": Mode.LIVE.value,
+        "time_zone": settings.TIME_ZONE,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(_USAGE, values)
+        return fetch_all(cursor, KeyUsage)
+
+
+@transaction.atomic
+def set_limits(
+    *,
+    company: Company,
+    tokens: Mapping[int, int | None],
+    user: User | None,
+    ip: str | None = None,
+) -> list[int]:
+    """Sets limits by the key's id; None lifts one. Takes effect within two seconds in every
+    process. Returns the keys whose limit changed; those of other companies are left alone.
+    """
+    keys = company.api_keys.filter(pk__in=tokens, mode=Mode.LIVE)
+    changed = [
+        key
+        for key in keys.select_for_update(no_key=True).order_by("pk")
+        if key.day_limit != tokens[key.pk]
+    ]
+    if not changed:
+        return []
+    subject = ", ".join(
+        f"{key.name} {key}: {_audit_value(key.day_limit)} → {_audit_value(tokens[key.pk])}"
+        for key in changed
+    )
+    for key in changed:
+        key.day_limit = tokens[key.pk]
+    ApiKey.objects.bulk_update(changed, ["day_limit"])
+    record("key.limited", subject, company=company, user=user, ip=ip)
+    evict_keys(company)
+    return [key.pk for key in changed]
+
+
+def _audit_value(tokens: int | None) -> str:
+    return "—" if tokens is None else str(tokens)
+
+
+def refusal(key_id: int, use: BudgetUsage, *, price: int, now: datetime) -> DomainError:
+    """Names the key, its limit, when it ends and who can lift it."""
+    key = ApiKey.objects.get(pk=key_id)
+    limit = {"kind": "key_day", "key": str(key), "tokens": use.tokens}
+    if use.tokens < price:  # names no time: waiting does not help
+        text = _(
+            "The limit of the key {key} is below the price of one message: {tokens} tokens a day, "
+            "the price is {price}. Waiting will not help: an owner of the company can raise it in "
+            "the cabinet, Settings → Budgets"
+        )
+        words = format_lazy(text, key=_name(key), tokens=use.tokens, price=price)
+        return DomainError(Error.SEND_LIMIT, message=words, limit=limit)
+    text = _(
+        "The key {key} has used up its limit for the day: {tokens} tokens. It resets at {at} "
+        "({zone}); an owner of the company can raise it in the cabinet, Settings → Budgets"
+    )
+    at = time_format(timezone.localtime(use.resets_at), "H:i")
+    words = format_lazy(text, key=_name(key), tokens=use.tokens, at=at, zone=settings.TIME_ZONE)
+    return DomainError(
+        Error.SEND_LIMIT,
+        message=words,
+        retry_after=max(1, ceil((use.resets_at - now).total_seconds())),
+        limit=limit | {"resets_at": use.resets_at.astimezone(UTC).strftime(TIME_FORMAT)},
+    )
+
+
+def _name(key: ApiKey) -> str:
+    return f"«{key.name}» ({key})"
