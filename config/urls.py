@@ -20,6 +20,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("", home, name="home"),
     path("api/", include("config.api")),
     path("hooks/sandbox-gateway", payment_hooks.receive, {"gateway": "sandbox"}),
+    path("hooks/tbank", payment_hooks.receive, {"gateway": "tbank"}),
     path("hooks/stripe", payment_hooks.receive, {"gateway": "stripe"}),
     path("hooks/yookassa", payment_hooks.receive, {"gateway": "yookassa"}),
     path(edge_calls.PING, edge_views.ping),

@@ -1,8 +1,8 @@
 """The interface of payment gateways: open a payment for an order, parse the provider's webhooks.
 
 A provider that signs its webhooks (Stripe) is verified by the signature over the raw bytes; one
-that does not (YooKassa) by the caller's address and by asking the provider for the payment:
-`parse_webhook` gets headers, bytes and address, and may call out.
+that does not (YooKassa, T-Bank) by the caller's address or a secret, and by asking the provider
+for the payment: `parse_webhook` gets headers, bytes and address, and may call out.
 """
 
 from abc import ABC, abstractmethod
@@ -71,6 +71,12 @@ class RefundEvent:
     is_returned: bool = False  # the dispute was won: the money is ours again
 
 
+class StatementEvent:
+    """A verified webhook: the statement of this account has news."""
+
+    account: str
+
+
 @dataclass(frozen=True, slots=True)
 class WebhookRequest:
     headers: Mapping[str, str]
@@ -108,6 +114,8 @@ class Gateway(ABC):
     def check_credentials(self) -> None:  # noqa: B027 - most have none
         """Raises a GatewayError that says why it cannot be used."""
 
-    def parse_webhook(self, webhook: WebhookRequest) -> PaymentEvent | RefundEvent | None:
+    def parse_webhook(
+        self, webhook: WebhookRequest
+    ) -> PaymentEvent | RefundEvent | StatementEvent | None:
         """Verifies, then translates; None for irrelevant events. Raises InvalidWebhookError."""
         raise InvalidWebhookError

@@ -1,7 +1,7 @@
 """Calls of payment providers: bounded in time, never redirected or repeated.
 
-Plain HTTP instead of the providers' libraries: both hold their credentials in process-wide state,
-and four calls are all that is used of them.
+Plain HTTP instead of the providers' libraries: they hold their credentials in process-wide state,
+and four calls are all that is used of each. T-Bank has none for Python.
 """
 
 import json
@@ -86,7 +86,8 @@ def _object(raw: bytes) -> dict[str, Any] | None:
 
 
 def _reason(answer: dict[str, Any] | None) -> str:
-    """Stripe's `error.message`, YooKassa's `description`."""
-    error = (answer or {}).get("error")
-    text = error.get("message") if isinstance(error, dict) else (answer or {}).get("description")
-    return str(text or "")[:200]
+    """Stripe's `error.message`, YooKassa's `description`, T-Bank's `errorMessage`."""
+    said = answer or {}
+    error = said.get("error")
+    text = error.get("message") if isinstance(error, dict) else said.get("description")
+    return str(text or said.get("errorMessage") or "")[:200]

@@ -10,6 +10,7 @@ from billing.gateways.base import Gateway
 from billing.gateways.http import pool_by
 from billing.gateways.sandbox import Sandbox
 from billing.gateways.stripe import Stripe
+from billing.gateways.tbank import TBank
 from billing.gateways.yookassa import YooKassa
 from billing.models import Seller
 from config.texts import StrOrPromise
@@ -19,6 +20,7 @@ TITLES: dict[str, StrOrPromise] = {
     Sandbox.name: _("Demo payment"),
     Stripe.name: _("Card (Stripe)"),
     YooKassa.name: _("Card or SBP (YooKassa)"),
+    TBank.name: _("SBP for companies (T-Bank)"),
 }
 
 
@@ -67,6 +69,14 @@ def _build(name: str) -> Gateway:
                 secret_key=settings.YOOKASSA_SECRET_KEY,
                 networks=settings.YOOKASSA_NETWORKS,
                 has_receipts=settings.YOOKASSA_RECEIPTS,
+                pool=pool_by(settings.PAYMENT_PROXY),
+            )
+        case TBank.name:
+            return TBank(
+                url=settings.TBANK_URL,
+                token=settings.TBANK_TOKEN,
+                account=settings.TBANK_ACCOUNT,
+                webhook_secret=settings.TBANK_WEBHOOK_SECRET,
                 pool=pool_by(settings.PAYMENT_PROXY),
             )
     raise LookupError(name)  # the settings reject such a name at start

@@ -1,5 +1,6 @@
 """The ways to pay, and the accounts at payment providers."""
 
+import re
 from ipaddress import ip_network
 
 from django.core.exceptions import ImproperlyConfigured
@@ -13,6 +14,10 @@ __all__ = [
     "STRIPE_SECRET_KEY",
     "STRIPE_URL",
     "STRIPE_WEBHOOK_SECRET",
+    "TBANK_ACCOUNT",
+    "TBANK_TOKEN",
+    "TBANK_URL",
+    "TBANK_WEBHOOK_SECRET",
     "YOOKASSA_NETWORKS",
     "YOOKASSA_RECEIPTS",
     "YOOKASSA_SECRET_KEY",
@@ -24,6 +29,7 @@ __all__ = [
 NEEDED = {
     "invoice": (),
     "sandbox": (),
+    "tbank": ("TBANK_TOKEN", "TBANK_ACCOUNT", "TBANK_WEBHOOK_SECRET"),
     "stripe": ("STRIPE_SECRET_KEY", "STRIPE_WEBHOOK_SECRET"),
     "yookassa": ("YOOKASSA_SHOP_ID", "YOOKASSA_SECRET_KEY"),
 }
@@ -49,6 +55,10 @@ PAYMENT_PROXY = for_account(env.str("PAYMENT_PROXY", ""), "PAYMENT_PROXY")
 STRIPE_URL = env.str("STRIPE_URL", "") or "https://api.stripe.com"
 STRIPE_SECRET_KEY = env.str("STRIPE_SECRET_KEY", "")
 STRIPE_WEBHOOK_SECRET = env.str("STRIPE_WEBHOOK_SECRET", "")
+TBANK_URL = env.str("TBANK_URL", "") or "https://business.tbank.ru/openapi"
+TBANK_TOKEN = env.str("TBANK_TOKEN", "")
+TBANK_ACCOUNT = env.str("TBANK_ACCOUNT", "")
+TBANK_WEBHOOK_SECRET = env.str("TBANK_WEBHOOK_SECRET", "")
 YOOKASSA_URL = env.str("YOOKASSA_URL", "") or "https://api.yookassa.ru"
 YOOKASSA_SHOP_ID = env.str("YOOKASSA_SHOP_ID", "")
 YOOKASSA_SECRET_KEY = env.str("YOOKASSA_SECRET_KEY", "")
@@ -61,5 +71,10 @@ for _name in PAYMENT_GATEWAYS:
     for _variable in NEEDED[_name]:
         if not env.str(_variable, ""):
             raise ImproperlyConfigured(f"PAYMENT_GATEWAYS: {_name} needs {_variable}")
-if _PRODUCTION and not all(url.startswith("https://") for url in (STRIPE_URL, YOOKASSA_URL)):
-    raise ImproperlyConfigured("STRIPE_URL and YOOKASSA_URL must be https in production")
+if TBANK_ACCOUNT and not (
+    TBANK_ACCOUNT.isascii() and re.fullmatch(r"\d{20}|\d{22}", TBANK_ACCOUNT)
+):
+    raise ImproperlyConfigured("TBANK_ACCOUNT: an account has 20 or 22 digits")
+_URLS = (STRIPE_URL, YOOKASSA_URL, TBANK_URL)
+if _PRODUCTION and not all(url.startswith("https://") for url in _URLS):
+    raise ImproperlyConfigured("STRIPE_URL, YOOKASSA_URL, TBANK_URL must be https in production")

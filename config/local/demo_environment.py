@@ -30,6 +30,13 @@ _SECRETS: dict[str, Callable[[], str]] = {
     "SMSC_LOGIN": lambda: "demo",
     "SMSC_PASSWORD": lambda: secrets.token_hex(16),
     "SMSC_CALLBACK_SECRET": lambda: secrets.token_hex(16),
+    "STRIPE_SECRET_KEY": lambda: f"sk_test_{secrets.token_hex(16)}",
+    "STRIPE_WEBHOOK_SECRET": lambda: f"whsec_{secrets.token_hex(16)}",
+    "YOOKASSA_SHOP_ID": lambda: _digits(6),
+    "YOOKASSA_SECRET_KEY": lambda: f"test_{secrets.token_urlsafe(24)}",
+    "TBANK_TOKEN": lambda: f"t.{secrets.token_urlsafe(32)}",
+    "TBANK_ACCOUNT": lambda: f"40702810{_digits(12)}",
+    "TBANK_WEBHOOK_SECRET": lambda: secrets.token_urlsafe(24),
     "SMPP_PASSWORD": lambda: secrets.token_hex(4),
 }
 _RUNNING_FILE = "environment.json"
@@ -49,6 +56,15 @@ _ACCOUNTS: dict[str, dict[str, str]] = {
     },
     "TWILIO": {"TWILIO_API_URL": "{simulator}/twilio", "TWILIO_FROM": "+15005550006"},
     "SMSC": {"SMSC_API_URL": "{simulator}/smsc"},
+}
+# The same of payment providers; they are offered unless the user names others.
+_PAYMENTS: dict[str, dict[str, str]] = {
+    "STRIPE": {"STRIPE_URL": "{simulator}/stripe"},
+    "YOOKASSA": {
+        "YOOKASSA_URL": "{simulator}/yookassa",
+        "YOOKASSA_NETWORKS": "127.0.0.0/8,::1/128",
+    },
+    "TBANK": {"TBANK_URL": "{simulator}/tbank", "TBANK_STATEMENT": "1"},
 }
 _SMS = {"twilio": "TWILIO", "smsc": "SMSC"}  # the simulator plays one of them
 
@@ -87,6 +103,22 @@ def accounts(
     return found
 
 
+def payment_accounts(
+    simulator_url: str, secrets: Mapping[str, str], environ: Mapping[str, str]
+) -> dict[str, str]:
+    """All of the simulator, or, where the user has set any account, none."""
+    names = [name for name in secrets if name.startswith(tuple(f"{one}_" for one in _PAYMENTS))]
+    if any(is_set(environ, name) for name in (*names, "PAYMENT_GATEWAYS")):
+        return {}
+    found = {
+        "PAYMENT_GATEWAYS": ",".join(["invoice", "sandbox", *map(str.lower, _PAYMENTS)]),
+        "PAYMENT_PROXY": "direct",  # the simulator is on loopback
+    }
+    for fixed in _PAYMENTS.values():
+        found |= {name: text.format(simulator=simulator_url) for name, text in fixed.items()}
+    return found | {name: secrets[name] for name in names}
+
+
 def _chosen_sms(environ: Mapping[str, str]) -> str:
     chosen = environ.get("SIMULATED_SMS") or "twilio"
     if chosen not in _SMS:
@@ -122,7 +154,9 @@ def environment(
     }
     chosen = defaults | set_by_user | ours
     smpp = {} if is_set(set_by_user, "SMPP_HOST") else simulated_smpp(chosen, known)
-    return chosen | accounts(chosen["SIMULATOR_URL"], known, set_by_user) | smpp
+    simulated = accounts(chosen["SIMULATOR_URL"], known, set_by_user)
+    payments = payment_accounts(chosen["SIMULATOR_URL"], known, set_by_user)
+    return chosen | simulated | payments | smpp
 
 
 def simulated_smpp(environ: Mapping[str, str], secrets: Mapping[str, str]) -> dict[str, str]:

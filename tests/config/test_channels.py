@@ -28,7 +28,6 @@ MAY_LIST = {
     "config/channels.py": "the declaration",
     "tools/simulator/channels.py": "the simulator's own: it shares no code with the product",
     "tools/simulator/pages/page_texts.py": "the names of vendors' accounts",
-    "config/local/demo_environment.py": "the accounts of vendors that the simulator plays",
     "links/addresses/reserved_names.py": "words that nobody may take as a short name",
     "templates/cabinet/text_list.html": "sentences about who words a code",
 }

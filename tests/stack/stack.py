@@ -18,6 +18,7 @@ from billing.budgets import budgets
 from billing.models import Transfer
 from billing.wallet import ledger
 from channels.models import Attempt, Message
+from config.local.demo_environment import new_secrets, payment_accounts
 from config.local.embedded import Servers
 from config.local.store_servers import Postgres, Redis
 from tests.factories import ApiKeyFactory, CompanyFactory
@@ -178,7 +179,8 @@ def _environ(url: str, database: str, logs: Path) -> dict[str, str]:
     if sys.dont_write_bytecode:  # a dozen starts would each compile everything anew
         cache = str(logs / "bytecode")
         own |= {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": cache}
-    return dict(os.environ) | SPEED | own
+    payments = payment_accounts(os.environ["SIMULATOR_URL"], new_secrets(), {})
+    return dict(os.environ) | SPEED | payments | own
 
 
 def _web(url: str) -> list[str]:

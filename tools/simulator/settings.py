@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from tools.simulator.payments.settings import PaymentSettings, read_payment_settings
+
 
 class SettingsError(Exception):
     """A variable holds what cannot be used; the text names it."""
@@ -41,6 +43,8 @@ class Settings:
     smpp_system_id: str
     smpp_password: str
     smpp_window: int
+    payments: PaymentSettings
+    own_url: str
 
 
 def read_settings(env: Mapping[str, str]) -> Settings:
@@ -77,6 +81,8 @@ def read_settings(env: Mapping[str, str]) -> Settings:
         smpp_system_id=env.get("SMPP_SYSTEM_ID", ""),
         smpp_password=env.get("SMPP_PASSWORD", ""),
         smpp_window=_whole(env, "SMPP_WINDOW", 10, 1, 1000),
+        payments=read_payment_settings(env),
+        own_url=_own_url(env),
     )
 
 
@@ -90,6 +96,12 @@ def _languages(text: str) -> dict[str, str]:
     """Our locale → the code of the template's language, as the service has it."""
     pairs = (item.partition(":") for item in text.split(","))
     return {"ru": "ru", "en": "en_US"} | {locale.strip(): code.strip() for locale, _, code in pairs}
+
+
+def _own_url(env: Mapping[str, str]) -> str:
+    """Where a payer's browser finds the payment pages."""
+    port = _whole(env, "SIMULATOR_PORT", 8001, 0, 65535)
+    return (env.get("SIMULATOR_URL") or f"http://127.0.0.1:{port}").rstrip("/")
 
 
 def _host_names(env: Mapping[str, str]) -> frozenset[str]:

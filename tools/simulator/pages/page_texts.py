@@ -7,6 +7,7 @@ from tools.simulator.faults import Fault
 
 RU = {
     "title": "Симулятор операторов",
+    "payments": "Платежи",
     "lead": "Телефоны, на которые сервис отправлял сообщения. Обновляется само.",
     "other_lang": "English",
     "search": "Найти телефон",
@@ -106,6 +107,7 @@ RU = {
     "kind_link_scan": "сканер сразу открывает ссылку под видом браузера",
 }
 EN = {
+    "payments": "Payments",
     "title": "Carrier simulator",
     "lead": "The phones that the service has sent messages to. Updates by itself.",
     "other_lang": "Русский",

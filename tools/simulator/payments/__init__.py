@@ -1,0 +1,1 @@
+"""Plays the payment providers: Stripe Checkout, YooKassa, and T-Bank's links and statement."""

@@ -1,0 +1,163 @@
+"""T-Bank's SBP links and statement, as https://developer.tbank.ru/docs/api words them."""
+
+import json
+from datetime import UTC, datetime
+from decimal import Decimal
+from itertools import islice
+from typing import Any
+from uuid import uuid4
+
+from aiohttp import web
+
+from tools.simulator.payments.book import CANCELED, PAID, Operation, Payment
+from tools.simulator.payments.provider import PaymentProvider
+from tools.simulator.request_bodies import MalformedError, json_object
+from tools.simulator.vendor import Post
+
+STATUSES = {PAID: "Paid", CANCELED: "Cancelled"}
+MAX_PURPOSE, SMALLEST, LARGEST = 210, 10, 999_999
+VAT = {"0", "5", "7", "10", "20", "22"}
+
+
+class TBank(PaymentProvider):
+    name = "tbank"
+
+    def routes(self) -> list[web.RouteDef]:
+        return [
+            web.post("/tbank/api/v1/b2b/qr/onetime", self.guarded(self.create)),
+            web.get("/tbank/api/v1/b2b/qr/{id}/info", self.guarded(self.info)),
+            web.get("/tbank/api/v1/statement", self.guarded(self.statement)),
+        ]
+
+    async def create(self, request: web.Request) -> web.Response:
+        if not self._is_ours(request):
+            return _error(401, "Ошибка аутентификации")
+        try:
+            given = json_object(await request.read())
+        except MalformedError:
+            return _error(400, "Некорректный запрос")
+        if wrong := _mistake(given, self.settings.tbank_account):
+            return _error(400, f"Некорректный запрос: {wrong}")
+        payment = Payment(
+            id=str(uuid4()),
+            provider=self.name,
+            order="",
+            amount=f"{Decimal(str(given['sum'])):.2f}",
+            currency="RUB",
+            title=given["purpose"],
+            return_url=str(given.get("redirectUrl") or ""),
+        )
+        self.book.save(payment)
+        return web.json_response(self.link(payment))
+
+    async def info(self, request: web.Request) -> web.Response:
+        if not self._is_ours(request):
+            return _error(401, "Ошибка аутентификации")
+        payment = self.book.of(self.name, request.match_info["id"])
+        if payment is None:
+            return _error(422, "Ошибка при обработке данных")
+        return web.json_response(self.link(payment))
+
+    async def statement(self, request: web.Request) -> web.Response:
+        if not self._is_ours(request):
+            return _error(401, "Ошибка аутентификации")
+        query = request.query
+        if query.get("accountNumber") != self.settings.tbank_account:
+            return _error(403, "Ошибка авторизации")
+        try:
+            since, until = (datetime.fromisoformat(query[name]) for name in ("from", "to"))
+            limit, start = int(query.get("limit", "100")), int(query.get("cursor") or 0)
+        except (KeyError, ValueError):
+            return _error(400, "Некорректный запрос")
+        # Seconds are left out, so the last one belongs to it as a whole.
+        first, last = since.timestamp(), until.timestamp() + 1
+        found = [one for one in self.book.operations if first <= one.at < last]
+        page = list(islice(found, start, start + limit))
+        end = start + len(page)
+        answer = {
+            "operations": [self.operation(one) for one in page],
+            "nextCursor": str(end) if end < len(found) else None,
+        }
+        return web.json_response(answer)
+
+    def link(self, payment: Payment) -> dict[str, Any]:
+        return {
+            "qrId": payment.id,
+            "paymentUrl": self.page(payment),
+            "type": "Onetime",
+            "status": STATUSES.get(payment.state, "Ready"),
+            "accountNumber": self.settings.tbank_account,
+            "sum": float(payment.amount),
+        }
+
+    def operation(self, one: Operation) -> dict[str, Any]:
+        at = datetime.fromtimestamp(one.at, UTC)
+        ours = {"acct": self.settings.tbank_account, "inn": "7700000005", "name": "Продавец"}
+        theirs = {"acct": "40702810900000000099", "inn": one.inn, "name": one.name}
+        return {
+            "operationId": one.id,
+            "operationDate": f"{at:%Y-%m-%dT%H:%M:%SZ}",
+            "operationStatus": "Transaction",
+            "accountNumber": self.settings.tbank_account,
+            "typeOfOperation": "Credit" if one.is_incoming else "Debit",
+            "documentNumber": one.number,
+            "docDate": f"{at:%Y-%m-%d}",
+            "operationAmount": float(one.amount),
+            "operationCurrencyDigitalCode": one.currency,
+            "accountAmount": float(one.amount),
+            "accountCurrencyDigitalCode": one.currency,
+            "payPurpose": one.purpose,
+            "payer": theirs if one.is_incoming else ours,
+            "receiver": ours if one.is_incoming else theirs,
+        }
+
+    def notice(self, payment: Payment) -> Post:
+        status = "CANCELLED" if payment.state == CANCELED else "PAID"
+        return self._post({"qrId": payment.id, "status": status})
+
+    def forged(self, payment: Payment) -> Post:
+        return self._post({"qrId": payment.id, "status": "PAID"}, secret="guessed")  # noqa: S106
+
+    def refund_notice(self, payment: Payment, refund_id: str) -> Post:
+        return self.news()
+
+    def news(self) -> Post:
+        """The statement has a new operation."""
+        newest = self.book.operations[-1:]
+        account = self.settings.tbank_account
+        known = self.operation(newest[0]) if newest else {"operationId": "none"}
+        return self._post(known | {"accountNumber": account})
+
+    def paid(self, payment: Payment) -> None:
+        self.book.book(Operation(payment.amount, payment.title))
+
+    def refunded(self, payment: Payment, amount: str) -> None:
+        self.book.book(Operation(amount, f"Возврат: {payment.title}", is_incoming=False))
+
+    def _post(self, notice: dict[str, Any], secret: str = "") -> Post:
+        bearer = f"Bearer {secret or self.settings.tbank_webhook_secret}"
+        headers = {"Content-Type": "application/json", "Authorization": bearer}
+        return Post(self.hook, json.dumps(notice).encode(), headers, any_2xx=True)
+
+    def _is_ours(self, request: web.Request) -> bool:
+        return request.headers.get("Authorization") == f"Bearer {self.settings.tbank_token}"
+
+
+def _mistake(given: dict[str, Any], account: str) -> str:
+    amount, purpose = given.get("sum"), given.get("purpose")
+    if isinstance(amount, bool) or not isinstance(amount, int | float):
+        return "sum"
+    if not SMALLEST <= amount <= LARGEST:
+        return "sum"
+    if not isinstance(purpose, str) or not 1 <= len(purpose) <= MAX_PURPOSE:
+        return "purpose"
+    if not isinstance(given.get("ttl"), int):
+        return "ttl"
+    if given.get("vat") is not None and given["vat"] not in VAT:
+        return "vat"
+    return "" if given.get("accountNumber") in {None, account} else "accountNumber"
+
+
+def _error(status: int, words: str) -> web.Response:
+    body = {"errorId": str(uuid4()), "errorMessage": words, "errorCode": str(status)}
+    return web.json_response(body, status=status)
