@@ -2,6 +2,7 @@
 
 from celery import shared_task
 
+from billing.bank_statements import reading
 from billing.budgets import mail
 from billing.orders import lost_notices, orders
 from billing.documents import issuing, month_closing
@@ -18,6 +19,11 @@ def expire_orders() -> None:
 def ask_about_payments() -> None:
     while lost_notices.ask() == lost_notices.BATCH:
         pass
+
+
+@shared_task(name="billing.read_statement")
+def read_statement() -> None:
+    reading.read_due()
 
 
 @shared_task(name="billing.send_low_balance_alerts")

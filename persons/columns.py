@@ -81,6 +81,9 @@ NOT_OF_RECIPIENTS = {
     "auth_permission": "name codename",
     "billing_archivedmonth": "directory manifest",
     "billing_archivedsum": "kind transfers tokens",
+    # Of payers; those of a sole trader are a person's: docs/payments.md says how long they stay.
+    "billing_banktransfer": "key source account document_number amount party_name party_inn"
+    " party_account purpose state problem",
     "billing_billingprofile": "legal_name inn kpp address email edo_id low_balance",
     "billing_budget": "own usual",
     "billing_closedmonth": "opening bought granted withdrawn spent closing charges money head",
@@ -96,6 +99,7 @@ NOT_OF_RECIPIENTS = {
     "billing_seller": "name inn kpp address bank_name bic account corr_account vat_rate head edo_id"
     " accountant details_en",
     "billing_spentday": "tokens busiest_hour",
+    "billing_statementmark": "account error",
     "billing_tariff": "tokens_from price",
     "billing_wallet": "available held day_tokens hour_tokens key_tokens",
     "channels_daycount": "channel state",

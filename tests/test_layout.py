@@ -80,7 +80,7 @@ def test_no_file_is_too_long() -> None:
 def test_only_the_ledger_writes_money() -> None:
     writes = re.compile(
         r"(INSERT INTO|UPDATE|DELETE FROM) billing_(wallet|transfer)"
-        r"|(Wallet|Transfer)\.objects\.\w*(create|update|delete)"
+        r"|\b(Wallet|Transfer)\.objects\.\w*(create|update|delete)"
     )
     sources = [path for package in PACKAGES for path in (ROOT / package).rglob("*.py")]
 

@@ -1,6 +1,7 @@
 """Wallets, transfers, prices, orders, payments, documents, requisites and budgets."""
 
 from billing.models.archived_month import ArchivedMonth, ArchivedSum
+from billing.models.bank_transfer import BankTransfer, StatementMark
 from billing.models.budget import Budget, SpentDay
 from billing.models.document import ClosedMonth, Document, DocumentCounter, Lot
 from billing.models.offer import Package, Tariff
@@ -15,6 +16,7 @@ from billing.models.wallet import Transfer, Wallet
 __all__ = [
     "ArchivedMonth",
     "ArchivedSum",
+    "BankTransfer",
     "BillingProfile",
     "Budget",
     "ClosedMonth",
@@ -32,6 +34,7 @@ __all__ = [
     "SealedDay",
     "Seller",
     "SpentDay",
+    "StatementMark",
     "Tariff",
     "Transfer",
     "Wallet",

@@ -2,6 +2,7 @@
 
 import structlog
 from django.http import HttpRequest, HttpResponse, HttpResponseForbidden
+from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST
 
@@ -12,8 +13,10 @@ from billing.gateways.base import (
     GatewayError,
     InvalidWebhookError,
     RefundEvent,
+    StatementEvent,
     WebhookRequest,
 )
+from billing.models import StatementMark
 from billing.orders import payments, refunds
 
 log = structlog.get_logger(__name__)
@@ -31,6 +34,8 @@ def receive(request: HttpRequest, gateway: str) -> HttpResponse:
         event = adapter.parse_webhook(webhook)
         if isinstance(event, RefundEvent):
             refunds.apply_event(gateway, event)
+        elif isinstance(event, StatementEvent):
+            StatementMark.objects.filter(account=event.account).update(noticed_at=timezone.now())
         elif event is not None:
             payments.apply_event(gateway, event)
     except InvalidWebhookError:

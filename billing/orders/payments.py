@@ -12,6 +12,7 @@ from uuid import UUID
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import Q
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts.audit.events import record
@@ -70,8 +71,10 @@ def confirm(
 
     Returns None if it is recorded already. A mistyped amount may be corrected.
     """
-    order = _lock(order.pk)
+    order = lock(order.pk)
     transfer_id = _transfer_id(order.company, paid_on, reference)
+    if _is_from_statement(order, amount, reference):
+        return None
     existing = Payment.objects.select_for_update().filter(payment_id=transfer_id).first()
     if existing is not None and not _may_correct(existing, order, amount):
         return None
@@ -95,7 +98,7 @@ def accept(*, payment: Payment, user: User, ip: str | None = None) -> bool:
     if payment.order_id is None:
         return False
     refunds.lock_gateway(payment.gateway)  # before the order, as for notices
-    order = _lock(payment.order_id)
+    order = lock(payment.order_id)
     payment.refresh_from_db(from_queryset=Payment.objects.select_for_update())
     if order.state == Order.State.PAID or payment.settled_at is not None:
         return False
@@ -120,6 +123,41 @@ def settle(*, payment: Payment, user: User, ip: str | None = None) -> bool:
     return True
 
 
+def credit_transfer(
+    *,
+    order: Order,
+    payment_id: str,
+    amount: Decimal,
+    currency: str,
+    paid_on: date,
+    reference: str,
+    user: User,
+) -> Payment:
+    """Credits a locked, unpaid order with a transfer that the operator assigned to it."""
+    problem = _problem(order, amount, currency)
+    payment = Payment.objects.create(
+        gateway=order.gateway,
+        payment_id=payment_id,
+        order=order,
+        amount=amount,
+        currency=currency,
+        is_credited=True,
+        problem=problem,
+        reference=reference,
+        paid_on=paid_on,
+        confirmed_by=user,
+        settled_at=timezone.now() if problem else None,
+        settled_by=user if problem else None,
+    )
+    _credit(order)
+    refunds.apply_waiting(payment)
+    return payment
+
+
+def transfer_number(reference: str) -> str:
+    return IGNORED_IN_REFERENCE.sub("", reference).lstrip("0")
+
+
 def _credit(order: Order) -> None:
     order.mark_paid()
     notifications.notify_payment(order)
@@ -136,10 +174,10 @@ def _find_order(gateway: str, event: PaymentEvent) -> Order | None:
 
 
 def _locked(order: Order | None) -> Order | None:
-    return _lock(order.pk) if order else None
+    return lock(order.pk) if order else None
 
 
-def _lock(pk: UUID) -> Order:
+def lock(pk: UUID) -> Order:
     rows = Order.objects.select_related("company").select_for_update(of=("self",), no_key=True)
     return rows.get(pk=pk)
 
@@ -158,8 +196,14 @@ def _problem(order: Order | None, amount: Decimal, currency: str) -> str:
 
 def _transfer_id(company: Company, paid_on: date, reference: str) -> str:
     """Includes company and day: payers restart their numbering each day or year."""
-    number = IGNORED_IN_REFERENCE.sub("", reference).lstrip("0")
-    return f"{company.pk}:{paid_on:%Y-%m-%d}:{number}"
+    return f"{company.pk}:{paid_on:%Y-%m-%d}:{transfer_number(reference)}"
+
+
+def _is_from_statement(order: Order, amount: Decimal, reference: str) -> bool:
+    """The account's statement was faster than the operator."""
+    known = order.payments.filter(is_credited=True, amount=amount, bank_transfers__isnull=False)
+    number = transfer_number(reference)
+    return any(transfer_number(payment.reference) == number for payment in known)
 
 
 def _may_correct(payment: Payment, order: Order, amount: Decimal) -> bool:

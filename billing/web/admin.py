@@ -39,11 +39,12 @@ from billing.orders import payments
 from billing.web import (
     adjust_views,
     admin_views,
+    bank_transfer_admin,
     document_admin,
 )
 from config.ids import parse_id
 
-__all__ = ["document_admin"]  # registers its own
+__all__ = ["bank_transfer_admin", "document_admin"]  # register their own
 MOST_COMPANIES = 100  # whose transfers one search finds
 HEAD = re.compile(r"[0-9a-f]{6,64}")  # or its beginning
 INVOICE_NUMBER = re.compile(r"(\d{4})-(\d{1,9})")

@@ -15,6 +15,7 @@ __all__ = [
     "STRIPE_URL",
     "STRIPE_WEBHOOK_SECRET",
     "TBANK_ACCOUNT",
+    "TBANK_STATEMENT",
     "TBANK_TOKEN",
     "TBANK_URL",
     "TBANK_WEBHOOK_SECRET",
@@ -59,6 +60,7 @@ TBANK_URL = env.str("TBANK_URL", "") or "https://business.tbank.ru/openapi"
 TBANK_TOKEN = env.str("TBANK_TOKEN", "")
 TBANK_ACCOUNT = env.str("TBANK_ACCOUNT", "")
 TBANK_WEBHOOK_SECRET = env.str("TBANK_WEBHOOK_SECRET", "")
+TBANK_STATEMENT = env.bool("TBANK_STATEMENT", False)
 YOOKASSA_URL = env.str("YOOKASSA_URL", "") or "https://api.yookassa.ru"
 YOOKASSA_SHOP_ID = env.str("YOOKASSA_SHOP_ID", "")
 YOOKASSA_SECRET_KEY = env.str("YOOKASSA_SECRET_KEY", "")
@@ -71,6 +73,8 @@ for _name in PAYMENT_GATEWAYS:
     for _variable in NEEDED[_name]:
         if not env.str(_variable, ""):
             raise ImproperlyConfigured(f"PAYMENT_GATEWAYS: {_name} needs {_variable}")
+if TBANK_STATEMENT and not (TBANK_TOKEN and TBANK_ACCOUNT):
+    raise ImproperlyConfigured("TBANK_STATEMENT needs TBANK_TOKEN and TBANK_ACCOUNT")
 if TBANK_ACCOUNT and not (
     TBANK_ACCOUNT.isascii() and re.fullmatch(r"\d{20}|\d{22}", TBANK_ACCOUNT)
 ):

@@ -53,6 +53,7 @@ DATABASE_CHECKS: list[Check] = [
     money.queue,
     money.outboxes,
     money.operators,
+    payment_gateways.statement,
 ]
 NETWORK_CHECKS: list[Check] = [
     public_access.mail_server,

@@ -1,15 +1,38 @@
 """Checks of the accounts at payment providers."""
 
+from datetime import timedelta
+
 from django.conf import settings
+from django.utils import timezone
 
 from billing.gateways import registry
 from billing.gateways.base import GatewayError
+from billing.models import StatementMark
 from operator_admin.doctor.finding import Finding, failed, passed
+
+STATEMENT_AGE = timedelta(minutes=30)
+STATEMENT_CURE = (
+    "Compare TBANK_TOKEN and TBANK_ACCOUNT with the bank's cabinet: the token needs the right to "
+    "read operations, and our address its list; see that beat runs. Nothing is lost meanwhile: "
+    "what was not read is read later."
+)
 
 
 def credentials() -> list[Finding]:
     """Calls each provider by its credentials, which changes nothing there."""
     return [_check(name) for name in registry.askable()]
+
+
+def statement() -> list[Finding]:
+    """Says when the bank account's statement was last read, if it is read at all."""
+    if not settings.TBANK_STATEMENT:
+        return []
+    title, mark = "bank statement", StatementMark.objects.first()
+    if mark is not None and mark.error:
+        return [failed(title, mark.error, STATEMENT_CURE)]
+    if mark is None or mark.read_at is None or mark.read_at < timezone.now() - STATEMENT_AGE:
+        return [failed(title, "not read for half an hour", STATEMENT_CURE)]
+    return [passed(title, f"read at {mark.read_at:%Y-%m-%d %H:%M} UTC")]
 
 
 def _check(name: str) -> Finding:

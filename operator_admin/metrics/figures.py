@@ -10,7 +10,7 @@ from django.db import connection
 from django.utils import timezone
 
 from accounts.models import Company
-from billing.models import Order, Payment
+from billing.models import BankTransfer, Order, Payment
 from channels.models import ProviderAlert
 from channels.vendor_accounts import error_texts, registry
 from config.channels import BY_NAME
@@ -87,6 +87,7 @@ class Today:
     open_breakers: list[str]  # titles of the accounts
     reports: int  # unhandled abuse reports on links
     alerts: int  # open
+    transfers: int  # of the bank account that wait for a decision
 
     @property
     def sends(self) -> int:
@@ -109,6 +110,7 @@ def today() -> Today:
         _accounts_with_open_breaker(),
         abuse_reports.count_pending(),
         Alert.objects.firing().count(),
+        BankTransfer.objects.waiting().count(),
     )
 
 

@@ -15,7 +15,13 @@ from billing.orders import lost_notices, orders, refunds
 from billing.wallet import ledger
 from config.errors import DomainError
 from tests.api.races import at_once
-from tests.billing.gateways.vendors import SETTINGS, StripeVendor, Vendor, YooKassaVendor
+from tests.billing.gateways.vendors import (
+    SETTINGS,
+    StripeVendor,
+    TBankVendor,
+    Vendor,
+    YooKassaVendor,
+)
 from tests.factories import CompanyFactory
 
 pytestmark = pytest.mark.django_db
@@ -33,7 +39,7 @@ def wire(settings: object) -> Iterator[None]:
     registry.forget_settings()
 
 
-@pytest.fixture(params=[StripeVendor, YooKassaVendor], ids=lambda kind: kind.name)
+@pytest.fixture(params=[StripeVendor, YooKassaVendor, TBankVendor], ids=lambda kind: kind.name)
 def vendor(request: pytest.FixtureRequest) -> Vendor:
     found: Vendor = request.param()
     found.opens("pay-1")
@@ -58,7 +64,7 @@ def test_order_leads_to_the_provider(vendor: Vendor, payer: Company) -> None:
     order = vendor.place(payer)
 
     assert (order.state, order.payment_id) == ("pending", "pay-1")
-    assert order.payment_url.startswith("https://")
+    assert order.payment_page.startswith("https://")
 
 
 def test_notice_credits_once_however_often_it_comes(vendor: Vendor, payer: Company) -> None:
@@ -72,6 +78,8 @@ def test_notice_credits_once_however_often_it_comes(vendor: Vendor, payer: Compa
 
 def test_notice_before_the_payment_is_stored(vendor: Vendor, payer: Company) -> None:
     """The process died after the provider had opened the payment."""
+    if not vendor.names_orders:
+        pytest.skip("nobody has seen the link, and the next try makes another")
     order = vendor.place(payer)
     Order.objects.update(state="created", payment_url="", payment_id="")
 
@@ -112,6 +120,8 @@ def test_cancellation_ends_the_order_and_a_late_payment_still_counts(
 def test_payment_that_does_not_fit_is_shown(
     vendor: Vendor, payer: Company, changes: dict[str, str], problem: str
 ) -> None:
+    if "currency" in changes and vendor.name == "tbank":
+        pytest.skip("SBP is in roubles")
     assert vendor.notify(vendor.place(payer), **changes) == 200
     assert (balance(payer), problems()) == (0, [problem])
 
@@ -122,7 +132,8 @@ def test_second_payment_credits_nothing(vendor: Vendor, payer: Company) -> None:
     vendor.notify(order)
     vendor.notify(order, payment_id="pay-2")
 
-    assert (balance(payer), problems()) == (1000, ["", "second"])
+    problem = "second" if vendor.names_orders else "unknown_order"
+    assert (balance(payer), problems()) == (1000, ["", problem])
 
 
 @pytest.mark.django_db(transaction=True)
@@ -239,9 +250,8 @@ def test_death_between_notice_and_credit_leaves_it_to_the_next_notice(
 def test_provider_that_refuses_leaves_the_order_to_a_retry(
     vendor: Vendor, payer: Company, status: int
 ) -> None:
-    url = "/checkout/sessions" if vendor.name == "stripe" else "/payments"
-    base = getattr(vendor, "url").removesuffix("/checkout/sessions")  # noqa: B009
-    responses.upsert("POST", f"{base}{url}", json={"error": {"message": "no"}}, status=status)
+    (opens,) = [one for one in responses.registered() if one.method == "POST"]
+    responses.upsert("POST", opens.url, json={"error": {"message": "no"}}, status=status)
 
     with pytest.raises(DomainError):
         vendor.place(payer)

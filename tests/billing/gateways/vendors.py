@@ -1,4 +1,4 @@
-"""Two payment providers as their documentation describes them: answers, events, signatures."""
+"""Three payment providers as their documentation describes them: answers, events, signatures."""
 
 import json
 import time
@@ -10,14 +10,19 @@ import responses
 from django.test import Client
 
 from accounts.models import Company
+from billing.bank_statements import reading
 from billing.gateways.stripe import Stripe
-from billing.models import Order
+from billing.models import Order, StatementMark
 from billing.orders import orders
 from billing.orders.prices import Quote
 from tests.billing.top_ups import gateway
 
 SETTINGS = {
-    "PAYMENT_GATEWAYS": ["invoice", "sandbox", "stripe", "yookassa"],
+    "PAYMENT_GATEWAYS": ["invoice", "sandbox", "stripe", "yookassa", "tbank"],
+    "TBANK_ACCOUNT": "40702810110011000430",
+    "TBANK_STATEMENT": True,
+    "TBANK_TOKEN": "t.test",
+    "TBANK_WEBHOOK_SECRET": "from-the-bank",
     "STRIPE_SECRET_KEY": "sk_test_1",
     "STRIPE_WEBHOOK_SECRET": "whsec_test",
     "YOOKASSA_SHOP_ID": "100500",
@@ -30,6 +35,7 @@ class Vendor(ABC):
 
     name: str
     currency: str
+    names_orders = True  # whether it tells us our order's id
 
     @abstractmethod
     def opens(self, payment_id: str) -> None: ...
@@ -188,6 +194,96 @@ class YooKassaVendor(Vendor):
         url = f"{self.url}/payments/{order.payment_id}"
         responses.upsert("GET", url, json=missing, status=404)
         return self.post("payment.succeeded", self.payment(order, "paid"), self.theirs)
+
+
+class TBankVendor(Vendor):
+    name, currency = "tbank", "RUB"
+    url = "https://business.tbank.ru/openapi/api/v1"
+    names_orders = False  # the bank has no field for our order's id
+
+    def __init__(self) -> None:
+        self.operations: list[dict[str, Any]] = []
+
+    def opens(self, payment_id: str) -> None:
+        responses.upsert("POST", f"{self.url}/b2b/qr/onetime", json=self.answer(payment_id))
+
+    @staticmethod
+    def answer(payment_id: str, **more: Any) -> dict[str, Any]:
+        return {
+            "qrId": payment_id,
+            "paymentUrl": f"https://b2b.cbrpay.ru/{payment_id}",
+            "type": "Onetime",
+            "status": "Ready",
+            "accountNumber": SETTINGS["TBANK_ACCOUNT"],
+            **more,
+        }
+
+    def knows(self, order: Order, state: str, **changes: Any) -> None:
+        named = str(changes.get("payment_id", order.payment_id))
+        status = {"paid": "Paid", "canceled": "Cancelled", "open": "Ready"}[state]
+        value = float(changes.get("amount", order.amount))
+        link = self.answer(named, status=status, sum=value)
+        responses.upsert("GET", f"{self.url}/b2b/qr/{named}/info", json=link)
+
+    def notify(self, order: Order, state: str = "paid", **changes: Any) -> int:
+        self.knows(order, state, **changes)
+        # What the notice claims is not believed: only the id in it is read.
+        return self.post({"qrId": changes.get("payment_id", order.payment_id), "status": "PAID"})
+
+    def refund(self, order: Order, refund_id: str, amount: str) -> int:
+        """The operator's own payment order, which the statement then shows."""
+        known = {one["operationId"] for one in self.operations}
+        if refund_id not in known:
+            purpose = f"Возврат оплаты top_{order.pk.hex}"
+            self.operations.append(operation(refund_id, amount, purpose, kind="Debit"))
+        return self.read_statement()
+
+    def read_statement(self) -> int:
+        page = {"operations": self.operations, "nextCursor": None}
+        responses.upsert("GET", f"{self.url}/statement", json=page)
+        StatementMark.objects.get_or_create(account=SETTINGS["TBANK_ACCOUNT"])
+        status = self.post({"operationId": "news", "accountNumber": SETTINGS["TBANK_ACCOUNT"]})
+        reading.read(str(SETTINGS["TBANK_ACCOUNT"]))
+        return status
+
+    def post(self, notice: dict[str, Any], authorization: str = "Bearer from-the-bank") -> int:
+        body = json.dumps(notice).encode()
+        return post("tbank", body, headers={"Authorization": authorization})
+
+    def forge(self, order: Order) -> int:
+        self.knows(order, "paid")
+        return self.post({"qrId": order.payment_id, "status": "PAID"}, "Bearer guessed")
+
+
+def operation(name: str, amount: str, purpose: str, **changes: Any) -> dict[str, Any]:
+    """One of the statement: https://developer.tbank.ru/docs/api/get-api-v-1-statement"""
+    party = {
+        "acct": changes.get("payer_account", "40702810900000000099"),
+        "inn": changes.get("inn", "7800000002"),
+        "kpp": "780001001",
+        "name": 'ООО "Ромашка"',
+        "bicRu": "044525225",
+        "bankName": "ПАО СБЕРБАНК",
+    }
+    ours = {"acct": SETTINGS["TBANK_ACCOUNT"], "inn": "7700000005", "name": "ООО Продавец"}
+    kind = changes.get("kind", "Credit")
+    return {
+        "operationId": name,
+        "operationDate": "2026-11-25T09:15:04Z",
+        "operationStatus": changes.get("status", "Transaction"),
+        "accountNumber": SETTINGS["TBANK_ACCOUNT"],
+        "typeOfOperation": kind,
+        "documentNumber": changes.get("number", "17"),
+        "docDate": "2026-11-25",
+        "operationAmount": float(amount),
+        "operationCurrencyDigitalCode": changes.get("currency", "643"),
+        "accountAmount": float(amount),
+        "accountCurrencyDigitalCode": changes.get("currency", "643"),
+        "rubleAmount": float(amount),
+        "payPurpose": purpose,
+        "payer": party if kind == "Credit" else ours,
+        "receiver": ours if kind == "Credit" else party,
+    }
 
 
 def post(name: str, body: bytes, **more: Any) -> int:

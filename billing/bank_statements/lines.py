@@ -1,0 +1,52 @@
+"""A line of a statement, as any source gives it."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from datetime import date
+from decimal import Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class StatementLine:
+    source: str
+    account: str  # ours
+    is_incoming: bool
+    document_number: str
+    documented_on: date  # the payment order's own date
+    booked_on: date
+    amount: Decimal
+    currency: str
+    party_name: str  # the payer of incoming money, the payee of outgoing money
+    party_inn: str
+    party_account: str
+    purpose: str
+    operation_id: str = ""
+    occurrence: int = 1  # of those in one statement that are the same in everything below
+
+    @property
+    def key(self) -> str:
+        """The same for the same transfer from every source.
+
+        Not the bank's id of the operation: T-Bank may change it overnight, and files have none.
+        """
+        facts = (
+            self.account,
+            "in" if self.is_incoming else "out",
+            self.document_number.lstrip("0") or self.operation_id,
+            self.documented_on.isoformat(),
+            self.party_account,
+            f"{self.amount:.2f}",
+            "".join(self.purpose.split()).casefold()[:100],
+            str(self.occurrence),
+        )
+        return hashlib.sha256("\n".join(facts).encode()).hexdigest()
+
+
+def numbered(lines: Iterable[StatementLine]) -> Iterator[StatementLine]:
+    """Tells the lines of one statement apart that differ in nothing: two transfers all the same."""
+    seen: Counter[str] = Counter()
+    for line in lines:
+        seen[line.key] += 1
+        yield replace(line, occurrence=seen[line.key])

@@ -1,0 +1,170 @@
+"""Finds what a transfer pays. An exact match credits, once; what is doubtful waits.
+
+Exact: the purpose names one open invoice of ours, amount and currency are its, the payer's INN is
+the buyer's. A transfer by an SBP link names the top-up, and needs no INN: the bank wrote it.
+"""
+
+import re
+
+from django.db import transaction
+from django.db.models import Q
+
+from billing.bank_statements.lines import StatementLine
+from billing.gateways.base import PaymentEvent, PaymentState, RefundEvent
+from billing.gateways.tbank import TBank
+from billing.models import BankTransfer, Order, Payment
+from billing.orders import payments, refunds
+from config.ids import parse_id
+
+Problem, State = BankTransfer.Problem, BankTransfer.State
+# 2026-17, but not a date: 2026-11-25.
+NUMBER = re.compile(r"(?<![\d.-])(20\d\d)\s?[-–—]\s?0*(\d{1,9})(?!\d|[-–—.]\d)")
+# «счёт № 17 от 25.11.2026»: payers leave out the year.
+SHORT_NUMBER = re.compile(
+    r"сч[её]т\w*\s*(?:на\s+оплату\s*)?(?:№|N|No\.?|номер)?\s*0*(\d{1,9})(?!\d|-\d)"
+    r"(?:\s*от\s*\d{1,2}[./]\d{1,2}[./](20\d\d|\d\d)(?!\d))?",
+    re.IGNORECASE,
+)
+TOP_UP = re.compile(r"top_[0-9a-f]{32}", re.IGNORECASE)
+REFUND = re.compile(r"возврат|refund", re.IGNORECASE)
+MOST_NUMBERS = 20  # of one purpose
+
+
+def receive(line: StatementLine) -> BankTransfer | None:
+    """Keeps the transfer and pays what it pays, in one commit; a repeat changes nothing.
+
+    None for outgoing money that is no refund of ours: it is not kept.
+    """
+    named = _named_orders(line)
+    if not line.is_incoming and not (named and REFUND.search(line.purpose)):
+        return None
+    with transaction.atomic():
+        transfer, is_new = BankTransfer.objects.get_or_create(
+            key=line.key, defaults=_fields(line) | {"state": State.REVIEW}
+        )
+        if is_new:
+            _match(transfer, named)
+            transfer.save(update_fields=["state", "problem", "order", "payment"])
+    return transfer
+
+
+def _fields(line: StatementLine) -> dict[str, object]:
+    way = BankTransfer.Direction.INCOMING if line.is_incoming else BankTransfer.Direction.OUTGOING
+    shared = ("source", "account", "document_number", "booked_on", "amount", "currency")
+    named = ("party_name", "party_inn", "party_account", "purpose")
+    return {"direction": way} | {name: getattr(line, name) for name in (*shared, *named)}
+
+
+def _named_orders(line: StatementLine) -> list[Order]:
+    wanted = Q(pk=None)
+    for order_id in map(str.lower, TOP_UP.findall(line.purpose)[:MOST_NUMBERS]):
+        wanted |= Q(pk=parse_id("top", order_id))
+    numbers = NUMBER.findall(line.purpose)[:MOST_NUMBERS] or _short_numbers(line)
+    for year, number in numbers:
+        wanted |= Q(invoice_year=int(year), invoice_number=min(int(number), 2**31 - 1))
+    return list(Order.objects.filter(wanted).order_by("pk")[:MOST_NUMBERS])
+
+
+def _short_numbers(line: StatementLine) -> list[tuple[str, str]]:
+    found = SHORT_NUMBER.findall(line.purpose)[:MOST_NUMBERS]
+    return [
+        (f"20{year[-2:]}" if year else str(line.booked_on.year), number) for number, year in found
+    ]
+
+
+def _match(transfer: BankTransfer, named: list[Order]) -> None:
+    if len(named) != 1:
+        transfer.problem = Problem.SEVERAL if named else Problem.UNKNOWN_ORDER
+        return
+    refunds.lock_gateway(named[0].gateway)  # before the order, as for notices
+    transfer.order = payments.lock(named[0].pk)
+    is_incoming = transfer.direction == BankTransfer.Direction.INCOMING
+    pay = _pay if is_incoming else _refund
+    transfer.problem = pay(transfer, transfer.order)
+    if not transfer.problem:
+        transfer.state = State.MATCHED
+
+
+def _pay(transfer: BankTransfer, order: Order) -> str:
+    """Credits the order and sets the payment, or returns what keeps it from that."""
+    is_by_link = order.gateway == TBank.name and bool(order.payment_id)
+    recorded = _recorded(transfer, order, is_by_link=is_by_link)
+    if recorded is None and order.state == Order.State.PAID:
+        return Problem.SECOND
+    if differs := _differs(transfer, order):
+        return differs
+    if recorded is not None:
+        transfer.payment = recorded
+        return ""
+    if not is_by_link and (doubt := _doubt(transfer, order)):
+        return doubt
+    # Under the link's own id, so that the bank's notice of the same payment is a repeat.
+    payment_id = order.payment_id if is_by_link else transfer.payment_key
+    transfer.payment = _credit(transfer, order, payment_id)
+    return ""
+
+
+def _differs(transfer: BankTransfer, order: Order) -> str:
+    if transfer.currency != order.currency:
+        return Problem.WRONG_CURRENCY
+    return "" if transfer.amount == order.amount else Problem.WRONG_AMOUNT
+
+
+def _doubt(transfer: BankTransfer, order: Order) -> str:
+    """Of a transfer that the payer worded: by a link it is the bank that writes the purpose."""
+    if order.state == Order.State.CANCELED:
+        return Problem.CANCELED
+    return "" if _is_buyer(transfer, order) else Problem.WRONG_PAYER
+
+
+def _credit(transfer: BankTransfer, order: Order, payment_id: str) -> Payment | None:
+    event = PaymentEvent(
+        payment_id=payment_id,
+        order_id=order.pk.hex,
+        amount=transfer.amount,
+        currency=transfer.currency,
+        state=PaymentState.PAID,
+        reference=transfer.document_number,
+    )
+    payment = payments.apply_event(order.gateway, event)
+    if payment is not None:
+        payment.paid_on = transfer.booked_on
+        payment.save(update_fields=["paid_on"])
+    return payment
+
+
+def _recorded(transfer: BankTransfer, order: Order, *, is_by_link: bool) -> Payment | None:
+    """The payment that this transfer is, if it came by a notice or was confirmed by hand."""
+    known = order.payments.exclude(bank_transfers__direction=BankTransfer.Direction.INCOMING)
+    if is_by_link:
+        return known.filter(payment_id=order.payment_id).first()
+    number = payments.transfer_number(transfer.document_number)
+    for payment in known.filter(is_credited=True).exclude(confirmed_by=None):
+        if number and payments.transfer_number(payment.reference) == number:
+            return payment
+    return None
+
+
+def _is_buyer(transfer: BankTransfer, order: Order) -> bool:
+    inn = str(order.parties.get("buyer", {}).get("inn") or "")
+    return bool(inn) and inn == transfer.party_inn
+
+
+def _refund(transfer: BankTransfer, order: Order) -> str:
+    """Takes the tokens back, unless the money may be that of another transfer."""
+    others = order.bank_transfers.filter(direction=BankTransfer.Direction.INCOMING)
+    paid = order.payments.filter(is_credited=True).first()
+    is_certain = not others.exclude(state=State.MATCHED).exists() and others.count() <= 1
+    if not is_certain or transfer.currency != order.currency or transfer.amount > order.amount:
+        return Problem.REFUND
+    if paid is None and not order.payment_id:
+        return Problem.REFUND  # of an invoice that nobody has paid
+    transfer.payment = paid
+    refund(transfer, paid.payment_id if paid else order.payment_id)
+    return ""
+
+
+def refund(transfer: BankTransfer, payment_id: str) -> None:
+    assert transfer.order is not None  # noqa: S101 - its callers have found it
+    event = RefundEvent(transfer.payment_key, payment_id, transfer.amount, transfer.currency)
+    refunds.apply_event(transfer.order.gateway, event)

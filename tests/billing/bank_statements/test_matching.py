@@ -1,0 +1,304 @@
+"""Incoming transfers: exact ones credit once, doubtful ones wait, and each is kept once."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import date, timedelta
+from decimal import Decimal
+from functools import partial
+from typing import Any
+
+import pytest
+from django.core.exceptions import ValidationError
+from django.utils import timezone
+
+from accounts.models import AuditEvent, User
+from billing.bank_statements import matching, review
+from billing.bank_statements.lines import StatementLine, numbered
+from billing.models import BankTransfer, Order, Payment, Refund, Transfer
+from billing.orders import orders, payments
+from billing.wallet import ledger
+from tests.api.races import at_once
+from tests.billing.top_ups import place_order
+from tests.factories import CompanyFactory, SellerFactory, UserFactory
+
+pytestmark = pytest.mark.django_db
+ACCOUNT = "40702810110011000430"
+
+
+@pytest.fixture
+def invoice(db: None) -> Order:
+    SellerFactory.create()
+    return place_order(CompanyFactory.create(), "invoice")
+
+
+@pytest.fixture
+def operator(db: None) -> User:
+    user: User = UserFactory.create(is_staff=True, is_superuser=True)
+    return user
+
+
+def paid(order: Order, **changes: Any) -> StatementLine:
+    line = StatementLine(
+        source="tbank",
+        account=ACCOUNT,
+        is_incoming=True,
+        document_number="17",
+        documented_on=date(2026, 11, 25),
+        booked_on=date(2026, 11, 25),
+        amount=order.amount,
+        currency=order.currency,
+        party_name="ООО «Ромашка»",
+        party_inn="7800000002",
+        party_account="40702810900000000099",
+        purpose=f"Оплата по счёту № {order.number} от 25.11.2026. В т.ч. НДС 22 %",
+        operation_id="op-1",
+    )
+    return replace(line, **changes)
+
+
+def received(line: StatementLine) -> BankTransfer:
+    transfer = matching.receive(line)
+    assert transfer is not None
+    return transfer
+
+
+def balance(order: Order) -> int:
+    return ledger.balance(order.company_id)[0]
+
+
+def test_exact_transfer_pays_the_invoice(invoice: Order) -> None:
+    transfer = received(paid(invoice))
+
+    payment = Payment.objects.get()
+    assert (transfer.state, transfer.problem, transfer.payment) == ("matched", "", payment)
+    assert (payment.is_credited, payment.problem, payment.paid_on) == (True, "", transfer.booked_on)
+    assert (Order.objects.get().state, balance(invoice)) == ("paid", 1000)
+
+
+def test_repeats_change_nothing(invoice: Order) -> None:
+    line = paid(invoice)
+
+    kept = [
+        received(line),
+        received(replace(line, operation_id="changed-overnight")),
+        received(
+            replace(line, source="file", document_number="0017", booked_on=date(2026, 11, 26))
+        ),
+    ]
+
+    assert len({transfer.pk for transfer in kept}) == 1
+    assert (Payment.objects.count(), balance(invoice)) == (1, 1000)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_parallel_readings_credit_once() -> None:
+    SellerFactory.create()
+    invoice = place_order(CompanyFactory.create(), "invoice")
+    again = paid(invoice, document_number="18")
+
+    at_once([partial(matching.receive, one) for one in (paid(invoice), paid(invoice), again)])
+
+    states = BankTransfer.objects.values_list("state", "problem")
+    assert sorted(states) == [("matched", ""), ("review", "second")]
+    assert (Transfer.objects.filter(kind="top_up").count(), balance(invoice)) == (1, 1000)
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"amount": Decimal("1899.99")}, "wrong_amount"),
+        ({"amount": Decimal(3800)}, "wrong_amount"),
+        ({"currency": "USD"}, "wrong_currency"),
+        ({"party_inn": "7700000005"}, "wrong_payer"),
+        ({"party_inn": ""}, "wrong_payer"),
+        ({"purpose": "Пополнение счета по договору б/н"}, "unknown_order"),
+        ({"purpose": "Оплата счета 2026-999999"}, "unknown_order"),
+        ({"purpose": ""}, "unknown_order"),
+        ({"purpose": "Оплата 99999-2026-1-2-3 от 2026-11-25"}, "unknown_order"),
+    ],
+)
+def test_doubtful_transfer_waits(invoice: Order, changes: dict[str, Any], problem: str) -> None:
+    transfer = received(paid(invoice, **changes))
+
+    assert (transfer.state, transfer.problem, transfer.payment) == ("review", problem, None)
+    assert (Payment.objects.count(), balance(invoice)) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    "purpose",
+    [
+        "Оплата по счету {year}-{number}",
+        "ОПЛАТА СЧЕТА №{year}-0000{number} ОТ 25.11.2026 БЕЗ НДС",
+        "сч. {year} - {number}, токены",
+        "счёт на оплату № {number} от 25.11.{year}г.",
+        "Оплата по счету N {number} от 25.11.{short} за токены",
+        "Перевод top_{id}",
+    ],
+)
+def test_number_is_found_as_payers_write_it(invoice: Order, purpose: str) -> None:
+    year = invoice.invoice_year or 0
+    facts = {"year": year, "short": year % 100, "number": invoice.invoice_number}
+
+    transfer = received(paid(invoice, purpose=purpose.format(**facts, id=invoice.pk.hex)))
+
+    assert (transfer.problem, balance(invoice)) == ("", 1000)
+
+
+def test_two_invoices_in_one_transfer_wait(invoice: Order) -> None:
+    second = place_order(invoice.company, "invoice")
+
+    line = paid(invoice, amount=Decimal(3800), purpose=f"{invoice.number}, {second.number}")
+
+    assert received(line).problem == "several"
+
+
+def test_second_transfer_waits(invoice: Order) -> None:
+    received(paid(invoice))
+
+    assert received(paid(invoice, document_number="18")).problem == "second"
+    assert balance(invoice) == 1000
+
+
+def test_twins_of_one_statement_are_two_transfers(invoice: Order) -> None:
+    twins = [paid(invoice), paid(invoice, operation_id="op-2")]
+
+    for _reading in range(2):
+        for line in numbered(twins):
+            matching.receive(line)
+
+    states = BankTransfer.objects.order_by("pk").values_list("state", "problem")
+    assert list(states) == [("matched", ""), ("review", "second")]
+
+
+def test_canceled_invoice_waits_and_an_expired_one_is_credited(
+    invoice: Order, operator: User
+) -> None:
+    late = place_order(invoice.company, "invoice")
+    orders.cancel(order=invoice, user=operator)
+    Order.objects.filter(pk=late.pk).update(expires_at=timezone.now() - timedelta(days=1))
+    orders.expire()
+
+    canceled = received(paid(invoice))
+    expired = received(paid(late, document_number="18"))
+
+    assert (canceled.problem, expired.problem) == ("canceled", "")
+    assert (Payment.objects.get().problem, balance(invoice)) == ("late", 1000)
+
+
+def confirm_by_hand(order: Order, operator: User, reference: str = "№ 17") -> Payment | None:
+    return payments.confirm(
+        order=order,
+        amount=order.amount,
+        paid_on=timezone.localdate(),
+        reference=reference,
+        user=operator,
+    )
+
+
+def test_transfer_that_was_confirmed_by_hand_is_that_payment(
+    invoice: Order, operator: User
+) -> None:
+    payment = confirm_by_hand(invoice, operator)
+
+    transfer = received(paid(invoice))
+
+    assert (transfer.state, transfer.payment, balance(invoice)) == ("matched", payment, 1000)
+
+
+def test_hand_that_is_slower_than_the_statement_credits_nothing(
+    invoice: Order, operator: User
+) -> None:
+    received(paid(invoice))
+
+    assert confirm_by_hand(invoice, operator, "000017") is None
+    assert (Payment.objects.count(), balance(invoice)) == (1, 1000)
+
+
+def test_operator_assigns_once(invoice: Order, operator: User) -> None:
+    transfer = received(paid(invoice, party_inn=""))
+
+    done = [
+        review.assign(transfer=transfer, order=invoice, user=operator),
+        review.assign(transfer=transfer, order=invoice, user=operator),
+        review.mark_returned(transfer=transfer, user=operator),
+    ]
+
+    assert done == [True, False, False]
+    assert (balance(invoice), Payment.objects.get().confirmed_by) == (1000, operator)
+    assert AuditEvent.objects.filter(action="transfer.assigned").count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_operators_who_decide_at_once_decide_once() -> None:
+    SellerFactory.create()
+    invoice = place_order(CompanyFactory.create(), "invoice")
+    user = UserFactory.create(is_staff=True)
+    transfer = received(paid(invoice, party_inn=""))
+
+    def decide(verb: Callable[..., bool], **more: Any) -> bool:
+        return verb(transfer=BankTransfer.objects.get(pk=transfer.pk), user=user, **more)
+
+    done = at_once(
+        [
+            partial(decide, review.assign, order=invoice),
+            partial(decide, review.mark_returned),
+            partial(decide, review.dismiss),
+        ]
+    )
+
+    assert sorted(done) == [False, False, True]
+    is_assigned = BankTransfer.objects.get().state == "assigned"
+    assert balance(invoice) == (1000 if is_assigned else 0)
+
+
+def test_paid_order_takes_no_other_transfer(invoice: Order, operator: User) -> None:
+    received(paid(invoice))
+    second = received(paid(invoice, document_number="18"))
+
+    with pytest.raises(ValidationError):
+        review.assign(transfer=second, order=invoice, user=operator)
+
+    assert review.mark_returned(transfer=second, user=operator)
+    assert (BankTransfer.objects.waiting().count(), balance(invoice)) == (0, 1000)
+
+
+def returned(order: Order, **changes: Any) -> StatementLine:
+    purpose = f"Возврат по счету {order.number}, письмо от 25.11.2026"
+    return paid(order, **({"is_incoming": False, "purpose": purpose} | changes))
+
+
+def test_refund_of_an_invoice_takes_its_share_once(invoice: Order) -> None:
+    received(paid(invoice))
+
+    for _reading in range(2):
+        received(returned(invoice, amount=Decimal("950.00")))
+
+    assert (balance(invoice), Refund.objects.count()) == (500, 1)
+
+
+def test_refund_of_a_second_payment_takes_no_tokens(invoice: Order, operator: User) -> None:
+    received(paid(invoice))
+    received(paid(invoice, document_number="18"))
+
+    transfer = received(returned(invoice, document_number="5"))
+
+    assert (transfer.state, transfer.problem, balance(invoice)) == ("review", "refund", 1000)
+    assert review.take_back(transfer=transfer, user=operator)
+    assert not review.take_back(transfer=transfer, user=operator)
+    assert balance(invoice) == 0
+
+
+def test_outgoing_money_of_others_is_not_kept(invoice: Order) -> None:
+    salary = returned(invoice, purpose="Заработная плата за ноябрь")
+    goods = returned(invoice, purpose="Возврат по договору 7")
+
+    assert [matching.receive(salary), matching.receive(goods)] == [None, None]
+    assert not BankTransfer.objects.exists()
+
+
+def test_refund_of_an_unpaid_invoice_waits(invoice: Order, operator: User) -> None:
+    transfer = received(returned(invoice))
+
+    assert transfer.problem == "refund"
+    with pytest.raises(ValidationError):
+        review.take_back(transfer=transfer, user=operator)

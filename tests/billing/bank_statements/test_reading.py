@@ -1,0 +1,196 @@
+"""Reading T-Bank's statement: pages, what is skipped, when it is due, and that nothing is lost."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+import responses
+from django.utils import timezone
+
+from billing.bank_statements import matching, reading
+from billing.models import BankTransfer, Order, StatementMark
+from billing.wallet import ledger
+from operator_admin.doctor import payment_gateways
+from tests.billing.gateways import test_contract
+from tests.billing.gateways.vendors import SETTINGS, TBankVendor, operation
+from tests.billing.top_ups import place_order
+from tests.factories import CompanyFactory, SellerFactory
+
+wire = test_contract.wire
+pytestmark = pytest.mark.django_db
+ACCOUNT = str(SETTINGS["TBANK_ACCOUNT"])
+URL = f"{TBankVendor.url}/statement"
+
+
+@pytest.fixture
+def invoice(wire: Iterator[None]) -> Order:
+    SellerFactory.create()
+    return place_order(CompanyFactory.create(), "invoice")
+
+
+def shows(*operations: dict[str, Any], **more: Any) -> None:
+    responses.upsert("GET", URL, json={"operations": operations, **more})
+
+
+def query(call: int) -> dict[str, list[str]]:
+    return parse_qs(urlsplit(str(responses.calls[call].request.url)).query)
+
+
+def age(**times: timedelta) -> None:
+    StatementMark.objects.update(**{name: timezone.now() - ago for name, ago in times.items()})
+
+
+def test_operation_pays_its_invoice(invoice: Order) -> None:
+    shows(operation("op-1", "1900.00", f"Оплата счета {invoice.number}"))
+
+    assert [reading.read_due(), reading.read_due()] == [1, 0]
+
+    assert ledger.balance(invoice.company_id) == (1000, 0)
+    transfer = BankTransfer.objects.get()
+    assert (transfer.source, transfer.party_inn, str(transfer.booked_on)) == (
+        *("tbank", "7800000002", "2026-11-25"),
+    )
+    assert query(0)["accountNumber"] == [ACCOUNT]
+    assert query(0)["operationStatus"] == ["Transaction"]
+
+
+def test_pages_are_followed_to_the_end(invoice: Order) -> None:
+    responses.add("GET", URL, json={"operations": [operation("1", "5", "а")], "nextCursor": "c1"})
+    last = operation("2", "1900", f"Счет {invoice.number}", number="18")
+    responses.add("GET", URL, json={"operations": [last], "nextCursor": None})
+
+    assert reading.read_due() == 2
+    assert (query(1)["cursor"], ledger.balance(invoice.company_id)) == (["c1"], (1000, 0))
+
+
+def test_authorisation_is_no_money(invoice: Order) -> None:
+    purpose = f"Счет {invoice.number}"
+    shows(operation("op-1", "1900", purpose, status="Authorization"))
+
+    assert reading.read_due() == 0
+    assert not BankTransfer.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "answer", [{"status": 503}, {"json": {}}, {"body": "<html>"}, {"status": 401, "json": {}}]
+)
+def test_bank_that_does_not_answer_is_asked_for_the_same_days(
+    invoice: Order, answer: dict[str, Any]
+) -> None:
+    responses.upsert("GET", URL, **answer)
+    reading.read_due()
+    mark = StatementMark.objects.get()
+    age(tried_at=timedelta(minutes=6))
+    shows(operation("op-1", "1900.00", f"Счет {invoice.number}"))
+
+    reading.read_due()
+
+    assert (mark.read_until, bool(mark.error)) == (None, True)
+    assert query(1)["from"][0][:10] == query(0)["from"][0][:10]
+    assert (ledger.balance(invoice.company_id), StatementMark.objects.get().error) == (
+        (1000, 0),
+        "",
+    )
+
+
+def test_death_before_the_mark_moves_repeats_the_reading(
+    invoice: Order, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shows(
+        operation("op-1", "1900.00", f"Счет {invoice.number}"),
+        operation("op-2", "5.00", "Прочее", number="18"),
+    )
+    receive = matching.receive
+
+    def die(line: Any) -> Any:
+        if "Прочее" in line.purpose:
+            raise KeyboardInterrupt
+        return receive(line)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(matching, "receive", die)
+        with pytest.raises(KeyboardInterrupt):
+            reading.read_due()
+    was_read_until = StatementMark.objects.get().read_until
+    reading.read(ACCOUNT)
+
+    assert (was_read_until, BankTransfer.objects.count()) == (None, 2)
+    assert ledger.balance(invoice.company_id) == (1000, 0)
+
+
+def test_reading_that_did_not_end_is_repeated_within_a_minute(invoice: Order) -> None:
+    """Its process was killed; the bank's notice is answered, and does not come again."""
+    StatementMark.objects.create(account=ACCOUNT, tried_at=timezone.now())
+    shows(operation("op-1", "1900.00", f"Счет {invoice.number}"))
+    early = reading.read_due()
+    age(tried_at=timedelta(seconds=61))
+
+    assert [early, reading.read_due(), reading.read_due()] == [0, 1, 0]
+    assert ledger.balance(invoice.company_id) == (1000, 0)
+
+
+def test_operation_that_is_not_understood_keeps_no_other_back(invoice: Order) -> None:
+    broken = operation("op-0", "1", "а") | {"operationDate": "yesterday"}
+    shows(broken, operation("op-1", "1900.00", f"Счет {invoice.number}"))
+
+    assert reading.read_due() == 1
+    assert ledger.balance(invoice.company_id) == (1000, 0)
+    assert "ValueError" in StatementMark.objects.get().error
+
+
+def test_notice_of_news_makes_it_due_at_once(invoice: Order) -> None:
+    shows()
+    reading.read_due()
+    age(tried_at=timedelta(seconds=6))
+    early = len(responses.calls)
+    reading.read_due()
+
+    status = TBankVendor().post({"operationId": "op-1", "accountNumber": ACCOUNT})
+    reading.read_due()
+
+    assert (status, early, len(responses.calls)) == (200, 1, 2)
+
+
+def test_days_before_the_last_reading_are_read_again(invoice: Order) -> None:
+    shows()
+    reading.read_due()
+    age(tried_at=timedelta(minutes=6), read_until=timedelta(days=10))
+
+    reading.read_due()
+
+    assert query(1)["from"][0][:10] == f"{timezone.now() - timedelta(days=13):%Y-%m-%d}"
+
+
+def test_nothing_is_read_unless_it_is_asked_for(invoice: Order, settings: Any) -> None:
+    settings.TBANK_STATEMENT = False
+
+    assert reading.read_due() == 0
+    assert payment_gateways.statement() == []
+
+
+def test_doctor_says_when_the_statement_was_read(invoice: Order) -> None:
+    never = payment_gateways.statement()
+    shows()
+    reading.read_due()
+    fresh = payment_gateways.statement()
+    age(read_at=timedelta(hours=1))
+    old = payment_gateways.statement()
+    StatementMark.objects.update(error="403 no right")
+
+    found = [never, fresh, old, payment_gateways.statement()]
+    assert [one.ok for (one,) in found] == [False, True, False, False]
+
+
+@pytest.mark.parametrize("token", ["", "Bearer ", "Bearer guessed", "Basic ZnJvbS10aGUtYmFuaw=="])
+def test_notice_without_the_secret_is_refused(invoice: Order, token: str) -> None:
+    StatementMark.objects.create(account=ACCOUNT)
+
+    assert TBankVendor().post({"operationId": "1", "accountNumber": ACCOUNT}, token) == 403
+    assert StatementMark.objects.get().noticed_at is None
+
+
+@pytest.mark.parametrize("notice", [{}, {"status": "PAID"}, {"qrId": ""}])
+def test_notice_of_nothing_is_refused(invoice: Order, notice: dict[str, Any]) -> None:
+    assert TBankVendor().post(notice) == 403

@@ -1,0 +1,148 @@
+"""Admin: bank transfers that wait, what the operator does with them, and statements as files."""
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from accounts.models import AuditEvent, User
+from billing.models import BankTransfer, Order, Seller
+from billing.wallet import ledger
+from tests.billing.bank_statements.test_exchange_1c import ACCOUNT, FILE
+from tests.billing.bank_statements.test_matching import paid, received
+from tests.billing.top_ups import place_order
+from tests.factories import CompanyFactory, SellerFactory, UserFactory
+
+pytestmark = pytest.mark.django_db
+LIST = "admin:billing_banktransfer_changelist"
+
+
+@pytest.fixture
+def operator(client: Client) -> User:
+    user: User = UserFactory.create(is_staff=True, is_superuser=True)
+    client.force_login(user)
+    return user
+
+
+@pytest.fixture
+def invoice(operator: User) -> Order:
+    SellerFactory.create(account=ACCOUNT)
+    return place_order(CompanyFactory.create(name="Ромашка"), "invoice")
+
+
+def act(client: Client, action: str, *transfers: BankTransfer) -> Any:
+    chosen = {"action": action, "_selected_action": [transfer.pk for transfer in transfers]}
+    return client.post(reverse(LIST), chosen, follow=True)
+
+
+def test_those_that_wait_come_first_and_the_day_names_them(client: Client, invoice: Order) -> None:
+    waits = received(paid(invoice, party_inn=""))
+    received(paid(place_order(invoice.company, "invoice"), document_number="18"))
+
+    page = client.get(reverse(LIST))
+
+    assert page.context["cl"].result_list[0] == waits
+    reason = f"{waits.get_state_display()}: {waits.get_problem_display()}"
+    assert reason in page.content.decode()
+    today = client.get(reverse("admin:index"))
+    assert today.context["today"].transfers == 1
+    assert f"{reverse(LIST)}?attention=yes" in today.content.decode()
+
+
+def test_list_takes_as_many_queries_for_three(client: Client, invoice: Order) -> None:
+    received(paid(invoice))
+    client.get(reverse(LIST))
+    with CaptureQueriesContext(connection) as one:
+        client.get(reverse(LIST))
+    for number in ("18", "19"):
+        received(paid(place_order(invoice.company, "invoice"), document_number=number))
+    with CaptureQueriesContext(connection) as three:
+        client.get(reverse(LIST))
+
+    assert len(one) == len(three)
+
+
+def test_one_action_credits_the_invoice_that_is_named(client: Client, invoice: Order) -> None:
+    transfer = received(paid(invoice, amount=Decimal(1900), party_inn="7700000005"))
+
+    act(client, "credit", transfer)
+    page = act(client, "credit", transfer)
+
+    assert ledger.balance(invoice.company_id) == (1000, 0)
+    assert AuditEvent.objects.filter(action="transfer.assigned").count() == 1
+    assert "0 " in page.content.decode()
+
+
+@pytest.mark.parametrize(("action", "state"), [("give_back", "returned"), ("dismiss", "dismissed")])
+def test_one_action_settles(client: Client, invoice: Order, action: str, state: str) -> None:
+    transfer = received(paid(invoice, party_inn=""))
+
+    act(client, action, transfer)
+
+    assert BankTransfer.objects.get().state == state
+    assert AuditEvent.objects.filter(action=f"transfer.{state}").count() == 1
+    assert ledger.balance(invoice.company_id) == (0, 0)
+
+
+def test_paid_invoice_says_so(client: Client, invoice: Order) -> None:
+    received(paid(invoice))
+    second = received(paid(invoice, document_number="18"))
+
+    page = act(client, "credit", second)
+
+    assert f"{invoice}" in page.content.decode()
+    assert BankTransfer.objects.waiting().get() == second
+
+
+def test_transfer_is_assigned_to_an_invoice_by_its_number(client: Client, invoice: Order) -> None:
+    transfer = received(paid(invoice, purpose="за токены"))
+    address = reverse("admin:billing_banktransfer_assign", args=[transfer.pk])
+
+    shown = client.get(address)
+    wrong = client.post(address, {"order": "2026-999"})
+    right = client.post(address, {"order": f" {invoice.number} "})
+    again = client.post(address, {"order": invoice.number})
+
+    assert list(shown.context["candidates"]) == [invoice]
+    assert [wrong.status_code, right.status_code, again.status_code] == [200, 302, 200]
+    assert ledger.balance(invoice.company_id) == (1000, 0)
+
+
+def upload(client: Client, text: str = FILE) -> Any:
+    file = SimpleUploadedFile("kl_to_1c.txt", text.encode("windows-1251"))
+    address = reverse("admin:billing_banktransfer_upload")
+    return client.post(address, {"file": file}, follow=True)
+
+
+def test_file_pays_invoices_once(client: Client, invoice: Order) -> None:
+    text = FILE.replace("2026-17", invoice.number)
+
+    pages = [upload(client, text), upload(client, text)]
+
+    assert [page.redirect_chain[-1][0] for page in pages] == [reverse(LIST)] * 2
+    assert ledger.balance(invoice.company_id) == (995, 0)  # and 10.50 of 1900.00 went back
+    assert BankTransfer.objects.count() == 2
+
+
+def test_file_of_another_account_is_refused(client: Client, invoice: Order) -> None:
+    Seller.objects.update(account="40702810900000000777")
+
+    page = upload(client)
+
+    assert "40702810900000000777" in page.content.decode()
+    assert not BankTransfer.objects.exists()
+
+
+@pytest.mark.parametrize("name", ["changelist", "upload", "assign"])
+def test_others_are_kept_out(client: Client, name: str) -> None:
+    client.force_login(UserFactory.create(is_staff=True))
+    args = [1] if name == "assign" else []
+
+    page = client.get(reverse(f"admin:billing_banktransfer_{name}", args=args))
+
+    assert page.status_code == 403
