@@ -14,6 +14,7 @@ django_application = get_wsgi_application()
 
 from accounts.api.admission import admit, refuse  # noqa: E402 - Django comes first
 from accounts.keys import api_keys  # noqa: E402
+from billing import message_prices  # noqa: E402
 from channels.deliver import heartbeats  # noqa: E402
 from channels.vendor_accounts import availability  # noqa: E402
 from channels.waiting import outcome_signals  # noqa: E402
@@ -34,6 +35,7 @@ metrics.start()
 api_keys.start_refresh_thread()
 availability.keep_fresh()
 short_hosts.keep_fresh()
+message_prices.keep_fresh()
 resolution.listen()  # now, not at the first visit: it copies the stops to Redis for edges
 heartbeats.start_heartbeat("web", outcome_signals.facts)
 stand_in.start()

@@ -16,6 +16,7 @@ import accounts.api.atomic_limits
 from accounts.api.rate_limit import key_rate_limiter
 from accounts.keys import api_keys
 from accounts.models import Company, Member, Mode
+from billing import message_prices
 from billing.wallet import ledger
 from channels import wakeups
 from channels.deliver.dispatcher import Dispatcher
@@ -135,6 +136,8 @@ def _reset_process_state() -> None:
     registry.clear_caches()
     availability.reset()
     short_hosts.invalidate_cache()
+    message_prices._prices.reset()
+    message_prices._prices._stale_at = float("inf")  # as if its thread had read: no query
     blocked_sites.invalidate_cache()
     not_found_limit.reset()
     resolution._resolver._cache.clear()

@@ -19,6 +19,13 @@ NOVEMBER_22 = date(2026, 11, 22)
 CHANGES: tuple[Change, ...] = (
     Change(
         date(2026, 11, 25),
+        _(
+            "`GET /channels?country=KZ` returns the prices for a country: an SMS may have a price "
+            "of its own there."
+        ),
+    ),
+    Change(
+        date(2026, 11, 25),
         _("A key may have a limit of tokens a day: `send_limit` with `limit.kind` `key_day`."),
     ),
     Change(

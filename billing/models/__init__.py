@@ -11,6 +11,7 @@ from billing.models.reconciliation_run import ReconciliationRun
 from billing.models.refund import Refund
 from billing.models.running_balance import RunningBalance
 from billing.models.seal import Seal, SealedDay
+from billing.models.sms_price import SmsPrice
 from billing.models.wallet import Transfer, Wallet
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "Seal",
     "SealedDay",
     "Seller",
+    "SmsPrice",
     "SpentDay",
     "StatementMark",
     "Tariff",

@@ -7,6 +7,7 @@ from django.conf import settings
 
 from accounts.people.countries import currencies
 from billing.models import Package, Tariff
+from billing import message_prices
 from billing.models.offer import CENT
 from config.channels import CHANNELS
 from config.texts import StrOrPromise
@@ -59,6 +60,9 @@ def vat_part(amount: Decimal, rate: Decimal | None) -> Decimal | None:
     return (amount * rate / (100 + rate)).quantize(CENT, ROUND_HALF_UP)
 
 
-def messages_affordable(tokens: int) -> list[tuple[StrOrPromise, int]]:
-    """How many messages by each channel so many tokens pay for."""
-    return [(channel.title, tokens // settings.PRICES[channel.name]) for channel in CHANNELS]
+def messages_affordable(tokens: int, country: str = "") -> list[tuple[StrOrPromise, int]]:
+    """How many messages to a country so many tokens pay for, by each channel."""
+    return [
+        (channel.title, tokens // message_prices.price_of(channel.name, country))
+        for channel in CHANNELS
+    ]

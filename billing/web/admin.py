@@ -1,20 +1,16 @@
 """Admin of orders, payments and wallets. It confirms orders; only the ledger moves tokens."""
 
 import re
-from typing import Any, ClassVar, cast
+from typing import Any, cast
 from uuid import UUID
 
 from django.contrib import admin, messages
-from django.contrib.admin.widgets import AdminTextInputWidget
-from django.db import models, transaction
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern, path
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from accounts.audit.events import record
-from accounts.cabinet.number_fields import GroupedDecimalField, GroupedIntegerField
 from accounts.client_ip import client_ip
 from accounts.model_admin.admin import ModelAdmin, ReadOnlyAdmin, ReadOnlyInline, operator
 from accounts.model_admin.change_list import NumberedChangeList, UrgentFirstChangeList
@@ -41,10 +37,12 @@ from billing.web import (
     admin_views,
     bank_transfer_admin,
     document_admin,
+    price_admin,
 )
+from billing.web.audited_admin import AuditedChangesAdmin
 from config.ids import parse_id
 
-__all__ = ["bank_transfer_admin", "document_admin"]  # register their own
+__all__ = ["bank_transfer_admin", "document_admin", "price_admin"]  # register their own
 MOST_COMPANIES = 100  # whose transfers one search finds
 HEAD = re.compile(r"[0-9a-f]{6,64}")  # or its beginning
 INVOICE_NUMBER = re.compile(r"(\d{4})-(\d{1,9})")
@@ -194,42 +192,6 @@ class SealAdmin(ReadOnlyAdmin):
 class SealedDayAdmin(ReadOnlyAdmin):
     list_display = ("day", "companies", "head", "created_at")
     ordering = ("-day",)
-
-
-class AuditedChangesAdmin(ModelAdmin):
-    """What is asked of others is changed with a trace of it: what → what."""
-
-    audit_action: ClassVar[str]
-    formfield_overrides: ClassVar[Any] = {
-        models.PositiveBigIntegerField: {
-            "form_class": GroupedIntegerField,
-            "widget": AdminTextInputWidget({"inputmode": "numeric"}),
-        },
-        models.DecimalField: {
-            "form_class": GroupedDecimalField,
-            "widget": AdminTextInputWidget({"inputmode": "decimal"}),
-            "localize": True,
-        },
-    }
-
-    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: Any) -> None:
-        super().save_model(request, obj, form, change)
-        was, now = form.initial if change else {}, form.cleaned_data
-        changes = [f"{name} {was.get(name, '')} → {now[name]}" for name in form.changed_data]
-        self._record(request, f"{obj}: {', '.join(changes)}")
-
-    def delete_model(self, request: HttpRequest, obj: Any) -> None:
-        self._record(request, f"{obj} → —")
-        super().delete_model(request, obj)
-
-    @transaction.atomic
-    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
-        for one in queryset:
-            self.delete_model(request, one)
-
-    def _record(self, request: HttpRequest, subject: str) -> None:
-        ip = client_ip(request.META)
-        record(self.audit_action, subject, company=None, user=operator(request), ip=ip)
 
 
 @admin.register(Package)

@@ -1,5 +1,6 @@
 """The cabinet's pages about money: the balance, the statement, requisites."""
 
+from typing import Any
 from urllib.parse import urlencode
 
 from django.conf import settings
@@ -19,7 +20,9 @@ from accounts.cabinet.csv_rows import csv_lines
 from accounts.cabinet.number_fields import GroupedIntegerField
 from accounts.cabinet.replica_reads import may_read_replica
 from accounts.client_ip import client_ip
+from accounts.people import countries
 from accounts.people.roles import CabinetRequest, can_manage_money, can_see_money, member_required
+from billing import message_prices
 from billing.gateways import registry
 from billing.gateways.bank_invoice import Invoice
 from billing.models import Order, Tariff
@@ -34,6 +37,7 @@ from billing.web.forms import (
     StatementFilter,
     TopUpForm,
 )
+from config.channels import CHANNELS
 from config.errors import DomainError
 
 RECENT = 5
@@ -59,7 +63,8 @@ def balance(request: CabinetRequest) -> HttpResponse:
     context = {
         "available": available,
         "held": held,
-        "sends": prices.messages_affordable(available),
+        "sends": prices.messages_affordable(available, company.country),
+        "message_prices": _message_prices(),
         "form": form,
         "tariffs": Tariff.objects.all(),
         "currency": settings.CURRENCY,
@@ -69,6 +74,16 @@ def balance(request: CabinetRequest) -> HttpResponse:
         "lines": statements.with_balances(company, recent),
     }
     return render(request, "billing/balance.html", context)
+
+
+def _message_prices() -> dict[str, Any]:
+    own = message_prices.by_country()
+    return {
+        "channels": [
+            (channel.title, message_prices.price_of(channel.name)) for channel in CHANNELS
+        ],
+        "countries": sorted((countries.name(code), tokens) for code, tokens in own.items()),
+    }
 
 
 @require_GET

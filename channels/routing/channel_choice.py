@@ -1,8 +1,8 @@
 """Chooses a message's channel: the one the request names, or the company's first that can."""
 
-from django.conf import settings
 
 from accounts.keys.api_keys import Fallback
+from billing import message_prices
 from channels.providers.base import Content
 from channels.vendor_accounts import availability, registry
 from config.channels import BY_NAME, Channel
@@ -43,20 +43,20 @@ def channels_after(channel: Channel, fallback: Fallback) -> list[Channel]:
 
 
 def fallback_channels(
-    channel: Channel, fallback: Fallback, content: Content, mode: str
+    channel: Channel, fallback: Fallback, content: Content, mode: str, country: str = ""
 ) -> list[Channel]:
     """The next channels that can carry the content within the company's maximum cost."""
     return [
         following
         for following in channels_after(channel, fallback)
-        if registry.carries(following, content, mode) and _is_affordable(following, fallback)
+        if registry.carries(following, content, mode)
+        and costs_at_most(following, fallback.max_cost, country)
     ]
 
 
-def _is_affordable(channel: Channel, fallback: Fallback) -> bool:
+def costs_at_most(channel: Channel, tokens: int | None, country: str) -> bool:
     """Compares live prices in both modes, so that a test key behaves like a live one."""
-    price: int = settings.PRICES[channel.name]
-    return fallback.max_cost is None or price <= fallback.max_cost
+    return tokens is None or message_prices.price_of(channel.name, country) <= tokens
 
 
 def patience(fallback: Fallback | None, channel: Channel, kind: str) -> float:

@@ -8,6 +8,7 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from accounts.keys.api_keys import Principal
+from billing import message_prices
 from channels.lifecycle.steps import Step
 from channels.phone_numbers import country_of
 from channels.providers.base import Content
@@ -77,7 +78,7 @@ def plan_channels(principal: Principal, request: SendRequest, *, kind: str) -> C
     )
     return ChannelPlan(
         channel=channel,
-        price=price(channel, principal.mode),
+        price=price(channel, principal.mode, country_of(request.phone)),
         chain=_fallback_steps(principal, request, channel, kind),
         own_patience=channel_choice.patience(principal.fallback, channel, kind),
     )
@@ -89,19 +90,23 @@ def _fallback_steps(
     fallback = test_numbers.fallback(principal, request.phone, named=request.channel, channel=first)
     if fallback is None:
         return ()
-    channels = channel_choice.fallback_channels(first, fallback, request.content, principal.mode)
+    country = country_of(request.phone)
+    channels = channel_choice.fallback_channels(
+        first, fallback, request.content, principal.mode, country
+    )
     return tuple(
         Step(
             channel.name,
-            price(channel, principal.mode),
+            price(channel, principal.mode, country),
             channel_choice.patience(fallback, channel, kind),
         )
         for channel in channels
     )
 
 
-def price(channel: Channel, mode: str) -> int:
-    return 0 if mode == "test" else int(settings.PRICES[channel.name])
+def price(channel: Channel, mode: str, country: str = "") -> int:
+    """Tokens for a delivered message to a country."""
+    return 0 if mode == "test" else message_prices.price_of(channel.name, country)
 
 
 def check_country(principal: Principal, phone: str) -> None:

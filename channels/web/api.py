@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
-from django.conf import settings
 from django.db.models import Prefetch
 from django.http import HttpResponse
 from django.utils.translation import gettext
@@ -15,6 +14,8 @@ from accounts.api import pagination
 from accounts.api.base_view import ApiResponse, ApiView
 from accounts.api.fields import body_of
 from accounts.api.query_params import QueryFields
+from accounts.people import countries
+from billing import message_prices
 from billing.wallet import archived
 from channels import phone_numbers
 from channels.history import messages, test_phone
@@ -25,8 +26,10 @@ from channels.web.calls import (
     CREATED_FROM,
     CREATED_TO,
     GET_MESSAGE,
+    IN_COUNTRY,
     LIST_CHANNELS,
     LIST_MESSAGES,
+    NOT_A_COUNTRY,
     OF_CHANNEL,
     OF_KIND,
     TEST_MESSAGES,
@@ -77,7 +80,12 @@ class Channels(ApiView):
     calls = (LIST_CHANNELS,)
 
     def get(self, request: Request) -> HttpResponse:
-        data = [_channel(channel, self.principal.mode) for channel in CHANNELS]
+        asked = QueryFields(request.query_params)
+        country = (asked.text(IN_COUNTRY) or "").upper()
+        if country and country not in countries.CODES:
+            asked.add_error(IN_COUNTRY, NOT_A_COUNTRY)
+        asked.check()
+        data = [_channel(channel, self.principal.mode, country) for channel in CHANNELS]
         return ApiResponse(self.success({"data": data}))
 
 
@@ -129,12 +137,12 @@ def _page(view: ApiView, query: Mapping[str, str]) -> pagination.Page:
     return pagination.page_of(rows, query, history=searched)
 
 
-def _channel(channel: Channel, mode: str) -> dict[str, Any]:
+def _channel(channel: Channel, mode: str, country: str) -> dict[str, Any]:
     contents = [content for content in Content if registry.carries(channel, content, mode)]
     return {
         "channel": channel.name,
         "name": str(channel.title),
-        "price": settings.PRICES[channel.name],
+        "price": message_prices.price_of(channel.name, country),
         "available": any(availability.has_account(channel, content, mode) for content in contents),
         "capabilities": [content.value for content in contents],
     }

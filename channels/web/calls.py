@@ -82,6 +82,18 @@ TEST_MESSAGES = Call(
     refusals=LISTED,
 )
 
+IN_COUNTRY = Field(
+    "country",
+    text(minLength=2, maxLength=2),
+    _(
+        "The country of the recipients, as an ISO 3166 code: an SMS may have a price of its own "
+        "there. By default the price everywhere else."
+    ),
+    "KZ",
+    required=False,
+)
+NOT_A_COUNTRY = _("Not a country code: two letters of ISO 3166, such as KZ")
+
 LIST_CHANNELS = Call(
     "GET",
     "/channels",
@@ -90,7 +102,7 @@ LIST_CHANNELS = Call(
     _("Lists the channels with their prices, capabilities and current availability."),
     None,
     message=_("Channels"),
-    query=(),
+    query=(IN_COUNTRY,),
     answer=(
         Field(
             "data",

@@ -40,6 +40,7 @@ class Sample:
     text: str
     is_russian: bool = False  # the text itself, whatever the brand
     has_app_hash: bool = False
+    country: str = ""  # of the company, to whose people most messages go
 
     @property
     def channel_title(self) -> str:
@@ -56,7 +57,7 @@ class Sample:
 
     @property
     def price(self) -> int:
-        return price(self.channel, "live")
+        return price(self.channel, "live", self.country)
 
     @property
     def counted(self) -> sms_segments.Segments | None:
@@ -128,6 +129,7 @@ def samples(
                 text=_render_sample(company, template),
                 is_russian=_CYRILLIC.search(template) is not None,
                 has_app_hash=channel.has_segments and bool(own.app_hash),
+                country=company.country,
             )
         )
     return made

@@ -4,13 +4,15 @@ from typing import Any, cast
 from uuid import uuid4
 
 from django import forms
-from django.conf import settings
+from django.urls import reverse
 from django.utils.text import format_lazy
 from django.utils.translation import gettext as _t
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext, ngettext_lazy
 
 from accounts.models import Company, Language, Mode
+from billing import message_prices
+from channels import phone_numbers
 from channels.models import Message
 from config.channels import CHANNELS, Channel
 from config.errors import DomainError, Error
@@ -23,10 +25,18 @@ FIELD_OF = {Error.INVALID_PHONE: "phone", Error.COUNTRY_NOT_ALLOWED: "phone"} | 
 MINUTE = 60  # seconds
 
 
-def _priced(channel: Channel) -> StrOrPromise:
-    price = settings.PRICES[channel.name]
+def _priced(channel: Channel, country: str) -> StrOrPromise:
+    price = message_prices.price_of(channel.name, country)
     tokens = ngettext_lazy("%(n)d token", "%(n)d tokens", "n") % {"n": price}
     return format_lazy("{title} · {tokens}", title=channel.title, tokens=tokens)
+
+
+def _country(phone: str, company: Company) -> str:
+    """Of the number that was typed; of the company, to whose people most messages go, before."""
+    try:
+        return phone_numbers.country_of(phone_numbers.normalise(phone, company.country))
+    except DomainError:
+        return company.country
 
 
 class SendForm(forms.Form):
@@ -44,6 +54,10 @@ class SendForm(forms.Form):
                 "autocomplete": "tel",
                 "placeholder": "+7 916 123-45-67",
                 "autofocus": True,
+                # The prices beside the channels are those of the number's country.
+                "hx-trigger": "change delay:100ms",
+                "hx-target": "#id_channel",
+                "hx-include": "#id_channel",
             }
         ),
     )
@@ -65,7 +79,10 @@ class SendForm(forms.Form):
         is_approved = company.status == Company.Status.APPROVED
         self.initial.setdefault("mode", Mode.LIVE if is_approved else Mode.TEST)
         self.initial.setdefault("locale", company.language)
-        own = [(one.name, _priced(one)) for one in CHANNELS if self.kind in one.contents]
+        address = f"{reverse('send-channels')}?kind={self.kind}"
+        self.fields["phone"].widget.attrs["hx-get"] = address
+        country = _country(self.data.get("phone", ""), company)
+        own = [(one.name, _priced(one, country)) for one in CHANNELS if self.kind in one.contents]
         channel = cast(forms.ChoiceField, self.fields["channel"])
         channel.choices = [("", _("By the company's settings")), *own]
 

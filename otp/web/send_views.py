@@ -8,6 +8,7 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET
 
 from accounts.api.rate_limit import key_rate_limiter
 from accounts.client_ip import client_ip
@@ -43,6 +44,17 @@ def send(request: CabinetRequest) -> HttpResponse:
         "is_unpaid": refused is not None and refused.error is Error.INSUFFICIENT_TOKENS,
     }
     return render(request, "cabinet/send.html", context)
+
+
+@require_GET
+@member_required(can_manage_keys)
+def send_channels(request: CabinetRequest) -> HttpResponse:
+    """The channels with their prices for the number that was typed, as options of the select."""
+    kind = request.GET.get("kind", SendCodeForm.kind)
+    if kind not in FORMS:
+        raise Http404
+    form = FORMS[kind](request.GET, company=request.company)
+    return render(request, "cabinet/send_channels.html", {"form": form})
 
 
 def _send(request: CabinetRequest, form: SendForm) -> UUID:

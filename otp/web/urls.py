@@ -4,6 +4,7 @@ from otp.web import previews, send_views, text_views
 
 urlpatterns = [
     path("send", send_views.send, name="send"),
+    path("send/channels", send_views.send_channels, name="send-channels"),
     path("send/<str:public_id>", send_views.send_check, name="send-check"),
     path("settings/preview", previews.settings_preview, name="settings-preview"),
     path("texts", text_views.text_list, name="text-list"),

@@ -123,6 +123,7 @@ CABINET = {
     "message-detail": Route(of=_message),
     "message-status": Route(of=_message, kind=Kind.PART),
     "send": Route(MANAGERS, MANAGERS),
+    "send-channels": Route(MANAGERS, kind=Kind.PART),
     "send-check": Route(MANAGERS, MANAGERS, of=_message),
     "key-list": Route(READERS),
     "key-create": Route(MANAGERS, MANAGERS),

@@ -9,7 +9,8 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import Company, Member
-from billing.models import Transfer
+from billing import message_prices
+from billing.models import SmsPrice, Transfer
 from billing.wallet import ledger
 from channels.models import Message
 from links.models import Link
@@ -217,3 +218,19 @@ def test_developer_is_not_led_to_a_page_that_is_closed(client: Client) -> None:
 
     assert "Недостаточно токенов" in page
     assert reverse("balance") not in page
+
+
+@pytest.mark.parametrize(
+    ("phone", "price"), [("+77011234567", 22), ("8 916 123-45-67", 16), ("nonsense", 16)]
+)
+def test_channels_have_the_prices_of_the_typed_number(
+    client: Client, owner: Member, phone: str, price: int
+) -> None:
+    SmsPrice.objects.create(country="KZ", tokens=22)
+    message_prices.refresh()
+    query = {"kind": "link", "phone": phone, "channel": "sms"}
+
+    part = client.get("/cabinet/send/channels", query).content.decode()
+
+    assert f'<option value="sms" selected>SMS · {price} токен' in part
+    assert client.get("/cabinet/send/channels", {"kind": "fax"}).status_code == 404

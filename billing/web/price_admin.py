@@ -1,0 +1,79 @@
+"""Admin of prices by country. What has begun is history: a change is a new row."""
+
+from datetime import timedelta
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.core.exceptions import ValidationError
+from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models.functions import Now
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from accounts.model_admin.admin import operator
+from accounts.model_admin.change_list import NumberedChangeList
+from accounts.people import countries
+from billing import message_prices
+from billing.models import SmsPrice
+from billing.web.audited_admin import AuditedChangesAdmin
+
+PAST = _("A price cannot begin in the past: messages keep the price that they were held at.")
+GRACE = timedelta(minutes=10)  # for a form that was open for a while
+
+
+class SmsPriceForm(forms.ModelForm):  # type: ignore[type-arg]
+    country = countries.CountryField()
+
+    def clean_starts_at(self) -> Any:
+        starts_at = self.cleaned_data["starts_at"]
+        now = timezone.now()
+        if starts_at < now - GRACE:
+            raise ValidationError(PAST, code="past")
+        return max(starts_at, now)
+
+
+@admin.register(SmsPrice)
+class SmsPriceAdmin(AuditedChangesAdmin):
+    audit_action = "prices.changed"
+    form = SmsPriceForm
+    changelist = NumberedChangeList
+    list_display = ("country_name", "country", "tokens", "starts_at", "created_by", "holds")
+    list_select_related = ("created_by",)
+    search_fields = ("country__iexact",)
+    fields = ("country", "tokens", "starts_at")
+    ordering = ("country", "-starts_at")
+
+    @admin.display(description=_("country"))
+    def country_name(self, price: SmsPrice) -> str:
+        return countries.name(price.country)
+
+    @admin.display(description=_("holds now"), boolean=True)
+    def holds(self, price: Any) -> bool:
+        return price.starts_at <= timezone.now() and not price.is_replaced
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[SmsPrice]:
+        """With whether a later price of the country has begun."""
+        later = SmsPrice.objects.filter(
+            country=OuterRef("country"), starts_at__gt=OuterRef("starts_at"), starts_at__lte=Now()
+        )
+        rows: QuerySet[SmsPrice] = super().get_queryset(request)
+        return rows.annotate(is_replaced=Exists(later))
+
+    def has_change_permission(self, request: HttpRequest, obj: SmsPrice | None = None) -> bool:
+        return obj is None and super().has_change_permission(request, obj)
+
+    def has_delete_permission(self, request: HttpRequest, obj: SmsPrice | None = None) -> bool:
+        is_coming = obj is None or obj.starts_at > timezone.now()
+        return is_coming and super().has_delete_permission(request, obj)
+
+    def get_actions(self, request: HttpRequest) -> dict[str, Any]:
+        actions: dict[str, Any] = super().get_actions(request)
+        actions.pop("delete_selected", None)  # it would take history along
+        return actions
+
+    def save_model(self, request: HttpRequest, obj: SmsPrice, form: Any, change: Any) -> None:
+        obj.created_by = operator(request)
+        super().save_model(request, obj, form, change)
+        message_prices.refresh()

@@ -1,0 +1,46 @@
+"""An operator sets a price of SMS for a country; a company sees it before it sends."""
+
+import pytest
+from playwright.sync_api import Page, expect
+from pytest_django.live_server_helper import LiveServer
+
+from billing import message_prices
+from billing.models import SmsPrice
+from tests.browser.test_cabinet import sign_in
+from tests.browser.test_operator_admin import enter
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def test_company_sees_a_country_s_price(page: Page, live_server: LiveServer) -> None:
+    sign_in(page, live_server)
+    SmsPrice.objects.create(country="KZ", tokens=22)
+    message_prices.refresh()
+
+    page.goto(f"{live_server.url}/cabinet/balance")
+    prices = page.get_by_role("region", name="Цены сообщений")
+    expect(prices.get_by_role("row", name="SMS 16")).to_be_visible()
+    expect(prices.get_by_role("row", name="Казахстан 22")).to_be_visible()
+
+    page.goto(f"{live_server.url}/cabinet/send")
+    channel = page.get_by_label("Канал")
+    expect(channel).to_contain_text("SMS · 16 токенов")
+    channel.select_option("sms")
+    phone = page.get_by_role("textbox", name="Телефон")
+    phone.fill("+7 701 123-45-67")
+    phone.blur()
+    expect(channel).to_contain_text("SMS · 22 токена")
+    expect(channel).to_have_value("sms")
+
+
+def test_operator_sets_the_price_of_a_country(page: Page, live_server: LiveServer) -> None:
+    enter(page, live_server)
+    page.goto(f"{live_server.url}/admin/billing/smsprice/")
+    page.locator("main a[href*='smsprice/add/']").first.click()
+
+    page.get_by_label("Страна").select_option("KZ")
+    page.get_by_label("Токенов за SMS").fill("22")
+    page.get_by_role("button", name="Сохранить", exact=True).click()
+
+    expect(page.get_by_role("row", name="Казахстан KZ 22")).to_be_visible()
+    assert SmsPrice.objects.get().tokens == 22
