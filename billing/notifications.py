@@ -6,7 +6,7 @@ from django.conf import settings
 
 from accounts.models import Company, Member, Mode
 from accounts.outbox import events, mail
-from billing.models import Order
+from billing.models import AutoTopUp, Order
 
 RECIPIENT_ROLES = (Member.Role.OWNER, Member.Role.ACCOUNTANT)
 
@@ -41,6 +41,26 @@ def notify_low_balance(company: Company, *, available: int, threshold: int, at: 
         template="balance_low",
         context={**data, "url": _url("/cabinet/balance")},
         key=key,
+    )
+
+
+def notify_automatic_invoice(order: Order, *, url: str) -> None:
+    mail.post_to_members(
+        company=order.company,
+        roles=RECIPIENT_ROLES,
+        template="automatic_invoice",
+        context={"order": order, "url": url},
+        key=f"automatic_invoice:{order.id.hex}",
+    )
+
+
+def notify_auto_top_up_paused(setting: AutoTopUp) -> None:
+    mail.post_to_members(
+        company=setting.company,
+        roles=RECIPIENT_ROLES,
+        template="auto_top_up_paused",
+        context={"setting": setting, "url": _url("/cabinet/balance/automatic")},
+        key=f"auto_top_up.paused:{setting.pk}:{setting.paused_at}",
     )
 
 

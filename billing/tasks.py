@@ -4,8 +4,8 @@ from celery import shared_task
 
 from billing.bank_statements import reading
 from billing.budgets import mail
-from billing.orders import lost_notices, orders
 from billing.documents import issuing, month_closing
+from billing.orders import auto_top_up, lost_notices, orders, saved_methods
 from billing.seals import sealing
 from billing.wallet import low_balance, running_balances
 
@@ -56,3 +56,7 @@ def issue_documents() -> None:
     issuing.issue()
 
 
+@shared_task(name="billing.top_up_automatically")
+def top_up_automatically() -> None:
+    saved_methods.keep()
+    auto_top_up.run()

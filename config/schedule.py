@@ -40,6 +40,7 @@ SCHEDULE = {
     "issue-documents": _new(_every(60, "billing.issue_documents", expires=60)),
     "ask-about-payments": _new(_every(30, "billing.ask_about_payments", expires=30)),
     "read-statement": _new(_every(5, "billing.read_statement", expires=5)),
+    "top-up-automatically": _new(_every(15, "billing.top_up_automatically", expires=15)),
     "expire-orders": _every(60, "billing.expire_orders", expires=60),
     "count-days": _every(30, "channels.count_days", expires=30),
     "check-recent-ledger": _every(60, "channels.check_ledger", expires=60, recent=True),

@@ -82,6 +82,8 @@ NOT_OF_RECIPIENTS = {
     "billing_archivedmonth": "directory manifest",
     "billing_archivedsum": "kind transfers tokens",
     # Of payers; those of a sole trader are a person's: docs/payments.md says how long they stay.
+    "billing_automaticorder": "method_id customer_id",
+    "billing_autotopup": "threshold tokens gateway sum_a_month paused_for",
     "billing_banktransfer": "key source account document_number amount party_name party_inn"
     " party_account purpose state problem",
     "billing_billingprofile": "legal_name inn kpp address email edo_id low_balance",
@@ -94,6 +96,7 @@ NOT_OF_RECIPIENTS = {
     "billing_refund": "gateway refund_id payment_reference amount tokens taken",
     "billing_reconciliationrun": "position breaches",
     "billing_runningbalance": "balance",
+    "billing_savedmethod": "gateway method_id customer_id brand",
     "billing_seal": "parts transfers available held head",
     "billing_sealedday": "head",
     "billing_seller": "name inn kpp address bank_name bic account corr_account vat_rate head edo_id"

@@ -33,6 +33,17 @@ class PaymentRequest:
     return_url: str
     buyer: Buyer = Buyer()
     vat_rate: Decimal | None = None  # per cent, included in the amount; None: no VAT payer
+    saves_method: bool = False  # for charges without the payer
+
+
+@dataclass(frozen=True, slots=True)
+class PaymentMethod:
+    """What the provider keeps for charges without the payer; brand and digits are for display."""
+
+    method_id: str
+    customer_id: str = ""
+    brand: str = ""
+    last4: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +72,14 @@ class PaymentEvent:
 
 
 @dataclass(frozen=True, slots=True)
+class Charge:
+    """A charge that the provider took on; `event` is None while it is open."""
+
+    payment_id: str
+    event: PaymentEvent | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class RefundEvent:
     """A verified webhook about money that went back to the payer, or was taken by a dispute."""
 
@@ -71,6 +90,7 @@ class RefundEvent:
     is_returned: bool = False  # the dispute was won: the money is ours again
 
 
+@dataclass(frozen=True, slots=True)
 class StatementEvent:
     """A verified webhook: the statement of this account has news."""
 
@@ -88,6 +108,10 @@ class GatewayError(Exception):
     """The provider could not be reached; the order stays and a retry is safe."""
 
 
+class DeclinedError(GatewayError):
+    """The charge was refused for good: nothing was taken, and a repeat is refused as well."""
+
+
 class InvalidWebhookError(Exception):
     """The webhook is not from the provider, or malformed."""
 
@@ -99,6 +123,8 @@ class Gateway(ABC):
     currencies: ClassVar[frozenset[str]] = frozenset()  # that it takes; empty: any
     can_be_asked: ClassVar[bool] = False  # what became of a payment
 
+    saves_methods: ClassVar[bool] = False  # for `charge`
+
     @abstractmethod
     def open(self, payment: PaymentRequest) -> PaymentSession:
         """Opens a payment with the provider; idempotent per order."""
@@ -109,6 +135,16 @@ class Gateway(ABC):
 
     def ask(self, payment_id: str) -> PaymentEvent | None:
         """What the provider knows of a payment: None while it is open. Raises GatewayError."""
+        raise NotImplementedError
+
+    def method_of(self, payment_id: str) -> PaymentMethod | None:
+        """The method that this paid payment saved, if it did. Raises GatewayError."""
+        raise NotImplementedError
+
+    def charge(self, method: PaymentMethod, payment: PaymentRequest) -> Charge:
+        """Charges a saved method; idempotent per order. Raises DeclinedError, or a GatewayError
+        when the outcome is unknown.
+        """
         raise NotImplementedError
 
     def check_credentials(self) -> None:  # noqa: B027 - most have none

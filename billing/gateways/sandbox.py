@@ -9,9 +9,11 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from billing.gateways.base import (
+    Charge,
     Gateway,
     InvalidWebhookError,
     PaymentEvent,
+    PaymentMethod,
     PaymentRequest,
     PaymentSession,
     WebhookRequest,
@@ -24,6 +26,7 @@ SIGNATURE = "Sandbox-Signature"
 class Sandbox(Gateway):
     name = "sandbox"
     lifetime = timedelta(hours=1)
+    saves_methods = True
 
     def __init__(self, *, public_url: str, secret: str) -> None:
         self.public_url = public_url
@@ -32,6 +35,17 @@ class Sandbox(Gateway):
     def open(self, payment: PaymentRequest) -> PaymentSession:
         payment_id = f"sandbox-{payment.order_id}"
         return PaymentSession(f"{self.public_url}/sandbox-gateway/{payment_id}", payment_id)
+
+    def method_of(self, payment_id: str) -> PaymentMethod | None:
+        return PaymentMethod(f"method-{payment_id}", brand="Demo", last4="4242")
+
+    def charge(self, method: PaymentMethod, payment: PaymentRequest) -> Charge:
+        """Always paid; the page of a payment has the other outcomes."""
+        payment_id = f"sandbox-{payment.order_id}"
+        event = PaymentEvent(
+            payment_id, payment.order_id, payment.amount, payment.currency, State.PAID
+        )
+        return Charge(payment_id, event)
 
     def parse_webhook(self, webhook: WebhookRequest) -> PaymentEvent | None:
         given = webhook.headers.get(SIGNATURE, "").encode()

@@ -16,16 +16,19 @@ from urllib.parse import quote, urlencode
 import urllib3
 
 from billing.gateways.base import (
+    Charge,
+    DeclinedError,
     Gateway,
     InvalidWebhookError,
     PaymentEvent,
+    PaymentMethod,
     PaymentRequest,
     PaymentSession,
     RefundEvent,
     WebhookRequest,
 )
 from billing.gateways.base import PaymentState as State
-from billing.gateways.http import ProviderApi, reading
+from billing.gateways.http import ProviderApi, RefusedByProviderError, reading
 
 SIGNATURE = "Stripe-Signature"
 TOLERANCE = 300  # seconds
@@ -43,6 +46,21 @@ ENDED = {
     "checkout.session.expired": State.CANCELED,
 }
 PAID = {"checkout.session.completed", "checkout.session.async_payment_succeeded"}
+# Of charges without the payer; a session's payment has events of its own.
+CHARGED = {
+    "payment_intent.succeeded": State.PAID,
+    "payment_intent.payment_failed": State.CANCELED,
+    "payment_intent.canceled": State.CANCELED,
+}
+INTENT_STATES = {
+    "succeeded": State.PAID,
+    "canceled": State.CANCELED,
+    "requires_payment_method": State.CANCELED,
+    "requires_action": State.CANCELED,  # nobody is there to do it
+}
+INTENT = "pi_"
+# The card was declined; there is no such method. Not 400: it may be a repeat that differs.
+DECLINED = {402, 404}
 REFUNDED = {"refund.created", "refund.updated", "refund.failed", "charge.refund.updated"}
 REFUND_ENDS = {"succeeded": False, "failed": True, "canceled": True}  # a bank may send it back
 DISPUTED = {"charge.dispute.funds_withdrawn": False, "charge.dispute.funds_reinstated": True}
@@ -52,6 +70,7 @@ class Stripe(Gateway):
     name = "stripe"
     lifetime = timedelta(hours=23)  # a session ends by itself after 24
     can_be_asked = True
+    saves_methods = True
 
     def __init__(
         self, *, url: str, secret_key: str, webhook_secret: str, pool: urllib3.PoolManager
@@ -80,6 +99,9 @@ class Stripe(Gateway):
         }
         if payment.buyer.email:
             fields["customer_email"] = payment.buyer.email
+        if payment.saves_method:
+            fields["customer_creation"] = "always"
+            fields["payment_intent_data[setup_future_usage]"] = "off_session"
         headers = {
             "Content-Type": "application/x-www-form-urlencoded",
             "Idempotency-Key": f"kvitok-{payment.order_id}",
@@ -88,7 +110,58 @@ class Stripe(Gateway):
         with reading():
             return PaymentSession(str(session["url"]), str(session["id"]))
 
+    def method_of(self, payment_id: str) -> PaymentMethod | None:
+        expanded = "expand[]=payment_intent.payment_method"
+        session = self.api.get(f"/v1/checkout/sessions/{quote(payment_id, safe='')}?{expanded}")
+        with reading():
+            method = (session.get("payment_intent") or {}).get("payment_method")
+            if not method or not session.get("customer"):
+                return None
+            card = method.get("card") or {}
+            brand = str(card.get("brand") or method["type"])
+            return PaymentMethod(
+                str(method["id"]),
+                str(session["customer"]),
+                brand.capitalize()[:60],
+                str(card.get("last4") or "")[:4],
+            )
+
+    def charge(self, method: PaymentMethod, payment: PaymentRequest) -> Charge:
+        """https://docs.stripe.com/payments/save-and-reuse#charge-saved-payment-method"""
+        fields = {
+            "amount": str(to_minor(payment.amount, payment.currency)),
+            "currency": payment.currency.lower(),
+            "customer": method.customer_id,
+            "payment_method": method.method_id,
+            "off_session": "true",
+            "confirm": "true",
+            "error_on_requires_action": "true",
+            "description": payment.title,
+            "metadata[order]": payment.order_id,
+            "metadata[automatic]": "true",
+        }
+        headers = {
+            "Content-Type": "application/x-www-form-urlencoded",
+            "Idempotency-Key": f"kvitok-charge-{payment.order_id}",
+        }
+        try:
+            intent = self.api.post("/v1/payment_intents", urlencode(fields).encode(), headers)
+        except RefusedByProviderError as refused:
+            if refused.status in DECLINED:
+                raise DeclinedError(str(refused)) from None
+            raise
+        with reading():
+            state = INTENT_STATES.get(str(intent["status"]))
+            if state is State.CANCELED:
+                raise DeclinedError(str(intent["status"]))
+            return Charge(str(intent["id"]), _charge_event(intent, state) if state else None)
+
     def ask(self, payment_id: str) -> PaymentEvent | None:
+        if payment_id.startswith(INTENT):
+            intent = self.api.get(f"/v1/payment_intents/{quote(payment_id, safe='')}")
+            with reading():
+                state = INTENT_STATES.get(str(intent["status"]))
+                return _charge_event(intent, state) if state else None
         session = self.api.get(f"/v1/checkout/sessions/{quote(payment_id, safe='')}")
         with reading():
             if session["payment_status"] == "paid":
@@ -130,6 +203,9 @@ def _translate(kind: str, what: Mapping[str, Any]) -> PaymentEvent | RefundEvent
         return _event(what, State.PAID) if what["payment_status"] == "paid" else None
     if kind in ENDED:
         return _event(what, ENDED[kind])
+    if kind in CHARGED:
+        is_ours = (what.get("metadata") or {}).get("automatic") == "true"
+        return _charge_event(what, CHARGED[kind]) if is_ours else None
     if kind in REFUNDED and what["status"] in REFUND_ENDS:
         return _refund(what, is_returned=REFUND_ENDS[what["status"]])
     if kind in DISPUTED:
@@ -146,6 +222,18 @@ def _event(session: Mapping[str, Any], state: State) -> PaymentEvent:
         currency=currency,
         state=state,
         reference=str(session.get("payment_intent") or ""),
+    )
+
+
+def _charge_event(intent: Mapping[str, Any], state: State) -> PaymentEvent:
+    currency = str(intent["currency"]).upper()
+    received = intent.get("amount_received") if state is State.PAID else intent["amount"]
+    return PaymentEvent(
+        payment_id=str(intent["id"]),
+        order_id=str((intent.get("metadata") or {}).get("order") or ""),
+        amount=from_minor(received, currency),
+        currency=currency,
+        state=state,
     )
 
 

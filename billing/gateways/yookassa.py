@@ -16,10 +16,13 @@ from urllib.parse import quote
 import urllib3
 
 from billing.gateways.base import (
+    Charge,
+    DeclinedError,
     Gateway,
     GatewayError,
     InvalidWebhookError,
     PaymentEvent,
+    PaymentMethod,
     PaymentRequest,
     PaymentSession,
     RefundEvent,
@@ -34,6 +37,7 @@ STATES = {"succeeded": State.PAID, "canceled": State.CANCELED}
 WITHOUT_VAT = 1
 VAT_CODES = {0: 2, 5: 9, 7: 10, 10: 5, 20: 6, 22: 12}
 MAX_TITLE = 128
+NO_SUCH_METHOD = {404}  # not 400: it may be a repeat that differs
 
 
 class YooKassa(Gateway):
@@ -41,6 +45,7 @@ class YooKassa(Gateway):
     lifetime = timedelta(hours=24)
     currencies = frozenset({"RUB"})
     can_be_asked = True
+    saves_methods = True
 
     def __init__(
         self,
@@ -65,14 +70,52 @@ class YooKassa(Gateway):
             "description": payment.title[:MAX_TITLE],
             "metadata": {"order": payment.order_id},
         }
-        if self.has_receipts and payment.buyer.is_person:
-            body["receipt"] = _receipt(payment)
-        headers = {"Content-Type": "application/json", "Idempotence-Key": payment.order_id}
-        opened = self.api.post("/v3/payments", json.dumps(body).encode(), headers)
+        if payment.saves_method:
+            body["save_payment_method"] = True
+        opened = self._create(body, payment)
         with reading():  # a payment that is canceled at once has nowhere to pay
             return PaymentSession(
                 str(opened["confirmation"]["confirmation_url"]), str(opened["id"])
             )
+
+    def _create(self, body: dict[str, Any], payment: PaymentRequest) -> dict[str, Any]:
+        if self.has_receipts and payment.buyer.is_person:
+            body["receipt"] = _receipt(payment)
+        headers = {"Content-Type": "application/json", "Idempotence-Key": payment.order_id}
+        return self.api.post("/v3/payments", json.dumps(body).encode(), headers)
+
+    def method_of(self, payment_id: str) -> PaymentMethod | None:
+        payment = self.api.get(f"/v3/payments/{quote(payment_id, safe='')}")
+        with reading():
+            method = payment.get("payment_method") or {}
+            if not method.get("saved"):
+                return None
+            card = method.get("card") or {}
+            brand = str(card.get("card_type") or method.get("title") or method["type"])
+            return PaymentMethod(
+                str(method["id"]), brand=brand[:60], last4=str(card.get("last4") or "")[:4]
+            )
+
+    def charge(self, method: PaymentMethod, payment: PaymentRequest) -> Charge:
+        """https://yookassa.ru/developers/payment-acceptance/scenario-extensions/recurring-payments"""
+        body: dict[str, Any] = {
+            "amount": _amount(payment.amount, payment.currency),
+            "capture": True,
+            "payment_method_id": method.method_id,
+            "description": payment.title[:MAX_TITLE],
+            "metadata": {"order": payment.order_id},
+        }
+        try:
+            made = self._create(body, payment)
+        except RefusedByProviderError as refused:
+            if refused.status in NO_SUCH_METHOD:
+                raise DeclinedError(str(refused)) from None
+            raise
+        with reading():
+            state = STATES.get(str(made["status"]))
+            if state is State.CANCELED:
+                raise DeclinedError(str((made.get("cancellation_details") or {}).get("reason")))
+            return Charge(str(made["id"]), _event(made, state) if state else None)
 
     def ask(self, payment_id: str) -> PaymentEvent | None:
         payment = self.api.get(f"/v3/payments/{quote(payment_id, safe='')}")

@@ -1,6 +1,7 @@
 """Wallets, transfers, prices, orders, payments, documents, requisites and budgets."""
 
 from billing.models.archived_month import ArchivedMonth, ArchivedSum
+from billing.models.auto_top_up import AutomaticOrder, AutoTopUp, MethodSaving, SavedMethod
 from billing.models.bank_transfer import BankTransfer, StatementMark
 from billing.models.budget import Budget, SpentDay
 from billing.models.document import ClosedMonth, Document, DocumentCounter, Lot
@@ -17,6 +18,8 @@ from billing.models.wallet import Transfer, Wallet
 __all__ = [
     "ArchivedMonth",
     "ArchivedSum",
+    "AutoTopUp",
+    "AutomaticOrder",
     "BankTransfer",
     "BillingProfile",
     "Budget",
@@ -25,12 +28,14 @@ __all__ = [
     "DocumentCounter",
     "InvoiceCounter",
     "Lot",
+    "MethodSaving",
     "Order",
     "Package",
     "Payment",
     "ReconciliationRun",
     "Refund",
     "RunningBalance",
+    "SavedMethod",
     "Seal",
     "SealedDay",
     "Seller",

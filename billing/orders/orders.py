@@ -1,6 +1,6 @@
 """Places, opens, cancels and expires orders of tokens. `payments` pays them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import structlog
 from django.conf import settings
@@ -17,7 +17,7 @@ from accounts.audit.events import record
 from accounts.models import Company, Member, User
 from billing.gateways import registry
 from billing.gateways.base import Buyer, Gateway, GatewayError, PaymentRequest
-from billing.models import InvoiceCounter, Order, Seller
+from billing.models import InvoiceCounter, MethodSaving, Order, Seller
 from billing.orders import billing_profiles, invoices
 from billing.orders.prices import Quote
 from config.errors import DomainError, Error
@@ -73,6 +73,7 @@ def place(
     actor: Actor,
     return_url: str = "",
     idempotency_key: IdempotencyKey | None = None,
+    saves_method: bool = False,
 ) -> Order:
     """Commits an order, then opens a payment for it with the provider."""
     if not gateway.takes(quote.currency):
@@ -81,7 +82,22 @@ def place(
         raise WrongAmountError
     if gateway.has_invoice and billing_profiles.for_company(company).missing:
         raise RequisitesNeededError
-    order = Order(
+    order = order_of(company, quote, gateway)
+    order.return_url, order.created_by, order.api_key_id = return_url, actor.user, actor.api_key_id
+    with transaction.atomic():
+        if (
+            idempotency_key is not None
+        ):  # first, so a duplicate call waits here and takes no invoice number
+            idempotency.insert(idempotency_key, order.id)
+        write(order, gateway, actor)
+        if saves_method and gateway.saves_methods:
+            MethodSaving.objects.create(order=order)
+    return open_payment(order)
+
+
+def order_of(company: Company, quote: Quote, gateway: Gateway) -> Order:
+    """A new order, not written yet."""
+    return Order(
         company=company,
         package=quote.package,
         tokens=quote.tokens,
@@ -89,21 +105,12 @@ def place(
         currency=quote.currency,
         gateway=gateway.name,
         language=company.language,
-        return_url=return_url,
-        created_by=actor.user,
-        api_key_id=actor.api_key_id,
         expires_at=timezone.now() + gateway.lifetime,
     )
-    with transaction.atomic():
-        if (
-            idempotency_key is not None
-        ):  # first, so a duplicate call waits here and takes no invoice number
-            idempotency.insert(idempotency_key, order.id)
-        _write(order, gateway, actor)
-    return open_payment(order)
 
 
-def _write(order: Order, gateway: Gateway, actor: Actor) -> None:
+def write(order: Order, gateway: Gateway, actor: Actor) -> None:
+    """Writes a new order in the caller's transaction, with its number if it has one."""
     if Order.objects.of(order.company_id).open().count() >= settings.MAX_OPEN_ORDERS:
         raise DomainError(Error.INVALID_INPUT, message=TOO_MANY_UNPAID)
     seller = Seller.objects.first()
@@ -121,7 +128,18 @@ def open_payment(order: Order) -> Order:
     gateway = registry.find(order.gateway)
     if order.state != Order.State.CREATED or gateway is None:
         return order
-    payment = PaymentRequest(
+    saves_method = gateway.saves_methods and MethodSaving.objects.filter(order=order).exists()
+    try:
+        session = gateway.open(replace(payment_request(order), saves_method=saves_method))
+    except GatewayError as error:
+        log.warning("payment_not_opened", order=order.public_id, error=str(error))
+        raise DomainError(Error.UNAVAILABLE, retry_after=5) from None
+    order.mark_opened(payment_id=session.payment_id, payment_url=session.payment_url)
+    return order
+
+
+def payment_request(order: Order) -> PaymentRequest:
+    return PaymentRequest(
         order_id=order.id.hex,
         amount=order.amount,
         currency=order.currency,
@@ -130,13 +148,6 @@ def open_payment(order: Order) -> Order:
         buyer=_buyer(order),
         vat_rate=order.vat_rate,
     )
-    try:
-        session = gateway.open(payment)
-    except GatewayError as error:
-        log.warning("payment_not_opened", order=order.public_id, error=str(error))
-        raise DomainError(Error.UNAVAILABLE, retry_after=5) from None
-    order.mark_opened(payment_id=session.payment_id, payment_url=session.payment_url)
-    return order
 
 
 def _order_url(order: Order) -> str:

@@ -1,6 +1,7 @@
 from django.urls import path
 
 from billing.web import (
+    auto_views,
     budget_views,
     document_views,
     order_views,
@@ -35,6 +36,11 @@ urlpatterns = [
     ),
     path("balance/heads.json", seal_views.heads, name="balance-heads"),
     path("balance/requisites", views.profile, name="balance-profile"),
+    path("balance/automatic", auto_views.automatic, name="balance-automatic"),
+    path("balance/automatic/pay", auto_views.automatic_pay, name="balance-automatic-pay"),
+    path("balance/automatic/off", auto_views.automatic_off, name="balance-automatic-off"),
+    path("balance/automatic/resume", auto_views.automatic_resume, name="balance-automatic-resume"),
+    path("balance/automatic/method", auto_views.method_remove, name="balance-method-remove"),
     path("balance/top-ups", order_views.order_list, name="balance-order-list"),
     path("balance/top-ups/<str:public_id>", order_views.order_detail, name="balance-order"),
     path(

@@ -1,0 +1,130 @@
+"""Top-ups without a person: what a company agreed to, how it pays, and what was bought."""
+
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models import Company, User
+from billing.models.offer import CENT, Package
+from billing.models.order import Order
+
+MOST_A_DAY = 10
+
+
+class SavedMethod(models.Model):
+    """A card or account that the provider keeps for the company; we have its token alone."""
+
+    company = models.OneToOneField(
+        Company, models.PROTECT, primary_key=True, verbose_name=_("company")
+    )
+    gateway = models.CharField(_("payment method"), max_length=20)
+    method_id = models.CharField(max_length=200)
+    customer_id = models.CharField(max_length=200, blank=True)
+    brand = models.CharField(_("brand"), max_length=60, blank=True)
+    last4 = models.CharField(_("last digits"), max_length=4, blank=True)
+    saved_at = models.DateTimeField(_("saved"), default=timezone.now)
+
+    class Meta:
+        verbose_name = _("saved payment method")
+        verbose_name_plural = _("saved payment methods")
+
+    def __str__(self) -> str:
+        return f"{self.brand} •••• {self.last4}" if self.last4 else self.brand or self.gateway
+
+
+class AutoTopUp(models.Model):
+    """When to buy, what, how often at most; a pause lasts until somebody resumes it."""
+
+    class Pause(models.TextChoices):
+        DECLINED = "declined", _("the payment was declined")
+        UNPAID = "unpaid", _("the last top-up was canceled or not paid in time")
+        NO_PRICE = "no_price", _("what was to be bought is not on sale any more")
+        REQUISITES = "requisites", _("an invoice needs the company's requisites")
+        NO_GATEWAY = "no_gateway", _("the payment method is not available any more")
+
+    company = models.OneToOneField(
+        Company, models.PROTECT, primary_key=True, verbose_name=_("company")
+    )
+    is_on = models.BooleanField(_("on"), default=False)
+    threshold = models.PositiveBigIntegerField(_("when fewer tokens are available than"))
+    package = models.ForeignKey(
+        Package, models.SET_NULL, null=True, blank=True, related_name="+", verbose_name=_("package")
+    )
+    tokens = models.PositiveBigIntegerField(_("tokens"), null=True, blank=True)
+    gateway = models.CharField(_("payment method"), max_length=20)
+    times_a_day = models.PositiveSmallIntegerField(
+        _("times a day, at most"),
+        validators=[MinValueValidator(1), MaxValueValidator(MOST_A_DAY)],
+    )
+    sum_a_month = models.DecimalField(
+        _("sum a month, at most"),
+        max_digits=14,
+        decimal_places=2,
+        validators=[MinValueValidator(CENT)],
+    )
+    consented_by = models.ForeignKey(
+        User, models.SET_NULL, null=True, blank=True, related_name="+", verbose_name=_("agreed by")
+    )
+    consented_at = models.DateTimeField(_("agreed"), null=True, blank=True)
+    # Top-ups that failed before do not pause it again.
+    resumed_at = models.DateTimeField(default=timezone.now, editable=False)
+    paused_at = models.DateTimeField(_("paused"), null=True, blank=True)
+    paused_for = models.CharField(
+        _("paused because"), max_length=10, choices=Pause.choices, blank=True
+    )
+
+    class Meta:
+        verbose_name = _("automatic top-up")
+        verbose_name_plural = _("automatic top-ups")
+        indexes = [
+            models.Index(
+                fields=["company"],
+                condition=Q(is_on=True, paused_at=None),
+                name="auto_top_up_active",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.company}: < {self.threshold}"
+
+
+class AutomaticOrder(models.Model):
+    """An order that nobody placed. The key by day and number keeps workers from buying twice."""
+
+    order = models.OneToOneField(
+        Order, models.PROTECT, primary_key=True, related_name="automatic", verbose_name=_("top-up")
+    )
+    company = models.ForeignKey(Company, models.PROTECT, related_name="+", db_index=False)
+    day = models.DateField()
+    number = models.PositiveSmallIntegerField()  # of the day
+    # Of the saved method: a repeated charge must name the same one.
+    method_id = models.CharField(max_length=200, blank=True)
+    customer_id = models.CharField(max_length=200, blank=True)
+    tried_at = models.DateTimeField(null=True, editable=False)
+
+    class Meta:
+        verbose_name = _("automatic order")
+        verbose_name_plural = _("automatic orders")
+        constraints = [
+            models.UniqueConstraint(
+                fields=["company", "day", "number"], name="automatic_order_once"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.day} {self.number}"
+
+
+class MethodSaving(models.Model):
+    """An order whose payment saves the method, until that is known."""
+
+    order = models.OneToOneField(Order, models.CASCADE, primary_key=True, related_name="saving")
+
+    class Meta:
+        verbose_name = _("payment that saves its method")
+        verbose_name_plural = _("payments that save their method")
+
+    def __str__(self) -> str:
+        return str(self.order_id)

@@ -1,0 +1,220 @@
+"""Buys tokens without a person, when a company asked for it: at most once for each time it is due.
+
+The row of the settings is the lock under which an order is written, and the order has a key of its
+own before any provider is called. A charge whose outcome is unknown is repeated with the order's
+key, by which the provider answers as the first time; after its last hour the order ends, and
+somebody has to look. Money that comes late is credited all the same.
+"""
+
+from datetime import timedelta
+from decimal import Decimal
+
+import structlog
+from django.conf import settings
+from django.db import connection, transaction
+from django.db.models import F, Sum
+from django.utils import timezone
+
+from accounts.models import Company
+from billing import notifications
+from billing.gateways import registry
+from billing.gateways.bank_invoice import sign
+from billing.gateways.base import DeclinedError, Gateway, GatewayError, PaymentMethod
+from billing.models import AutomaticOrder, AutoTopUp, Order, SavedMethod, Wallet
+from billing.orders import billing_profiles, orders, payments, prices
+from billing.orders.prices import Quote
+from config.errors import DomainError
+
+log = structlog.get_logger(__name__)
+Pause = AutoTopUp.Pause
+FAILED = (Order.State.CANCELED, Order.State.EXPIRED)
+BATCH = 100
+RETRY_SECONDS = 60
+# Providers keep the keys of repeats for a day.
+LAST_TRY = timedelta(hours=20)
+
+
+def run() -> int:
+    """Returns how many orders were written."""
+    written = [order for company_id in _due() if (order := _write_if_due(company_id))]
+    for order in _unopened():
+        _pay(order)
+    return len(written)
+
+
+def _due() -> list[int]:
+    active = AutoTopUp.objects.filter(is_on=True, paused_at=None)
+    below = active.filter(company__wallet__available__lt=F("threshold"))
+    below = below.exclude(company__status=Company.Status.SUSPENDED)
+    return list(below.order_by("company_id").values_list("company_id", flat=True)[:BATCH])
+
+
+@transaction.atomic
+def _write_if_due(company_id: int) -> Order | None:
+    """One worker at a time holds the settings; another one skips the company."""
+    rows = AutoTopUp.objects.select_for_update(of=("self",), skip_locked=True, no_key=True)
+    setting = rows.filter(company=company_id, is_on=True, paused_at=None).first()
+    if setting is None or _available(company_id) >= setting.threshold:
+        return None
+    own = Order.objects.filter(company=company_id, automatic__isnull=False)
+    if own.open().exists():
+        return None
+    if failed := own.filter(created_at__gte=setting.resumed_at, state__in=FAILED).last():
+        _pause(setting, _reason(failed))
+        return None
+    return _write(setting)
+
+
+def _reason(failed: Order) -> AutoTopUp.Pause:
+    is_declined = failed.state == Order.State.CANCELED and not failed.invoice_number
+    return Pause.DECLINED if is_declined else Pause.UNPAID
+
+
+def _available(company_id: int) -> int:
+    return Wallet.objects.values_list("available", flat=True).get(company=company_id)
+
+
+def _write(setting: AutoTopUp) -> Order | None:
+    gateway, quote = registry.find(setting.gateway), quote_of(setting)
+    if obstacle := _obstacle(setting, gateway, quote):
+        _pause(setting, obstacle)
+    if obstacle or gateway is None or quote is None:
+        return None
+    method = method_for(setting.company_id, gateway)
+    if gateway.saves_methods and method is None:
+        return None  # its first payment is still to come
+    today = timezone.localdate()
+    number = 1 + AutomaticOrder.objects.filter(company=setting.company_id, day=today).count()
+    if number > setting.times_a_day or spent_this_month(setting.company_id) + quote.amount > (
+        setting.sum_a_month
+    ):
+        return None
+    return _order(setting, gateway, quote, method, number)
+
+
+def _obstacle(
+    setting: AutoTopUp, gateway: Gateway | None, quote: Quote | None
+) -> AutoTopUp.Pause | None:
+    """What only a person can mend."""
+    if gateway is None:
+        return Pause.NO_GATEWAY
+    if quote is None or not gateway.takes(quote.currency, quote.amount):
+        return Pause.NO_PRICE
+    if gateway.has_invoice and billing_profiles.for_company(setting.company).missing:
+        return Pause.REQUISITES
+    return None
+
+
+def _order(
+    setting: AutoTopUp, gateway: Gateway, quote: Quote, method: PaymentMethod | None, number: int
+) -> Order | None:
+    order = orders.order_of(setting.company, quote, gateway)
+    if method is not None:
+        order.expires_at = min(order.expires_at, timezone.now() + LAST_TRY)
+    try:
+        orders.write(order, gateway, orders.Actor())
+    except DomainError:  # too many unpaid orders
+        log.warning("automatic_order_refused", company=setting.company_id)
+        return None
+    AutomaticOrder.objects.create(
+        order=order,
+        company=setting.company,
+        day=timezone.localdate(),
+        number=number,
+        method_id=method.method_id if method else "",
+        customer_id=method.customer_id if method else "",
+    )
+    if gateway.has_invoice:
+        url = f"{settings.PUBLIC_URL}/invoices/{sign(order.id.hex)}"
+        notifications.notify_automatic_invoice(order, url=url)
+    return order
+
+
+def quote_of(setting: AutoTopUp) -> Quote | None:
+    """At today's price; None if it is not on sale any more."""
+    if setting.package is not None:
+        return prices.quote_package(setting.package.code)
+    return prices.quote_tokens(setting.tokens) if setting.tokens else None
+
+
+def method_for(company_id: int, gateway: Gateway) -> PaymentMethod | None:
+    saved = SavedMethod.objects.filter(company=company_id, gateway=gateway.name).first()
+    if saved is None:
+        return None
+    return PaymentMethod(saved.method_id, saved.customer_id, saved.brand, saved.last4)
+
+
+def spent_this_month(company_id: int) -> Decimal:
+    """By automatic orders that are paid, or may still be."""
+    own = Order.objects.filter(company=company_id, automatic__isnull=False)
+    own = own.filter(automatic__day__gte=timezone.localdate().replace(day=1))
+    total: Decimal | None = own.exclude(state__in=FAILED).aggregate(sum=Sum("amount"))["sum"]
+    return total or Decimal(0)
+
+
+def _pause(setting: AutoTopUp, reason: AutoTopUp.Pause) -> None:
+    setting.paused_at, setting.paused_for = timezone.now(), reason
+    setting.save(update_fields=["paused_at", "paused_for"])
+    notifications.notify_auto_top_up_paused(setting)
+
+
+# The claim is committed before the call, so that two workers do not make the same call at once.
+_CLAIM = """
+UPDATE billing_automaticorder SET tried_at = now() WHERE order_id = ANY(ARRAY(
+  SELECT a.order_id FROM billing_automaticorder a JOIN billing_order o ON o.id = a.order_id
+  WHERE o.state = 'created' AND o.expires_at > now()
+    AND (a.tried_at IS NULL OR a.tried_at < now() - make_interval(secs => %s))
+  ORDER BY a.order_id LIMIT %s FOR UPDATE OF a SKIP LOCKED))
+RETURNING order_id
+"""
+
+
+def _unopened() -> list[Order]:
+    with connection.cursor() as cursor:
+        cursor.execute(_CLAIM, [RETRY_SECONDS, BATCH])
+        ids = [row[0] for row in cursor.fetchall()]
+    return list(Order.objects.filter(pk__in=ids).select_related("automatic", "company"))
+
+
+def _pay(order: Order) -> None:
+    gateway = registry.find(order.gateway)
+    if gateway is None:
+        return
+    try:
+        if gateway.saves_methods:
+            _charge(order, gateway)
+        else:
+            orders.open_payment(order)
+    except (GatewayError, DomainError) as error:
+        log.warning("automatic_order_not_paid", order=order.public_id, error=str(error))
+
+
+def _charge(order: Order, gateway: Gateway) -> None:
+    own = order.automatic
+    method = PaymentMethod(own.method_id, own.customer_id)
+    try:
+        charge = gateway.charge(method, orders.payment_request(order))
+    except DeclinedError as declined:
+        log.info("automatic_order_declined", order=order.public_id, reason=str(declined))
+        decline(order)
+        return
+    if charge.event is None:
+        order.mark_opened(payment_id=charge.payment_id, payment_url="")
+    else:
+        payments.apply_event(order.gateway, charge.event)
+
+
+@transaction.atomic
+def decline(order: Order) -> None:
+    """Ends the order and pauses what wrote it, so that the card is not tried again and again."""
+    rows = AutoTopUp.objects.select_for_update(of=("self",), no_key=True)
+    setting = rows.filter(company=order.company_id).first()
+    if not Order.objects.filter(pk=order.pk).end(Order.State.CANCELED):
+        return
+    if setting is not None and setting.is_on and setting.paused_at is None:
+        _pause(setting, Pause.DECLINED)
+
+
+def last_orders(company_id: int, count: int = 5) -> list[Order]:
+    rows = Order.objects.filter(company=company_id, automatic__isnull=False)
+    return list(rows.order_by("-created_at")[:count])

@@ -1,0 +1,104 @@
+"""A company with a low balance that agreed to automatic top-ups, and what a charge answers."""
+
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
+
+import pytest
+import responses
+
+from accounts.models import Company, User
+from billing.gateways import registry
+from billing.models import AutoTopUp, Package, SavedMethod
+from billing.orders import saved_methods
+from billing.wallet import ledger
+from tests.billing.gateways.vendors import SETTINGS
+from tests.factories import MemberFactory, PackageFactory
+
+YOOKASSA = "https://api.yookassa.ru/v3/payments"
+STRIPE = "https://api.stripe.com/v1/payment_intents"
+
+
+@pytest.fixture(autouse=True)
+def wire(settings: Any) -> Iterator[None]:
+    for name, value in SETTINGS.items():
+        setattr(settings, name, value)
+    registry.forget_settings()
+    with responses.RequestsMock(assert_all_requests_are_fired=False) as mocked:
+        for one in ("upsert", "add", "calls"):
+            setattr(responses, one, getattr(mocked, one))
+        yield
+    registry.forget_settings()
+
+
+@pytest.fixture
+def package(db: None) -> Package:
+    one: Package = PackageFactory.create(tokens=1000, price=Decimal("1900.00"), currency="RUB")
+    return one
+
+
+@pytest.fixture
+def payer(package: Package) -> Company:
+    member = MemberFactory.create()
+    ledger.grant(company=member.company, amount=50, reason="test")
+    company: Company = member.company
+    return company
+
+
+def user_of(company: Company) -> User:
+    return company.members.get().user
+
+
+def agree(company: Company, gateway: str = "sandbox", **terms: Any) -> AutoTopUp:
+    fields = {
+        "threshold": 100,
+        "package": Package.objects.get(),
+        "tokens": None,
+        "gateway": gateway,
+        "times_a_day": 3,
+        "sum_a_month": Decimal(10_000),
+    }
+    return saved_methods.agree(company=company, user=user_of(company), terms=fields | terms)
+
+
+def save(company: Company, gateway: str = "sandbox") -> SavedMethod:
+    return SavedMethod.objects.create(
+        company=company,
+        gateway=gateway,
+        method_id="m-1",
+        customer_id="cus_1",
+        brand="Mir",
+        last4="4242",
+    )
+
+
+def available(company: Company) -> int:
+    return ledger.balance(company.pk)[0]
+
+
+def spend(company: Company) -> None:
+    """All but 50 tokens."""
+    if left := available(company) - 50:
+        ledger.withdraw(company=company, amount=left, reason="test")
+
+
+def pause_of(company: Company) -> str:
+    return AutoTopUp.objects.get(company=company).paused_for
+
+
+def yookassa_payment(order_id: str, **changes: Any) -> dict[str, Any]:
+    """As its documentation shows a payment by a saved card."""
+    return {
+        "id": "22e12f66-000f-5000-8000-18db351245c7",
+        "status": "succeeded",
+        "paid": True,
+        "amount": {"value": "1900.00", "currency": "RUB"},
+        "metadata": {"order": order_id},
+        "payment_method": {
+            "type": "bank_card",
+            "id": "22e12f66-000f-5000-8000-18db351245c7",
+            "saved": True,
+            "title": "Bank card *4444",
+            "card": {"first6": "555555", "last4": "4444", "card_type": "MasterCard"},
+        },
+    } | changes

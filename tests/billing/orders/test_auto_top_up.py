@@ -1,0 +1,272 @@
+"""Automatic top-ups: bought once, within the terms, whatever dies or comes at once."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from decimal import Decimal
+from functools import partial
+from typing import Any
+
+import pytest
+import responses
+from django.utils import timezone
+
+from accounts.models import Company, Mail
+from billing.models import (
+    AutomaticOrder,
+    AutoTopUp,
+    MethodSaving,
+    Order,
+    Package,
+    SavedMethod,
+    Tariff,
+)
+from billing.orders import auto_top_up, orders, saved_methods
+from tests.api.races import at_once
+from tests.billing.orders import automatic
+from tests.billing.orders.automatic import (
+    YOOKASSA,
+    agree,
+    available,
+    pause_of,
+    save,
+    spend,
+    user_of,
+    yookassa_payment,
+)
+from tests.billing.top_ups import fill_requisites, payment_event, place_order, post_webhook
+from tests.factories import SellerFactory
+
+pytestmark = pytest.mark.django_db
+Pause = AutoTopUp.Pause
+wire, package, payer = automatic.wire, automatic.package, automatic.payer
+
+
+def test_low_balance_buys_once(payer: Company) -> None:
+    agree(payer)
+    save(payer)
+
+    assert [auto_top_up.run() for _ in range(3)] == [1, 0, 0]
+
+    assert available(payer) == 1050
+    order = Order.objects.get()
+    assert (order.state, order.amount, order.created_by) == ("paid", Decimal("1900.00"), None)
+    assert Mail.objects.filter(template="top_up_paid").count() == 1
+
+
+def test_enough_tokens_buy_nothing(payer: Company) -> None:
+    agree(payer, threshold=50)
+    save(payer)
+
+    assert auto_top_up.run() == 0
+
+
+def test_nothing_is_bought_without_consent_or_method(payer: Company) -> None:
+    save(payer)
+    assert auto_top_up.run() == 0
+    agree(payer)
+    SavedMethod.objects.all().delete()
+    assert auto_top_up.run() == 0
+    save(payer, "stripe")  # another provider's
+    assert auto_top_up.run() == 0
+
+
+def test_single_tokens_are_bought_at_today_s_price(payer: Company) -> None:
+    Tariff.objects.create(tokens_from=1, price=Decimal("2.0000"))
+    agree(payer, package=None, tokens=300)
+    save(payer)
+
+    auto_top_up.run()
+
+    assert (available(payer), Order.objects.get().amount) == (350, Decimal("600.00"))
+
+
+def test_times_a_day_are_kept(payer: Company) -> None:
+    agree(payer, times_a_day=2)
+    save(payer)
+
+    for _ in range(4):
+        auto_top_up.run()
+        spend(payer)
+
+    assert Order.objects.count() == 2
+    AutomaticOrder.objects.update(day=timezone.localdate() - timedelta(days=1))
+    assert auto_top_up.run() == 1
+
+
+def test_sum_a_month_is_kept(payer: Company) -> None:
+    agree(payer, sum_a_month=Decimal("3900.00"))
+    save(payer)
+
+    for _ in range(3):
+        auto_top_up.run()
+        spend(payer)
+
+    assert Order.objects.count() == 2
+    last_month = timezone.localdate().replace(day=1) - timedelta(days=1)
+    AutomaticOrder.objects.update(day=last_month)
+    assert auto_top_up.run() == 1
+
+
+def test_suspended_company_buys_nothing(payer: Company) -> None:
+    agree(payer)
+    save(payer)
+    Company.objects.update(status=Company.Status.SUSPENDED)
+
+    assert auto_top_up.run() == 0
+
+
+@pytest.mark.parametrize("call", ["turn_off", "remove"])
+def test_turned_off_buys_nothing(payer: Company, call: str) -> None:
+    agree(payer)
+    save(payer)
+
+    assert getattr(saved_methods, call)(company=payer, user=user_of(payer))
+
+    assert auto_top_up.run() == 0
+    assert not AutoTopUp.objects.get().is_on
+
+
+class TestPauses:
+    def test_package_off_sale(self, payer: Company) -> None:
+        agree(payer)
+        save(payer)
+        Package.objects.update(is_active=False)
+
+        assert [auto_top_up.run(), auto_top_up.run()] == [0, 0]
+
+        assert pause_of(payer) == Pause.NO_PRICE
+        (mail,) = Mail.objects.all()
+        assert mail.template == "auto_top_up_paused"
+        assert "больше не продаётся" in mail.text
+
+    def test_invoice_without_requisites(self, payer: Company) -> None:
+        agree(payer, "invoice")
+
+        auto_top_up.run()
+
+        assert pause_of(payer) == Pause.REQUISITES
+
+    def test_gateway_that_was_removed(self, payer: Company, settings: Any) -> None:
+        agree(payer)
+        save(payer)
+        settings.PAYMENT_GATEWAYS = ["invoice"]
+
+        auto_top_up.run()
+
+        assert pause_of(payer) == Pause.NO_GATEWAY
+
+    def test_unpaid_order_pauses_once_and_resumes(self, payer: Company) -> None:
+        SellerFactory.create()
+        fill_requisites(payer)
+        agree(payer, "invoice")
+        auto_top_up.run()
+        Order.objects.update(state="expired")
+
+        assert [auto_top_up.run(), auto_top_up.run()] == [0, 0]
+        assert pause_of(payer) == Pause.UNPAID
+        assert Mail.objects.filter(template="auto_top_up_paused").count() == 1
+
+        assert saved_methods.resume(company=payer, user=user_of(payer))
+        assert not saved_methods.resume(company=payer, user=user_of(payer))
+        assert auto_top_up.run() == 1
+
+
+def test_invoice_is_issued_and_mailed_once(payer: Company) -> None:
+    SellerFactory.create()
+    fill_requisites(payer)
+    agree(payer, "invoice")
+
+    assert [auto_top_up.run() for _ in range(3)] == [1, 0, 0]
+
+    order = Order.objects.get()
+    assert (order.state, order.invoice_number) == ("pending", 1)
+    (mail,) = Mail.objects.filter(template="automatic_invoice")
+    assert order.payment_url in mail.text
+    assert order.number in mail.subject
+
+
+def test_method_is_saved_by_the_first_payment(payer: Company) -> None:
+    agree(payer)
+    order = place_order(payer, saves_method=True)
+    assert [saved_methods.keep(), SavedMethod.objects.count()] == [0, 0]
+    post_webhook(payment_event(order))
+
+    assert [saved_methods.keep(), saved_methods.keep()] == [1, 0]
+
+    saved = SavedMethod.objects.get()
+    assert (str(saved), saved.gateway) == ("Demo •••• 4242", "sandbox")
+    assert MethodSaving.objects.count() == 0
+
+
+def test_first_payment_that_ends_unpaid_saves_nothing(payer: Company) -> None:
+    order = place_order(payer, saves_method=True)
+    orders.cancel(order=order, user=user_of(payer))
+
+    saved_methods.keep()
+
+    assert MethodSaving.objects.count() == SavedMethod.objects.count() == 0
+
+
+def test_method_removed_meanwhile_is_not_saved_after_all(payer: Company) -> None:
+    save(payer)
+    order = place_order(payer, saves_method=True)
+    saved_methods.remove(company=payer, user=user_of(payer))
+    post_webhook(payment_event(order))
+
+    assert saved_methods.keep() == 0
+    assert SavedMethod.objects.count() == 0
+
+
+@pytest.mark.django_db(transaction=True)
+class TestRaces:
+    def test_workers_at_once_buy_once(self, payer: Company) -> None:
+        agree(payer)
+        save(payer)
+
+        at_once([auto_top_up.run] * 6)
+
+        assert (Order.objects.count(), available(payer)) == (1, 1050)
+
+    def test_workers_at_once_charge_once(self, payer: Company) -> None:
+        agree(payer, "yookassa")
+        save(payer, "yookassa")
+        answer = yookassa_payment("", metadata={})
+        responses.add("POST", YOOKASSA, json=answer)
+
+        at_once([auto_top_up.run] * 6)
+
+        keys = {call.request.headers["Idempotence-Key"] for call in responses.calls}
+        assert (len(keys), Order.objects.count()) == (1, 1)
+
+    def test_process_that_dies_before_the_credit_loses_nothing(
+        self, payer: Company, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        agree(payer)
+        save(payer)
+        with monkeypatch.context() as patch:
+            patch.setattr("billing.orders.payments.apply_event", _die)
+            with pytest.raises(KeyboardInterrupt):
+                auto_top_up.run()
+        assert available(payer) == 50
+
+        AutomaticOrder.objects.update(tried_at=timezone.now() - timedelta(minutes=2))
+        at_once([auto_top_up.run] * 3)
+
+        assert (available(payer), Order.objects.count()) == (1050, 1)
+
+    def test_removal_beside_a_purchase_never_charges_twice(self, payer: Company) -> None:
+        agree(payer)
+        save(payer)
+        remove = partial(saved_methods.remove, company=payer, user=user_of(payer))
+
+        calls: list[Callable[[], object]] = [auto_top_up.run, remove, auto_top_up.run]
+        at_once(calls)
+        auto_top_up.run()
+
+        assert Order.objects.count() <= 1
+        assert SavedMethod.objects.count() == 0
+        assert not AutoTopUp.objects.get().is_on
+
+
+def _die(*_: Any) -> None:
+    raise KeyboardInterrupt
