@@ -3,6 +3,7 @@
 from datetime import timedelta
 from decimal import Decimal
 
+from django.conf import settings
 from django.utils import timezone
 
 from accounts.models import Company, User
@@ -60,7 +61,9 @@ def _set_prices() -> None:
         values = {"tokens": tokens, "price": Decimal(price), "position": position}
         Package.objects.get_or_create(code=code, defaults=values)
     for tokens, price in STEPS:
-        Tariff.objects.get_or_create(tokens_from=tokens, defaults={"price": Decimal(price)})
+        Tariff.objects.get_or_create(
+            currency=settings.CURRENCY, tokens_from=tokens, defaults={"price": Decimal(price)}
+        )
     # Since before the demo's history begins.
     since = timezone.localdate() - timedelta(days=100)
     Seller.objects.get_or_create(pk=1, defaults=SELLER | {"documents_since": since})

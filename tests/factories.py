@@ -236,8 +236,9 @@ class PackageFactory(DjangoModelFactory[Package]):
 class TariffFactory(DjangoModelFactory[Tariff]):
     class Meta:
         model = Tariff
-        django_get_or_create = ("tokens_from",)
+        django_get_or_create = ("currency", "tokens_from")
 
+    currency = "RUB"
     tokens_from = 100
     price = Decimal("2.0000")
 

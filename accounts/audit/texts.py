@@ -137,6 +137,7 @@ FIELD_LABELS: dict[str, StrOrPromise] = {
     "address": _("Legal address"),
     "email": _("E-mail for documents"),
     "edo_id": _("Id in electronic document exchange"),
+    "currency": _("Currency of prices"),
     "mode": _("Mode"),
     "phone": _("Phone"),
     "id": _("Message or request id"),

@@ -43,16 +43,21 @@ class Package(models.Model):
 
 
 class TariffQuerySet(models.QuerySet["Tariff"]):
-    def step_for(self, tokens: int) -> "Tariff | None":
+    def step_for(self, tokens: int, currency: str) -> "Tariff | None":
         """The tier that applies to a number of tokens: the highest one it reaches."""
-        return self.filter(tokens_from__lte=tokens).order_by("-tokens_from").first()
+        return (
+            self.filter(currency=currency, tokens_from__lte=tokens).order_by("-tokens_from").first()
+        )
 
 
 class Tariff(models.Model):
-    """A volume tier: from so many tokens on, the price of every token."""
+    """A volume tier of a currency: from so many tokens on, the price of every token."""
 
     tokens_from = models.PositiveBigIntegerField(
-        _("from tokens"), unique=True, validators=[MinValueValidator(1)]
+        _("from tokens"), validators=[MinValueValidator(1)]
+    )
+    currency = models.CharField(
+        _("currency"), max_length=3, default="RUB", db_default="RUB", validators=[CURRENCY]
     )
     price = models.DecimalField(
         _("price of a token"),
@@ -66,15 +71,16 @@ class Tariff(models.Model):
     class Meta:
         verbose_name = _("price of a token")
         verbose_name_plural = _("prices of a token")
-        ordering = ["tokens_from"]
+        ordering = ["currency", "tokens_from"]
         constraints = [
+            models.UniqueConstraint(fields=["currency", "tokens_from"], name="tariff_step_once"),
             models.CheckConstraint(
                 condition=Q(tokens_from__gt=0, price__gt=0), name="tariff_costs_something"
-            )
+            ),
         ]
 
     def __str__(self) -> str:
-        return f"{self.tokens_from}+: {self.price}"
+        return f"{self.tokens_from}+: {self.price} {self.currency}"
 
     def amount(self, tokens: int) -> Decimal:
         return (self.price * tokens).quantize(CENT, ROUND_HALF_UP)

@@ -88,6 +88,10 @@ class BillingProfile(models.Model):
         default="",
         db_default="",
     )
+    # Of the prices it is offered; empty: its country's, if something is sold in that.
+    currency = models.CharField(
+        _("currency of prices"), max_length=3, blank=True, default="", db_default=""
+    )
     low_balance = models.PositiveBigIntegerField(
         _("low-balance alert below"), default=DEFAULT_THRESHOLD
     )

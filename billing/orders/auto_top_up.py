@@ -134,7 +134,8 @@ def quote_of(setting: AutoTopUp) -> Quote | None:
     """At today's price; None if it is not on sale any more."""
     if setting.package is not None:
         return prices.quote_package(setting.package.code)
-    return prices.quote_tokens(setting.tokens) if setting.tokens else None
+    currency = prices.currency_of(billing_profiles.for_company(setting.company))
+    return prices.quote_tokens(setting.tokens, currency) if setting.tokens else None
 
 
 def method_for(company_id: int, gateway: Gateway) -> PaymentMethod | None:

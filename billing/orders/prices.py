@@ -6,8 +6,8 @@ from decimal import ROUND_HALF_UP, Decimal
 from django.conf import settings
 
 from accounts.people.countries import currencies
-from billing.models import Package, Tariff
 from billing import message_prices
+from billing.models import BillingProfile, Package, Tariff
 from billing.models.offer import CENT
 from config.channels import CHANNELS
 from config.texts import StrOrPromise
@@ -29,27 +29,37 @@ def quote_package(code: str) -> Quote | None:
     return Quote(package.tokens, package.price, package.currency, package)
 
 
-def quote_tokens(tokens: int) -> Quote | None:
-    """Returns None if that many are not sold: see `min_tokens`."""
-    step = Tariff.objects.step_for(tokens) if 0 < tokens <= settings.MAX_TOP_UP_TOKENS else None
+def quote_tokens(tokens: int, currency: str) -> Quote | None:
+    """Returns None if that many are not sold in this currency: see `min_tokens`."""
+    is_possible = 0 < tokens <= settings.MAX_TOP_UP_TOKENS
+    step = Tariff.objects.step_for(tokens, currency) if is_possible else None
     if step is None:
         return None
     amount = step.amount(tokens)
-    return Quote(tokens, amount, settings.CURRENCY) if amount >= CENT else None
+    return Quote(tokens, amount, currency) if amount >= CENT else None
 
 
-def packages_for(country: str) -> list[Package]:
-    """Packages in the country's currency, else in the service's currency, else all."""
-    packages = list(Package.objects.on_sale())
-    for currency in (*currencies(country), settings.CURRENCY):
-        if matching := [package for package in packages if package.currency == currency]:
-            return matching
-    return packages
+def sold_currencies() -> list[str]:
+    """Those that something has a price in; nothing is converted."""
+    packages = Package.objects.on_sale().order_by().values_list("currency", flat=True)
+    tariffs = Tariff.objects.order_by().values_list("currency", flat=True)
+    return sorted(packages.union(tariffs))
 
 
-def min_tokens() -> int | None:
+def currency_of(profile: BillingProfile) -> str:
+    """The company's own, else its country's, else the service's: the first with a price."""
+    sold = sold_currencies()
+    wanted = (profile.currency, *currencies(profile.of_country), settings.CURRENCY, *sold)
+    return next((one for one in wanted if one in sold), str(settings.CURRENCY))
+
+
+def packages_in(currency: str) -> list[Package]:
+    return list(Package.objects.on_sale().filter(currency=currency))
+
+
+def min_tokens(currency: str) -> int | None:
     """The smallest number of tokens sold outside packages; None if none are."""
-    first = Tariff.objects.order_by("tokens_from").first()
+    first = Tariff.objects.filter(currency=currency).order_by("tokens_from").first()
     return first.tokens_from if first else None
 
 

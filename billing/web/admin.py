@@ -207,8 +207,9 @@ class PackageAdmin(AuditedChangesAdmin):
 class TariffAdmin(AuditedChangesAdmin):
     audit_action = "prices.changed"
     changelist = NumberedChangeList
-    list_display = ("tokens_from", "price")
-    ordering = ("tokens_from",)
+    list_display = ("tokens_from", "price", "currency")
+    list_filter = ("currency",)
+    ordering = ("currency", "tokens_from")
 
 
 @admin.register(Seller)

@@ -22,8 +22,8 @@ from accounts.keys.api_keys import Principal
 from accounts.models import Company
 from billing.gateways import registry
 from billing.gateways.base import Gateway
-from billing.orders import orders, prices
 from billing.models import Document, Order, Package, Seal
+from billing.orders import billing_profiles, orders, prices
 from billing.orders.prices import Quote
 from billing.wallet import ledger
 from billing.web.calls import (
@@ -113,7 +113,7 @@ class TopUps(TopUpView):
         idempotency_key = self.idempotency_key(request, payload)
 
         def effect() -> dict[str, Any]:
-            quote = top_up.quote()
+            quote = top_up.quote(_currency(self.principal.company_id))
             order = orders.place(
                 company=Company.objects.get(pk=self.principal.company_id),
                 quote=quote,
@@ -150,14 +150,15 @@ class TopUpOptions(ApiView):
     calls = (OPTIONS_OF_TOP_UP,)
 
     def get(self, request: Request) -> HttpResponse:
+        currency = _currency(self.principal.company_id)
         packages = [body_of(package, PACKAGE) for package in Package.objects.on_sale()]
         return ApiResponse(
             self.success(
                 {
                     "packages": packages,
-                    "min_tokens": prices.min_tokens(),
+                    "min_tokens": prices.min_tokens(currency),
                     "max_tokens": settings.MAX_TOP_UP_TOKENS,
-                    "currency": settings.CURRENCY,
+                    "currency": currency,
                     "gateways": [gateway.name for gateway in registry.available()],
                 }
             )
@@ -173,13 +174,14 @@ class TopUpRequest:
     gateway: str | None
     return_url: str
 
-    def quote(self) -> Quote:
+    def quote(self, currency: str) -> Quote:
         if self.package is not None:
             quote = prices.quote_package(self.package)
         else:
-            quote = prices.quote_tokens(self.tokens or 0)
+            quote = prices.quote_tokens(self.tokens or 0, currency)
         if quote is None:
-            raise invalid_input(**({"package": NO_PACKAGE} if self.package else _tokens_error()))
+            errors = {"package": NO_PACKAGE} if self.package else _tokens_error(currency)
+            raise invalid_input(**errors)
         return quote
 
     def select_gateway(self, currency: str) -> Gateway:
@@ -217,8 +219,12 @@ def _gateway(fields: RequestFields) -> str | None:
     return gateway
 
 
-def _tokens_error() -> dict[str, StrOrPromise]:
-    least, most = prices.min_tokens(), settings.MAX_TOP_UP_TOKENS
+def _currency(company_id: int) -> str:
+    return prices.currency_of(billing_profiles.for_company(Company.objects.get(pk=company_id)))
+
+
+def _tokens_error(currency: str) -> dict[str, StrOrPromise]:
+    least, most = prices.min_tokens(currency), settings.MAX_TOP_UP_TOKENS
     if least is None:
         return {"tokens": NOT_SOLD}
     return {"tokens": format_lazy(_("Between {min} and {max}"), min=least, max=most)}

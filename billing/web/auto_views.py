@@ -10,7 +10,7 @@ from accounts.client_ip import client_ip
 from accounts.people.roles import CabinetRequest, can_manage_money, can_see_money, member_required
 from billing.gateways import registry
 from billing.models import AutoTopUp, MethodSaving, SavedMethod
-from billing.orders import auto_top_up, billing_profiles, orders, saved_methods
+from billing.orders import auto_top_up, billing_profiles, orders, prices, saved_methods
 from billing.orders.prices import Quote
 from billing.web.auto_forms import AutoTopUpForm
 from config.errors import DomainError
@@ -21,8 +21,8 @@ def automatic(request: CabinetRequest) -> HttpResponse:
     """Shows the terms and the saved method; a POST agrees to new terms."""
     company = request.company
     setting = AutoTopUp.objects.select_related("package").filter(company=company).first()
-    country = billing_profiles.for_company(company).of_country
-    form = AutoTopUpForm(request.POST or None, setting=setting, country=country)
+    currency = prices.currency_of(billing_profiles.for_company(company))
+    form = AutoTopUpForm(request.POST or None, setting=setting, currency=currency)
     if request.method == "POST" and form.is_valid():
         return _agreed(request, form)
     saved = SavedMethod.objects.filter(company=company).first()

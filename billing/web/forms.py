@@ -32,10 +32,11 @@ class TopUpForm(forms.Form):
     )
     gateway = forms.ChoiceField(label=_("Payment method"), widget=forms.RadioSelect)
 
-    def __init__(self, *args: Any, country: str, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, currency: str, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.packages = prices.packages_for(country)
-        self.min_tokens = prices.min_tokens()
+        self.currency = currency
+        self.packages = prices.packages_in(currency)
+        self.min_tokens = prices.min_tokens(currency)
         self.gateways = {gateway.name: gateway for gateway in registry.available()}
         other: Choices = [(OTHER_AMOUNT, _("Another number"))] if self.min_tokens else []
         package, gateway = self.fields["package"], self.fields["gateway"]
@@ -65,7 +66,7 @@ class TopUpForm(forms.Form):
     def _quote(self, data: dict[str, Any]) -> Quote | None:
         if data["package"]:
             return prices.quote_package(data["package"])
-        quote = prices.quote_tokens(data["tokens"] or 0)
+        quote = prices.quote_tokens(data["tokens"] or 0, self.currency)
         if quote is None:
             message = _("A whole number from %(least)d to %(most)d.")
             limits = {"least": self.min_tokens or 1, "most": settings.MAX_TOP_UP_TOKENS}
@@ -129,11 +130,17 @@ class ProfileForm(forms.ModelForm):  # type: ignore[type-arg]
     """Has the fields of the chosen country. `is_complete`: requires all that an invoice needs."""
 
     country = CountryField()
+    currency = forms.ChoiceField(
+        label=_("Currency of prices"),
+        required=False,
+        help_text=_("Of prices, orders and invoices from now on; earlier ones stay as they are."),
+    )
+
 
     class Meta:
         model = BillingProfile
         fields = (
-            *("country", "legal_name", "inn", "kpp", "address"),
+            *("country", "currency", "legal_name", "inn", "kpp", "address"),
             *("email", "edo_id"),
         )
         labels = {
@@ -159,6 +166,10 @@ class ProfileForm(forms.ModelForm):  # type: ignore[type-arg]
         self.fields["inn"].label = str(requisites.tax_number_name(chosen))
         if chosen != "RU":
             del self.fields["kpp"], self.fields["edo_id"]
+        sold = prices.sold_currencies()
+        self.fields["currency"].choices = [("", _("By the country")), *((one, one) for one in sold)]  # type: ignore[attr-defined]
+        if len(sold) < 2:
+            del self.fields["currency"]
         self.fields["legal_name"].required = is_complete
         self.fields["inn"].required = is_complete and chosen == "RU"
 
@@ -200,9 +211,11 @@ class PendingPurchaseForm(forms.Form):
     package = forms.CharField(required=False, max_length=40, widget=forms.HiddenInput)
     tokens = forms.IntegerField(required=False, widget=forms.HiddenInput)
 
-    def quote(self) -> Quote | None:
+    def quote(self, currency: str) -> Quote | None:
         """Returns None if nothing is requested, or it is not sold."""
         if not self.is_bound or not self.is_valid():
             return None
         package, tokens = self.cleaned_data["package"], self.cleaned_data["tokens"]
-        return prices.quote_package(package) if package else prices.quote_tokens(tokens or 0)
+        if package:
+            return prices.quote_package(package)
+        return prices.quote_tokens(tokens or 0, currency)

@@ -3,7 +3,6 @@
 from typing import Any
 from urllib.parse import urlencode
 
-from django.conf import settings
 from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.http import HttpResponse, StreamingHttpResponse
@@ -46,9 +45,9 @@ RECENT = 5
 @member_required(can_see_money, can_manage_money)
 def balance(request: CabinetRequest) -> HttpResponse:
     """Shows the balance and what it pays for; a POST places an order."""
-    form = TopUpForm(
-        request.POST or None, country=billing_profiles.for_company(request.company).of_country
-    )
+    profile = billing_profiles.for_company(request.company)
+    currency = prices.currency_of(profile)
+    form = TopUpForm(request.POST or None, currency=currency)
     if request.method == "POST" and form.is_valid():
         try:
             order = _place_order(request, form)
@@ -56,7 +55,7 @@ def balance(request: CabinetRequest) -> HttpResponse:
             return _redirect_to_requisites(request, form)
         if order is not None:
             return redirect("balance-order", order.public_id)
-    company, profile = request.company, billing_profiles.for_company(request.company)
+    company = request.company
     available, held = ledger.balance(company.pk)
     found = statements.lines_of(company, {})
     recent = forgiving_page_of(found.rows, {"limit": str(RECENT)}, history=found.history).rows
@@ -66,8 +65,8 @@ def balance(request: CabinetRequest) -> HttpResponse:
         "sends": prices.messages_affordable(available, company.country),
         "message_prices": _message_prices(),
         "form": form,
-        "tariffs": Tariff.objects.all(),
-        "currency": settings.CURRENCY,
+        "tariffs": Tariff.objects.filter(currency=currency),
+        "currency": currency,
         "alert": AlertForm(initial={"low_balance": profile.low_balance}),
         "is_low": available < profile.low_balance,
         "open_orders": Order.objects.of(company).open().order_by("-created_at")[:RECENT],
@@ -90,13 +89,14 @@ def _message_prices() -> dict[str, Any]:
 @member_required(can_see_money)
 def quote(request: CabinetRequest) -> HttpResponse:
     """Quotes a number of tokens while it is being typed."""
+    currency = prices.currency_of(billing_profiles.for_company(request.company))
     tokens = GroupedIntegerField(required=False)
     try:
-        price = prices.quote_tokens(tokens.clean(request.GET.get("tokens", "")) or 0)
+        price = prices.quote_tokens(tokens.clean(request.GET.get("tokens", "")) or 0, currency)
     except ValidationError:
         price = None
     return render(
-        request, "billing/quote.html", {"quote": price, "min_tokens": prices.min_tokens()}
+        request, "billing/quote.html", {"quote": price, "min_tokens": prices.min_tokens(currency)}
     )
 
 
@@ -160,7 +160,7 @@ def profile(request: CabinetRequest) -> HttpResponse:
     """Edits requisites; with a package or tokens in the query, then places that order."""
     stored = billing_profiles.for_company(request.company)
     pending = PendingPurchaseForm(request.POST or request.GET)
-    quote = pending.quote()
+    quote = pending.quote(prices.currency_of(stored))
     form = ProfileForm(
         request.POST or None,
         instance=stored,

@@ -51,7 +51,7 @@ def steps() -> None:
     ],
 )
 def test_price_of_a_number_of_tokens(tokens: int, amount: str | None) -> None:
-    quote = prices.quote_tokens(tokens)
+    quote = prices.quote_tokens(tokens, "RUB")
 
     assert (str(quote.amount) if quote else None) == amount
 

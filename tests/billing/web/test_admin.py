@@ -229,11 +229,14 @@ def test_seller_is_one(client: Client, operator: User) -> None:
 
 def test_prices_are_changed_with_a_trace(client: Client, operator: User) -> None:
     tariffs = reverse("admin:billing_tariff_changelist")
-    client.post(reverse("admin:billing_tariff_add"), {"tokens_from": "1 900", "price": "1.5"})
+    client.post(
+        reverse("admin:billing_tariff_add"),
+        {"tokens_from": "1 900", "price": "1.5", "currency": "RUB"},
+    )
     tariff = Tariff.objects.get(tokens_from=1900)
     client.post(
         reverse("admin:billing_tariff_change", args=[tariff.pk]),
-        {"tokens_from": "1\u00a0900", "price": "1,2"},
+        {"tokens_from": "1\u00a0900", "price": "1,2", "currency": "RUB"},
     )
     chosen = {"action": "delete_selected", "_selected_action": [tariff.pk], "post": "yes"}
     client.post(tariffs, chosen)
