@@ -6,12 +6,18 @@ from django.core.exceptions import ValidationError
 from django.core.validators import RegexValidator
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
+from stdnum.eu import vat
+from stdnum.exceptions import ValidationError as NumberError
 
 KPP = RegexValidator(r"^\d{4}[\dA-Z]{2}\d{3}$", _("A KPP has nine characters."))
 BIC = RegexValidator(r"^\d{9}$", _("A BIC has nine digits."))
 ACCOUNT = RegexValidator(r"^\d{20}$", _("An account number has twenty digits."))
 
 TAX_NUMBERS: dict[str, Promise] = {"RU": _("INN"), "KZ": _("BIN or IIN"), "BY": _("UNP")}
+
+# Northern Ireland is among the library's members for goods alone.
+EU = frozenset(code.upper() for code in vat.MEMBER_STATES - {"xi"})
+VAT_PREFIXES = {"GR": "EL"}  # others are the country's code
 
 _TENTH = (2, 4, 10, 3, 5, 9, 4, 6, 8)
 _ELEVENTH = (7, *_TENTH)
@@ -58,8 +64,28 @@ CHECKS = {
 }
 
 
+def vat_id(country: str, number: str) -> str:
+    """The number in the form of VIES, such as DE136695976, from one with or without its country;
+    empty if it is none of this country of the EU. Format and control digits alone: VIES is not
+    asked whether it is registered.
+    """
+    if country not in EU or not number:
+        return ""
+    prefix = VAT_PREFIXES.get(country, country)
+    for text in (number, f"{prefix}{number}"):
+        try:
+            found = str(vat.compact(vat.validate(text)))
+        except NumberError:
+            continue
+        if found[:2] == country:  # the library's word for Greece is either
+            found = f"{prefix}{found[2:]}"
+        if found.startswith(prefix):
+            return found
+    return ""
+
+
 def tax_number_name(country: str) -> Promise:
-    return TAX_NUMBERS.get(country, _("Tax number"))
+    return TAX_NUMBERS.get(country, _("VAT ID") if country in EU else _("Tax number"))
 
 
 def format_errors(*, country: str, inn: str, kpp: str) -> dict[str, Promise]:
@@ -69,6 +95,8 @@ def format_errors(*, country: str, inn: str, kpp: str) -> dict[str, Promise]:
         is_valid, message = CHECKS[country]
         if not is_valid(inn):
             errors["inn"] = message
+    if inn and country in EU and not vat_id(country, inn):
+        errors["inn"] = _("This is not a VAT ID of the country: check the digits.")
     if country == "RU" and kpp and len(inn) == 12:
         errors["kpp"] = _("A person has no KPP: it goes with an INN of ten digits.")
     return errors

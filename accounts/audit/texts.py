@@ -138,6 +138,7 @@ FIELD_LABELS: dict[str, StrOrPromise] = {
     "email": _("E-mail for documents"),
     "edo_id": _("Id in electronic document exchange"),
     "currency": _("Currency of prices"),
+    "documents_language": _("Language of documents"),
     "mode": _("Mode"),
     "phone": _("Phone"),
     "id": _("Message or request id"),

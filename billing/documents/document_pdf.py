@@ -17,6 +17,7 @@ from fpdf.enums import TableBordersLayout
 
 from billing.documents.upd_xml import CURRENCIES, NO_TAX, rate_text, unit_price
 from billing.models import Document
+from billing.orders import vat
 from billing.orders.pdf import BOLD, FONT_FAMILY, LINE, SMALL, TEXT, heading, new_sheet, paragraph
 from billing.wallet.amounts import money
 from config.storage.months.closed_months import next_month
@@ -214,6 +215,9 @@ def _sum(document: Document, amount: Decimal) -> str:
 
 
 def _footer(pdf: FPDF, document: Document) -> None:
+    if note := vat.note(document.buyer, has_vat=document.vat is not None):
+        paragraph(pdf, note)
+        pdf.ln(2)
     if document.kind == Document.Kind.CLOSING:
         paragraph(pdf, _("The services were rendered in full. The customer has no claims."))
         pdf.ln(4)

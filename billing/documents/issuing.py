@@ -23,8 +23,9 @@ from billing.models import (
     DocumentCounter,
     Order,
     Seller,
+    VatRegime,
 )
-from billing.orders import invoices, prices
+from billing.orders import invoices, prices, vat
 from billing.wallet.period_totals import start_of
 from config.storage.months.closed_months import next_month
 
@@ -72,7 +73,7 @@ def _issue_month(pk: int, seller: Seller) -> int:
                 issued_on=last_day,
                 currency=currency,
             ),
-            _lines(charges),
+            _lines(_taxed(charges, seller, closed.company, last_day)),
             seller,
         )
         for currency, charges in sorted(by_currency.items())
@@ -85,10 +86,11 @@ def _issue_month(pk: int, seller: Seller) -> int:
 
 def _advances(seller: Seller) -> list[UUID]:
     """Paid orders with VAT, of companies with requisites, that have no invoice for the advance."""
-    if not seller.vat_rate or seller.documents_since is None:
+    is_payer = seller.vat_rate or VatRegime.objects.exists()
+    if not is_payer or seller.documents_since is None:
         return []
     rows = Order.objects.filter(
-        Q(vat_rate__gt=0),
+        vat.is_paid_with_vat(),
         _of_tax_payer(),
         ~Exists(Document.objects.filter(order=OuterRef("pk"))),
         state=Order.State.PAID,
@@ -130,7 +132,7 @@ def _issue_advance(pk: UUID, seller: Seller) -> int:
         issued_on=day,
         currency=order.currency,
     )
-    document = _write(document, _lines([charge]), seller)
+    document = _write(document, _lines(_taxed([charge], seller, order.company, day)), seller)
     document_links.send(order.company, [document])
     return 1
 
@@ -143,13 +145,26 @@ def _write(document: Document, lines: list[dict[str, Any]], seller: Seller) -> D
     document.vat = sum(taxes, Decimal(0)) if taxes else None
     document.parties = invoices.snapshot_parties(seller, document.company)
     # The forms of Russia are in Russian.
-    is_home = document.buyer["country"] in {"", "RU"}
-    language = document.company.language
+    is_home = document.buyer["country"] in {"", vat.HOME}
+    language = invoices.profile_of(document.company).of_language
     document.language = Language.RUSSIAN if is_home else language
     document.year = document.issued_on.year
     document.serial = DocumentCounter.take(document.year)  # last: its row stays locked
     document.save(force_insert=True)
     return document
+
+
+def _taxed(
+    charges: Sequence[Mapping[str, Any]], seller: Seller, company: Company, day: date
+) -> list[dict[str, Any]]:
+    """With the rate of the day, for this buyer: that of the top-up if the seller has no regimes."""
+    profile = invoices.profile_of(company)
+    known = [Decimal(one["vat_rate"]) if one["vat_rate"] else None for one in charges]
+    rates = [vat.rate(seller, profile, day, without_regime=rate) for rate in known]
+    return [
+        {**charge, "vat_rate": str(rate) if rate is not None else None}
+        for charge, rate in zip(charges, rates, strict=True)
+    ]
 
 
 def _lines(charges: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

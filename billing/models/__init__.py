@@ -13,6 +13,7 @@ from billing.models.refund import Refund
 from billing.models.running_balance import RunningBalance
 from billing.models.seal import Seal, SealedDay
 from billing.models.sms_price import SmsPrice
+from billing.models.vat_regime import VatRegime
 from billing.models.wallet import Transfer, Wallet
 
 __all__ = [
@@ -44,5 +45,6 @@ __all__ = [
     "StatementMark",
     "Tariff",
     "Transfer",
+    "VatRegime",
     "Wallet",
 ]

@@ -8,7 +8,7 @@ from django.db.models import Q
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models import Company
+from accounts.models import Company, Language
 from billing.requisites import ACCOUNT, BIC, INN, KPP, missing_fields
 
 DEFAULT_THRESHOLD = 100  # tokens
@@ -32,7 +32,18 @@ class Seller(models.Model):
         null=True,
         blank=True,
         validators=[MinValueValidator(Decimal(0)), MaxValueValidator(Decimal(99))],
-        help_text=_("included in the prices; empty: not a VAT payer"),
+        help_text=_(
+            "included in the prices; empty: not a VAT payer; counts until the first of the VAT "
+            "regimes begins"
+        ),
+    )
+    charges_vat_abroad = models.BooleanField(
+        _("VAT for buyers abroad, too"),
+        default=False,
+        db_default=False,
+        help_text=_(
+            "off: they are invoiced without VAT, those in the EU with a VAT ID under reverse charge"
+        ),
     )
     head = models.CharField(_("head, signs invoices"), max_length=80, blank=True)
     accountant = models.CharField(_("chief accountant"), max_length=80, blank=True)
@@ -92,6 +103,15 @@ class BillingProfile(models.Model):
     currency = models.CharField(
         _("currency of prices"), max_length=3, blank=True, default="", db_default=""
     )
+    # Of invoices, acts and statements; empty: the company's. The forms of Russia stay Russian.
+    documents_language = models.CharField(
+        _("language of documents"),
+        max_length=2,
+        blank=True,
+        default="",
+        db_default="",
+        choices=Language.choices,
+    )
     low_balance = models.PositiveBigIntegerField(
         _("low-balance alert below"), default=DEFAULT_THRESHOLD
     )
@@ -109,6 +129,10 @@ class BillingProfile(models.Model):
     @property
     def of_country(self) -> str:
         return self.country or self.company.country
+
+    @property
+    def of_language(self) -> str:
+        return self.documents_language or self.company.language
 
     @property
     def missing(self) -> dict[str, Promise]:

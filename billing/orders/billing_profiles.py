@@ -12,9 +12,7 @@ from billing.orders import invoices
 
 def for_company(company: Company) -> BillingProfile:
     """Returns the stored profile, or an unsaved one with the defaults."""
-    profile = BillingProfile.objects.filter(company=company).first() or BillingProfile()
-    profile.company = company
-    return profile
+    return invoices.profile_of(company)
 
 
 @transaction.atomic

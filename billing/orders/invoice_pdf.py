@@ -96,6 +96,9 @@ def _totals(pdf: FPDF, document: Document) -> None:
     for text in (total, document.vat):
         pdf.cell(WIDTH, LINE + 0.5, text, align="R", new_x="LMARGIN", new_y="NEXT")
     pdf.set_font(FONT_FAMILY, "")
+    if document.note:
+        pdf.ln(2)
+        pdf.multi_cell(WIDTH, LINE, document.note, align="L", new_x="LMARGIN", new_y="NEXT")
     pdf.ln(2)
     count = _("Items: 1, to the sum of %(sum)s") % {
         "sum": money(document.order.amount, document.order.currency)

@@ -1,6 +1,7 @@
 """The content of an invoice: parties as of the order, line, tax and payment QR code."""
 
 from dataclasses import dataclass
+from datetime import date
 from decimal import Decimal
 
 from django.utils import timezone, translation
@@ -12,7 +13,7 @@ from accounts.models import Company
 from accounts.people import countries
 from billing import requisites
 from billing.models import BillingProfile, Order, Seller
-from billing.orders import prices
+from billing.orders import prices, vat
 from billing.wallet import amounts
 
 SELLER_FIELDS = (
@@ -33,6 +34,7 @@ class Document:
     price: str
     total: str
     vat: str
+    note: str  # reverse charge; empty for most
     words: str  # the sum in words, on Russian invoices only
     purpose: str
     seller: Party
@@ -43,7 +45,8 @@ class Document:
     @property
     def is_abroad(self) -> bool:
         """Whether it is paid by the seller's requisites for payers abroad."""
-        return self.order.language != "ru" and bool(self.seller.get("details_en"))
+        is_home = self.order.parties.get("buyer", {}).get("country") == vat.HOME
+        return not is_home and self.order.language != "ru" and bool(self.seller.get("details_en"))
 
 
 def snapshot_parties(seller: Seller | None, company: Company) -> dict[str, Party]:
@@ -53,30 +56,52 @@ def snapshot_parties(seller: Seller | None, company: Company) -> dict[str, Party
 
 
 def buyer(company: Company) -> Party:
-    profile = BillingProfile.objects.filter(company=company).first() or BillingProfile()
-    profile.company = company
-    party = {"name": profile.legal_name or company.name, "country": profile.of_country}
-    return party | {field: getattr(profile, field) for field in BUYER_FIELDS}
+    profile = profile_of(company)
+    country = profile.of_country
+    party = {"name": profile.legal_name or company.name, "country": country}
+    party |= {field: getattr(profile, field) for field in BUYER_FIELDS}
+    vat_id = requisites.vat_id(country, profile.inn)
+    return party | {"vat_id": vat_id} if vat_id else party
 
 
 def update_open_invoices(company: Company) -> int:
-    """Copies the buyer's new requisites into open invoices; returns how many."""
+    """Copies the buyer's new requisites into open invoices, with the tax and the language that
+    follow from them; returns how many.
+    """
     current = buyer(company)
+    profile = profile_of(company)
+    seller = Seller.objects.first()
     rows = Order.objects.of(company).open().invoices().order_by("pk")
     invoices = list(rows.select_for_update(no_key=True))  # waits for one that is being paid
     for order in invoices:
+        day = timezone.localtime(order.created_at).date()
         order.parties["buyer"] = current
-    return Order.objects.bulk_update(invoices, ["parties"])
+        order.vat_rate = rate_of(seller, profile, day)
+        order.language = profile.of_language
+    return Order.objects.bulk_update(invoices, ["parties", "vat_rate", "language"])
+
+
+def profile_of(company: Company) -> BillingProfile:
+    """The stored one, or one with the defaults."""
+    profile = BillingProfile.objects.filter(company=company).first() or BillingProfile()
+    profile.company = company
+    return profile
+
+
+def rate_of(seller: Seller | None, profile: BillingProfile, day: date) -> Decimal | None:
+    """The VAT of an order placed on a day."""
+    own = seller.vat_rate if seller else None
+    return vat.rate(seller, profile, day, without_regime=own)
 
 
 def document(order: Order) -> Document:
     with translation.override(order.language):
         day = timezone.localtime(order.created_at).date()
-        vat = _vat(order)
+        tax = _vat(order)
         purpose = _("Payment of invoice %(number)s of %(date)s for Kvitok tokens. %(vat)s") % {
             "number": order.number,
             "date": f"{day:%d.%m.%Y}",
-            "vat": vat,
+            "vat": tax,
         }
         purpose = _for_banks(purpose)
         seller: Party = order.parties.get("seller", {})
@@ -87,7 +112,8 @@ def document(order: Order) -> Document:
             line=_("Tokens of the Kvitok service"),
             price=_price(order),
             total=amounts.money(order.amount, order.currency),
-            vat=vat,
+            vat=tax,
+            note=vat.note(order.parties.get("buyer", {}), has_vat=order.vat_rate is not None),
             words=_words(order),
             purpose=purpose,
             seller=seller,

@@ -104,7 +104,7 @@ def order_of(company: Company, quote: Quote, gateway: Gateway) -> Order:
         amount=quote.amount,
         currency=quote.currency,
         gateway=gateway.name,
-        language=company.language,
+        language=billing_profiles.for_company(company).of_language,
         expires_at=timezone.now() + gateway.lifetime,
     )
 
@@ -114,7 +114,8 @@ def write(order: Order, gateway: Gateway, actor: Actor) -> None:
     if Order.objects.of(order.company_id).open().count() >= settings.MAX_OPEN_ORDERS:
         raise DomainError(Error.INVALID_INPUT, message=TOO_MANY_UNPAID)
     seller = Seller.objects.first()
-    order.vat_rate = seller.vat_rate if seller else None
+    profile = billing_profiles.for_company(order.company)
+    order.vat_rate = invoices.rate_of(seller, profile, timezone.localdate())
     if gateway.has_invoice:
         order.parties = invoices.snapshot_parties(seller, order.company)
         order.invoice_year = timezone.localdate().year

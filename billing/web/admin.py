@@ -28,6 +28,7 @@ from billing.models import (
     Seller,
     Tariff,
     Transfer,
+    VatRegime,
     Wallet,
 )
 from billing.models.order import IS_OPEN, NEEDS_REVIEW
@@ -215,7 +216,7 @@ class TariffAdmin(AuditedChangesAdmin):
 @admin.register(Seller)
 class SellerAdmin(AuditedChangesAdmin):
     audit_action = "seller.changed"
-    list_display = ("name", "inn", "bank_name", "vat_rate")
+    list_display = ("name", "inn", "bank_name", "vat_rate", "charges_vat_abroad")
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return super().has_add_permission(request) and not Seller.objects.exists()
@@ -226,6 +227,16 @@ class SellerAdmin(AuditedChangesAdmin):
     def save_model(self, request: HttpRequest, obj: Seller, form: Any, change: Any) -> None:
         obj.pk = 1
         super().save_model(request, obj, form, change)
+
+
+@admin.register(VatRegime)
+class VatRegimeAdmin(AuditedChangesAdmin):
+    """What it changes is what is issued from now on: issued documents stay as they are."""
+
+    audit_action = "seller.changed"
+    changelist = NumberedChangeList
+    list_display = ("since", "regime")
+    ordering = ("-since",)
 
 
 @admin.register(BillingProfile)

@@ -10,6 +10,7 @@ from django.urls import reverse_lazy
 from django.utils.translation import gettext_lazy as _
 
 from accounts.cabinet.number_fields import GroupedIntegerField
+from accounts.models import Language
 from accounts.people.countries import CountryField
 from billing import requisites
 from billing.gateways import registry
@@ -136,12 +137,17 @@ class ProfileForm(forms.ModelForm):  # type: ignore[type-arg]
         help_text=_("Of prices, orders and invoices from now on; earlier ones stay as they are."),
     )
 
+    documents_language = forms.ChoiceField(
+        label=_("Language of documents"),
+        required=False,
+        help_text=_("Of invoices, acts and statements. The tax forms of Russia stay Russian."),
+    )
 
     class Meta:
         model = BillingProfile
         fields = (
             *("country", "currency", "legal_name", "inn", "kpp", "address"),
-            *("email", "edo_id"),
+            *("email", "documents_language", "edo_id"),
         )
         labels = {
             "legal_name": _("Legal name"),
@@ -164,8 +170,17 @@ class ProfileForm(forms.ModelForm):  # type: ignore[type-arg]
         self.fields["country"].widget.attrs |= REFRESH_ON_CHANGE
         chosen = str(self["country"].value() or "")
         self.fields["inn"].label = str(requisites.tax_number_name(chosen))
+        if chosen in requisites.EU:
+            self.fields["inn"].help_text = _(
+                "With it, invoices are without VAT, under reverse charge. Empty if you have none."
+            )
         if chosen != "RU":
             del self.fields["kpp"], self.fields["edo_id"]
+        usual = Language(self.instance.company.language).label
+        self.fields["documents_language"].choices = [  # type: ignore[attr-defined]
+            ("", _("The company's: %(language)s") % {"language": usual}),
+            *Language.choices,
+        ]
         sold = prices.sold_currencies()
         self.fields["currency"].choices = [("", _("By the country")), *((one, one) for one in sold)]  # type: ignore[attr-defined]
         if len(sold) < 2:
@@ -195,6 +210,7 @@ class ProfileForm(forms.ModelForm):  # type: ignore[type-arg]
         if not self.errors:
             country, inn, kpp = data["country"], data["inn"], data["kpp"]
             errors = requisites.format_errors(country=country, inn=inn, kpp=kpp)
+            data["inn"] = requisites.vat_id(country, inn) or inn
             if self.is_complete and not errors:
                 name = data["legal_name"]
                 errors = requisites.missing_fields(

@@ -81,7 +81,7 @@ def test_missing_requisites_are_named_and_no_invoice_is_issued(
         {"inn": "500100732259", "kpp": ""},
         {"country": "KZ", "inn": "980540000397", "kpp": ""},
         {"country": "KZ", "inn": "", "kpp": ""},
-        {"country": "DE", "inn": "DE123456789", "kpp": ""},
+        {"country": "DE", "inn": "DE136695976", "kpp": ""},
         {"country": "US", "inn": "", "kpp": "770701001"},
     ],
 )
@@ -97,7 +97,12 @@ def test_each_country_asks_for_its_own(
 
 @pytest.mark.parametrize(
     ("country", "label", "has_kpp"),
-    [("RU", "ИНН", True), ("KZ", "БИН или ИИН", False), ("DE", "Налоговый номер", False)],
+    [
+        ("RU", "ИНН", True),
+        ("KZ", "БИН или ИИН", False),
+        ("DE", "Номер VAT", False),
+        ("US", "Налоговый номер", False),
+    ],
 )
 def test_fields_follow_the_country_chosen(
     client: Client, member: Member, country: str, label: str, has_kpp: bool

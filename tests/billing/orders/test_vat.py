@@ -1,0 +1,272 @@
+"""VAT by the seller's regime, the day and the buyer's country; VAT IDs; language of documents."""
+
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from io import BytesIO
+from typing import Any
+
+import pypdf
+import pytest
+import time_machine
+from django.test import Client
+from django.urls import reverse
+
+from accounts.models import Company, Member
+from billing.documents import document_pdf, issuing, month_closing
+from billing.models import BillingProfile, Document, Order, VatRegime
+from billing.orders import billing_profiles, invoice_pdf, invoices, vat
+from billing.requisites import vat_id
+from tests.billing.documents.history import OCTOBER, at, buy, company, seal, seller, use
+from tests.billing.top_ups import place_order
+from tests.factories import MemberFactory, SellerFactory
+
+pytestmark = pytest.mark.django_db
+Regime = VatRegime.Regime
+GERMAN = {"country": "DE", "legal_name": "Beispiel GmbH", "inn": "DE136695976", "kpp": ""}
+RUSSIAN = {"country": "RU", "legal_name": "ООО «Ромашка»", "inn": "7800000002", "kpp": "780001001"}
+
+
+def buyer(**fields: str) -> Company:
+    row = company()
+    BillingProfile.objects.filter(company=row).update(**fields)
+    return Company.objects.get(pk=row.pk)
+
+
+def words(content: bytes) -> str:
+    text = " ".join(page.extract_text() for page in pypdf.PdfReader(BytesIO(content)).pages)
+    return " ".join(text.replace("\xa0", " ").split())
+
+
+@pytest.mark.parametrize(
+    ("country", "number", "canonical"),
+    [
+        ("DE", "DE136695976", "DE136695976"),
+        ("DE", " de 136.695-976", "DE136695976"),
+        ("DE", "136695976", "DE136695976"),
+        ("GR", "EL094259216", "EL094259216"),
+        ("GR", "GR 094259216", "EL094259216"),
+        ("GR", "094259216", "EL094259216"),
+        ("FR", "FR40303265045", "FR40303265045"),
+        ("DE", "DE136695977", ""),  # its control digit
+        ("DE", "FR40303265045", ""),
+        ("DE", "7800000002", ""),
+        ("DE", "DE", ""),
+        ("DE", "", ""),
+        ("DE", "１３６６９５９７６\x00", ""),
+        ("GB", "XI980780684", ""),
+        ("RU", "7800000002", ""),
+    ],
+)
+def test_vat_id_of_a_country(country: str, number: str, canonical: str) -> None:
+    assert vat_id(country, number) == canonical
+
+
+@pytest.mark.parametrize(
+    ("regimes", "day", "expected"),
+    [
+        ([], date(2026, 3, 1), "20.00"),  # the seller's own
+        ([(date(2019, 1, 1), Regime.GENERAL)], date(2025, 12, 31), "20.00"),
+        ([(date(2019, 1, 1), Regime.GENERAL)], date(2026, 1, 1), "22.00"),
+        ([(date(2026, 1, 1), Regime.SIMPLIFIED_5)], date(2026, 1, 1), "5.00"),
+        ([(date(2026, 1, 1), Regime.SIMPLIFIED_5)], date(2025, 12, 31), "20.00"),
+        (
+            [(date(2025, 1, 1), Regime.EXEMPT), (date(2026, 4, 1), Regime.SIMPLIFIED_7)],
+            date(2026, 3, 31),
+            None,
+        ),
+        (
+            [(date(2025, 1, 1), Regime.EXEMPT), (date(2026, 4, 1), Regime.SIMPLIFIED_7)],
+            date(2026, 4, 1),
+            "7.00",
+        ),
+    ],
+)
+def test_rate_by_regime_and_day(
+    regimes: list[tuple[date, str]], day: date, expected: str | None
+) -> None:
+    row = SellerFactory.create(vat_rate=Decimal("20.00"))
+    for since, regime in regimes:
+        VatRegime.objects.create(since=since, regime=regime)
+
+    rate = invoices.rate_of(row, invoices.profile_of(company()), day)
+
+    assert rate == (Decimal(expected) if expected else None)
+
+
+@pytest.mark.parametrize(
+    ("country", "inn", "everywhere", "rate", "noted"),
+    [
+        ("RU", "7800000002", False, "22.00", False),
+        ("DE", "DE136695976", False, None, True),
+        ("DE", "", False, None, False),
+        ("KZ", "940140000385", False, None, False),
+        ("US", "12-3456789", False, None, False),
+        ("DE", "DE136695976", True, "22.00", False),
+    ],
+)
+def test_invoice_by_the_buyers_country(
+    country: str, inn: str, everywhere: Any, rate: str | None, noted: Any
+) -> None:
+    SellerFactory.create(charges_vat_abroad=everywhere)
+    one = buyer(country=country, inn=inn, kpp="", documents_language="en", legal_name="Example")
+    BillingProfile.objects.filter(company=one, country="RU").update(kpp="780001001")
+
+    order = place_order(one, "invoice")
+
+    assert order.vat_rate == (Decimal(rate) if rate else None)
+    text = words(invoice_pdf.draw(invoices.document(order)))
+    assert ("Reverse charge" in text) is noted
+    assert ("VAT ID of the recipient: DE136695976" in text) is noted
+    assert ("VAT not applicable" in text) is (rate is None)
+    assert "Invoice No." in text
+
+
+@pytest.mark.parametrize(("country", "is_abroad"), [("RU", False), ("DE", True)])
+def test_english_invoice_of_a_payer_in_russia_has_the_bank_form(
+    country: str, is_abroad: Any
+) -> None:
+    SellerFactory.create(details_en="Seller Ltd, IBAN XX00")
+    one = buyer(country=country, documents_language="en")
+
+    document = invoices.document(place_order(one, "invoice"))
+
+    assert document.is_abroad is is_abroad
+    assert ("IBAN XX00" in words(invoice_pdf.draw(document))) is is_abroad
+
+
+def test_open_invoice_follows_the_requisites(client: Client) -> None:
+    SellerFactory.create()
+    one = company()
+    user = MemberFactory.create(company=one, role=Member.Role.OWNER).user
+    order = place_order(one, "invoice")
+    assert (order.vat_rate, order.language) == (Decimal("22.00"), "ru")
+
+    billing_profiles.change(company=one, user=user, changes=GERMAN | {"documents_language": "en"})
+
+    order.refresh_from_db()
+    assert (order.vat_rate, order.language) == (None, "en")
+    assert order.parties["buyer"]["vat_id"] == "DE136695976"
+
+
+def closed_october(one: Company, **fields: Any) -> Document:
+    """What closes October, in which half of a hundred tokens for 122 roubles were used."""
+    seller(**fields)
+    buy(one, at(10, 3), 100, "122.00", vat_rate=Decimal("22.00"))
+    use(one, at(10, 20), 50)
+    seal(one)
+    month_closing.close()
+    issuing.issue()
+    return Document.objects.get(company=one, month=OCTOBER)
+
+
+def test_delivery_has_the_rate_of_its_month_and_the_advance_that_of_its_payment() -> None:
+    VatRegime.objects.create(since=date(2025, 1, 1), regime=Regime.SIMPLIFIED_5)
+    VatRegime.objects.create(since=date(2026, 10, 10), regime=Regime.SIMPLIFIED_7)
+
+    document = closed_october(buyer(), vat_rate=None)
+
+    assert (document.amount, document.vat) == (Decimal("61.00"), Decimal("3.99"))
+    advance = Document.objects.get(kind="advance")
+    assert (advance.amount, advance.vat) == (Decimal("122.00"), Decimal("5.81"))
+
+
+def test_exempt_seller_issues_no_advance() -> None:
+    VatRegime.objects.create(since=date(2025, 1, 1), regime=Regime.EXEMPT)
+
+    document = closed_october(buyer())
+
+    assert document.vat is None
+    assert not Document.objects.filter(kind="advance").exists()
+
+
+def test_act_for_the_union_is_under_reverse_charge_in_the_language_chosen() -> None:
+    document = closed_october(buyer(**GERMAN, documents_language="en"))
+
+    text = words(document_pdf.draw(document))
+
+    assert (document.vat, document.language) == (None, "en")
+    assert "Article 196 of Council Directive 2006/112/EC" in text
+    assert "VAT ID of the recipient: DE136695976" in text
+    assert "61" in text
+
+
+def test_forms_of_russia_stay_russian() -> None:
+    document = closed_october(buyer(documents_language="en"))
+
+    assert document.language == "ru"
+    assert "Счет-фактура" in words(document_pdf.draw(document)).replace("ё", "е")
+
+
+def test_many_buyers_without_an_invoice_keep_nobody_waiting(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(issuing, "BATCH", 2)
+    seller()
+    for _number in range(2):
+        buy(buyer(country="DE"), at(10, 3), 100, "122.00")
+    order = buy(buyer(), at(10, 4), 100, "122.00")
+
+    issuing.issue()
+
+    assert Document.objects.get(kind="advance").order == order
+
+
+@pytest.fixture
+def accountant(client: Client) -> Member:
+    SellerFactory.create()
+    member: Member = MemberFactory.create(role=Member.Role.ACCOUNTANT)
+    client.force_login(member.user)
+    return member
+
+
+def test_requisites_in_the_union(client: Client, accountant: Member) -> None:
+    page = reverse("balance-profile")
+
+    wrong = client.post(page, GERMAN | {"inn": "DE136695977"})
+    right = client.post(page, GERMAN | {"inn": "136 695 976", "documents_language": "en"})
+
+    assert list(wrong.context["form"].errors) == ["inn"]
+    assert right.status_code == 302
+    profile = BillingProfile.objects.get(company=accountant.company)
+    assert (profile.inn, profile.documents_language) == ("DE136695976", "en")
+    assert "Номер VAT" in client.get(page).content.decode()
+    assert client.post(page, GERMAN | {"documents_language": "xx"}).status_code == 200
+
+
+def test_statement_is_in_the_language_of_documents(client: Client, accountant: Member) -> None:
+    query = "date_from=2026-10-01&date_to=2026-10-31"
+    path = f"{reverse('period-pdf')}?{query}"
+    before = words(client.get(path).content)
+    client.post(reverse("balance-profile"), RUSSIAN | {"documents_language": "en"})
+
+    after = words(client.get(path).content)
+
+    assert "Выписка" in before
+    assert "Statement of" in after
+    assert "Act of reconciliation" in words(
+        client.get(f"{reverse('reconciliation-pdf')}?{query}").content
+    )
+
+
+@time_machine.travel(datetime(2025, 12, 31, 20, 59, tzinfo=UTC), tick=False)
+def test_new_year_comes_in_the_services_time_zone() -> None:
+    VatRegime.objects.create(since=date(2019, 1, 1), regime=Regime.GENERAL)
+    SellerFactory.create()
+
+    before = place_order(company(), "invoice")
+    with time_machine.travel(datetime(2025, 12, 31, 21, 1, tzinfo=UTC), tick=False):
+        after = place_order(company(), "invoice")
+
+    assert (before.vat_rate, after.vat_rate) == (Decimal("20.00"), Decimal("22.00"))
+
+
+def test_regimes_choose_orders_by_the_day_of_payment() -> None:
+    VatRegime.objects.create(since=date(2026, 10, 5), regime=Regime.SIMPLIFIED_5)
+    VatRegime.objects.create(since=date(2026, 10, 10), regime=Regime.EXEMPT)
+    one = buyer()
+    orders = [buy(one, at(10, day), 1, "2.00", vat_rate=None) for day in (4, 5, 9, 10)]
+    own = buy(one, at(10, 1), 1, "2.00")
+
+    chosen = set(Order.objects.filter(vat.is_paid_with_vat()))
+
+    assert chosen == {*orders[1:3], own}
