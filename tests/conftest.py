@@ -21,7 +21,7 @@ from billing.wallet import ledger
 from channels import wakeups
 from channels.deliver.dispatcher import Dispatcher
 from channels.providers.connections import tls_context
-from channels.vendor_accounts import availability, registry
+from channels.vendor_accounts import availability, registry, stored_credentials
 from channels.waiting import outcome_signals
 from config.health import readiness
 from config.local import bootstrap
@@ -134,6 +134,7 @@ def _reset_process_state() -> None:
     readiness.database.forget()
     api_keys.clear_cache()
     registry.clear_caches()
+    stored_credentials.forget()
     availability.reset()
     short_hosts.invalidate_cache()
     message_prices._prices.reset()

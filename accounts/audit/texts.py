@@ -99,6 +99,8 @@ ACTION_LABELS: dict[str, StrOrPromise] = {
     "recovery_codes.viewed": _("looked at the recovery codes"),
     "trial.sent": _("sent a trial message"),
     "account.changed": _("changed a provider account"),
+    "account.connected": _("connected a provider account"),
+    "account.disconnected": _("disconnected a provider account"),
     "account.enabled": _("switched a provider account on"),
     "account.tested": _("tested a provider account"),
     "account.disabled": _("switched a provider account off"),

@@ -54,6 +54,10 @@ class ProviderAccount(models.Model):
         validators=[MinValueValidator(1), MaxValueValidator(10_000)],
     )
 
+    # Encrypted JSON of what an operator entered; empty: the environment's, or not configured.
+    # `vendor_accounts.stored_credentials` writes it.
+    credentials = models.TextField(blank=True, default="", db_default="", editable=False)
+
     # Only `breaker_state` and `sql.CLAIM_COUNTED` write these.
     opened_at = models.DateTimeField(_("breaker opened"), null=True, editable=False)
     open_until = models.DateTimeField(null=True, editable=False)

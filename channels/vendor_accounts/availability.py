@@ -1,7 +1,8 @@
 """Which accounts take messages now: a process cache of the database, at most a second old.
 
-A thread refreshes it outside requests; until the first read every configured account counts as
-available. It only spares queries: the claim decides from the rows which account carries a message.
+The same read tells of accounts that operators connected. A thread refreshes it outside requests;
+until the first read every configured account counts as available. It only spares queries: the claim
+decides from the rows which account carries a message.
 """
 
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from typing import NamedTuple
 from django.db.backends.utils import CursorWrapper
 
 from channels.providers.base import Content
-from channels.vendor_accounts import registry
+from channels.vendor_accounts import registry, stored_credentials
 from config.channels import Channel
 from config.storage.process_cache import SnapshotCache
 from config.storage.statements.named_rows import fetch_all
@@ -20,7 +21,8 @@ HEARTBEAT_TIMEOUT = 20.0  # seconds: four heartbeats
 SHORT_PAUSE = 10.0  # seconds: a message waits out a shorter pause; a longer one is unavailability
 
 _READ_ACCOUNTS = """
-SELECT name, prefixes, open_until IS NOT NULL OR max_per_second IS NOT NULL AS is_limited,
+SELECT name, credentials, prefixes,
+  open_until IS NOT NULL OR max_per_second IS NOT NULL AS is_limited,
   is_enabled AND COALESCE(open_until, now()) <= now() + make_interval(secs => %s) AS is_available
 FROM channels_provideraccount
 """
@@ -35,6 +37,7 @@ class _Account(NamedTuple):
     """A row of `_READ_ACCOUNTS`."""
 
     name: str
+    credentials: str
     prefixes: list[str]
     is_limited: bool
     is_available: bool
@@ -57,6 +60,7 @@ class AccountSnapshot:
 def _read(cursor: CursorWrapper) -> AccountSnapshot:
     cursor.execute(_READ_ACCOUNTS, [SHORT_PAUSE])
     accounts = fetch_all(cursor, _Account)
+    stored_credentials.use({one.name: one.credentials for one in accounts if one.credentials})
     hosted = registry.hosted_providers().keys()
     bound = set[str]()
     if hosted:

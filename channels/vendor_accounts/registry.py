@@ -1,9 +1,12 @@
-"""Builds the provider accounts from the settings: the whole list of who can deliver what."""
+"""Builds the provider accounts: the whole list of who can deliver what.
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+They come from the environment, and from what operators entered (`stored_credentials`).
+"""
+
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import cast
+from typing import Any, cast
 from uuid import UUID
 
 from django.conf import settings
@@ -18,10 +21,13 @@ from channels.providers.telegram.bot import TelegramBot
 from channels.providers.telegram.gateway import TelegramGateway
 from channels.providers.twilio.messaging import Twilio
 from channels.providers.whatsapp.cloud_api import WhatsAppCloud
+from channels.vendor_accounts.credential_fields import FIELDS
 from config.channels import CHANNELS, Channel
 from config.once import Once
 
 POSITION_STEP = 10  # leaves room for the operator to move an account between two others
+_stored: dict[str, Mapping[str, str]] = {}
+_instances: dict[str, tuple[dict[str, Any], Provider]] = {}  # with the options they were made of
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,20 +79,54 @@ def live_providers() -> dict[str, Provider]:
     they hold connections, and the SMPP account that was started must be the one that sends.
     """
     return {
-        name: _build(name, vendor, options)
+        name: _instance(name, vendor, options)
         for title, vendor in VENDORS.items()
-        for name, options in _accounts(title, vendor)
-        if options[vendor.required_option]
+        for name, options in (_of_environment(title) | _of_operators(title)).items()
     }
 
 
-def _accounts(name: str, vendor: Vendor) -> Iterator[tuple[str, Mapping[str, str]]]:
-    yield name, getattr(settings, vendor.setting)
+def is_in_environment(name: str) -> bool:
+    """Whether it configures the account; what operators entered under the name is not used."""
+    return name in _of_environment(vendor_of(name))
+
+
+def _of_environment(title: str) -> dict[str, Mapping[str, Any]]:
+    vendor = VENDORS[title]
+    found = {title: getattr(settings, vendor.setting)}
     for account, options in settings.FURTHER_ACCOUNTS.get(vendor.setting, {}).items():
-        yield f"{name}:{account}", options
+        found[f"{title}:{account}"] = options
+    return {name: options for name, options in found.items() if options[vendor.required_option]}
 
 
-def _build(name: str, vendor: Vendor, options: Mapping[str, str]) -> Provider:
+def _of_operators(title: str) -> dict[str, Mapping[str, Any]]:
+    """Options that operators do not enter are those of the vendor's first account."""
+    vendor = VENDORS[title]
+    own = {field.option: field.default for field in FIELDS.get(title, ())}
+    return {
+        name: {**getattr(settings, vendor.setting), **own, **options}
+        for name, options in sorted(_stored.items())
+        if vendor_of(name) == title and options.get(vendor.required_option)
+        if not is_in_environment(name)
+    }
+
+
+def use_stored(options: Mapping[str, Mapping[str, str]]) -> None:
+    """Replaces the accounts of operators. Those whose options are the same keep their connections:
+    a send that is under way ends with the account it began with.
+    """
+    _stored.clear()
+    _stored.update(options)
+    _clear_lists()
+
+
+def _instance(name: str, vendor: Vendor, options: Mapping[str, Any]) -> Provider:
+    known = _instances.get(name)
+    if known is None or known[0] != dict(options):
+        known = _instances[name] = (dict(options), _build(name, vendor, options))
+    return known[1]
+
+
+def _build(name: str, vendor: Vendor, options: Mapping[str, Any]) -> Provider:
     callback = {"callback_url": hook_url(name)} if vendor.takes_callback_url else {}
     own = {option: value for option, value in options.items() if option != "proxy"}
     make = cast(Callable[..., Provider], vendor.provider_class)
@@ -219,10 +259,16 @@ def needs_contact(channel: str) -> bool:
 
 def clear_caches() -> None:
     """Rereads the settings on next use; for tests that configure providers."""
+    _stored.clear()
+    _instances.clear()
+    _clear_lists()
+    test_providers.cache_clear()
+
+
+def _clear_lists() -> None:
     for cached in (
         live_providers,
         hosted_providers,
-        test_providers,
         provider,
         routes_by_key,
         routes,

@@ -14,20 +14,22 @@ from django.utils import timezone
 
 from accounts.models import Endpoint
 from accounts.sign_in import mfa
+from channels.vendor_accounts import stored_credentials
+from config.encrypted_texts import PLAINTEXT, key_id_of
 from persons.erasure_list import erasures_by_key
 
 NeededKeys = dict[str, dict[str, str]]  # setting → id of a key → its fingerprint
 
 ABSENT = ""  # the fingerprint of a key that the settings lacked when the backup was made
 CONSEQUENCES = {
-    "MFA_KEYS": "nobody with a second factor could sign in",
+    "MFA_KEYS": "nobody with a second factor could sign in, vendors of the admin could not be used",
     "WEBHOOK_KEYS": "webhooks could not be signed, nor erasures applied again",
 }
 
 
 def needed_keys() -> NeededKeys:
     ids = {
-        "MFA_KEYS": _of_second_factors(),
+        "MFA_KEYS": _of_second_factors() | set(stored_credentials.secrets_by_key()),
         "WEBHOOK_KEYS": _of_endpoints() | set(erasures_by_key()),
     }
     return {
@@ -52,11 +54,11 @@ def _verdict(setting: str, key_id: str) -> str:
 
 def _of_second_factors() -> set[str]:
     return {
-        mfa.key_id_of(data[name])
+        key_id_of(data[name])
         for data in Authenticator.objects.values_list("data", flat=True).iterator()
         for name in mfa.SECRET_FIELDS
         if name in data
-    } - {mfa.PLAINTEXT}
+    } - {PLAINTEXT}
 
 
 def _of_endpoints() -> set[str]:

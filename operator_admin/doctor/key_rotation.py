@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 
 from accounts.sign_in import mfa
 from accounts.webhooks import signing
+from channels.vendor_accounts import stored_credentials
 from config.key_rings import identities
 from operator_admin.doctor.finding import Finding, failed, passed
 from operator_admin.metrics import figures
@@ -20,10 +21,14 @@ def _uses_of_webhook_keys() -> Counter[str]:
     return signing.secrets_by_key() + erasures_by_key()
 
 
+def _uses_of_mfa_keys() -> Counter[str]:
+    return mfa.secrets_by_key() + stored_credentials.secrets_by_key()
+
+
 USES: dict[str, tuple[Callable[[], Counter[str]], str]] = {
     "OTP_KEYS": (live_codes_by_key, "live codes"),
     "WEBHOOK_KEYS": (_uses_of_webhook_keys, "secrets of endpoints and erasures"),
-    "MFA_KEYS": (mfa.secrets_by_key, "second factors"),
+    "MFA_KEYS": (_uses_of_mfa_keys, "second factors and credentials of vendors"),
 }
 UNVERIFIED_CURE = (
     "List the same keys in every process, each id with the same secret, first the one that signed "

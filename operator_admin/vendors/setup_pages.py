@@ -14,12 +14,20 @@ from accounts.audit import events
 from accounts.client_ip import client_ip
 from accounts.model_admin.admin import operator
 from channels.providers.base import Check
-from channels.vendor_accounts import error_texts, registry
+from channels.models import ProviderAccount
+from channels.vendor_accounts import (
+    availability,
+    error_texts,
+    registry,
+    stored_credentials,
+)
+from channels.vendor_accounts.credential_fields import FIELDS
 from config.texts import StrOrPromise
 from operator_admin.doctor import processes, vendor_texts, vendors
 from operator_admin.site import page
-from operator_admin.vendors import trial_message
+from operator_admin.vendors import credential_pages, trial_message
 from operator_admin.vendors.account_admin import CHANGE
+from operator_admin.vendors.credential_pages import CredentialsForm
 from operator_admin.vendors.setup_guide import Snippet, Step, guide
 
 
@@ -49,7 +57,41 @@ class StepView:
 
 @page("providers/<str:name>/", "vendor")
 def show(request: HttpRequest, name: str) -> HttpResponse:
-    return _page(request, name)
+    """A POST stores the credentials."""
+    availability.refresh()
+    if request.method != "POST":
+        return _page(request, name)
+    if not (_is_known(name) and credential_pages.can_be_entered(name)):
+        raise Http404
+    credential_pages.check_rights(request)
+    form = credential_pages.form_for(name, request.POST)
+    if form.is_valid():
+        return credential_pages.save(request, name, form)
+    return _page(request, name, form=form)
+
+
+@page("providers/<str:name>/add/", "vendor-add")
+def add(request: HttpRequest, name: str) -> HttpResponse:
+    """A further account of a vendor."""
+    if name not in FIELDS:
+        raise Http404
+    credential_pages.check_rights(request)
+    form = credential_pages.CredentialsForm(request.POST or None, name=name, is_further=True)
+    if form.is_valid():
+        return credential_pages.save(request, name, form)
+    context = {
+        **admin.site.each_context(request),
+        "title": error_texts.provider_title(name),
+        "name": name,
+        "form": form,
+        "console": guide(name).console,
+    }
+    return TemplateResponse(request, "operator_admin/vendor_add.html", context)
+
+
+@page("providers/<str:name>/remove/", "vendor-remove")
+def remove(request: HttpRequest, name: str) -> HttpResponse:
+    return credential_pages.remove(request, name)
 
 
 @page("providers/<str:name>/test/", "vendor-test")
@@ -58,6 +100,7 @@ def test_connection(request: HttpRequest, name: str) -> HttpResponse:
     """Queries the vendor; sends and changes nothing."""
     if not request.user.has_perm(CHANGE):
         raise PermissionDenied
+    availability.refresh()
     provider = registry.live_providers().get(name)
     if provider is None:
         raise Http404
@@ -70,10 +113,17 @@ def test_connection(request: HttpRequest, name: str) -> HttpResponse:
     return _page(request, name, results)
 
 
-def _page(request: HttpRequest, name: str, results: list[Result] | None = None) -> HttpResponse:
+def _page(
+    request: HttpRequest,
+    name: str,
+    results: list[Result] | None = None,
+    form: CredentialsForm | None = None,
+) -> HttpResponse:
     if not _is_known(name):
         raise Http404
     setup = guide(name)
+    if form is None and credential_pages.can_be_entered(name):
+        form = credential_pages.form_for(name)
     context = {
         **admin.site.each_context(request),
         "title": error_texts.provider_title(name),
@@ -84,6 +134,10 @@ def _page(request: HttpRequest, name: str, results: list[Result] | None = None) 
         "results": results,
         "missing": sum(result.ok is False for result in results or []),
         "can_test": request.user.has_perm(CHANGE),
+        "form": form,
+        "is_in_environment": registry.is_in_environment(name),
+        "has_stored": stored_credentials.has_stored(name),
+        "can_have_more": name in FIELDS,
         "can_try": request.user.has_perm("billing.add_transfer"),
         "trial": trial_message.trial_for(name) if name in registry.live_providers() else None,
     }
@@ -91,7 +145,11 @@ def _page(request: HttpRequest, name: str, results: list[Result] | None = None) 
 
 
 def _is_known(name: str) -> bool:
-    return name in registry.VENDORS or name in registry.live_providers()
+    return (
+        name in registry.VENDORS
+        or name in registry.live_providers()
+        or ProviderAccount.objects.filter(name=name).exists()
+    ) and registry.vendor_of(name) in registry.VENDORS
 
 
 def _step_views(name: str, steps: tuple[Step, ...]) -> Iterator[StepView]:
@@ -101,16 +159,12 @@ def _step_views(name: str, steps: tuple[Step, ...]) -> Iterator[StepView]:
         yield StepView(step.where, step.what, variables, copies)
 
 
-# Variables that differ from the provider's option names.
-_OPTIONS = {"TWILIO_FROM": "sender", "TELEGRAM_BOT_SECRET": "secret_token"}
-
-
 def _variable(name: str, variable: str) -> Variable:
     """The variable of this account: for `twilio:kz`, TWILIO_FROM is TWILIO_KZ_FROM."""
     vendor, _, account = name.partition(":")
     setting = registry.VENDORS[vendor].setting
     rest = variable.removeprefix(f"{setting}_")
-    option = _OPTIONS.get(variable, rest.lower())
+    option = credential_pages.OPTIONS.get(variable, rest.lower())
     if account:
         options = settings.FURTHER_ACCOUNTS.get(setting, {}).get(account, {})
         return Variable(f"{setting}_{account.upper()}_{rest}", bool(options.get(option)))

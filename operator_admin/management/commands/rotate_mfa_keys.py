@@ -1,25 +1,28 @@
-"""`manage.py rotate_mfa_keys`: encrypt every second factor with the first of MFA_KEYS."""
+"""`manage.py rotate_mfa_keys`: encrypt all that MFA_KEYS protect with the first of them."""
 
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
 from accounts.sign_in import mfa
+from channels.vendor_accounts import stored_credentials
+from config.encrypted_texts import PLAINTEXT, current_key_id
 from operator_admin.doctor import key_rotation
 
 
 class Command(BaseCommand):
     help = (
-        "Encrypts the secrets of second factors with the first of MFA_KEYS; then the old keys may "
-        "be dropped. Run it after every process was restarted with the new key first."
+        "Encrypts the secrets of second factors and the credentials of vendors with the first of "
+        "MFA_KEYS; then the old keys may be dropped. Run it after every process was restarted with "
+        "the new key first."
     )
 
     def handle(self, **_options: Any) -> None:
         _refuse_before_all_know_the_key()
-        found = mfa.rotate()
-        current = mfa.current_key_id()
+        found = mfa.rotate() + stored_credentials.rotate()
+        current = current_key_id()
         for key_id, count in sorted(found.items()):
-            name = "no key" if key_id == mfa.PLAINTEXT else f"key {key_id}"
+            name = "no key" if key_id == PLAINTEXT else f"key {key_id}"
             self.stdout.write(f"{name}: {count}")
         self.stdout.write(f"All {found.total()} secrets are under key {current} now.")
 
@@ -30,6 +33,6 @@ def _refuse_before_all_know_the_key() -> None:
     current = rings[key_rotation.THIS_PROCESS][0]
     if lacking := [process for process, ring in rings.items() if current not in ring]:
         raise CommandError(
-            f"These processes do not know key {mfa.current_key_id()} yet: {', '.join(lacking)}. "
+            f"These processes do not know key {current_key_id()} yet: {', '.join(lacking)}. "
             "Append it to their MFA_KEYS and restart them first."
         )

@@ -1,0 +1,130 @@
+"""Credentials of vendor accounts that operators entered, encrypted at rest.
+
+They stand beside those of the environment, which come first: a name that it configures is its own.
+Every process learns of a change by the snapshot of accounts, within seconds (`availability`).
+"""
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+import structlog
+from django.core.exceptions import ImproperlyConfigured
+from django.db import transaction
+from django.db.models import Max
+
+from accounts.audit import events
+from accounts.models import User
+from channels.models import ProviderAccount
+from channels.vendor_accounts import registry
+from channels.vendor_accounts.credential_fields import FIELDS
+from config.encrypted_texts import EncryptedTexts, key_id_of
+
+log = structlog.get_logger(__name__)
+TEXTS = EncryptedTexts("kvitok vendor credentials", "credentials of vendors")
+_seen: dict[str, str] = {}
+
+
+def use(encrypted: Mapping[str, str]) -> None:
+    """Makes the registry use these, by account name, if they differ from the last ones."""
+    if dict(encrypted) == _seen:
+        return
+    registry.use_stored(
+        {name: options for name, text in encrypted.items() if (options := _readable(name, text))}
+    )
+    _seen.clear()
+    _seen.update(encrypted)
+
+
+def forget() -> None:
+    """For tests: the next snapshot counts as a change."""
+    _seen.clear()
+
+
+def _readable(name: str, text: str) -> dict[str, str]:
+    """Nothing for credentials of a lost key: other accounts must go on."""
+    try:
+        return decode(text)
+    except ImproperlyConfigured as error:
+        log.error("credentials_unreadable", account=name, reason=str(error))  # noqa: TRY400
+        return {}
+
+
+def decode(text: str) -> dict[str, str]:
+    options: dict[str, str] = json.loads(TEXTS.decrypt(text)) if text else {}
+    return options
+
+
+def shown(name: str) -> dict[str, str]:
+    """What the form may show: everything but secrets."""
+    row = ProviderAccount.objects.filter(name=name).first()
+    options = decode(row.credentials) if row else {}
+    fields = FIELDS[registry.vendor_of(name)]
+    return {
+        one.option: options[one.option]
+        for one in fields
+        if one.option in options and not one.is_secret
+    }
+
+
+def has_stored(name: str) -> bool:
+    return ProviderAccount.objects.filter(name=name).exclude(credentials="").exists()
+
+
+@transaction.atomic
+def save(*, name: str, values: Mapping[str, str], user: User, ip: str) -> list[str]:
+    """Stores what is not empty, and of secrets only new ones; returns the names of what changed."""
+    row = ProviderAccount.objects.select_for_update().filter(name=name).first()
+    before = decode(row.credentials) if row else {}
+    secret = {one.option for one in FIELDS[registry.vendor_of(name)] if one.is_secret}
+    kept = {option: text for option, text in before.items() if option in secret}
+    after = kept | {option: text for option, text in values.items() if text}
+    changed = sorted(
+        option for option in {*before, *after} if before.get(option) != after.get(option)
+    )
+    if not changed:
+        return []
+    row = row or ProviderAccount(name=name, position=_last_position())
+    row.credentials = TEXTS.encrypt(json.dumps(after))
+    row.save(update_fields=["credentials"] if row.pk else None)
+    subject = f"{name}: {', '.join(changed)}"
+    events.record("account.connected", subject, company=None, user=user, ip=ip)
+    return changed
+
+
+def _last_position() -> int:
+    last = ProviderAccount.objects.aggregate(last=Max("position"))["last"] or 0
+    beside = registry.POSITION_STEP * len(registry.live_providers())
+    return max(last + registry.POSITION_STEP, beside)
+
+
+@transaction.atomic
+def remove(*, name: str, user: User, ip: str) -> bool:
+    """Forgets the credentials of an account that is switched off; False if it is not, or has none.
+
+    The row stays: attempts name the account.
+    """
+    rows = ProviderAccount.objects.filter(name=name, is_enabled=False).exclude(credentials="")
+    if not rows.update(credentials=""):
+        return False
+    events.record("account.disconnected", name, company=None, user=user, ip=ip)
+    return True
+
+
+def secrets_by_key() -> Counter[str]:
+    """How many accounts' credentials each key encrypts."""
+    rows = ProviderAccount.objects.exclude(credentials="")
+    return Counter(map(key_id_of, rows.values_list("credentials", flat=True)))
+
+
+def rotate() -> Counter[str]:
+    """Encrypts all under the current key; returns the counts by former key."""
+    found: Counter[str] = Counter()
+    for pk in ProviderAccount.objects.exclude(credentials="").values_list("pk", flat=True):
+        with transaction.atomic():
+            row: Any = ProviderAccount.objects.select_for_update().get(pk=pk)
+            found.update([key_id_of(row.credentials)])
+            row.credentials = TEXTS.under_current_key(row.credentials)
+            row.save(update_fields=["credentials"])
+    return found
