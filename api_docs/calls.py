@@ -4,6 +4,7 @@ from accounts.api.calls import Call
 from accounts.webhooks import calls as webhooks
 from billing.web import calls as money
 from channels.web import calls as messages
+from channels.web import policy_calls as policy
 from links.api import batch_calls, link_calls
 from links.api import calls as links
 from otp.web import calls as codes
@@ -15,6 +16,7 @@ CALLS: tuple[Call, ...] = (
     *batch_calls.CALLS,
     *link_calls.CALLS,
     *messages.CALLS,
+    *policy.CALLS,
     *money.CALLS,
     *webhooks.CALLS,
     *persons.CALLS,

@@ -67,8 +67,8 @@ NOT_OF_RECIPIENTS = {
     "account_emailconfirmation": "key",
     "accounts_apikey": "name prefix digest scopes allowed_ips day_limit",
     "accounts_cacheentry": "key value",
-    "accounts_company": "name status brand default_channel allowed_countries budgets fallback_chain"
-    " link_host link_targets link_utm link_expired_url patience",
+    "accounts_company": "name status brand default_channel allowed_countries budgets policy"
+    " fallback_chain link_host link_targets link_utm link_expired_url patience",
     "accounts_delivery": "state",
     "accounts_deliveryattempt": "headers error",
     "accounts_endpoint": "url kinds description key_id previous_key_id disabled_reason",

@@ -13,6 +13,7 @@ ACTION_LABELS: dict[str, StrOrPromise] = {
     "company.suspended": _("suspended the company"),
     "company.pending": _("returned the company to pending approval"),
     "settings.changed": _("changed the settings"),
+    "policy.changed": _("changed the policy"),
     "text.created": _("added a text"),
     "text.changed": _("changed a text"),
     "text.deleted": _("deleted a text"),

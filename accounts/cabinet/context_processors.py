@@ -11,7 +11,9 @@ from accounts.security.provider_sessions import is_enabled
 from accounts.security.reauthentication import is_fresh
 
 # Sections shown under another menu entry.
-PARENT_SECTION = dict.fromkeys(("member", "audit", "invitation", "text", "autofill"), "settings")
+PARENT_SECTION = dict.fromkeys(
+    ("member", "audit", "invitation", "text", "autofill", "policy"), "settings"
+)
 SECTION_OF_VIEW = {"link-settings": "settings", "send": "message", "send-check": "message"}
 
 

@@ -4,7 +4,7 @@ import hashlib
 import secrets
 import time
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from ipaddress import ip_address, ip_network
 from typing import Any, NamedTuple
@@ -51,6 +51,19 @@ class Fallback(NamedTuple):
     max_cost: int | None = None  # in tokens, of a message
 
 
+class PolicyRule(NamedTuple):
+    """What a company chose for a country and a purpose; None: as the next less exact rule says."""
+
+    channels: tuple[str, ...] | None = None  # in the order in which they are tried, and no others
+    patience: Mapping[str, int] = {}  # seconds by channel
+    max_cost: int | None = None  # in tokens, of a message
+    barred: frozenset[str] | None = None  # channels that carry nothing there
+    locale: str = ""
+
+
+Policy = Mapping[tuple[str, str], PolicyRule]  # by country and purpose; "" matches all
+
+
 class LinkRules(NamedTuple):
     """A company's settings for short links; empty: unset."""
 
@@ -90,6 +103,7 @@ class Principal:
     api_rate: int | None
     own_limits: CompanyLimits = NO_LIMITS
     fallback: Fallback | None = None  # None: one channel only
+    policy: Policy = field(default_factory=dict)
     texts: CompanyTexts = NO_TEXTS
     link_rules: LinkRules = NO_RULES
     budgets: Budgets = field(default_factory=dict)  # as stored in the company's row
@@ -143,7 +157,7 @@ _COMPANY = """
        CASE WHEN c.all_countries THEN '{{}}' WHEN c.allowed_countries = '{{}}' THEN ARRAY[c.country]
             ELSE c.allowed_countries END AS allowed_countries, c.default_link_lifetime, c.api_rate,
        CASE WHEN c.falls_back THEN c.fallback_chain END AS fallback_chain,
-       c.patience, c.fallback_max_cost,
+       c.patience, c.fallback_max_cost, c.policy,
        c.budgets, c.link_host, c.link_targets, c.link_utm, c.link_expired_url,
        c.cool_down, c.codes_per_10_min, c.codes_per_hour, c.codes_per_day,
        c.links_per_10_min, c.links_per_day"""
@@ -272,11 +286,26 @@ def _principal(row: Mapping[str, Any]) -> Principal:
         api_rate=row["api_rate"],
         own_limits=NO_LIMITS if own == NO_LIMITS else own,
         fallback=_fallback(row),
+        policy=policy_of(orjson.loads(row["policy"])),
         texts=texts_of(row["texts"]),
         link_rules=NO_RULES if rules == NO_RULES else rules,
         budgets=orjson.loads(row["budgets"]),
         day_limit=row["day_limit"],
     )
+
+
+def policy_of(stored: Iterable[Mapping[str, Any]]) -> Policy:
+    """The rules of `Company.policy`."""
+    return {
+        (rule["country"], rule["purpose"]): PolicyRule(
+            channels=None if rule["channels"] is None else tuple(rule["channels"]),
+            patience=rule["patience"],
+            max_cost=rule["max_cost"],
+            barred=None if rule["barred"] is None else frozenset(rule["barred"]),
+            locale=rule["locale"],
+        )
+        for rule in stored
+    }
 
 
 def _fallback(row: Mapping[str, Any]) -> Fallback | None:

@@ -97,6 +97,8 @@ class Company(models.Model):
     # Channel → seconds for a proof; its own patience where missing.
     patience = models.JSONField(default=dict, db_default={}, editable=False)
     fallback_max_cost = _limit(_("tokens that a fallback may cost"))
+    # Rules by country and purpose, which `channels.routing.policy_rules` alone writes.
+    policy = models.JSONField(default=list, db_default=[], editable=False)
     # one of its own; empty: the service's
     link_host = models.CharField(
         _("host of short links"), max_length=253, blank=True, default="", db_default=""
@@ -249,6 +251,7 @@ class Scope(models.TextChoices):
     TOP_UP = "top_up", _("top-up")
     WEBHOOKS = "webhooks", _("webhooks")
     PERSONS = "persons", _("personal data: export and erasure")
+    POLICY = "policy", _("policy: channels by country and purpose")
 
 
 def every_scope() -> list[str]:

@@ -29,6 +29,13 @@ CHANGES: tuple[Change, ...] = (
         _("A key may have a limit of tokens a day: `send_limit` with `limit.kind` `key_day`."),
     ),
     Change(
+        date(2026, 11, 25),
+        _(
+            "`GET` and `PUT /policy` set channels by country and purpose, `GET /policy/preview` "
+            "shows them for a number; keys made earlier lack their scope, `policy`."
+        ),
+    ),
+    Change(
         date(2026, 11, 24),
         _("`GET /documents` lists closing documents and advance invoices, as PDF and XML."),
     ),

@@ -55,6 +55,7 @@ SECTIONS: tuple[tuple[StrOrPromise, tuple[Page, ...]], ...] = (
             Page("statuses", _("Statuses and charges")),
             Page("limits", _("Limits")),
             Page("links", _("Short links")),
+            Page("policy", _("Policy by country")),
             Page("texts", _("Texts and autofill")),
             Page("idempotency", _("Safe retries")),
             Page("webhooks", _("Webhooks")),

@@ -49,6 +49,7 @@ TAGS: dict[
         _("Messages that were sent, and their statuses."),
     ),
     "": (_("Channels"), _("Prices and capabilities.")),
+    "policy": (_("Policy"), _("Which channels carry messages, by country and purpose.")),
     "balance": (_("Balance"), _("The company's token balance.")),
     "top_up": (_("Top-up"), _("Buy tokens.")),
     "webhooks": (

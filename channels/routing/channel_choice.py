@@ -1,5 +1,6 @@
-"""Chooses a message's channel: the one the request names, or the company's first that can."""
+"""Chooses a message's channel: the one the request names, or the policy's first that can."""
 
+from collections.abc import Sequence
 
 from accounts.keys.api_keys import Fallback
 from billing import message_prices
@@ -10,18 +11,12 @@ from config.errors import DomainError, Error
 
 
 def choose_channel(
-    *,
-    named: str | None,
-    default: str,
-    content: Content,
-    mode: str,
-    phone: str = "",
-    fallback: Fallback | None = None,
+    *, named: str | None, order: Sequence[Channel], content: Content, mode: str, phone: str = ""
 ) -> Channel:
     """Raises before anything is spent if no channel can carry this content now."""
     if named is not None:
         return _require_account(BY_NAME[named], content, mode, phone)
-    for channel in channel_order(default, fallback):
+    for channel in order:
         if availability.has_account(channel, content, mode, phone):
             return channel
     raise DomainError(Error.CHANNEL_UNAVAILABLE)

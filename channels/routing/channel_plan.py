@@ -13,6 +13,7 @@ from channels.lifecycle.steps import Step
 from channels.phone_numbers import country_of
 from channels.providers.base import Content
 from channels.routing import channel_choice, test_numbers
+from channels.routing.company_policy import SendPolicy, policy_for
 from config.channels import BY_NAME, Channel
 from config.errors import DomainError, Error
 
@@ -30,6 +31,9 @@ class SendRequest(Protocol):
 
     @property
     def content(self) -> Content: ...
+    @property
+    def purpose(self) -> str:
+        """What a code is for; empty for a link."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,26 +72,59 @@ def plan_channels(principal: Principal, request: SendRequest, *, kind: str) -> C
     """Raises every refusal that needs no counter."""
     test_numbers.refuse_scripted(principal, request.phone)
     check_country(principal, request.phone)
-    channel = channel_choice.choose_channel(
-        named=request.channel,
-        default=principal.default_channel,
-        content=request.content,
-        mode=principal.mode,
-        phone=request.phone,
-        fallback=principal.fallback,
-    )
+    policy = policy_for(principal, request.phone, request.purpose)
+    channel = _first_channel(principal, request, policy)
     return ChannelPlan(
         channel=channel,
         price=price(channel, principal.mode, country_of(request.phone)),
-        chain=_fallback_steps(principal, request, channel, kind),
-        own_patience=channel_choice.patience(principal.fallback, channel, kind),
+        chain=_fallback_steps(principal, request, policy, channel, kind),
+        own_patience=channel_choice.patience(policy.fallback, channel, kind),
     )
 
 
+def _first_channel(principal: Principal, request: SendRequest, policy: SendPolicy) -> Channel:
+    if request.channel in policy.barred:
+        raise _barred(BY_NAME[str(request.channel)], request)
+    country = country_of(request.phone)
+    affordable = [
+        channel
+        for channel in policy.order
+        if channel_choice.costs_at_most(channel, policy.max_cost, country)
+    ]
+    if policy.is_own and not affordable and request.channel is None:
+        raise DomainError(Error.CHANNEL_UNAVAILABLE, message=NOTHING_ALLOWED)
+    return channel_choice.choose_channel(
+        named=request.channel,
+        order=affordable,
+        content=request.content,
+        mode=principal.mode,
+        phone=request.phone,
+    )
+
+
+NOTHING_ALLOWED = _(
+    "The company's policy leaves no channel for this number: change it in the cabinet, "
+    "Settings → Policy"
+)
+
+
+def _barred(channel: Channel, request: SendRequest) -> DomainError:
+    message = format_lazy(
+        _(
+            "The company's policy bars {channel} for this number ({country}): name another "
+            "channel, or change the policy in the cabinet, Settings → Policy"
+        ),
+        channel=channel.title,
+        country=country_of(request.phone) or request.phone[:4],
+    )
+    return DomainError(Error.CHANNEL_UNAVAILABLE, message=message)
+
+
 def _fallback_steps(
-    principal: Principal, request: SendRequest, first: Channel, kind: str
+    principal: Principal, request: SendRequest, policy: SendPolicy, first: Channel, kind: str
 ) -> tuple[Step, ...]:
-    fallback = test_numbers.fallback(principal, request.phone, named=request.channel, channel=first)
+    own = policy.fallback if request.channel is None else None
+    fallback = test_numbers.fallback(principal, request.phone, own=own, channel=first)
     if fallback is None:
         return ()
     country = country_of(request.phone)

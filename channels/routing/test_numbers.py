@@ -105,13 +105,9 @@ def is_scripted(principal: Principal, phone: str, script: str) -> bool:
 
 
 def fallback(
-    principal: Principal, phone: str, *, named: str | None, channel: Channel
+    principal: Principal, phone: str, *, own: Fallback | None, channel: Channel
 ) -> Fallback | None:
-    """The company's chain, unless the request names a channel.
-
-    A number that scripts a fallback always has one.
-    """
-    own = principal.fallback if named is None else None
+    """The chain that the send has of its own; a number that scripts a fallback always has one."""
     if not is_scripted(principal, phone, scripted.FALLS_BACK):
         return own
     if own and channel_choice.channels_after(channel, own):

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from channels.web import overview, test_phone_views, views
+from channels.web import overview, policy_views, test_phone_views, views
 
 urlpatterns = [
     path("", overview.overview, name="overview"),
@@ -9,5 +9,9 @@ urlpatterns = [
     path("messages.csv", views.message_export, name="message-export"),
     path("messages/<str:public_id>", views.message_detail, name="message-detail"),
     path("messages/<str:public_id>/status", views.message_status, name="message-status"),
+    path("policy", policy_views.policy, name="policy"),
+    path("policy/new", policy_views.rule_create, name="policy-rule-create"),
+    path("policy/<str:address>", policy_views.rule_edit, name="policy-rule-edit"),
+    path("policy/<str:address>/delete", policy_views.rule_delete, name="policy-rule-delete"),
     path("test-phone", test_phone_views.test_phone, name="test-phone"),
 ]

@@ -13,6 +13,7 @@ from accounts.keys.api_keys import Principal
 from channels import phone_numbers
 from channels.accept.acceptance import Sender
 from channels.models import Message
+from channels.routing.company_policy import locale_for
 from channels.web.fields import CHANNEL, LOCALE, PHONE
 from channels.web.send_view import SendView
 from config.channels import of_row
@@ -59,9 +60,10 @@ def parse_link(payload: Mapping[str, Any], principal: Principal) -> LinkSendRequ
     assert link is not None  # noqa: S101 - `check` raises where it is
     if text:
         text_urls.check(text, target=link.url, allowed=principal.link_rules.targets)
+    number = phone_numbers.normalise(phone or "", principal.country)
     return LinkSendRequest(
-        phone=phone_numbers.normalise(phone or "", principal.country),
-        locale=locale or principal.language,
+        phone=number,
+        locale=locale or locale_for(principal, number, ""),
         channel=channel,
         text=text or "",
         link=link,

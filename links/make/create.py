@@ -85,6 +85,10 @@ class LinkSendRequest:
     def content(self) -> Content:
         return Content.LINK
 
+    @property
+    def purpose(self) -> str:
+        return ""
+
 
 @dataclass(frozen=True, slots=True)
 class SentLink:

@@ -14,6 +14,7 @@ from channels import phone_numbers
 from channels.accept.acceptance import Sender
 from channels.accept.send_limits import cool_down
 from channels.models import Message
+from channels.routing.company_policy import locale_for
 from channels.web.fields import CHANNEL, LOCALE, PHONE
 from channels.web.send_view import SendView
 from config.ids import public_id
@@ -32,10 +33,11 @@ def parse_code(payload: Mapping[str, Any], principal: Principal) -> CodeSendRequ
     locale = fields.text(LOCALE)
     link = link_for_code(fields, principal)
     fields.check()
+    number = phone_numbers.normalise(phone or "", principal.country)
     return CodeSendRequest(
-        phone=phone_numbers.normalise(phone or "", principal.country),
+        phone=number,
         purpose=purpose,
-        locale=locale or principal.language,
+        locale=locale or locale_for(principal, number, purpose),
         channel=channel,
         link=link,
     )

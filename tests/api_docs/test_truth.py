@@ -39,9 +39,11 @@ ASKED = {
     "createTopUp": {"tokens": 1000, "gateway": "sandbox"},
     "createWebhook": {"url": "https://shop.example/kvitok"},
     "changeWebhook": {"description": "Склад", "enabled": False},
+    "replacePolicy": {"rules": [{"country": "RU", "channels": ["telegram", "sms"]}]},
     "erasePerson": {"phone": PHONE},
 }
-QUERIES = {"exportPerson": f"?phone={PHONE.removeprefix('+')}"}
+OF_PHONE = f"?phone={PHONE.removeprefix('+')}"
+QUERIES = {"exportPerson": OF_PHONE, "previewPolicy": OF_PHONE}
 # What must have been called before, by how a path begins.
 BEFORE = {
     "/links/{": "shortenLink",

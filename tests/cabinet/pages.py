@@ -12,6 +12,7 @@ from billing.gateways import registry
 from billing.orders import orders
 from billing.orders.prices import Quote
 from channels.models import Message
+from channels.routing.policy_rules import StoredRule, rules_of
 from config.ids import uuid7
 from links.clicks import partitions
 from links.models import ClickDay, LinkImport, Stop
@@ -65,6 +66,9 @@ def create_content(company: Company) -> None:
     create_webhooks(company)
     CodeTextFactory.create(company=company, locale="en", body="{code} — your code.\n{link}")
     Autofill.objects.create(company=company, webotp_host="example.com", app_hash="FA+9qCX9VSu")
+    rule = StoredRule("RU", "№ 1", ["telegram", "sms"], {"sms": 60}, 16, ["whatsapp"])
+    company.policy = [rule.stored()]
+    company.save(update_fields=["policy"])
     create_links(company)
     create_imports(company)
     create_request(company)
@@ -203,8 +207,16 @@ def addresses(company: Company) -> list[str]:
     own = company.code_texts.get()
     texts = [reverse(name, args=[own.pk]) for name in ("text-edit", "text-delete")]
     account = ["account_email", "account_change_password", "mfa_index", "account_logout"]
+    policy = reverse("policy")
+    (rule,) = rules_of(company)
+    policies = [policy, f"{policy}?phone=89161234567&purpose=№ 1", f"{policy}?phone=1"]
+    policies.append(reverse("policy-rule-create"))
+    policies += [
+        reverse(name, args=[rule.address]) for name in ("policy-rule-edit", "policy-rule-delete")
+    ]
     return [
         *map(reverse, names),
+        *policies,
         reverse("overview") + "?mode=test",
         *people,
         reverse("message-list") + "?mode=test&phone=%2B7999&date_from=junk",

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from accounts.models import Company, Member
+from channels.routing.policy_rules import rules_of
 
 OWNER, DEVELOPER, ACCOUNTANT, VIEWER = Member.Role.values
 EVERYONE = frozenset({OWNER, DEVELOPER, ACCOUNTANT, VIEWER})
@@ -91,6 +92,11 @@ def _text(company: Company) -> Args:
     return {"pk": company.code_texts.get().pk}
 
 
+def _rule(company: Company) -> Args:
+    (rule,) = rules_of(company)
+    return {"address": rule.address}
+
+
 def _invitation(company: Company) -> Args:
     return {"pk": company.invitations.get().pk}
 
@@ -132,6 +138,10 @@ CABINET = {
     "request-list": Route(READERS),
     "request-detail": Route(READERS, of=_request),
     "settings": Route(READERS, MANAGERS),
+    "policy": Route(READERS),
+    "policy-rule-create": Route(MANAGERS, MANAGERS),
+    "policy-rule-edit": Route(MANAGERS, MANAGERS, of=_rule),
+    "policy-rule-delete": Route(MANAGERS, MANAGERS, of=_rule),
     "link-settings": Route(READERS, MANAGERS),
     "budget-edit": Route(READERS, OWNERS),
     "webhook-list": Route(READERS),

@@ -25,9 +25,9 @@ INLINE = re.compile(r"<style|\sstyle=|<script(?![^>]*\ssrc=)|\son[a-z]+=|javascr
 CYRILLIC, LATIN = re.compile(r"[А-Яа-яЁё]+"), re.compile(r"[A-Za-z]{2,}")
 # Names, which every language writes alike, and what stands for a status: 2xx.
 NAMES = """
-    Kvitok WhatsApp Telegram SMS API OpenAPI Swagger UI HTTP HTTPS JSON GET POST PATCH DELETE IP
-    GDPR CSV UUID ASCII ISO UTC JavaScript TypeScript Python PHP Java Go Rust curl xx Authorize
-    Unix HMAC SHA base Standard Webhooks
+    Kvitok WhatsApp Telegram SMS API OpenAPI Swagger UI HTTP HTTPS JSON GET POST PUT PATCH DELETE IP
+    GDPR CSV PDF XML UUID ASCII ISO UTC JavaScript TypeScript Python PHP Java Go Rust curl xx
+    Authorize Unix HMAC SHA base Standard Webhooks
     Android Chrome Gateway Markdown llms txt
 """
 # Fields, their names and kinds, where they are the subject: the term of a definition, say.

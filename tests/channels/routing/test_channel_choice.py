@@ -38,7 +38,10 @@ def code_only(settings: Settings) -> None:
 def chosen(default: str = "", content: Content = Content.CODE, named: str | None = None) -> str:
     return str(
         channel_choice.choose_channel(
-            named=named, default=default, content=content, mode="live"
+            named=named,
+            order=channel_choice.channel_order(default),
+            content=content,
+            mode="live",
         ).name
     )
 

@@ -1,0 +1,93 @@
+"""What a company allows for a country and a purpose: its rules, of which the most exact count.
+
+Pure. A rule leaves open what it does not set: that comes from the next one that matches, by country
+and purpose, by country, by purpose, then for all. What no rule sets is the company's default
+channel and fallback chain.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from accounts.keys.api_keys import Fallback, PolicyRule, Principal
+from channels.phone_numbers import country_of
+from channels.routing import channel_choice
+from config.channels import BY_NAME, Channel
+
+ALL = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SendPolicy:
+    """The rules that hold for one send."""
+
+    order: Sequence[Channel]  # the channels to choose the first one from
+    fallback: Fallback | None
+    barred: frozenset[str] = frozenset()
+    max_cost: int | None = None
+    locale: str = ""
+    is_own: bool = False  # whether a rule matched
+
+
+def policy_for(principal: Principal, phone: str, purpose: str) -> SendPolicy:
+    """`purpose` is empty for a link."""
+    order = channel_choice.channel_order(principal.default_channel, principal.fallback)
+    standard = SendPolicy(order, principal.fallback)
+    if not principal.policy:
+        return standard
+    rules = matching_rules(principal, country_of(phone), purpose)
+    return _combined(standard, merged(rules)) if rules else standard
+
+
+def matching_keys(principal: Principal, country: str, purpose: str) -> list[tuple[str, str]]:
+    """Of the rules that match, the most exact first."""
+    keys = dict.fromkeys([(country, purpose), (country, ALL), (ALL, purpose), (ALL, ALL)])
+    return [key for key in keys if key in principal.policy]
+
+
+def matching_rules(principal: Principal, country: str, purpose: str) -> list[PolicyRule]:
+    return [principal.policy[key] for key in matching_keys(principal, country, purpose)]
+
+
+def merged(rules: Sequence[PolicyRule]) -> PolicyRule:
+    """One rule of several, the most exact first."""
+    result = PolicyRule()
+    for rule in rules:
+        result = PolicyRule(
+            channels=rule.channels if result.channels is None else result.channels,
+            patience={**rule.patience, **result.patience},
+            max_cost=rule.max_cost if result.max_cost is None else result.max_cost,
+            barred=rule.barred if result.barred is None else result.barred,
+            locale=result.locale or rule.locale,
+        )
+    return result
+
+
+def locale_for(principal: Principal, phone: str, purpose: str) -> str:
+    """The language of a message whose request names none."""
+    return policy_for(principal, phone, purpose).locale or principal.language
+
+
+def _combined(standard: SendPolicy, rule: PolicyRule) -> SendPolicy:
+    barred = rule.barred or frozenset()
+    order = standard.order
+    fallback = standard.fallback
+    if rule.channels is not None:
+        order = [BY_NAME[name] for name in rule.channels if name in BY_NAME]
+        fallback = Fallback(rule.channels) if len(rule.channels) > 1 else None
+    if fallback is not None:
+        own_patience = standard.fallback.patience if standard.fallback else {}
+        max_cost = fallback.max_cost if rule.max_cost is None else rule.max_cost
+        fallback = Fallback(
+            tuple(name for name in fallback.chain if name not in barred),
+            {**own_patience, **rule.patience},
+            max_cost,
+        )
+    return replace(
+        standard,
+        order=[channel for channel in order if channel.name not in barred],
+        fallback=fallback,
+        barred=barred,
+        max_cost=rule.max_cost,
+        locale=rule.locale,
+        is_own=True,
+    )

@@ -1,0 +1,149 @@
+"""GET and PUT /policy, and GET /policy/preview."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.http import HttpResponse
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
+from rest_framework.request import Request
+
+from accounts.api.base_view import ApiResponse, ApiView
+from accounts.api.query_params import QueryFields
+from accounts.api.request_fields import REQUIRED, RequestFields
+from accounts.client_ip import client_ip
+from accounts.models import Company
+from channels import phone_numbers
+from channels.providers.base import Content
+from channels.routing import policy_preview, policy_rules
+from channels.routing.policy_preview import PreviewRequest
+from channels.routing.policy_rules import StoredRule
+from channels.web.policy_calls import (
+    FOR_PURPOSE,
+    GET_POLICY,
+    MATCHED,
+    OF_KIND,
+    OF_PHONE,
+    PREVIEW_POLICY,
+    PUT_POLICY,
+    RULE,
+    RULES,
+    STEP,
+)
+from config.errors import DomainError, Error
+from config.texts import StrOrPromise
+
+DEFAULT_PURPOSE = "verification"
+TYPES: dict[str, type] = {
+    "country": str,
+    "purpose": str,
+    "channels": list,
+    "patience": dict,
+    "max_cost": int,
+    "barred": list,
+    "locale": str,
+}
+TYPE_NAMES = {str: _("a string"), list: _("an array"), dict: _("an object"), int: _("an integer")}
+
+
+class Policy(ApiView):
+    calls = (GET_POLICY, PUT_POLICY)
+
+    def get(self, request: Request) -> HttpResponse:
+        return self._rules(Company.objects.get(pk=self.principal.company_id))
+
+    def put(self, request: Request) -> HttpResponse:
+        fields = RequestFields(self.payload(request))
+        if fields.payload.get(RULES.name) is None:
+            fields.add_error(RULES, REQUIRED)
+        given = [] if fields.errors else fields.array(RULES)
+        fields.check()
+        company = Company.objects.get(pk=self.principal.company_id)
+        policy_rules.replace_rules(
+            company=company, rules=_parse(given), user=None, ip=client_ip(request.META)
+        )
+        company.refresh_from_db(fields=["policy"])
+        return self._rules(company)
+
+    def _rules(self, company: Company) -> HttpResponse:
+        rules = [RULE.body_of(rule) for rule in policy_rules.rules_of(company)]
+        return ApiResponse(self.success({RULES.name: rules}))
+
+
+class PreviewPolicy(ApiView):
+    calls = (PREVIEW_POLICY,)
+
+    def get(self, request: Request) -> HttpResponse:
+        asked = QueryFields(request.query_params)
+        phone, purpose = asked.text(OF_PHONE), asked.text(FOR_PURPOSE)
+        kind = asked.text(OF_KIND)
+        asked.check()
+        content = Content.LINK if kind == "link" else Content.CODE
+        order = PreviewRequest(
+            phone_numbers.normalise(phone or "", self.principal.country),
+            "" if content is Content.LINK else purpose or DEFAULT_PURPOSE,
+            content=content,
+        )
+        found = policy_preview.preview(self.principal, order)
+        if found.refusal:
+            raise found.refusal
+        body = {
+            "phone": order.phone,
+            "country": found.country or None,
+            "locale": found.locale,
+            "steps": [STEP.body_of(step) for step in found.steps],
+            "barred": [channel.name for channel in found.barred],
+            "rules": [MATCHED.body_of(StoredRule(*key)) for key in found.rules],
+        }
+        return ApiResponse(self.success(body))
+
+
+def _parse(given: list[Any]) -> list[StoredRule]:
+    """Checks the types; what the values mean is checked by the use case."""
+    errors: list[StrOrPromise] = []
+    rules: list[StoredRule] = []
+    for n, rule in enumerate(given, start=1):
+        faults = _type_faults(rule)
+        errors += [format_lazy("{n}: {fault}", n=n, fault=fault) for fault in faults]
+        if not faults:
+            rules.append(_rule(rule))
+    if errors:
+        raise DomainError(Error.INVALID_INPUT, errors={RULES.name: errors})
+    return rules
+
+
+def _type_faults(rule: object) -> list[StrOrPromise]:
+    if not isinstance(rule, Mapping):
+        return [_("Each rule is an object.")]
+    # A misspelled name would silently set nothing.
+    faults: list[StrOrPromise] = [
+        format_lazy(_("unknown field “{name}”"), name=str(name)[:40])
+        for name in rule.keys() - TYPES.keys()
+    ]
+    for name, kind in TYPES.items():
+        value = rule.get(name)
+        if value is not None and not _is_a(value, kind):
+            words = _("“{name}” must be {kind}")
+            faults.append(format_lazy(words, name=name, kind=TYPE_NAMES[kind]))
+    for name in ("channels", "barred"):
+        if not faults and not all(isinstance(one, str) for one in rule.get(name) or []):
+            faults.append(format_lazy(_("“{name}” must be {kind}"), name=name, kind=_("strings")))
+    if not faults and not all(_is_a(one, int) for one in (rule.get("patience") or {}).values()):
+        faults.append(format_lazy(_("“{name}” must be {kind}"), name="patience", kind=_("numbers")))
+    return faults
+
+
+def _is_a(value: object, kind: type) -> bool:
+    return isinstance(value, kind) and not isinstance(value, bool)
+
+
+def _rule(rule: Mapping[str, Any]) -> StoredRule:
+    return StoredRule(
+        country=(rule.get("country") or "").upper(),
+        purpose=rule.get("purpose") or "",
+        channels=rule.get("channels"),
+        patience=rule.get("patience"),
+        max_cost=rule.get("max_cost"),
+        barred=rule.get("barred"),
+        locale=rule.get("locale") or "",
+    )

@@ -1,0 +1,185 @@
+"""GET and PUT /policy, and GET /policy/preview, declared."""
+
+from django.conf import settings
+from django.utils.translation import gettext_lazy as _
+
+from accounts.api.calls import Call
+from accounts.api.fields import Field, Shape, array, boolean, choice, integer, nullable, text
+from accounts.models import Scope
+from channels.routing.policy_rules import LOCALES, MAX_RULES, PURPOSE_LENGTH
+from channels.web.fields import CHANNEL_NAMES, UNDERSTOOD_PHONE
+from channels.web.message_fields import KIND
+from config.errors import Error
+
+LEAST, MOST = settings.PATIENCE_RANGE
+LOCALE_NAMES = choice(LOCALES, "Locale")
+
+COUNTRY = Field(
+    "country",
+    nullable(text(pattern="^[A-Z]{2}$")),
+    _("The ISO 3166 code of the recipient's country; `null` for all countries."),
+    "RU",
+    required=False,
+    source=lambda rule: rule.country or None,
+)
+PURPOSE = Field(
+    "purpose",
+    nullable(text(maxLength=PURPOSE_LENGTH)),
+    _("The purpose of the codes; `null` for all purposes, and for links."),
+    None,
+    required=False,
+    source=lambda rule: rule.purpose or None,
+)
+CHANNELS = Field(
+    "channels",
+    nullable(array(CHANNEL_NAMES) | {"minItems": 1}),
+    _("The channels to use, in the order in which they are tried, and no others."),
+    ["telegram", "sms"],
+    required=False,
+    source="channels",
+)
+PATIENCE = Field(
+    "patience",
+    {
+        "type": "object",
+        "nullable": True,
+        "additionalProperties": integer(LEAST, MOST),
+    },
+    _("Seconds that a channel has to prove delivery before the next one is tried, by channel."),
+    {"telegram": 20},
+    required=False,
+    source=lambda rule: rule.patience or {},
+)
+MAX_COST = Field(
+    "max_cost",
+    nullable(integer(1, settings.MAX_BUDGET)),
+    _("Tokens at most for a message; more expensive channels are skipped."),
+    None,
+    required=False,
+    source="max_cost",
+)
+BARRED = Field(
+    "barred",
+    nullable(array(CHANNEL_NAMES)),
+    _("Channels that carry nothing there, even if a request names one."),
+    ["whatsapp"],
+    required=False,
+    source="barred",
+)
+LOCALE = Field(
+    "locale",
+    nullable(LOCALE_NAMES),
+    _("The language of messages whose request names none."),
+    None,
+    required=False,
+    source=lambda rule: rule.locale or None,
+)
+RULE = Shape("PolicyRule", (COUNTRY, PURPOSE, CHANNELS, PATIENCE, MAX_COST, BARRED, LOCALE))
+RULES = Field(
+    "rules",
+    array() | {"minItems": 0, "maxItems": MAX_RULES},
+    _(
+        "The rules. The most exact one that matches counts: by country and purpose, by country, by "
+        "purpose, then for all. What it leaves out (`null`) comes from the next one that matches, "
+        "and at last from the company's settings."
+    ),
+    fields=RULE,
+)
+
+GET_POLICY = Call(
+    "GET",
+    "/policy",
+    "getPolicy",
+    _("Retrieve the policy"),
+    _("Returns the company's rules: which channels are used for a country and a purpose."),
+    Scope.POLICY,
+    message=_("Policy"),
+    query=(),
+    answer=(RULES,),
+)
+PUT_POLICY = Call(
+    "PUT",
+    "/policy",
+    "replacePolicy",
+    _("Replace the policy"),
+    _(
+        "Replaces all of the company's rules. They take effect within two seconds, for live and "
+        "test keys alike. A request that names a channel uses that channel, unless it is barred."
+    ),
+    Scope.POLICY,
+    message=_("The policy was saved"),
+    body=(RULES,),
+    answer=(RULES,),
+    refusals=(Error.INVALID_INPUT,),
+)
+
+OF_PHONE = Field("phone", text(), _("The phone number, in any format."))
+FOR_PURPOSE = Field(
+    "purpose",
+    text(maxLength=PURPOSE_LENGTH),
+    _("The purpose of the code; by default `verification`."),
+    required=False,
+)
+OF_KIND = Field(
+    "kind",
+    KIND.schema,
+    _("What would be sent; by default a code."),
+    required=False,
+)
+STEP = Shape(
+    "PolicyStep",
+    (
+        Field(
+            "channel",
+            CHANNEL_NAMES,
+            _("The channel."),
+            "telegram",
+            source=lambda step: step.channel.name,
+        ),
+        Field("cost", integer(0), _("Its price in tokens, if it delivers."), 1, source="price"),
+        Field(
+            "patience",
+            nullable(integer(0)),
+            _("Seconds until the next channel is tried; `null` for the last one."),
+            20,
+            source=lambda step: None if step.patience is None else round(step.patience),
+        ),
+        Field(
+            "available",
+            boolean(),
+            _("Whether the channel can carry it now."),
+            True,
+            source="is_available",
+        ),
+    ),
+)
+MATCHED = Shape("MatchedRule", (COUNTRY, PURPOSE))
+PREVIEW_POLICY = Call(
+    "GET",
+    "/policy/preview",
+    "previewPolicy",
+    _("Preview the policy for a number"),
+    _(
+        "Returns the channels that a send to this number would try now. Nothing is sent, counted "
+        "or charged. A send that would be refused is refused here with the same error."
+    ),
+    Scope.POLICY,
+    message=_("The channels for this number"),
+    query=(OF_PHONE, FOR_PURPOSE, OF_KIND),
+    answer=(
+        UNDERSTOOD_PHONE,
+        Field("country", nullable(text()), _("The country of the number."), "RU"),
+        Field("locale", LOCALE_NAMES, _("The language of the message."), "ru"),
+        Field("steps", array(), _("The channels, in their order."), fields=STEP),
+        Field("barred", array(CHANNEL_NAMES), _("Channels that the policy bars."), ["whatsapp"]),
+        Field("rules", array(), _("The rules that matched, the most exact first."), fields=MATCHED),
+    ),
+    refusals=(
+        Error.INVALID_INPUT,
+        Error.INVALID_PHONE,
+        Error.COUNTRY_NOT_ALLOWED,
+        Error.CHANNEL_UNAVAILABLE,
+    ),
+)
+
+CALLS = (GET_POLICY, PUT_POLICY, PREVIEW_POLICY)

@@ -1,0 +1,135 @@
+"""The cabinet's forms about the policy: a rule, and the number to preview it for."""
+
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from accounts.cabinet import fallback_forms
+from accounts.cabinet.number_fields import GroupedIntegerField
+from accounts.models import Language
+from accounts.people import countries
+from channels import phone_numbers
+from channels.routing import policy_rules
+from channels.routing.policy_rules import StoredRule
+from config import channels
+from config.errors import DomainError
+
+
+def _country_choices() -> list[tuple[str, Any]]:
+    _blank, *named = countries.choices()
+    return [("", _("All countries")), *named]
+
+
+class RuleForm(forms.Form):
+    country = forms.ChoiceField(label=_("Country"), required=False, choices=_country_choices)
+    purpose = forms.CharField(
+        label=_("Purpose"),
+        required=False,
+        max_length=policy_rules.PURPOSE_LENGTH,
+        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+        help_text=_("As your requests name it. Leave empty for all purposes, and for links."),
+    )
+    barred = forms.MultipleChoiceField(
+        label=_("Barred channels"),
+        required=False,
+        choices=channels.choices,
+        widget=forms.CheckboxSelectMultiple,
+        help_text=_("They carry nothing there, even if a request names one."),
+    )
+    max_cost = GroupedIntegerField(
+        label=_("Tokens at most"),
+        required=False,
+        min_value=1,
+        help_text=_("For one message; more expensive channels are skipped."),
+    )
+    locale = forms.ChoiceField(
+        label=_("Language of messages"),
+        required=False,
+        choices=[("", _("As for the company")), *Language.choices],
+        help_text=_("For requests that do not name a language."),
+    )
+
+    def __init__(self, data: Any, *, rule: StoredRule) -> None:
+        initial = {
+            "country": rule.country,
+            "purpose": rule.purpose,
+            "barred": rule.barred or [],
+            "max_cost": rule.max_cost,
+            "locale": rule.locale,
+        }
+        super().__init__(data, initial=initial)
+        self.fields.update(fallback_forms.chain_fields(rule.channels or []))
+        self.fields.update(fallback_forms.patience_fields(rule.patience or {}))
+        # In page order: the first invalid field gets the focus.
+        self.order_fields(("country", "purpose", *fallback_forms.CHAIN_FIELDS))
+
+    @property
+    def matches(self) -> list[forms.BoundField]:
+        return [self["country"], self["purpose"]]
+
+    @property
+    def chain(self) -> list[forms.BoundField]:
+        return [self[name] for name in fallback_forms.CHAIN_FIELDS]
+
+    @property
+    def patience(self) -> list[forms.BoundField]:
+        return [self[name] for name in fallback_forms.PATIENCE]
+
+    @property
+    def others(self) -> list[forms.BoundField]:
+        return [self[name] for name in ("max_cost", "locale")]
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        fallback_forms.clean_patience(cleaned)
+        if not self.errors:
+            for fault in policy_rules.faults_of(self.rule()):
+                self.add_error(None, str(fault))
+        return cleaned
+
+    def rule(self) -> StoredRule:
+        """Of valid fields."""
+        values = self.cleaned_data
+        chain = [values[name] for name in fallback_forms.CHAIN_FIELDS if values.get(name)]
+        return StoredRule(
+            country=values["country"],
+            purpose=values["purpose"],
+            channels=chain or None,
+            patience=values["patience"],
+            max_cost=values["max_cost"],
+            barred=values["barred"] or None,
+            locale=values["locale"],
+        )
+
+
+class PreviewForm(forms.Form):
+    phone = forms.CharField(
+        label=_("Phone number"),
+        max_length=64,
+        widget=forms.TextInput(
+            attrs={"type": "tel", "autocomplete": "off", "placeholder": "+7 916 123-45-67"}
+        ),
+    )
+    purpose = forms.CharField(
+        label=_("Purpose"),
+        required=False,
+        max_length=policy_rules.PURPOSE_LENGTH,
+        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+        help_text=_("Leave empty for <code>verification</code>."),
+    )
+    kind = forms.ChoiceField(
+        label=_("What is sent"),
+        required=False,
+        choices=[("code", _("A code")), ("link", _("A link"))],
+    )
+
+    def __init__(self, data: Any, *, country: str) -> None:
+        super().__init__(data)
+        self.country = country
+
+    def clean_phone(self) -> str:
+        try:
+            return phone_numbers.normalise(self.cleaned_data["phone"], self.country)
+        except DomainError as refusal:
+            raise forms.ValidationError(str(refusal.message)) from None

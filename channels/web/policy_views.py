@@ -1,0 +1,104 @@
+"""The cabinet's page of the policy: rules by country and purpose, and a preview for a number."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+
+from accounts.client_ip import client_ip
+from accounts.keys import api_keys
+from accounts.models import Company, Mode
+from accounts.people.roles import (
+    CabinetRequest,
+    can_change_settings,
+    can_read_settings,
+    member_required,
+)
+from channels.providers.base import Content
+from channels.routing import channel_choice, policy_preview, policy_rules
+from channels.routing.policy_preview import Preview, PreviewRequest
+from channels.routing.policy_rules import StoredRule
+from channels.web.policy_api import DEFAULT_PURPOSE
+from channels.web.policy_forms import PreviewForm, RuleForm
+from config.errors import DomainError
+
+
+@member_required(can_read_settings)
+def policy(request: CabinetRequest) -> HttpResponse:
+    asked = PreviewForm(request.GET or None, country=request.company.country)
+    own = api_keys.without_key(request.company, Mode.LIVE)
+    context = {
+        "rules": policy_rules.rules_of(request.company),
+        "limit": policy_rules.MAX_RULES,
+        "standard": channel_choice.channel_order(own.default_channel, own.fallback),
+        "falls_back": own.fallback is not None,
+        "form": asked,
+        "preview": _preview(request.company, asked) if asked.is_valid() else None,
+    }
+    return render(request, "cabinet/policy.html", context)
+
+
+def _preview(company: Company, asked: PreviewForm) -> Preview:
+    values = asked.cleaned_data
+    content = Content.LINK if values["kind"] == "link" else Content.CODE
+    purpose = "" if content is Content.LINK else values["purpose"] or DEFAULT_PURPOSE
+    order = PreviewRequest(values["phone"], purpose, content=content)
+    return policy_preview.preview(api_keys.without_key(company, Mode.LIVE), order)
+
+
+@member_required(can_change_settings, can_change_settings)
+def rule_create(request: CabinetRequest) -> HttpResponse:
+    return _edit(request, StoredRule(), instead_of=None)
+
+
+@member_required(can_change_settings, can_change_settings)
+def rule_edit(request: CabinetRequest, address: str) -> HttpResponse:
+    rule = _rule(request, address)
+    return _edit(request, rule, instead_of=rule.key)
+
+
+def _edit(
+    request: CabinetRequest, rule: StoredRule, *, instead_of: tuple[str, str] | None
+) -> HttpResponse:
+    form = RuleForm(request.POST or None, rule=rule)
+    if form.is_valid():
+        try:
+            policy_rules.save_rule(
+                company=request.company, rule=form.rule(), instead_of=instead_of, **_actor(request)
+            )
+        except DomainError as refusal:
+            form.add_error(None, _last_words(refusal))
+        else:
+            messages.success(request, _("Rule saved; it takes effect within two seconds."))
+            return redirect("policy")
+    context = {"form": form, "rule": rule, "is_new": instead_of is None}
+    return render(request, "cabinet/policy_rule.html", context)
+
+
+def _last_words(refusal: DomainError) -> str:
+    """The rule being saved is the last one, and a form needs no number."""
+    (*_others, last) = (refusal.errors or {}).get("rules", [refusal.message])
+    return str(last).partition(": ")[2] or str(last)
+
+
+@member_required(can_change_settings, can_change_settings)
+def rule_delete(request: CabinetRequest, address: str) -> HttpResponse:
+    rule = _rule(request, address)
+    if request.method == "POST":
+        policy_rules.delete_rule(company=request.company, key=rule.key, **_actor(request))
+        messages.success(request, _("Rule deleted."))
+        return redirect("policy")
+    return render(request, "cabinet/policy_rule_delete.html", {"rule": rule})
+
+
+def _rule(request: CabinetRequest, address: str) -> StoredRule:
+    for rule in policy_rules.rules_of(request.company):
+        if rule.address == address:
+            return rule
+    raise Http404
+
+
+def _actor(request: CabinetRequest) -> dict[str, Any]:
+    return {"user": request.user, "ip": client_ip(request.META)}

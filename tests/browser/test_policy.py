@@ -1,0 +1,42 @@
+"""The policy in a browser: a rule is added, tried for a number, changed and deleted."""
+
+import pytest
+from playwright.sync_api import Page, expect
+from pytest_django.live_server_helper import LiveServer
+
+from tests.browser.test_cabinet import sign_in
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def test_rule_is_added_tried_changed_and_deleted(page: Page, live_server: LiveServer) -> None:
+    member = sign_in(page, live_server)
+
+    page.goto(f"{live_server.url}/cabinet/policy")
+    page.get_by_role("link", name="Новое правило").click()
+    page.get_by_role("button", name="Сохранить").click()
+    expect(page.get_by_text("Правило ничего не задаёт")).to_be_visible()
+    page.get_by_label("Страна").select_option("RU")
+    page.get_by_label("Сначала").select_option("telegram")
+    page.get_by_label("Затем", exact=True).select_option("sms")
+    page.get_by_label("WhatsApp", exact=True).check()
+    page.get_by_label("Секунд на Telegram").fill("20")
+    page.get_by_role("button", name="Сохранить").click()
+
+    expect(page.get_by_text("Telegram → SMS")).to_be_visible()
+    page.get_by_label("Номер телефона").fill("8 916 123-45-67")
+    page.get_by_role("button", name="Показать").click()
+    expect(page.get_by_role("heading", name="+79161234567 · Россия")).to_be_visible()
+    expect(page.get_by_text("1 токен, если доставлено")).to_be_visible()
+    expect(page.get_by_text("Запрещены: WhatsApp.")).to_be_visible()
+
+    page.get_by_role("link", name="Россия").click()
+    page.get_by_label("Сначала").select_option("sms")
+    page.get_by_label("Затем", exact=True).select_option("")
+    page.get_by_role("button", name="Сохранить").click()
+    expect(page.get_by_role("cell", name="SMS", exact=True)).to_be_visible()
+    page.get_by_role("link", name="Удалить RU").click()
+    page.get_by_role("button", name="Удалить").click()
+    expect(page.get_by_text("Правило удалено.")).to_be_visible()
+    member.company.refresh_from_db()
+    assert member.company.policy == []

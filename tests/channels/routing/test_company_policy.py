@@ -1,0 +1,169 @@
+"""Which rules hold for a send, and what they do to its channels."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from accounts.keys.api_keys import PolicyRule, policy_of
+from accounts.models import Company
+from channels.models import Message
+from channels.routing.company_policy import merged
+from config.channels import BY_NAME
+from tests.api.clients import Api
+
+PHONE, KAZAKH = "+79161234567", "+77012345678"
+URL = "https://example.com/"
+
+
+def rule(**given: Any) -> dict[str, Any]:
+    empty: dict[str, Any] = {
+        "channels": None,
+        "patience": {},
+        "max_cost": None,
+        "barred": None,
+        "locale": "",
+    }
+    return {"country": "", "purpose": "", **empty, **given}
+
+
+def use(*rules: dict[str, Any], **settings: Any) -> None:
+    Company.objects.update(policy=list(rules), all_countries=True, **settings)
+
+
+def channels_of(api: Api, path: str = "/otp/send", **payload: Any) -> list[str]:
+    answer = api.post(path, {"phone": PHONE, "url": URL, **payload})
+    assert answer.status == 200, answer.body
+    message = Message.objects.latest("created_at")
+    return [message.channel, *(step["channel"] for step in message.chain)]
+
+
+@pytest.mark.parametrize(
+    ("payload", "channels"),
+    [
+        ({"purpose": "login"}, ["telegram", "sms"]),  # country and purpose
+        ({}, ["sms"]),  # country
+        ({"phone": KAZAKH, "purpose": "login"}, ["whatsapp", "sms"]),  # purpose
+        ({"phone": KAZAKH}, ["telegram"]),  # all
+    ],
+)
+def test_most_exact_rule_counts(api: Api, payload: dict[str, Any], channels: list[str]) -> None:
+    use(
+        rule(channels=["telegram"]),
+        rule(purpose="login", channels=["whatsapp", "sms"]),
+        rule(country="RU", channels=["sms"]),
+        rule(country="RU", purpose="login", channels=["telegram", "sms"]),
+    )
+
+    assert channels_of(api, **payload) == channels
+
+
+def test_what_a_rule_leaves_open_comes_from_the_next(api: Api) -> None:
+    use(
+        rule(country="RU", channels=["telegram", "sms"], patience={"telegram": 20}),
+        rule(country="RU", purpose="login", patience={"telegram": 40}),
+        rule(locale="en"),
+    )
+
+    assert channels_of(api, purpose="login") == ["telegram", "sms"]
+
+    message = Message.objects.get()
+    assert message.locale == "en"
+    patience = message.fallback_at - message.created_at  # type: ignore[operator]
+    assert round(patience.total_seconds()) == 40
+
+
+def test_without_a_match_the_company_decides_as_before(api: Api) -> None:
+    use(rule(country="KZ", channels=["sms"]), default_channel="telegram")
+
+    assert channels_of(api) == ["telegram"]
+
+
+def test_rule_for_links_has_no_purpose(api: Api) -> None:
+    use(rule(purpose="verification", channels=["sms"]), rule(country="RU", channels=["telegram"]))
+
+    assert channels_of(api, "/links/send") == ["telegram"]
+
+
+@pytest.mark.parametrize("named", ["whatsapp", "sms"])
+def test_named_channel_is_obeyed(api: Api, named: str) -> None:
+    use(rule(country="RU", channels=["telegram"]))
+
+    assert channels_of(api, channel=named) == [named]
+
+
+def test_barred_channel_is_refused_even_by_name(api: Api) -> None:
+    use(rule(country="RU", barred=["whatsapp", "telegram"]))
+
+    answer = api.post("/otp/send", {"phone": PHONE, "channel": "telegram"})
+
+    assert (answer.status, answer.code) == (422, "channel_unavailable")
+    assert "RU" in answer.body["message"]
+    assert not Message.objects.exists()
+    assert channels_of(api) == ["sms"]
+    assert channels_of(api, phone=KAZAKH, channel="telegram") == ["telegram"]
+
+
+def test_barred_channel_leaves_the_chain_of_the_company(api: Api) -> None:
+    chain = ["telegram", "whatsapp", "sms"]
+    use(
+        rule(country="RU", barred=["whatsapp"]),
+        default_channel="telegram",
+        falls_back=True,
+        fallback_chain=chain,
+    )
+
+    assert channels_of(api) == ["telegram", "sms"]
+
+
+def test_cost_skips_channels_of_a_chain_and_the_first_one(api: Api) -> None:
+    use(rule(channels=["sms", "telegram", "whatsapp"], max_cost=1))
+
+    assert channels_of(api) == ["telegram", "whatsapp"]
+
+
+def test_policy_that_leaves_no_channel_says_so(api: Api) -> None:
+    use(rule(channels=["sms"], max_cost=1))
+
+    answer = api.post("/otp/send", {"phone": PHONE})
+
+    assert (answer.status, answer.code) == (422, "channel_unavailable")
+    assert "«Политика»" in answer.body["message"]
+
+
+def test_test_keys_follow_the_policy(test_api: Api) -> None:
+    use(rule(country="RU", channels=["telegram", "sms"]))
+
+    assert channels_of(test_api) == ["telegram", "sms"]
+
+
+names = st.sampled_from(list(BY_NAME))
+rules = st.builds(
+    PolicyRule,
+    channels=st.none() | st.lists(names, min_size=1, unique=True).map(tuple),
+    patience=st.dictionaries(names, st.integers(10, 600)),
+    max_cost=st.none() | st.integers(1, 100),
+    barred=st.none() | st.frozensets(names),
+    locale=st.sampled_from(["", "ru", "en"]),
+)
+
+
+@given(st.lists(rules, max_size=4))
+def test_merged_rule_takes_each_value_from_the_first_that_has_it(several: list[PolicyRule]) -> None:
+    result = merged(several)
+
+    for name in ("channels", "max_cost", "barred"):
+        set_ones = [value for one in several if (value := getattr(one, name)) is not None]
+        assert getattr(result, name) == (set_ones[0] if set_ones else None)
+    for channel in BY_NAME:
+        seconds = [one.patience[channel] for one in several if channel in one.patience]
+        assert result.patience.get(channel) == (seconds[0] if seconds else None)
+
+
+def test_stored_rules_are_read() -> None:
+    stored = [rule(country="RU", channels=["sms"], barred=[], patience={"sms": 30})]
+
+    assert policy_of(stored) == {
+        ("RU", ""): PolicyRule(("sms",), {"sms": 30}, None, frozenset(), "")
+    }

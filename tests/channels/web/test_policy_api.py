@@ -1,0 +1,169 @@
+"""GET and PUT /policy, and GET /policy/preview."""
+
+import json
+from typing import Any
+
+import pytest
+
+from accounts.models import AuditEvent, Company, Mode, Scope
+from channels.models import Message
+from channels.routing.policy_rules import MAX_RULES
+from tests.api.clients import Answer, Api, ClientOf
+from tests.factories import CompanyFactory
+
+PHONE = "+79161234567"
+RULE = {
+    "country": "RU",
+    "purpose": None,
+    "channels": ["telegram", "sms"],
+    "patience": {"telegram": 20},
+    "max_cost": None,
+    "barred": ["whatsapp"],
+    "locale": None,
+}
+
+
+def put(api: Api, rules: Any) -> Answer:
+    return api.call("PUT", "/policy", json.dumps({"rules": rules}).encode())
+
+
+def faults(answer: Answer) -> list[str]:
+    assert (answer.status, answer.code) == (422, "invalid_input")
+    found: list[str] = answer.body["errors"]["rules"]
+    return found
+
+
+def test_policy_is_empty_at_first(api: Api) -> None:
+    answer = api.get("/policy")
+
+    assert answer.body == {"success": True, "message": "Политика", "rules": []}
+
+
+def test_rules_are_replaced_and_returned(api: Api) -> None:
+    assert put(api, [{"country": "KZ", "channels": ["sms"]}]).status == 200
+
+    answer = put(api, [RULE, {"purpose": "login", "locale": "en"}])
+
+    assert [one["purpose"] for one in answer.body["rules"]] == ["login", None]
+    assert answer.body["rules"][1] == RULE
+    assert api.get("/policy").body["rules"] == answer.body["rules"]
+    assert put(api, []).body["rules"] == []
+
+
+def test_change_is_audited_once(api: Api) -> None:
+    put(api, [RULE])
+    put(api, [RULE])
+
+    event = AuditEvent.objects.get(action="policy.changed")
+    assert event.subject == "RU/*"
+
+
+def test_other_companies_keep_their_rules(api: Api, client_of: ClientOf) -> None:
+    other = client_of(CompanyFactory.create(status=Company.Status.APPROVED))
+
+    put(api, [RULE])
+
+    assert other.get("/policy").body["rules"] == []
+
+
+def test_test_key_shares_the_rules(api: Api, test_api: Api) -> None:
+    put(test_api, [RULE])
+
+    assert api.get("/policy").body["rules"] == [RULE]
+
+
+@pytest.mark.parametrize(
+    ("rule", "words"),
+    [
+        ({"country": "XX", "channels": ["sms"]}, "XX"),
+        ({"country": "RU", "channels": ["pigeon"]}, "whatsapp"),
+        ({"country": "RU", "channels": []}, "хотя бы один канал"),
+        ({"country": "RU", "channels": ["sms", "sms"]}, "один раз"),
+        ({"country": "RU", "channels": ["sms"], "barred": ["sms"]}, "запрещён"),
+        ({"barred": ["whatsapp", "telegram", "sms"]}, "все каналы"),
+        ({"patience": {"sms": 5}}, "10"),
+        ({"max_cost": 0}, "токен"),
+        ({"purpose": "x" * 65, "channels": ["sms"]}, "64"),
+        ({"purpose": "a\nb", "channels": ["sms"]}, "64"),
+        ({"locale": "fr"}, "ru, en"),
+        ({"country": "RU"}, "ничего"),
+        ({"channel": ["sms"]}, "channel»"),
+        ({"channels": "sms"}, "channels"),
+        ({"channels": [1]}, "channels"),
+        ({"patience": {"sms": "20"}}, "patience"),
+        ({"max_cost": True}, "max_cost"),
+        ("RU", "объект"),
+        (None, "объект"),
+    ],
+)
+def test_faulty_rule_is_named_and_nothing_is_saved(api: Api, rule: Any, words: str) -> None:
+    put(api, [RULE])
+
+    (fault,) = faults(put(api, [RULE | {"country": "KZ"}, rule]))
+
+    assert fault.startswith("2: ")
+    assert words in fault
+    assert api.get("/policy").body["rules"] == [RULE]
+
+
+def test_rules_for_the_same_are_refused(api: Api) -> None:
+    (fault,) = faults(put(api, [RULE, RULE]))
+
+    assert fault.startswith("2: ")
+
+
+@pytest.mark.parametrize("rules", [None, {}, "RU", [RULE] * (MAX_RULES + 1)])
+def test_rules_are_a_bounded_array(api: Api, rules: Any) -> None:
+    assert faults(put(api, rules))
+
+
+def test_lower_case_country_is_understood(api: Api) -> None:
+    assert put(api, [RULE | {"country": "ru"}]).body["rules"] == [RULE]
+
+
+def test_key_without_the_scope_is_refused(api: Api, client_of: ClientOf) -> None:
+    limited = client_of(api.company, scopes=[one.value for one in Scope if one != Scope.POLICY])
+
+    assert put(limited, [RULE]).code == "forbidden"
+    assert limited.get("/policy").code == "forbidden"
+    assert limited.get("/policy/preview", {"phone": PHONE}).code == "forbidden"
+
+
+@pytest.mark.django_db(transaction=True)  # keys are read anew after the commit
+@pytest.mark.parametrize("mode", Mode.values)
+def test_preview_shows_channels_and_rules_and_sends_nothing(
+    mode: str, client_of: ClientOf, company: Company
+) -> None:
+    client = client_of(company, mode=mode)
+    put(client, [RULE])
+
+    answer = client.get("/policy/preview", {"phone": "8 916 123-45-67"})
+
+    price = {"telegram": 0, "sms": 0} if mode == "test" else {"telegram": 1, "sms": 16}
+    assert answer.body == {
+        "success": True,
+        "message": "Каналы для этого номера",
+        "phone": PHONE,
+        "country": "RU",
+        "locale": "ru",
+        "steps": [
+            {"channel": "telegram", "cost": price["telegram"], "patience": 20, "available": True},
+            {"channel": "sms", "cost": price["sms"], "patience": None, "available": True},
+        ],
+        "barred": ["whatsapp"],
+        "rules": [{"country": "RU", "purpose": None}],
+    }
+    assert not Message.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_preview_refuses_as_a_send_would(api: Api) -> None:
+    put(api, [{"channels": ["sms"], "max_cost": 1}])
+
+    assert api.get("/policy/preview", {"phone": "+12025550123"}).code == "country_not_allowed"
+    assert api.get("/policy/preview", {"phone": PHONE}).code == "channel_unavailable"
+    assert api.get("/policy/preview", {"phone": "12"}).code == "invalid_phone"
+    assert list(api.get("/policy/preview").body["errors"]) == ["phone"]
+    assert list(api.get("/policy/preview", {"phone": PHONE, "kind": "fax"}).body["errors"]) == [
+        "kind"
+    ]
