@@ -71,6 +71,7 @@ NOT_OF_RECIPIENTS = {
     " fallback_chain link_host link_targets link_utm link_expired_url patience",
     "accounts_delivery": "state",
     "accounts_deliveryattempt": "headers error",
+    "accounts_savedfilter": "page name query",
     "accounts_endpoint": "url kinds description key_id previous_key_id disabled_reason",
     "accounts_invitation": "email role",
     "accounts_mail": "template to subject text html key error",

@@ -13,8 +13,10 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts.api.pagination import forgiving_page_of
+from accounts.cabinet import saved_filter_views, saved_filters
+from accounts.cabinet.live_lists import is_live
 from accounts.cabinet.replica_reads import may_read_replica
-from accounts.models import ApiKey, ApiRequest, Company, Mode
+from accounts.models import ApiKey, ApiRequest, Company, Mode, SavedFilter
 from accounts.people.phone_masking import mask_phone
 from accounts.people.roles import CabinetRequest, can_read_keys, member_required
 from config.errors import Error
@@ -94,6 +96,8 @@ class RequestFilter(forms.Form):
 @member_required(can_read_keys)
 @may_read_replica
 def request_list(request: CabinetRequest) -> HttpResponse:
+    if first := saved_filter_views.opened_with_default(request, SavedFilter.Page.REQUESTS):
+        return first
     form = RequestFilter(request.GET, company=request.company)
     chosen = form.chosen()
     history = _history(request.company, chosen)
@@ -104,6 +108,10 @@ def request_list(request: CabinetRequest) -> HttpResponse:
         "is_first": not request.GET.get("cursor"),
         "is_filtered": bool(chosen.keys() - {"mode"}),
         "days": settings.REQUEST_LOG_DAYS,
+        "filters": saved_filters.chips(
+            request.user, request.company, SavedFilter.Page.REQUESTS, request.GET
+        ),
+        "is_live": is_live(request),
     }
     return render(request, "cabinet/request_list.html", context)
 

@@ -1,6 +1,11 @@
 from django.urls import include, path
 
-from accounts.cabinet import member_views, request_views, views
+from accounts.cabinet import (
+    member_views,
+    request_views,
+    saved_filter_views,
+    views,
+)
 
 urlpatterns = [
     path("language", views.language, name="language"),
@@ -13,6 +18,12 @@ urlpatterns = [
     path("requests", request_views.request_list, name="request-list"),
     path("requests/<str:request_id>", request_views.request_detail, name="request-detail"),
     path("settings", views.settings, name="settings"),
+    path("filters/new", saved_filter_views.saved_filter_create, name="saved-filter-create"),
+    path(
+        "filters/<int:pk>/delete",
+        saved_filter_views.saved_filter_delete,
+        name="saved-filter-delete",
+    ),
     path("", include("accounts.webhooks.urls")),
     path("members", member_views.member_list, name="member-list"),
     path("members/invite", member_views.member_invite, name="member-invite"),

@@ -25,6 +25,7 @@ from accounts.models.people import (
     every_scope,
 )
 from accounts.models.requests import ApiRequest
+from accounts.models.saved_filters import SavedFilter
 from accounts.models.sessions import UserSession, UserSessionQuerySet
 from accounts.models.users import Language, User, UserManager
 
@@ -51,6 +52,7 @@ __all__ = [
     "Mail",
     "Member",
     "Mode",
+    "SavedFilter",
     "Scope",
     "User",
     "UserManager",

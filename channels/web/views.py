@@ -11,9 +11,12 @@ from django.utils import timezone
 from django.utils.translation import get_language
 
 from accounts.audit.events import record
+from accounts.cabinet import saved_filter_views, saved_filters
 from accounts.cabinet.csv_rows import csv_lines
+from accounts.cabinet.live_lists import is_live
 from accounts.cabinet.replica_reads import may_read_replica
 from accounts.client_ip import client_ip
+from accounts.models import SavedFilter
 from accounts.people.roles import CabinetRequest, can_read_keys, member_required
 from billing.wallet import archived
 from channels.history import export, messages
@@ -22,6 +25,7 @@ from channels.models import Message
 from channels.recipients import bot_invitations
 from channels.vendor_accounts import registry
 from channels.web.forms import HistoryFilter
+from channels.web import day_presets
 from config.ids import parse_id
 
 FAST_POLL, SLOW_POLL = 2, 15  # seconds between polls of a message that is not final
@@ -30,6 +34,8 @@ FAST_POLL, SLOW_POLL = 2, 15  # seconds between polls of a message that is not f
 @member_required()
 @may_read_replica
 def message_list(request: CabinetRequest) -> HttpResponse:
+    if first := saved_filter_views.opened_with_default(request, SavedFilter.Page.MESSAGES):
+        return first
     form = HistoryFilter(request.GET, member=request.member)
     page = messages.search(request.company, form.chosen(), request.GET)
     context = {
@@ -41,6 +47,11 @@ def message_list(request: CabinetRequest) -> HttpResponse:
         "page": page,
         "kept_since": None if page.next_cursor else archived.kept_since(),
         "base_url": settings.PUBLIC_URL,
+        "presets": day_presets.presets(form.chosen()),
+        "filters": saved_filters.chips(
+            request.user, request.company, SavedFilter.Page.MESSAGES, request.GET
+        ),
+        "is_live": is_live(request),
     }
     return render(request, "cabinet/message_list.html", context)
 

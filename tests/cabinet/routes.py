@@ -138,6 +138,7 @@ CABINET = {
     "request-list": Route(READERS),
     "request-detail": Route(READERS, of=_request),
     "settings": Route(READERS, MANAGERS),
+    "saved-filter-create": Route(EVERYONE, EVERYONE),
     "policy": Route(READERS),
     "policy-rule-create": Route(MANAGERS, MANAGERS),
     "policy-rule-edit": Route(MANAGERS, MANAGERS, of=_rule),
@@ -260,6 +261,7 @@ NO_PAGE = {
     "docs-key",  # the same
     "session-end",
     "session-end-others",
+    "saved-filter-delete",  # of one person alone: tests/accounts/cabinet/test_saved_filters.py
     "mfa_download_recovery_codes",
     "mfa_login_webauthn",  # JSON for the script of the sign-in page
     "account_set_password",  # for people without a password, of whom there are none
