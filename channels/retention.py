@@ -11,6 +11,7 @@ from accounts.outbox import retention
 from accounts.request_log import retention as request_log
 from channels import extensions
 from channels.extensions import Purger
+from channels.history import background_export
 from config.storage.months import partitions
 
 log = structlog.get_logger(__name__)
@@ -59,6 +60,7 @@ def purge() -> int:
         partial(_execute, DELETE_KNOWN_RECIPIENTS, settings.PHONE_RETENTION),
         partial(_execute, ANONYMISE_PHONES, settings.PHONE_RETENTION),
         request_log.purge,
+        background_export.purge,
         *retention.PURGERS,
         *extensions.purgers(),
     ]

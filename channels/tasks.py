@@ -5,10 +5,11 @@ from celery import shared_task
 
 from channels import full_reconciliation, reconciliation, retention
 from channels.deliver.heartbeats import HeartbeatWriter
-from channels.history import day_counts
+from channels.history import background_export, day_counts
 from channels.providers.base import SendError, TransientError
 from channels.providers.telegram.bot import BotText, TelegramBot
 from channels.vendor_accounts import registry
+from channels.web.forms import filter_of
 from config.monitoring import metrics
 
 log = structlog.get_logger(__name__)
@@ -23,6 +24,12 @@ def write_heartbeat() -> None:
 @shared_task(name="channels.count_days")
 def count_days() -> None:
     day_counts.count_days()
+
+
+@shared_task(name="channels.make_message_files")
+def make_message_files() -> None:
+    while background_export.make_next(filter_of):
+        pass
 
 
 @shared_task(name="channels.purge")

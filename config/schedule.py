@@ -42,6 +42,7 @@ SCHEDULE = {
     "read-statement": _new(_every(5, "billing.read_statement", expires=5)),
     "top-up-automatically": _new(_every(15, "billing.top_up_automatically", expires=15)),
     "expire-orders": _every(60, "billing.expire_orders", expires=60),
+    "make-message-files": _new(_every(3, "channels.make_message_files", expires=5)),
     "count-days": _every(30, "channels.count_days", expires=30),
     "check-recent-ledger": _every(60, "channels.check_ledger", expires=60, recent=True),
     "check-ledger": _every(21_600, "channels.check_ledger", expires=3600),

@@ -33,6 +33,10 @@ KEPT = {
     "goes a week after a member uploaded the file; the link made of it is closed": {
         "links_linkimportrow": "url alias expires_in short_url error",
     },
+    "an erasure deletes all files of the companies that it touches; others go after some days": {
+        "channels_messageexport": "query",
+        "channels_messageexportpart": "body",
+    },
     "goes 24 hours after the request, and keeps it from taking effect twice until then": {
         "accounts_idempotentrequest": "path key request_hash",
     },

@@ -17,6 +17,7 @@ from django.utils import timezone
 from accounts.audit.events import record
 from accounts.models import Company, User
 from channels.accept import send_limits
+from channels.history import background_export
 from links.clicks.clickhouse import erasure as clicks_in_clickhouse
 from links.follow import resolution
 from links.models import Link
@@ -90,6 +91,7 @@ def _erase_rows(
     for name, statement in statements.items():
         cursor.execute(statement, params)
         counts[name] = cursor.rowcount
+    background_export.discard_of(rows.companies)
     clicks_in_clickhouse.note(cursor, rows.links)
     return counts
 

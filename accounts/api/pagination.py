@@ -104,6 +104,18 @@ def batches(
         batch = read_patiently(partial(_batch, rows, history, batch.end, size, scans))
 
 
+def batch_after(
+    rows: QuerySet[Any],
+    start: Position | None,
+    size: int,
+    *,
+    history: QuerySet[Any] | None = None,
+) -> tuple[list[Any], Position | None]:
+    """One of the `batches`, perhaps with fewer rows, and where the next begins; None: nowhere."""
+    batch = _batch(rows, history, start, size, SCANS[-2:])
+    return batch.rows, batch.end
+
+
 def _batch(
     rows: QuerySet[Any],
     history: QuerySet[Any] | None,

@@ -1,6 +1,6 @@
 """Exports a company's messages as spreadsheet rows, which never contain the code."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from itertools import islice
 
@@ -24,6 +24,15 @@ def rows_of(
     """Streams batches; the database connection is closed between them."""
     yield _headings()
     yield from (_cells(message, member) for message in islice(_all(messages, history), MAX_ROWS))
+
+
+def cells_of(
+    messages: Iterable[Message], member: Member, *, with_headings: bool
+) -> Iterator[list[str]]:
+    """Of a part of a file."""
+    if with_headings:
+        yield _headings()
+    yield from (_cells(message, member) for message in messages)
 
 
 def _all(rows: QuerySet[Message], history: QuerySet[Message] | None) -> Iterator[Message]:

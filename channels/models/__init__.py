@@ -1,6 +1,7 @@
 """Messages, their attempts and receipts, and the provider accounts that carry them."""
 
 from channels.models.day_counts import CountedDay, DayCount, DayTotal, StaleDay
+from channels.models.exports import MessageExport, MessageExportPart
 from channels.models.heartbeats import Heartbeat
 from channels.models.messages import Attempt, FallbackEvent, Message, MessageQuerySet
 from channels.models.open_messages import OpenMessage
@@ -19,6 +20,8 @@ __all__ = [
     "Heartbeat",
     "KnownRecipient",
     "Message",
+    "MessageExport",
+    "MessageExportPart",
     "MessageQuerySet",
     "OpenMessage",
     "Part",

@@ -1,9 +1,11 @@
 """Filter forms of the message history."""
 
 from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import urlencode
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.http import QueryDict
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import ApiKey, Member, Mode
@@ -108,3 +110,15 @@ class HistoryFilter(PhoneFilter):
     @property
     def mode_chosen(self) -> str:
         return str(self.chosen().get("mode", Mode.LIVE))
+
+
+def filter_of(query: str, member: Member) -> dict[str, Any]:
+    """The filter of a query string, as the page would use it."""
+    return HistoryFilter(QueryDict(query), member=member).chosen()
+
+
+def query_of(form: HistoryFilter) -> str:
+    """The filter in use, as `filter_of` reads it."""
+    form.is_valid()
+    valid = [(name, form.data.get(name)) for name in form.fields if name not in form.errors]
+    return urlencode([(name, text) for name, text in valid if text])

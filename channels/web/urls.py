@@ -1,12 +1,20 @@
 from django.urls import path
 
-from channels.web import overview, policy_views, test_phone_views, views
+from channels.web import export_views, overview, policy_views, test_phone_views, views
 
 urlpatterns = [
     path("", overview.overview, name="overview"),
     path("quickstart", overview.overview_quickstart, name="overview-quickstart"),
     path("messages", views.message_list, name="message-list"),
     path("messages.csv", views.message_export, name="message-export"),
+    path("messages/files", export_views.message_files, name="message-files"),
+    path("messages/files/<uuid:pk>", export_views.message_file_status, name="message-file-status"),
+    path("messages/files/<uuid:pk>.csv", export_views.message_file, name="message-file"),
+    path(
+        "messages/files/<uuid:pk>/delete",
+        export_views.message_file_delete,
+        name="message-file-delete",
+    ),
     path("messages/<str:public_id>", views.message_detail, name="message-detail"),
     path("messages/<str:public_id>/status", views.message_status, name="message-status"),
     path("policy", policy_views.policy, name="policy"),

@@ -6,7 +6,9 @@ from uuid import UUID
 from django.conf import settings
 from django.db.models import QuerySet
 from django.http import Http404, HttpResponse, StreamingHttpResponse
-from django.shortcuts import get_object_or_404, render
+from django.http.response import HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import get_language
 
@@ -19,13 +21,13 @@ from accounts.client_ip import client_ip
 from accounts.models import SavedFilter
 from accounts.people.roles import CabinetRequest, can_read_keys, member_required
 from billing.wallet import archived
-from channels.history import export, messages
+from channels.history import background_export, export, messages
 from channels.history.timeline import timeline
 from channels.models import Message
 from channels.recipients import bot_invitations
 from channels.vendor_accounts import registry
-from channels.web.forms import HistoryFilter
 from channels.web import day_presets
+from channels.web.forms import HistoryFilter, query_of
 from config.ids import parse_id
 
 FAST_POLL, SLOW_POLL = 2, 15  # seconds between polls of a message that is not final
@@ -58,10 +60,12 @@ def message_list(request: CabinetRequest) -> HttpResponse:
 
 @member_required()
 @may_read_replica
-def message_export(request: CabinetRequest) -> StreamingHttpResponse:
-    """The filtered history as a CSV file."""
+def message_export(request: CabinetRequest) -> HttpResponseBase:
+    """The filtered history as a CSV file; a long one is made in the background."""
     form = HistoryFilter(request.GET, member=request.member)
     chosen = form.chosen()
+    if background_export.is_long(request.company, chosen):
+        return redirect(f"{reverse('message-files')}?{query_of(form) or 'mode=live'}")
     found = messages.matching(request.company, chosen)
     history = messages.scanned(request.company, chosen)
     record(

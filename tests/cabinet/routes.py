@@ -126,6 +126,7 @@ CABINET = {
     "link-qr-png": Route(of=_link, kind=Kind.FILE),
     "message-list": Route(),
     "message-export": Route(kind=Kind.FILE),
+    "message-files": Route(EVERYONE, EVERYONE),
     "message-detail": Route(of=_message),
     "message-status": Route(of=_message, kind=Kind.PART),
     "send": Route(MANAGERS, MANAGERS),
@@ -261,6 +262,8 @@ NO_PAGE = {
     "docs-key",  # the same
     "session-end",
     "session-end-others",
+    # Of one person alone: tests/channels/web/test_message_files.py
+    *("message-file", "message-file-status", "message-file-delete"),
     "saved-filter-delete",  # of one person alone: tests/accounts/cabinet/test_saved_filters.py
     "mfa_download_recovery_codes",
     "mfa_login_webauthn",  # JSON for the script of the sign-in page

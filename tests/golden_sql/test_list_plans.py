@@ -17,6 +17,7 @@ from accounts.models import AuditEvent, Company, Member
 from billing.models import Transfer
 from billing.wallet import ledger, running_balances
 from channels.models import Message
+from channels.tasks import make_message_files
 from links.models import Link
 from otp import demo_history
 from tests.api.clients import ClientOf
@@ -66,6 +67,7 @@ def _short_scans(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in ("channels.history.export", "links.web.export"):
         monkeypatch.setattr(f"{module}.BATCH_SIZE", BATCH)
     monkeypatch.setattr("billing.wallet.statement.CHUNK", BATCH)
+    monkeypatch.setattr("channels.history.background_export.PART", BATCH)
 
 
 @pytest.fixture
@@ -154,7 +156,11 @@ def test_every_batch_of_an_export_reads_a_bounded_part(
 ) -> None:
     with reads() as statements:
         response: Any = client.get(f"{reverse(route)}?{query}")
-        for _line in response.streaming_content:
-            pass
+        if response.status_code == 302:  # a long file, which is made in the background
+            client.post(response["Location"])
+            make_message_files()
+        else:
+            for _line in response.streaming_content:
+                pass
 
     check([*statements[:12], *statements[-4:]])

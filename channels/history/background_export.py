@@ -1,0 +1,127 @@
+"""Makes long files of messages in the background, each row once however often a worker dies.
+
+The lines of a part, and how far they reach, are one commit under a lock on the export's row.
+"""
+
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.utils import timezone, translation
+from django.utils.translation import gettext_lazy as _
+
+from accounts.api.pagination import Position, batch_after
+from accounts.audit.events import record
+from accounts.cabinet.csv_rows import csv_lines
+from accounts.models import Company, Member
+from channels.history import export, messages
+from channels.models import Message, MessageExport, MessageExportPart
+
+SHORT = 3000  # rows: a longer file is made in the background
+PART = 2000  # rows in one commit
+State = MessageExport.State
+
+
+def is_long(company: Company, chosen: Mapping[str, Any]) -> bool:
+    """By an index: whether there are more rows to go through than a request should."""
+    history = messages.scanned(company, chosen)
+    rows = messages.matching(company, chosen) if history is None else history
+    ordered = rows.order_by("-created_at", "-id").values("pk")
+    return bool(ordered[SHORT : SHORT + 1])
+
+
+@transaction.atomic
+def start(*, member: Member, mode: str, query: str, language: str, ip: str | None) -> MessageExport:
+    """Raises ValidationError while too many of the company's files are being made."""
+    company = member.company
+    Company.objects.select_for_update(no_key=True).get(pk=company.pk)
+    if company.message_exports.unfinished().count() >= MessageExport.MOST_UNFINISHED:
+        raise ValidationError(_("Three files are being made already: wait for one of them."))
+    rows = Message.objects.of(company).filter(mode=mode).order_by("created_at", "id")
+    oldest = rows.values_list("created_at", flat=True).first()
+    record("history.exported", "background", company=company, user=member.user, ip=ip)
+    return MessageExport.objects.create(
+        company=company,
+        user=member.user,
+        query=query,
+        language=language,
+        masks_phones=not member.can_see_phones,
+        oldest_at=oldest,
+    )
+
+
+FilterOf = Callable[[str, Member], Mapping[str, Any]]  # reads a query string
+
+
+def make_next(filter_of: FilterOf) -> bool:
+    """Makes the next part of the file that waits longest; False if there is none."""
+    with transaction.atomic():
+        one = MessageExport.objects.unfinished().select_for_update(skip_locked=True).first()
+        if one is None:
+            return False
+        member = Member.objects.filter(user=one.user, company=one.company).first()
+        if member is None or one.masks_phones is member.can_see_phones:
+            # Who left, or may see more or less than before, gets no file by the old rights.
+            _finish(one, State.STOPPED)
+        else:
+            with translation.override(one.language):
+                _make_part(one, member, filter_of(one.query, member))
+    return True
+
+
+def _make_part(one: MessageExport, member: Member, chosen: Mapping[str, Any]) -> None:
+    rows, end = batch_after(
+        messages.matching(one.company, chosen).select_related("api_key"),
+        Position(one.reached_at, one.reached_id) if one.reached_at else None,
+        PART,
+        history=messages.scanned(one.company, chosen),
+    )
+    _store(one, rows, member)
+    one.rows += len(rows)
+    if end is None or one.rows >= export.MAX_ROWS:
+        _finish(one, State.READY)
+        return
+    one.reached_at, one.reached_id = end
+    one.save(update_fields=["rows", "reached_at", "reached_id"])
+
+
+def _store(one: MessageExport, rows: list[Message], member: Member) -> None:
+    number = one.parts.count()
+    if not rows and number:
+        return
+    lines = csv_lines(export.cells_of(rows, member, with_headings=not number), one.language)
+    text = "".join(lines)
+    if number:  # the mark of the encoding stands at the file's beginning alone
+        text = text.removeprefix("\ufeff")
+    MessageExportPart.objects.create(export=one, number=number, body=zlib.compress(text.encode()))
+
+
+def _finish(one: MessageExport, state: MessageExport.State) -> None:
+    one.state, one.finished_at = state, timezone.now()
+    one.save(update_fields=["state", "rows", "finished_at"])
+    if state == State.STOPPED:
+        one.parts.all().delete()
+
+
+def content(one: MessageExport) -> Iterator[bytes]:
+    """Reads one part at a time."""
+    for number in range(one.parts.count()):
+        part = one.parts.filter(number=number).values_list("body", flat=True).first()
+        if part is None:  # deleted while it was downloaded
+            return
+        yield zlib.decompress(part)
+
+
+def discard_of(company_ids: list[int]) -> int:
+    """Deletes files that may have an erased person's rows in them."""
+    _deleted, tables = MessageExport.objects.filter(company_id__in=company_ids).delete()
+    return tables.get("channels.MessageExport", 0)
+
+
+def purge(limit: int) -> int:
+    old = MessageExport.objects.filter(created_at__lt=timezone.now() - MessageExport.KEPT)
+    ids = list(old.values_list("pk", flat=True)[: max(1, limit // 100)])
+    _deleted, tables = MessageExport.objects.filter(pk__in=ids).delete()
+    return tables.get("channels.MessageExport", 0)

@@ -1,0 +1,86 @@
+"""Files of messages that are made in the background: their progress and their parts."""
+
+from datetime import datetime, timedelta
+from typing import ClassVar
+
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models import Company, User
+from config.ids import uuid7
+
+
+class MessageExportQuerySet(models.QuerySet["MessageExport"]):
+    def unfinished(self) -> "MessageExportQuerySet":
+        return self.filter(state=MessageExport.State.RUNNING).order_by("created_at", "id")
+
+
+class MessageExport(models.Model):
+    """A CSV file for the member who asked for it."""
+
+    KEPT: ClassVar = timedelta(days=3)
+    MOST_UNFINISHED: ClassVar = 3  # of a company
+
+    class State(models.TextChoices):
+        RUNNING = "running", _("being made")
+        READY = "ready", _("ready")
+        STOPPED = "stopped", _("stopped")
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    company = models.ForeignKey(Company, models.CASCADE, related_name="message_exports")
+    user = models.ForeignKey(User, models.CASCADE, related_name="+")
+    query = models.CharField(_("filter"), max_length=500, blank=True)
+    language = models.CharField(max_length=2)
+    masks_phones = models.BooleanField()
+    state = models.CharField(_("state"), max_length=7, choices=State.choices, default=State.RUNNING)
+    rows = models.PositiveIntegerField(_("rows"), default=0)
+    # Where the next part begins, by time and id: rows come newest first.
+    reached_at = models.DateTimeField(null=True)
+    reached_id = models.UUIDField(null=True)
+    oldest_at = models.DateTimeField(null=True)  # of the rows to go through, for the progress
+    created_at = models.DateTimeField(_("asked for"), auto_now_add=True)
+    finished_at = models.DateTimeField(_("finished"), null=True)
+
+    objects = MessageExportQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("file of messages")
+        verbose_name_plural = _("files of messages")
+        indexes = [
+            models.Index(fields=["created_at"], condition=Q(state="running"), name="export_running")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.created_at:%Y-%m-%d %H:%M}"
+
+    @property
+    def percent(self) -> int:
+        """By time: the rows ahead are not counted."""
+        if self.state == self.State.READY:
+            return 100
+        if not (self.reached_at and self.oldest_at):
+            return 0
+        whole = (self.created_at - self.oldest_at).total_seconds()
+        done = (self.created_at - self.reached_at).total_seconds()
+        return min(99, round(100 * done / whole)) if whole > 0 else 0
+
+    @property
+    def expires_at(self) -> datetime:
+        return self.created_at + self.KEPT
+
+
+class MessageExportPart(models.Model):
+    export = models.ForeignKey(  # indexed by the constraint
+        MessageExport, models.CASCADE, related_name="parts", db_index=False
+    )
+    number = models.PositiveIntegerField()
+    body = models.BinaryField()  # CSV lines in UTF-8, compressed by zlib
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["export", "number"], name="export_part_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.export} {self.number}"

@@ -1,0 +1,85 @@
+"""The cabinet's pages about long files of messages, which are made in the background.
+
+A file is for the member who asked for it: the phones in it are whole or masked by their role.
+"""
+
+from uuid import UUID
+
+from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.http import Http404, HttpResponse, StreamingHttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import get_language
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST
+
+from accounts.client_ip import client_ip
+from accounts.people.roles import CabinetRequest, anyone, member_required
+from channels.history import background_export
+from channels.models import MessageExport
+from channels.web.forms import HistoryFilter, query_of
+
+SHOWN = 20
+
+
+@member_required(anyone, anyone)
+def message_files(request: CabinetRequest) -> HttpResponse:
+    """Lists the member's files; `POST` asks for one by the filter in the address."""
+    form = HistoryFilter(request.GET, member=request.member)
+    error = ""
+    if request.method == "POST":
+        try:
+            background_export.start(
+                member=request.member,
+                mode=form.mode_chosen,
+                query=query_of(form),
+                language=get_language() or "ru",
+                ip=client_ip(request.META),
+            )
+        except ValidationError as refused:
+            error = " ".join(refused.messages)
+        else:
+            return redirect("message-files")
+    rows = MessageExport.objects.filter(company=request.company, user=request.user)
+    context = {
+        "files": rows.order_by("-created_at", "-id")[:SHOWN],
+        "query": request.GET.urlencode(),
+        "error": error,
+        "days": MessageExport.KEPT.days,
+        "short": background_export.SHORT,
+    }
+    return render(request, "cabinet/message_files.html", context)
+
+
+@member_required()
+def message_file_status(request: CabinetRequest, pk: UUID) -> HttpResponse:
+    """The fragment that the page polls until the file is ready."""
+    return render(request, "cabinet/message_file.html", {"file": _own(request, pk)})
+
+
+@member_required()
+def message_file(request: CabinetRequest, pk: UUID) -> StreamingHttpResponse:
+    one = _own(request, pk)
+    if one.state != MessageExport.State.READY:
+        raise Http404
+    if not (one.masks_phones or request.member.can_see_phones):
+        raise Http404  # the role was lowered since
+    response = StreamingHttpResponse(
+        background_export.content(one), content_type="text/csv; charset=utf-8"
+    )
+    name = f"kvitok-{one.created_at:%Y-%m-%d-%H%M}.csv"
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response
+
+
+@require_POST
+@member_required(anyone, anyone)
+def message_file_delete(request: CabinetRequest, pk: UUID) -> HttpResponse:
+    _own(request, pk).delete()
+    messages.success(request, _("File deleted."))
+    return redirect("message-files")
+
+
+def _own(request: CabinetRequest, pk: UUID) -> MessageExport:
+    rows = MessageExport.objects.filter(company=request.company, user=request.user)
+    return get_object_or_404(rows, pk=pk)

@@ -1,0 +1,243 @@
+"""Long files of messages: made in parts, each row once, for the member who asked."""
+
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connection, transaction
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from accounts.models import AuditEvent, Member
+from channels import retention
+from channels.history import background_export
+from channels.history.background_export import make_next
+from channels.models import Message, MessageExport, MessageExportPart
+from channels.tasks import make_message_files
+from channels.web.forms import filter_of
+from persons.erasure import erase
+from persons.person import Person
+from tests.factories import MemberFactory, MessageFactory
+
+State = MessageExport.State
+
+
+@pytest.fixture(autouse=True)
+def _short_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(background_export, "SHORT", 3)
+    monkeypatch.setattr(background_export, "PART", 2)
+
+
+def ask(client: Client, query: str = "mode=live") -> MessageExport:
+    answer = client.post(f"{reverse('message-files')}?{query}")
+    assert answer.status_code == 302
+    return MessageExport.objects.latest("created_at")
+
+
+def download(client: Client, one: MessageExport) -> list[str]:
+    answer: Any = client.get(reverse("message-file", args=[one.pk]))
+    assert answer.status_code == 200
+    text = b"".join(answer.streaming_content).decode()
+    assert text.count("\ufeff") == 1
+    return text.splitlines()
+
+
+def test_short_list_is_streamed_and_a_long_one_leads_to_the_files(
+    client: Client, owner: Member
+) -> None:
+    MessageFactory.create_batch(3, company=owner.company)
+    assert client.get(reverse("message-export"))["Content-Type"].startswith("text/csv")
+    MessageFactory.create(company=owner.company)
+
+    answer = client.get(f"{reverse('message-export')}?mode=live&kind=code")
+
+    assert answer["Location"] == f"{reverse('message-files')}?mode=live&kind=code"
+    assert "Подготовить файл" in client.get(answer["Location"]).content.decode()
+    assert not MessageExport.objects.exists()
+
+
+def test_file_has_each_row_once_newest_first(client: Client, owner: Member) -> None:
+    made = MessageFactory.create_batch(7, company=owner.company)
+    MessageFactory.create(company=owner.company, mode="test")
+    one = ask(client)
+
+    make_message_files()
+
+    one.refresh_from_db()
+    assert (one.state, one.rows, one.percent) == (State.READY, 7, 100)
+    header, *rows = download(client, one)
+    assert "Номер сообщения" in header
+    assert [row.split(";")[1].strip('"') for row in rows] == [
+        message.public_id for message in sorted(made, key=lambda m: m.created_at, reverse=True)
+    ]
+
+
+def test_filter_is_kept(client: Client, owner: Member) -> None:
+    MessageFactory.create_batch(2, company=owner.company, channel="sms", price=16)
+    MessageFactory.create_batch(5, company=owner.company)
+    one = ask(client, "mode=live&channel=sms&cursor=x&follow=1")
+
+    make_message_files()
+
+    assert one.query == "mode=live&channel=sms"
+    assert len(download(client, one)) == 3
+
+
+def test_empty_list_makes_a_file_with_its_heading(client: Client, owner: Member) -> None:
+    one = ask(client, "mode=live&state=expired")
+
+    make_message_files()
+
+    assert len(download(client, one)) == 1
+
+
+def _die_before_the_commit() -> None:
+    with transaction.atomic():
+        make_next(filter_of)
+        transaction.set_rollback(True)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_worker_that_dies_repeats_no_row(client: Client, owner: Member) -> None:
+    MessageFactory.create_batch(9, company=owner.company)
+    one = ask(client)
+    make_next(filter_of)
+    _die_before_the_commit()
+
+    make_message_files()
+
+    assert len(set(download(client, one))) == 10
+
+
+@pytest.mark.django_db(transaction=True)
+def test_workers_share_a_file_without_repeating(client: Client, owner: Member) -> None:
+    MessageFactory.create_batch(21, company=owner.company)
+    one = ask(client)
+
+    def work(_n: int) -> None:
+        while MessageExport.objects.unfinished().exists():
+            make_next(filter_of)
+        connection.close()
+
+    with ThreadPoolExecutor(3) as pool:
+        list(pool.map(work, range(3)))
+
+    rows = download(client, one)
+    assert len(rows) == len(set(rows)) == 22
+
+
+def test_message_sent_meanwhile_is_not_in_the_file_twice(client: Client, owner: Member) -> None:
+    MessageFactory.create_batch(5, company=owner.company)
+    one = ask(client)
+    make_next(filter_of)
+    MessageFactory.create(company=owner.company)
+
+    make_message_files()
+
+    assert len(set(download(client, one))) == 6
+
+
+def test_file_is_for_its_member_alone(client: Client, owner: Member) -> None:
+    one = ask(client)
+    make_message_files()
+    colleague = MemberFactory.create(company=owner.company)
+
+    other = Client()
+    other.force_login(colleague.user)
+
+    for name in ("message-file", "message-file-status"):
+        assert other.get(reverse(name, args=[one.pk])).status_code == 404
+    assert other.post(reverse("message-file-delete", args=[one.pk])).status_code == 404
+    assert list(other.get(reverse("message-files")).context["files"]) == []
+
+
+def test_viewer_gets_masked_phones(client: Client, owner: Member) -> None:
+    Member.objects.update(role=Member.Role.VIEWER)
+    message = MessageFactory.create(company=owner.company)
+    one = ask(client)
+
+    make_message_files()
+
+    text = "\n".join(download(client, one))
+    assert message.phone.removeprefix("+") not in text
+    assert "•" in text or "*" in text or "…" in text
+
+
+def test_lowered_role_neither_gets_nor_makes_a_whole_file(client: Client, owner: Member) -> None:
+    ready = ask(client)
+    make_message_files()
+    waiting = ask(client)
+    Member.objects.update(role=Member.Role.VIEWER)
+
+    make_message_files()
+
+    assert client.get(reverse("message-file", args=[ready.pk])).status_code == 404
+    waiting.refresh_from_db()
+    assert (waiting.state, waiting.parts.count()) == (State.STOPPED, 0)
+
+
+def test_member_who_left_gets_no_file(client: Client, owner: Member) -> None:
+    one = ask(client)
+    owner.delete()
+
+    make_message_files()
+
+    one.refresh_from_db()
+    assert one.state == State.STOPPED
+
+
+def test_file_that_is_not_ready_is_not_found(client: Client, owner: Member) -> None:
+    one = ask(client)
+
+    assert client.get(reverse("message-file", args=[one.pk])).status_code == 404
+    assert client.get(reverse("message-file-status", args=[one.pk])).status_code == 200
+
+
+def test_fourth_unfinished_file_is_refused(client: Client, owner: Member) -> None:
+    for _n in range(3):
+        ask(client)
+
+    answer = client.post(f"{reverse('message-files')}?mode=live")
+
+    assert "Уже готовятся три файла" in answer.content.decode()
+    assert MessageExport.objects.count() == 3
+
+
+def test_request_is_audited_without_a_phone(client: Client, owner: Member) -> None:
+    ask(client, "mode=live&phone=%2B79161234567")
+
+    event = AuditEvent.objects.get(action="history.exported")
+    assert "7916" not in event.subject
+
+
+def test_erasure_deletes_the_files_of_the_company(client: Client, owner: Member) -> None:
+    message = MessageFactory.create(company=owner.company, state="delivered", price=0)
+    ask(client, f"mode=live&phone=%2B{message.phone[1:]}")
+    make_message_files()
+    Message.objects.update(created_at=timezone.now() - timedelta(days=2))
+
+    erase(person=Person(message.phone, owner.company_id, "live"))
+
+    assert not MessageExport.objects.exists()
+    assert not MessageExportPart.objects.exists()
+
+
+def test_files_go_after_three_days(client: Client, owner: Member) -> None:
+    one = ask(client)
+    make_message_files()
+    MessageExport.objects.update(created_at=timezone.now() - timedelta(days=3, minutes=1))
+
+    retention.purge()
+
+    assert not MessageExport.objects.filter(pk=one.pk).exists()
+
+
+def test_member_cancels_a_file(client: Client, owner: Member) -> None:
+    one = ask(client)
+
+    client.post(reverse("message-file-delete", args=[one.pk]))
+
+    assert not MessageExport.objects.exists()
+    assert make_next(filter_of) is False
