@@ -6,10 +6,14 @@ otp and links say how their messages are rendered, shown on a timeline, settled 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import reduce
+from operator import or_
 from typing import TYPE_CHECKING, Any, Protocol
 from uuid import UUID
 
 if TYPE_CHECKING:
+    from django.db.models import Q
+
     from channels.models import Message
 
 
@@ -45,6 +49,25 @@ class CodeCount:
 
 
 @dataclass(frozen=True, slots=True)
+class BreakdownCount:
+    """How far messages with one value of a dimension came, as in `channels.models.DayBreakdown`."""
+
+    company_id: int
+    mode: str
+    dimension: str
+    value: str  # of a country: the phone of one of the messages
+    asked: int = 0
+    handed_over: int = 0
+    delivered: int = 0
+    linked: int = 0
+    opened: int = 0
+    codes: int = 0
+    entered: int = 0
+    charged: int = 0
+    spent: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class TimelineEntry:
     """An event of a code or a link, worded for the page of its message."""
 
@@ -58,11 +81,15 @@ TimelineSource = Callable[["Message"], Iterable[TimelineEntry]]
 OpenedAtLookup = Callable[["Message"], datetime | None]
 Purger = Callable[[int], int]  # deletes at most this many rows; returning fewer means none are left
 CodeCounter = Callable[..., list[CodeCount]]
+BreakdownCounter = Callable[..., Iterable[BreakdownCount]]
+PurposeFilter = Callable[[str], "Q"]
 
 _renderers: dict[str, Renderer] = {}
 _settlers: list[Callable[[], int]] = []
 _purgers: list[Purger] = []
 _code_counters: list[CodeCounter] = []
+_breakdown_counters: list[BreakdownCounter] = []
+_purpose_filters: list[PurposeFilter] = []
 _timelines: dict[str, TimelineSource] = {}
 _opened_at_lookups: list[OpenedAtLookup] = []
 
@@ -107,6 +134,33 @@ def count_codes(
         for counter in _code_counters
         for row in counter(start=start, end=end, company_id=company_id, mode=mode)
     ]
+
+
+def register_breakdown_counter(counter: BreakdownCounter) -> None:
+    """Registers a function that counts by every dimension the messages created from `start` to
+    `end`, and the tokens captured then.
+    """
+    _breakdown_counters.append(counter)
+
+
+def count_breakdowns(
+    *, start: datetime, end: datetime, company_id: int | None = None, mode: str | None = None
+) -> list[BreakdownCount]:
+    """One value may have several rows."""
+    return [
+        row
+        for counter in _breakdown_counters
+        for row in counter(start=start, end=end, company_id=company_id, mode=mode)
+    ]
+
+
+def register_purpose_filter(condition: PurposeFilter) -> None:
+    """Registers the condition on messages whose code is for a purpose."""
+    _purpose_filters.append(condition)
+
+
+def with_purpose(purpose: str) -> "Q":
+    return reduce(or_, (condition(purpose) for condition in _purpose_filters))
 
 
 def register_timeline(kind: str, source: TimelineSource) -> None:

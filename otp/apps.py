@@ -14,6 +14,7 @@ class OtpConfig(AppConfig):
         from accounts.webhooks import event_declarations  # noqa: PLC0415
         from channels import extensions  # noqa: PLC0415
         from otp import (  # noqa: PLC0415
+            breakdown_counts,
             code_counts,
             retention,
             settlement,
@@ -28,5 +29,7 @@ class OtpConfig(AppConfig):
         extensions.register_timeline("code", timeline.entries)
         extensions.register_settler(settlement.settle_verified)
         extensions.register_code_counter(code_counts.count_codes)
+        extensions.register_breakdown_counter(breakdown_counts.count_breakdowns)
+        extensions.register_purpose_filter(breakdown_counts.with_purpose)
         extensions.register_purger(retention.purge_phones)
         event_declarations.declare(webhook_events.VERIFICATION_EVENT)

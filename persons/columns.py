@@ -110,6 +110,7 @@ NOT_OF_RECIPIENTS = {
     "billing_statementmark": "account error",
     "billing_tariff": "tokens_from price",
     "billing_wallet": "available held day_tokens hour_tokens key_tokens",
+    "channels_daybreakdown": "value spent",
     "channels_daycount": "channel state",
     "channels_daytotal": "spent returned",
     "channels_heartbeat": "process kind facts",

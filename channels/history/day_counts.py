@@ -17,13 +17,18 @@ from django.utils import timezone
 
 from billing.wallet.settled_totals import settled_totals
 from channels import extensions
-from channels.models import CountedDay, DayCount, DayTotal
+from channels.history import breakdown_rows
+from channels.models import CountedDay, DayBreakdown, DayCount, DayTotal, Message
+from config.ids import first_id_at
 from config.storage.statements.named_rows import fetch_all
 
 LOCK = 0x6B76_6461  # an advisory lock: one counter at a time
-MAX_AGE = 60  # days: no page reads older ones
+FIRST_DAYS = 60  # counted first; days before them follow, the newest first
+MAX_AGE = 2 * 366  # days: no page reads older ones (the longest period, and the one before it)
+MARGIN = timedelta(hours=1)  # between a message's id and its time, clocks included
 MIDNIGHT_GRACE = timedelta(minutes=10)  # longer than a transaction begun before midnight may last
-BATCH_SIZE = 100  # stale days per commit
+BATCH_SIZE = 100  # stale marks per commit, and those of the same days
+ROWS_PER_INSERT = 2000
 
 # Rounded to the two significant digits that people see: the median of rounded times equals the
 # rounded median.
@@ -44,11 +49,18 @@ ALL_COMPANIES, ONE_COMPANY = (
     "phone NOT LIKE '%%*'",
     "company_id = %(company_id)s AND mode = %(mode)s::text",
 )
+# That index has no messages whose phones are anonymised: their day is found by their ids.
+OLD_DAY = "id >= %(first_id)s AND id < %(end_id)s"
 
+# With all other marks of the same days, so that each is counted anew once.
 TAKE_STALE = """
-DELETE FROM channels_staleday WHERE id IN (
-  SELECT id FROM channels_staleday ORDER BY id LIMIT %s)
-RETURNING company_id, mode, day
+DELETE FROM channels_staleday s USING (
+  SELECT DISTINCT company_id, mode, day FROM (
+    SELECT * FROM channels_staleday WHERE due_at <= statement_timestamp()
+    ORDER BY id LIMIT %s) AS oldest) AS d
+WHERE s.company_id = d.company_id AND s.mode = d.mode AND s.day = d.day
+  AND s.due_at <= statement_timestamp()
+RETURNING s.company_id, s.mode, s.day
 """
 
 
@@ -89,19 +101,32 @@ def _count_next() -> int:
         cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [LOCK])
         if not cursor.fetchone()[0]:
             return 0
-        if day := _due_day():
+        if day := _due_day() or _earlier_day():
             _count(cursor, day)
-            CountedDay.objects.create(day=day)
+            CountedDay.objects.create(day=day, has_breakdown=True)
             return 1
-        return _count_stale(cursor)
+        return _count_stale(cursor) or _count_without_breakdown(cursor)
 
 
 def _due_day() -> date | None:
     """The day after the last counted one, once its codes have expired."""
     last = last_counted()
-    day = last + timedelta(days=1) if last else timezone.localdate() - timedelta(days=MAX_AGE)
+    day = last + timedelta(days=1) if last else timezone.localdate() - timedelta(days=FIRST_DAYS)
     latest_end = timezone.now() - MIDNIGHT_GRACE - timedelta(seconds=settings.CODE_LIFETIME)
     return day if day < timezone.localdate(latest_end) else None
+
+
+def _earlier_day() -> date | None:
+    """The day before the first counted one, if it may have messages: as after an upgrade from a
+    release that counted fewer days, or where a history was brought along.
+    """
+    first = CountedDay.objects.order_by("day").values_list("day", flat=True).first()
+    oldest = Message.objects.order_by("id").values_list("created_at", flat=True).first()
+    if first is None or oldest is None:
+        return None
+    day = first - timedelta(days=1)
+    limit = timezone.localdate() - timedelta(days=MAX_AGE)
+    return day if day >= max(limit, timezone.localdate(oldest)) else None
 
 
 def _count_stale(cursor: CursorWrapper) -> int:
@@ -115,16 +140,38 @@ def _count_stale(cursor: CursorWrapper) -> int:
     return len(marks)
 
 
+def _count_without_breakdown(cursor: CursorWrapper) -> int:
+    """One day that the last release counted, the newest first."""
+    row = CountedDay.objects.filter(has_breakdown=False).order_by("-day").first()
+    if row is None:
+        return 0
+    _count(cursor, row.day)
+    row.has_breakdown = True
+    row.save(update_fields=["has_breakdown"])
+    return 1
+
+
+def is_anonymised(start: datetime) -> bool:
+    """Whether phones of the day that begins then may be anonymised."""
+    kept = timezone.localdate() - timedelta(days=settings.PHONE_RETENTION - 1)
+    return timezone.localdate(start) < kept
+
+
 def _count(
     cursor: CursorWrapper, day: date, company_id: int | None = None, mode: str | None = None
 ) -> None:
     start, end = start_of(day), start_of(day + timedelta(days=1))
     whose: dict[str, Any] = {"company_id": company_id, "mode": mode} if company_id else {}
-    for model in (DayCount, DayTotal):
+    for model in (DayCount, DayTotal, DayBreakdown):
         model.objects.filter(day=day, **whose).delete()
-    statement = COUNT.format(whose=ONE_COMPANY if whose else ALL_COMPANIES)
-    cursor.execute(statement, {"day": day, "start": start, "end": end, **whose})
+    everyone = OLD_DAY if is_anonymised(start) else ALL_COMPANIES
+    ids = {"first_id": first_id_at(start - MARGIN), "end_id": first_id_at(end + MARGIN)}
+    statement = COUNT.format(whose=ONE_COMPANY if whose else everyone)
+    cursor.execute(statement, {"day": day, "start": start, "end": end, **ids, **whose})
     DayTotal.objects.bulk_create(_totals(day, start, end, company_id, mode))
+    found = extensions.count_breakdowns(start=start, end=end, company_id=company_id, mode=mode)
+    rows = breakdown_rows.rows_of(day, found)
+    DayBreakdown.objects.bulk_create(rows, batch_size=ROWS_PER_INSERT)
 
 
 def _totals(

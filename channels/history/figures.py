@@ -67,6 +67,12 @@ class DayRange(NamedTuple):
     def length(self) -> int:
         return (self.last - self.first).days + 1
 
+    @property
+    def before(self) -> "DayRange":
+        """As many days, up to the day before the first."""
+        span = timedelta(days=self.length)
+        return DayRange(self.first - span, self.last - span)
+
 
 @dataclass(slots=True)
 class Period:

@@ -12,12 +12,14 @@ from accounts.api import pagination
 from accounts.api.pagination import Page, forgiving_page_of
 from accounts.models import Company, Mode
 from billing.models import Transfer
+from channels import extensions
 from channels.history.day_counts import start_of
 from channels.models import Message
-from channels.recipients import phone_search
+from channels.recipients import phone_countries, phone_search
 from config.ids import first_id_at, parse_id, started_at
 
-EXACT_FILTERS = ("channel", "kind", "api_key")
+EXACT_FILTERS = ("channel", "kind")
+WITHOUT_KEY = "none"  # sent from the cabinet
 UNDELIVERED = {Message.State.FAILED, Message.State.EXPIRED}
 Messages = TypeVar("Messages", bound=QuerySet[Message])
 PURGE_LAG = timedelta(days=2)  # until the hourly purge has surely anonymised a phone
@@ -26,11 +28,12 @@ REQUEST_WINDOW = timedelta(minutes=5)  # how far a message may be from the time 
 
 def matching(company: Company, chosen: Mapping[str, Any]) -> QuerySet[Message]:
     """Messages of one mode, because the index orders within a mode; an id search covers both."""
-    rows = Message.objects.of(company)
+    rows: QuerySet[Message] = Message.objects.of(company)
     if searched_id := chosen.get("id"):
         return with_charges(rows.filter(_by_id(searched_id)))
     rows = rows.filter(mode=chosen.get("mode", Mode.LIVE))
     rows = rows.filter(**{name: chosen[name] for name in EXACT_FILTERS if name in chosen})
+    rows = _by_breakdown(rows, chosen)
     if state := chosen.get("state"):
         rows = in_state(rows, state)
     if phone := chosen.get("phone"):
@@ -82,6 +85,16 @@ def with_charges(rows: QuerySet[Message]) -> QuerySet[Message]:
     """Annotates `charged`: the tokens captured for the delivery, or None."""
     captures = Transfer.objects.filter(message_id=OuterRef("pk"), kind=Transfer.Kind.CAPTURE)
     return rows.annotate(charged=Subquery(captures.values("amount")[:1]))
+
+
+def _by_breakdown(rows: QuerySet[Message], chosen: Mapping[str, Any]) -> QuerySet[Message]:
+    if key := chosen.get("api_key"):
+        rows = rows.filter(api_key=None if key == WITHOUT_KEY else key)
+    if country := chosen.get("country"):
+        rows = rows.filter(phone_countries.phones_of(country))
+    if purpose := chosen.get("purpose"):
+        rows = rows.filter(extensions.with_purpose(purpose))
+    return rows
 
 
 def _is_indexed(chosen: Mapping[str, Any], country: str) -> bool:

@@ -1,6 +1,6 @@
 """Messages, their attempts and receipts, and the provider accounts that carry them."""
 
-from channels.models.day_counts import CountedDay, DayCount, DayTotal, StaleDay
+from channels.models.day_counts import CountedDay, DayBreakdown, DayCount, DayTotal, StaleDay
 from channels.models.exports import MessageExport, MessageExportPart
 from channels.models.heartbeats import Heartbeat
 from channels.models.messages import Attempt, FallbackEvent, Message, MessageQuerySet
@@ -14,6 +14,7 @@ __all__ = [
     "BlockedPhone",
     "Contact",
     "CountedDay",
+    "DayBreakdown",
     "DayCount",
     "DayTotal",
     "FallbackEvent",

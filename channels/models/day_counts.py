@@ -2,6 +2,7 @@
 
 from django.db import models
 from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Company, Mode
 from channels.models.messages import Message
@@ -52,11 +53,54 @@ class DayTotal(models.Model):
         return f"{self.day}: {self.codes}"
 
 
+class DayBreakdown(models.Model):
+    """Messages of one day by one of their properties, and how far they came.
+
+    `spent` are tokens captured on that day, for messages of any day.
+    """
+
+    class Dimension(models.TextChoices):
+        CHANNEL = "channel", _("channel")
+        COUNTRY = "country", _("country")
+        PURPOSE = "purpose", _("purpose")
+        API_KEY = "api_key", _("API key")
+
+    company = models.ForeignKey(Company, models.CASCADE, related_name="+", db_index=False)
+    mode = models.CharField(max_length=4, choices=Mode.choices)
+    day = models.DateField()
+    dimension = models.CharField(max_length=7, choices=Dimension.choices)
+    # A purpose is text of the client's choice; a key is its id. Empty: the message has none.
+    value = models.CharField(max_length=64, blank=True)
+    is_rest = models.BooleanField(default=False)  # all values that are not kept apart
+    asked = models.PositiveIntegerField()
+    handed_over = models.PositiveIntegerField()
+    delivered = models.PositiveIntegerField()
+    linked = models.PositiveIntegerField()  # arrived with a short link
+    opened = models.PositiveIntegerField()  # of those, by a person
+    codes = models.PositiveIntegerField()  # however many messages each was sent in
+    entered = models.PositiveIntegerField()
+    charged = models.PositiveIntegerField()  # deliveries
+    spent = models.PositiveBigIntegerField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["company", "mode", "dimension", "day", "value", "is_rest"],
+                name="day_breakdown_once",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.day} {self.dimension} {self.value}: {self.asked}"
+
+
 class CountedDay(models.Model):
     """A day counted for all companies; days after the last one are counted live."""
 
     day = models.DateField(primary_key=True)
     counted_at = models.DateTimeField(db_default=Now())
+    # Days that 0.2.0 counted have none until they are counted anew.
+    has_breakdown = models.BooleanField(default=False, db_default=False)
 
     def __str__(self) -> str:
         return str(self.day)
@@ -71,6 +115,7 @@ class StaleDay(models.Model):
     company_id = models.BigIntegerField()
     mode = models.CharField(max_length=4)
     day = models.DateField()
+    due_at = models.DateTimeField(db_default=Now())
 
     def __str__(self) -> str:
         return f"{self.company_id} {self.day}"

@@ -1,14 +1,20 @@
 """Filter forms of the message history."""
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlencode
 
 from django import forms
+from django.conf import settings
 from django.core.exceptions import ValidationError
+from django.forms.models import ModelChoiceIterator
 from django.http import QueryDict
+from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import ApiKey, Member, Mode
+from accounts.people import countries
+from channels.history.messages import WITHOUT_KEY
 from channels.models import Message
 from channels.recipients import phone_search
 from config import channels
@@ -52,13 +58,26 @@ def _with_any(label: Any, choices: list[tuple[str, Any]]) -> list[tuple[str, Any
 
 if TYPE_CHECKING:
     KeyChoiceField = forms.ModelChoiceField[ApiKey]
-else:
-    KeyChoiceField = forms.ModelChoiceField  # generic in the stubs alone
+    KeyChoiceIterator = ModelChoiceIterator[ApiKey]
+else:  # generic in the stubs alone
+    KeyChoiceField = forms.ModelChoiceField
+    KeyChoiceIterator = ModelChoiceIterator
+
+
+class KeyChoices(KeyChoiceIterator):
+    def __iter__(self) -> Iterator[Any]:
+        yield from super().__iter__()
+        yield WITHOUT_KEY, _("sent from the cabinet")
 
 
 class KeyField(KeyChoiceField):
+    iterator = KeyChoices
+
     def label_from_instance(self, obj: ApiKey) -> str:
         return f"{obj.name} ({obj})"
+
+    def to_python(self, value: Any) -> Any:
+        return value if value == WITHOUT_KEY else super().to_python(value)
 
 
 class HistoryFilter(PhoneFilter):
@@ -85,6 +104,14 @@ class HistoryFilter(PhoneFilter):
     api_key = KeyField(
         label=_("Key"), queryset=ApiKey.objects.none(), required=False, empty_label=_("any")
     )
+    country = forms.ChoiceField(label=_("Country"), required=False)
+    purpose = forms.CharField(
+        label=_("Purpose"),
+        max_length=64,
+        required=False,
+        strip=False,  # it is matched exactly
+        widget=forms.TextInput(attrs={"spellcheck": "false"}),
+    )
     date_from = forms.DateField(
         label=_("From"),
         required=False,
@@ -100,6 +127,9 @@ class HistoryFilter(PhoneFilter):
         super().__init__(*args, member=member, **kwargs)
         keys = cast(KeyField, self.fields["api_key"])
         keys.queryset = member.company.api_keys.all()
+        listed = countries.names(get_language() or settings.LANGUAGE_CODE)
+        choices = cast(forms.ChoiceField, self.fields["country"])
+        choices.choices = _with_any(_("any"), list(listed.items()))
 
     def clean_id(self) -> str:
         text: str = self.cleaned_data["id"].strip().lower()

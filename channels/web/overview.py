@@ -3,18 +3,29 @@
 from typing import Any
 
 from django.conf import settings
-from django.http import HttpResponse
+from django.http import HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.translation import get_language
 
 from accounts.cabinet import replica_reads
+from accounts.cabinet.csv_rows import csv_lines
 from accounts.models import Member, Mode
 from accounts.people.roles import CabinetRequest, member_required
 from billing.models import Order
 from billing.orders import billing_profiles
 from billing.wallet import ledger
 from channels.history import messages
+from channels.history.breakdown import Dimension, breakdown, breakdowns, total_before
 from channels.history.figures import figures, has_verified
+from channels.web import breakdown_table
+from channels.web.breakdown_table import (
+    TITLES,
+    compare_with_sms,
+    dimension_of,
+    rows_of,
+    steps_of,
+)
 from channels.web.chart import chart
 from channels.web.period_form import PeriodForm
 
@@ -26,6 +37,11 @@ def overview(request: CabinetRequest) -> HttpResponse:
     period = PeriodForm(request.GET)
     shown = period.chosen()
     summary = replica_reads.read(request, lambda: figures(company, mode, shown))
+    by = dimension_of(request.GET.get("by", ""))
+    read = {by, Dimension.COUNTRY, Dimension.CHANNEL}
+    found = replica_reads.read(request, lambda: breakdowns(company, mode, shown, read))
+    before = replica_reads.read(request, lambda: total_before(company, mode, shown))
+    sees_money = request.member.can_see_money and mode == Mode.LIVE
     days_query = f"&date_from={shown.first:%Y-%m-%d}&date_to={shown.last:%Y-%m-%d}"
     context = {
         "balance": ledger.balance(company.pk) if request.member.can_see_money else None,
@@ -35,10 +51,36 @@ def overview(request: CabinetRequest) -> HttpResponse:
         "days_query": days_query,
         "figures": summary,
         "chart": chart(summary.days),
+        "by": by,
+        "by_title": TITLES[by],
+        "dimensions": TITLES,
+        "breakdown": found[by],
+        "steps_taken": steps_of(found[by].total, before),
+        "has_before": before.asked > 0,
+        "breakdown_rows": list(rows_of(found[by].shorten(), company)),
+        "sees_money": sees_money,
+        "comparison": compare_with_sms(found[Dimension.COUNTRY], found[Dimension.CHANNEL])
+        if sees_money
+        else None,
         "recent": replica_reads.read(request, lambda: messages.recent(company, 5)),
         **_first_steps(request),
     }
     return render(request, "cabinet/overview.html", context)
+
+
+@member_required()
+def overview_csv(request: CabinetRequest) -> StreamingHttpResponse:
+    """The breakdown that the page shows, every row of it."""
+    mode = Mode.TEST if request.GET.get("mode") == Mode.TEST else Mode.LIVE
+    shown, by = PeriodForm(request.GET).chosen(), dimension_of(request.GET.get("by", ""))
+    company = request.company
+    found = replica_reads.read(request, lambda: breakdown(company, mode, shown, by))
+    rows = breakdown_table.csv_rows(found, company, sees_money=request.member.can_see_money)
+    lines = csv_lines(rows, get_language() or settings.LANGUAGE_CODE)
+    response = StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8")
+    name = f"kvitok-{mode}-{by}-{shown.first:%Y-%m-%d}-{shown.last:%Y-%m-%d}.csv"
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response
 
 
 @member_required()

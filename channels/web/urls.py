@@ -4,6 +4,7 @@ from channels.web import export_views, overview, policy_views, test_phone_views,
 
 urlpatterns = [
     path("", overview.overview, name="overview"),
+    path("overview.csv", overview.overview_csv, name="overview-csv"),
     path("quickstart", overview.overview_quickstart, name="overview-quickstart"),
     path("messages", views.message_list, name="message-list"),
     path("messages.csv", views.message_export, name="message-export"),

@@ -2,9 +2,11 @@
 other channels.
 """
 
+from typing import Any
 from uuid import UUID
 
 import structlog
+from django.conf import settings
 from django.db import DataError, IntegrityError, connection, transaction
 
 from billing.wallet.ledger import DeliveryProof
@@ -48,7 +50,12 @@ def prove(first_clicks: dict[UUID, float]) -> None:
     if not first_clicks:
         return
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(sql.RECORD_FIRST_CLICKS, [list(first_clicks), list(first_clicks.values())])
+        params: dict[str, Any] = {
+            "ids": list(first_clicks),
+            "times": list(first_clicks.values()),
+            "zone": settings.TIME_ZONE,
+        }
+        cursor.execute(sql.RECORD_FIRST_CLICKS, params)
         # Of the messages of a code one is proved, whichever was opened.
         used = {subject_id: message_id for message_id, subject_id in cursor.fetchall()}
         decisions = (

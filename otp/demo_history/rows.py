@@ -126,7 +126,8 @@ MESSAGES = Rows(
         "params": """jsonb_strip_nulls(jsonb_build_object('key', %(key)s::text, 'length',
             CASE kind WHEN 'code' THEN 6 END, 'text', CASE kind WHEN 'link' THEN '' END,
             'short_url', CASE WHEN link_id IS NOT NULL
-              THEN %(short_url)s::text || '/' || slug END))""",
+              THEN %(short_url)s::text || '/' || slug END,
+            'link', CASE kind WHEN 'code' THEN replace(link_id::text, '-', '') END))""",
         "locale": "'ru'",
         "request_id": "'req_' || left(replace(id::text, '-', ''), 12) || right(id::text, 10)",
         "state": "state",

@@ -9,7 +9,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from tests.browser.clicks import ClickCounter
 from tests.browser.test_cabinet import sign_in
-from tests.factories import MessageFactory
+from tests.factories import MessageFactory, VerificationFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -52,3 +52,28 @@ def test_period_is_chosen_and_kept(page: Page, live_server: LiveServer) -> None:
 
     expect(page.locator(".chart, .card").first).to_be_visible()
     expect(page.get_by_label("С", exact=True)).to_have_value(f"{today:%Y-%m-%d}")
+
+
+def test_breakdown_leads_to_its_messages(page: Page, live_server: LiveServer) -> None:
+    member = sign_in(page, live_server)
+    code = VerificationFactory.create(company=member.company, purpose="login")
+    MessageFactory.create(company=member.company, subject_id=code.id, phone="+79161234567")
+    MessageFactory.create(company=member.company, kind="link", phone="+77011234567")
+    page.reload()
+
+    for name, row in (
+        ("По каналам", "WhatsApp"),
+        ("По странам", "Казахстан"),
+        ("По назначению", "login"),
+        ("По API-ключам", "отправлено из кабинета"),
+    ):
+        page.get_by_role("link", name=name, exact=True).click()
+        expect(page.get_by_role("link", name=name, exact=True)).to_have_attribute(
+            "aria-current", "true"
+        )
+        with page.expect_download() as download:
+            page.get_by_role("link", name="Скачать CSV").first.click()
+        assert download.value.suggested_filename.endswith(".csv")
+        page.get_by_role("link", name=row, exact=True).click()
+        expect(page.locator("#messages tbody tr").first).to_be_visible()
+        page.go_back()

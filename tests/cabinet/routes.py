@@ -105,6 +105,7 @@ def _invitation(company: Company) -> Args:
 CABINET = {
     "overview": Route(),
     "overview-quickstart": Route(kind=Kind.PART),
+    "overview-csv": Route(kind=Kind.FILE),
     "link-list": Route(),
     "link-export": Route(kind=Kind.FILE),
     "link-create": Route(MANAGERS, MANAGERS),

@@ -145,6 +145,34 @@ def test_missed_days_are_counted_later(company: Company) -> None:
     assert figures_of(company) == right
 
 
+def test_days_before_the_first_counted_one_follow(company: Company) -> None:
+    """Those of a release that counted 60 days, or of a history that was brought along; phones of
+    that age are anonymised.
+    """
+    for ago in (3, 70, 120, 200):
+        message = sent(company, ago)
+        Message.objects.filter(pk=message.pk).update(
+            id=first_id_at(message.created_at), phone="+7999*" if ago > 90 else message.phone
+        )
+        TransferFactory.create(
+            company=company,
+            kind="capture",
+            amount=7,
+            message_id=message.id,
+            proof="receipt",
+            created_at=message.created_at,
+        )
+    count_days()
+    first = timezone.localdate() - timedelta(days=210)
+
+    shown = figures.figures(company, "live", figures.DayRange(first, timezone.localdate())).now
+
+    assert (shown.messages, shown.spent) == (4, 28)
+    oldest = CountedDay.objects.order_by("day").values_list("day", flat=True).first()
+    assert oldest == timezone.localdate() - timedelta(days=200)
+    assert count_days() == 0
+
+
 @pytest.mark.parametrize(
     ("took", "median"),
     [([1], 1000), ([1, 2, 9], 2000), ([1, 2, 3, 9], 2000), ([0.1234], 120), ([83.6, 85], 84_000)],
@@ -214,7 +242,7 @@ def test_two_counters_at_once_count_once(company: Company) -> None:
     assert sum(row[-1] for row in counted()) == 2
     # Just after midnight yesterday may still change, and is not counted yet.
     is_settled = timezone.now() - day_counts.MIDNIGHT_GRACE >= start_of(timezone.localdate())
-    assert CountedDay.objects.count() == day_counts.MAX_AGE - (not is_settled)
+    assert CountedDay.objects.count() == day_counts.FIRST_DAYS - (not is_settled)
     assert DayTotal.objects.count() == 0
 
 

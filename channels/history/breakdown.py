@@ -1,0 +1,147 @@
+"""How far a period's messages came, by channel, country, purpose or API key."""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field, replace
+from datetime import date, timedelta
+from typing import Any
+
+from django.db.models import QuerySet, Sum
+from django.utils import timezone
+
+from accounts.models import Company
+from channels import extensions
+from channels.history.breakdown_rows import COUNTS, sums_of
+from channels.history.day_counts import last_counted, start_of
+from channels.history.figures import DayRange
+from channels.models import CountedDay, DayBreakdown
+
+Dimension = DayBreakdown.Dimension
+MOST_ROWS = 50
+
+
+@dataclass(slots=True)
+class Steps:
+    """Counts of messages, of the codes in them, and what deliveries cost."""
+
+    asked: int = 0
+    handed_over: int = 0
+    delivered: int = 0
+    linked: int = 0
+    opened: int = 0
+    codes: int = 0
+    entered: int = 0
+    charged: int = 0
+    spent: int = 0
+
+    def add(self, counts: Iterable[int]) -> None:
+        for name, count in zip(COUNTS, counts, strict=True):
+            setattr(self, name, getattr(self, name) + count)
+
+    def counts(self) -> list[int]:
+        return [getattr(self, name) for name in COUNTS]
+
+    @property
+    def asked_share(self) -> float | None:
+        return _share(self.asked, self.asked)
+
+    @property
+    def delivered_share(self) -> float | None:
+        return _share(self.delivered, self.asked)
+
+    @property
+    def handed_over_share(self) -> float | None:
+        return _share(self.handed_over, self.asked)
+
+    @property
+    def opened_share(self) -> float | None:
+        return _share(self.opened, self.linked)
+
+    @property
+    def entered_share(self) -> float | None:
+        return _share(self.entered, self.codes)
+
+
+@dataclass(slots=True)
+class Breakdown:
+    """`rows`: those with the most messages first, then what is not kept apart."""
+
+    dimension: str
+    rows: dict[str, Steps] = field(default_factory=dict)
+    rest: Steps = field(default_factory=Steps)
+    total: Steps = field(default_factory=Steps)
+    is_counting: bool = False  # some days are still to be counted by these properties
+
+    def shorten(self) -> "Breakdown":
+        """For a page: the rows with the most messages, and the others in one."""
+        rest = Steps(*self.rest.counts())
+        for steps in list(self.rows.values())[MOST_ROWS:]:
+            rest.add(steps.counts())
+        rows = dict(list(self.rows.items())[:MOST_ROWS])
+        return replace(self, rows=rows, rest=rest)
+
+
+def breakdown(company: Company, mode: str, shown: DayRange, dimension: str) -> Breakdown:
+    return breakdowns(company, mode, shown, [dimension])[dimension]
+
+
+def total_before(company: Company, mode: str, shown: DayRange) -> Steps:
+    """Of as many days before those shown."""
+    return breakdown(company, mode, shown.before, Dimension.CHANNEL).total
+
+
+def breakdowns(
+    company: Company, mode: str, shown: DayRange, dimensions: Collection[str]
+) -> dict[str, Breakdown]:
+    """Past days as they were counted, the days after them from the messages."""
+    counted = last_counted()
+    live_day = max(shown.first, counted + timedelta(days=1)) if counted else shown.first
+    found = {dimension: Breakdown(dimension) for dimension in dimensions}
+    _add_counted(found, _days(company, mode, shown, until=live_day))
+    if live_day <= shown.last:
+        _add_live(found, company, mode, live_day, shown.last)
+    is_counting = CountedDay.objects.filter(
+        day__gte=shown.first, day__lte=shown.last, has_breakdown=False
+    ).exists()
+    for one in found.values():
+        _sort(one)
+        one.is_counting = is_counting
+    return found
+
+
+def _add_counted(found: dict[str, Breakdown], days: QuerySet[DayBreakdown]) -> None:
+    names = ("dimension", "value", "is_rest")
+    sums = {name: Sum(name) for name in COUNTS}
+    rows = days.filter(dimension__in=found).values(*names).annotate(**sums)
+    for dimension, value, is_rest, *counts in rows.values_list(*names, *COUNTS):
+        one = found[dimension]
+        place = one.rest if is_rest else one.rows.setdefault(value, Steps())
+        place.add(counts)
+
+
+def _days(company: Company, mode: str, shown: DayRange, until: date) -> QuerySet[DayBreakdown]:
+    rows = DayBreakdown.objects.filter(company=company, mode=mode)
+    return rows.filter(day__gte=shown.first, day__lte=shown.last, day__lt=until)
+
+
+def _add_live(
+    found: dict[str, Breakdown], company: Company, mode: str, first: date, last: date
+) -> None:
+    # A day more after today, in case the clocks differ.
+    end = last + timedelta(days=2 if last >= timezone.localdate() else 1)
+    period: dict[str, Any] = {"start": start_of(first), "end": start_of(end)}
+    counts = extensions.count_breakdowns(company_id=company.pk, mode=mode, **period)
+    live = sums_of(row for row in counts if row.dimension in found)
+    for place, numbers in live.items():
+        found[place.dimension].rows.setdefault(place.value, Steps()).add(numbers)
+
+
+def _sort(found: Breakdown) -> None:
+    ordered = sorted(found.rows.items(), key=lambda row: (-row[1].asked, -row[1].spent, row[0]))
+    for _value, steps in ordered:
+        found.total.add(steps.counts())
+    found.total.add(found.rest.counts())
+    found.rows = dict(ordered)
+
+
+def _share(part: int, whole: int) -> float | None:
+    return 100 * part / whole if whole else None

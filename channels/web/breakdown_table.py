@@ -1,0 +1,138 @@
+"""The overview's table of how far messages came, each row with a link to its messages."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+from urllib.parse import urlencode
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from accounts.models import Company
+from accounts.people import countries
+from billing import message_prices
+from channels.history.breakdown import Breakdown, Dimension, Steps
+from channels.history.messages import WITHOUT_KEY
+from config.channels import BY_NAME
+from config.texts import StrOrPromise
+
+MIN_CHARGED = 100  # deliveries by other channels than SMS: with fewer a difference says little
+TITLES: dict[str, StrOrPromise] = {
+    Dimension.CHANNEL: gettext_lazy("By channel"),
+    Dimension.COUNTRY: gettext_lazy("By country"),
+    Dimension.PURPOSE: gettext_lazy("By purpose"),
+    Dimension.API_KEY: gettext_lazy("By API key"),
+}
+
+
+class Row(NamedTuple):
+    title: str
+    steps: Steps
+    query: str  # of the message list; empty: no filter shows these messages
+
+
+class Reached(NamedTuple):
+    """How many came as far as a step, and their share in per cent."""
+
+    number: int
+    share: float | None
+
+
+class Step(NamedTuple):
+    title: str
+    note: str
+    query: str  # empty: there is no list of exactly these
+    now: Reached
+    before: Reached  # of the period before
+
+    @property
+    def width(self) -> float:
+        return round(self.now.share or 0, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class SmsComparison:
+    """What deliveries cost, and the same ones by SMS at today's price of their countries."""
+
+    charged: int
+    spent: int
+    by_sms: int
+
+    @property
+    def saved(self) -> int:
+        return self.by_sms - self.spent
+
+
+def dimension_of(text: str) -> str:
+    return text if text in Dimension.values else str(Dimension.CHANNEL)
+
+
+def rows_of(found: Breakdown, company: Company) -> Iterator[Row]:
+    named = company.api_keys.all() if found.dimension == Dimension.API_KEY else ()
+    keys = {str(key.pk): f"{key.name} ({key})" for key in named}
+    for value, steps in found.rows.items():
+        title, filters = _described(found.dimension, value, keys)
+        yield Row(title, steps, urlencode(filters) if steps.asked else "")
+    if found.rest.asked or found.rest.spent:
+        yield Row(_("others"), found.rest, "")
+
+
+def _described(dimension: str, value: str, keys: dict[str, str]) -> tuple[str, dict[str, str]]:
+    match dimension:
+        case Dimension.COUNTRY:
+            title = countries.name(value) if value else _("unknown")
+        case Dimension.PURPOSE:
+            return (value, {dimension: value}) if value else (_("links"), {"kind": "link"})
+        case Dimension.API_KEY if not value:
+            return _("sent from the cabinet"), {dimension: WITHOUT_KEY}
+        case Dimension.API_KEY:
+            title = keys.get(value, value)
+        case _:
+            title = str(BY_NAME[value].title) if value in BY_NAME else _("unknown")
+    return title, {dimension: value} if value else {}
+
+
+def steps_of(total: Steps, before: Steps) -> list[Step]:
+    """`before`: of as many days before them."""
+    of_asked, of_linked, of_codes = (
+        _("of the messages asked for"),
+        _("of what arrived with a short link"),
+        _("of the codes, each counted once"),
+    )
+    steps = [
+        (_("Asked for"), "asked", "", "all"),
+        (_("Handed over"), "handed_over", of_asked, ""),
+        (_("Delivered"), "delivered", of_asked, "state=delivered"),
+        (_("Link opened"), "opened", of_linked, ""),
+        (_("Code entered"), "entered", of_codes, "kind=code"),
+    ]
+    return [
+        Step(title, note, query, _reached(total, name), _reached(before, name))
+        for title, name, note, query in steps
+    ]
+
+
+def _reached(steps: Steps, name: str) -> Reached:
+    return Reached(getattr(steps, name), getattr(steps, f"{name}_share"))
+
+
+def csv_rows(found: Breakdown, company: Company, *, sees_money: bool) -> Iterator[list[str | int]]:
+    titles = [_("Asked for"), _("Handed over"), _("Delivered"), _("Link opened"), _("Code entered")]
+    yield [str(TITLES[found.dimension]), *titles, *([_("Tokens")] if sees_money else [])]
+    for row in rows_of(found, company):
+        steps = row.steps
+        counts = [steps.asked, steps.handed_over, steps.delivered, steps.opened, steps.entered]
+        yield [row.title, *counts, *([steps.spent] if sees_money else [])]
+
+
+def compare_with_sms(by_country: Breakdown, by_channel: Breakdown) -> SmsComparison | None:
+    """None while too few went by other channels to claim anything."""
+    sms = by_channel.rows.get("sms", Steps())
+    total = by_country.total
+    if total.charged - sms.charged < MIN_CHARGED or by_country.is_counting:
+        return None
+    by_sms = sum(
+        steps.charged * message_prices.price_of("sms", country)
+        for country, steps in by_country.rows.items()
+    )
+    return SmsComparison(total.charged, total.spent, by_sms)

@@ -1,0 +1,127 @@
+"""Counts how far messages came by channel, country, purpose and API key, for `channels`.
+
+It reads codes and links beside messages, and so belongs above them.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db.models import Exists, OuterRef, Q
+
+from channels.extensions import BreakdownCount
+from channels.history.day_counts import is_anonymised
+from config.ids import first_id_at
+from config.storage.replica import read_connection
+from config.storage.statements.named_rows import fetch_all
+from otp.models import Verification
+
+CLOCK_SKEW = timedelta(minutes=10)  # allowed between our clock and the database's
+OLDEST_CAPTURED = timedelta(days=8)  # longer than a message may stay open, with its fallbacks
+
+# The values of four dimensions by one read; a phone stands for its country, which SQL cannot tell.
+# Seven characters tell apart countries that share a calling code.
+_BY_DIMENSION = """
+  CASE GROUPING(channel, prefix, purpose, api_key) WHEN 7 THEN 'channel' WHEN 11 THEN 'country'
+    WHEN 13 THEN 'purpose' ELSE 'api_key' END AS dimension,
+  CASE GROUPING(channel, prefix, purpose, api_key) WHEN 7 THEN channel WHEN 11 THEN min(phone)
+    WHEN 13 THEN purpose ELSE api_key END AS value"""
+_GROUPS = """
+GROUP BY GROUPING SETS ((company_id, mode, channel), (company_id, mode, prefix),
+  (company_id, mode, purpose), (company_id, mode, api_key))"""
+
+# A code that was sent in several messages counts once, at the one that was delivered. A link's row
+# is looked up by its id for the messages that carry one.
+_STEPS = f"""
+WITH sent AS (
+  SELECT m.company_id, m.mode, m.channel, left(m.phone, 7) AS prefix, m.phone,
+    COALESCE(v.purpose, '') AS purpose, COALESCE(m.api_key_id::text, '') AS api_key,
+    m.state = 'delivered' AS is_delivered,
+    m.state = 'delivered' OR m.sent_at IS NOT NULL AS is_handed_over,
+    m.content <> 'code' AS has_link,
+    CASE WHEN m.content <> 'code' THEN EXISTS (
+      SELECT 1 FROM links_link l WHERE l.message_id = m.id AND l.clicked_at IS NOT NULL
+        AND l.id = CASE m.kind WHEN 'link' THEN m.subject_id
+          ELSE (m.params ->> 'link')::uuid END) ELSE false END AS is_opened,
+    v.id IS NOT NULL AND 1 = row_number() OVER (
+      PARTITION BY m.company_id, m.mode, v.id
+      ORDER BY m.state = 'delivered' DESC, m.created_at DESC, m.id DESC) AS is_code,
+    v.verified_at IS NOT NULL AS is_entered
+  FROM channels_message m LEFT JOIN otp_verification v ON v.id = m.subject_id
+    AND m.kind = 'code' AND v.id >= %(first_code)s AND v.id < %(last_code)s
+  WHERE m.created_at >= %(start)s AND m.created_at < %(end)s AND {{whose}})
+SELECT company_id, mode, {_BY_DIMENSION},
+  count(*) AS asked,
+  count(*) FILTER (WHERE is_handed_over) AS handed_over,
+  count(*) FILTER (WHERE is_delivered) AS delivered,
+  count(*) FILTER (WHERE has_link AND (is_delivered OR is_opened)) AS linked,
+  count(*) FILTER (WHERE is_opened) AS opened,
+  count(*) FILTER (WHERE is_code) AS codes,
+  count(*) FILTER (WHERE is_code AND is_entered) AS entered,
+  0 AS charged, 0 AS spent
+FROM sent {_GROUPS}
+"""  # noqa: S608 - constants of this file
+
+# By the day of the capture, as in the statement. Through the wallets, since transfers have an index
+# by company.
+_SPENT = f"""
+WITH captured AS (
+  SELECT w.company_id, 'live' AS mode, COALESCE(m.channel, '') AS channel,
+    left(COALESCE(m.phone, ''), 7) AS prefix, COALESCE(m.phone, '') AS phone,
+    COALESCE(v.purpose, '') AS purpose, COALESCE(m.api_key_id::text, '') AS api_key, t.amount
+  FROM billing_wallet w
+  CROSS JOIN LATERAL (
+    SELECT message_id, amount FROM billing_transfer WHERE company_id = w.company_id
+      AND kind = 'capture' AND created_at >= %(start)s AND created_at < %(end)s) AS t
+  LEFT JOIN channels_message m
+    ON m.id = t.message_id AND m.id >= %(first_message)s AND m.id < %(last_code)s
+  LEFT JOIN otp_verification v ON v.id = m.subject_id AND m.kind = 'code'
+    AND v.id >= %(first_message)s AND v.id < %(last_code)s
+  WHERE {{whose}})
+SELECT company_id, mode, {_BY_DIMENSION},
+  0 AS asked, 0 AS handed_over, 0 AS delivered, 0 AS linked, 0 AS opened, 0 AS codes, 0 AS entered,
+  count(*) AS charged, sum(amount)::bigint AS spent
+FROM captured {_GROUPS}
+"""  # noqa: S608 - constants of this file
+
+_ONE_COMPANY = "m.company_id = %(company_id)s AND m.mode = %(mode)s::text"
+# Repeats the condition of the partial index on `created_at`. Messages whose phones are anonymised
+# are not in it: their day is found by their ids.
+_EVERY_COMPANY, _OLD_DAY = (
+    "m.phone NOT LIKE '%%*'",
+    "m.id >= %(first_code)s AND m.id < %(last_code)s",
+)
+
+
+def count_breakdowns(
+    *, start: datetime, end: datetime, company_id: int | None, mode: str | None
+) -> Iterable[BreakdownCount]:
+    """Implements `channels.extensions.count_breakdowns`."""
+    params: dict[str, Any] = {
+        "start": start,
+        "end": end,
+        "first_code": first_id_at(start - timedelta(seconds=settings.CODE_LIFETIME) - CLOCK_SKEW),
+        "last_code": first_id_at(end + CLOCK_SKEW),
+        "first_message": first_id_at(start - OLDEST_CAPTURED),
+        "company_id": company_id,
+        "mode": mode,
+    }
+    is_one = company_id is not None
+    everyone = _OLD_DAY if is_anonymised(start) else _EVERY_COMPANY
+    yield from _read(_STEPS.format(whose=_ONE_COMPANY if is_one else everyone), params)
+    if mode != "test":  # test keys spend nothing
+        whose = "w.company_id = %(company_id)s" if is_one else "true"
+        yield from _read(_SPENT.format(whose=whose), params)
+
+
+def _read(statement: str, params: dict[str, Any]) -> list[BreakdownCount]:
+    with read_connection().cursor() as cursor:
+        cursor.execute(statement, params)
+        return fetch_all(cursor, BreakdownCount)
+
+
+def with_purpose(purpose: str) -> Q:
+    """Implements `channels.extensions.with_purpose`."""
+    codes = Verification.objects.filter(pk=OuterRef("subject_id"), purpose=purpose)
+    return Q(kind="code") & Q(Exists(codes))
