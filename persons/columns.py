@@ -28,7 +28,7 @@ KEPT = {
         "channels_blockedphone": "phone reason",
     },
     "who did what is append-only; it names a phone only where the operator blocked or freed one": {
-        "accounts_auditevent": "actor action subject",
+        "accounts_auditevent": "actor action subject changes",  # phones in values are masked
     },
     "goes a week after a member uploaded the file; the link made of it is closed": {
         "links_linkimportrow": "url alias expires_in short_url error",

@@ -1,5 +1,6 @@
 """Writes audit events in the transaction of the audited change."""
 
+from accounts.audit.values import Changes
 from accounts.models import AuditEvent, Company, User
 
 
@@ -10,6 +11,7 @@ def record(
     company: Company | None,
     user: User | None,
     ip: str | None = None,
+    changes: Changes | None = None,
 ) -> AuditEvent:
     """Store an audit event in the caller's transaction."""
     return AuditEvent.objects.create(
@@ -19,4 +21,5 @@ def record(
         user=user,
         actor=user.email if user else "",
         ip=ip or None,
+        changes=changes or None,
     )

@@ -22,6 +22,7 @@ ACTION_LABELS: dict[str, StrOrPromise] = {
     "key.rotated": _("replaced an API key"),
     "key.revoked": _("revoked an API key"),
     "history.exported": _("downloaded the history"),
+    "audit.exported": _("downloaded the audit log"),
     "message.requested": _("asked for a message from the cabinet"),
     "member.invited": _("invited a member"),
     "member.joined": _("joined the company"),
@@ -133,6 +134,20 @@ FIELD_LABELS: dict[str, StrOrPromise] = {
         for channel in CHANNELS
     },
     "fallback_max_cost": _("Tokens at most"),
+    "role": _("Role"),
+    "url": _("Address"),
+    "kinds": _("Events"),
+    "description": _("Description"),
+    "expires_at": _("Expires"),
+    "expired_url": _("Where it leads once it has expired"),
+    "utm": _("Tags added to targets"),
+    "purpose": _("Purpose"),
+    "locale": _("Language"),
+    "body": _("Text"),
+    "webotp_host": _("Site where the code is entered"),
+    "app_hash": _("Hash of the Android app"),
+    "day": _("24 hours"),
+    "low_balance": _("Low-balance alert below"),
     "country": _("Country"),
     "legal_name": _("Legal name"),
     "inn": _("INN"),
@@ -144,6 +159,8 @@ FIELD_LABELS: dict[str, StrOrPromise] = {
     "documents_language": _("Language of documents"),
     "mode": _("Mode"),
     "phone": _("Phone"),
+    "person": _("Who"),
+    "section": _("Section of settings"),
     "id": _("Message or request id"),
     "channel": _("Channel"),
     "state": _("Status"),
@@ -152,7 +169,7 @@ FIELD_LABELS: dict[str, StrOrPromise] = {
     "date_from": _("From"),
     "date_to": _("To"),
 }
-FIELD_ACTIONS = {"settings.changed", "billing.changed", "history.exported"}
+FIELD_ACTIONS = {"settings.changed", "billing.changed", "history.exported", "audit.exported"}
 
 
 def label(action: str) -> StrOrPromise:

@@ -1,4 +1,4 @@
-"""The cabinet's pages about members, invitations and the audit log."""
+"""The cabinet's pages about members and invitations."""
 
 from django import forms
 from django.contrib import messages
@@ -9,16 +9,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST
 
-from accounts.api.pagination import forgiving_page_of
-from accounts.audit import texts
-from accounts.cabinet.replica_reads import may_read_replica
 from accounts.client_ip import client_ip
 from accounts.models import Member, User
 from accounts.people import members
 from accounts.people.roles import (
     CabinetRequest,
     anyone,
-    can_manage_keys,
     can_manage_members,
     can_read_settings,
     member_required,
@@ -147,15 +143,3 @@ def invitation_join(request: HttpRequest, token: str) -> HttpResponse:
     request.session["invitation"] = token  # so that a sign-up asks for no company
     context = {"invitation": invitation, "is_theirs": is_theirs, "here": request.path}
     return render(request, "cabinet/invitation_join.html", context)
-
-
-@member_required(can_manage_keys)
-@may_read_replica
-def audit_list(request: CabinetRequest) -> HttpResponse:
-    page = forgiving_page_of(request.company.audit.select_related("user"), request.GET)
-    context = {
-        "page": page,
-        "events": [(event, texts.label(event.action), texts.subject(event)) for event in page.rows],
-        "is_first": not request.GET.get("cursor"),
-    }
-    return render(request, "cabinet/audit_list.html", context)

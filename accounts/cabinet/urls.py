@@ -1,6 +1,7 @@
 from django.urls import include, path
 
 from accounts.cabinet import (
+    audit_views,
     member_views,
     request_views,
     saved_filter_views,
@@ -31,5 +32,6 @@ urlpatterns = [
     path("members/<int:pk>/remove", member_views.member_remove, name="member-remove"),
     path("invitations/<int:pk>/revoke", member_views.invitation_revoke, name="invitation-revoke"),
     path("join/<str:token>", member_views.invitation_join, name="invitation-join"),
-    path("audit", member_views.audit_list, name="audit-list"),
+    path("audit", audit_views.audit_list, name="audit-list"),
+    path("audit.csv", audit_views.audit_export, name="audit-export"),
 ]

@@ -10,10 +10,12 @@ from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
 from django.contrib.auth.forms import AdminUserCreationForm, UserChangeForm
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
+from django.utils.html import format_html_join
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from accounts.audit import texts
+from accounts.cabinet import audit_values
 from accounts.client_ip import client_ip
 from accounts.model_admin.audited_admin import AuditedAdmin
 from accounts.model_admin.change_list import KeysetChangeList, UncountedChangeList, since_filter
@@ -172,8 +174,8 @@ class ApiKeyAdmin(ReadOnlyAdmin):
 
 @admin.register(AuditEvent)
 class AuditEventAdmin(ReadOnlyAdmin):
-    list_display = ("created_at", "company", "actor", "user", "what", "on_what", "ip")
-    fields = ("created_at", "company", "actor", "user", "what", "on_what", "ip")
+    list_display = ("created_at", "company", "actor", "user", "what", "on_what", "values", "ip")
+    fields = ("created_at", "company", "actor", "user", "what", "on_what", "values", "ip")
     list_filter = (since_filter("created_at"),)
     list_select_related = ("company", "user")
     search_fields = (
@@ -194,6 +196,11 @@ class AuditEventAdmin(ReadOnlyAdmin):
     @admin.display(description=_("subject"))
     def on_what(self, event: AuditEvent) -> str:
         return texts.subject(event)
+
+    @admin.display(description=_("old and new values"))
+    def values(self, event: AuditEvent) -> str:
+        changes = audit_values.described(event.changes)
+        return format_html_join("", "<div>{}</div>", ((str(one),) for one in changes)) or "—"
 
 
 @admin.register(IdempotentRequest)

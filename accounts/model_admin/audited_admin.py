@@ -6,13 +6,18 @@ from typing import TYPE_CHECKING, Any
 from allauth.account.models import EmailAddress
 from django.contrib import admin
 from django.contrib.admin.utils import model_format_dict
+from django.core.validators import EMPTY_VALUES
 from django.db.models import Model, QuerySet
+from django.forms import ModelChoiceField, ModelMultipleChoiceField
 from django.http import HttpRequest
 
 from accounts.audit import events
+from accounts.audit.values import Changes, changes_between
 from accounts.client_ip import address_of
 from accounts.models import Company, Member, User
 from accounts.security import notifications
+
+_CHANGES = "_audited_changes"
 
 if TYPE_CHECKING:
     Base = admin.ModelAdmin[Any]
@@ -21,7 +26,16 @@ else:  # generic in the stubs alone
 
 
 class AuditedAdmin(Base):
-    """Audits in addition to Django's own history, whose rows are mutable."""
+    """Audits in addition to Django's own history, whose rows are mutable: with old and new values,
+    secrets left out and phones masked as in the cabinet's audit log.
+    """
+
+    def construct_change_message(
+        self, request: HttpRequest, form: Any, formsets: Any, add: bool = False
+    ) -> Any:
+        if not add:
+            setattr(request, _CHANGES, _changed_values(form, formsets or ()))
+        return super().construct_change_message(request, form, formsets, add)
 
     def log_addition(self, request: HttpRequest, obj: Model, message: Any) -> Any:
         record(request, "admin.added", obj)
@@ -29,7 +43,7 @@ class AuditedAdmin(Base):
 
     def log_change(self, request: HttpRequest, obj: Model, message: Any) -> Any:
         if message:  # something differs
-            record(request, "admin.changed", obj)
+            record(request, "admin.changed", obj, getattr(request, _CHANGES, None))
         return super().log_change(request, obj, message)
 
     def log_deletions(self, request: HttpRequest, queryset: QuerySet[Any]) -> Any:
@@ -38,12 +52,51 @@ class AuditedAdmin(Base):
         return super().log_deletions(request, queryset)
 
 
-def record(request: HttpRequest, action: str, obj: Model) -> None:
+def _changed_values(form: Any, formsets: Iterable[Any]) -> Changes:
+    """Field → [old, new]; of rows on the same page, those of each under its own name."""
+    found = _values_of(form)
+    for one in (one for formset in formsets for one in formset.forms if one.has_changed()):
+        values = _values_of(one)
+        found |= {f"{name} ({one.instance})": pair for name, pair in values.items()}
+    return found
+
+
+def _values_of(form: Any) -> Changes:
+    cleaned = form.cleaned_data
+    names = [name for name in form.changed_data if name in cleaned]
+    old = {name: _plain(form[name].initial, form.fields[name]) for name in names}
+    new = {name: _plain(cleaned[name], form.fields[name]) for name in names}
+    return changes_between(old, new)
+
+
+def _plain(value: Any, field: Any) -> Any:
+    """Rows of other tables by their names, as their fields list them."""
+    if isinstance(field, ModelMultipleChoiceField):
+        return sorted(_named(one, field) for one in value or ())
+    if isinstance(field, ModelChoiceField) and value not in EMPTY_VALUES:
+        return _named(value, field)
+    return value
+
+
+def _named(value: Any, field: Any) -> str:
+    return str(
+        value if isinstance(value, Model) else field.queryset.filter(pk=value).first() or value
+    )
+
+
+def record(request: HttpRequest, action: str, obj: Model, changes: Changes | None = None) -> None:
     operator = request.user
     assert isinstance(operator, User)  # noqa: S101 - the admin lets nobody else in
     company = obj if isinstance(obj, Company) else getattr(obj, "company", None)
     subject = f"{model_format_dict(obj)['verbose_name']} {obj}"
-    events.record(action, subject, company=company, user=operator, ip=address_of(request))
+    events.record(
+        action,
+        subject,
+        company=company,
+        user=operator,
+        ip=address_of(request),
+        changes=changes,
+    )
     for person in _affected_users(obj):
         notifications.post_admin_change(person)
     if isinstance(obj, Member) and action != "admin.deleted":

@@ -35,6 +35,8 @@ class AuditEvent(models.Model):
     actor = models.CharField(_("e-mail at the time"), max_length=254, default="", db_default="")
     action = models.CharField(_("action"), max_length=40)
     subject = models.CharField(_("subject"), max_length=200)
+    # Field → [old, new], phones masked and secrets left out; null where nothing had values.
+    changes = models.JSONField(_("old and new values"), null=True)
     ip = models.GenericIPAddressField(_("IP address"), null=True)
     created_at = models.DateTimeField(_("time"), db_default=Now())
 

@@ -10,6 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts.audit.events import record
+from accounts.audit.values import changes_of
 from accounts.keys import api_keys
 from accounts.models import (
     ApiKey,
@@ -86,11 +87,12 @@ def change_settings(
     changed = [name for name, value in changes.items() if getattr(stored, name) != value]
     if not changed:
         return []
-    subject = [part for name in changed for part in _changed_parts(stored, name, changes[name])]
+    values = changes_of(stored, changes)
     for name in changed:
         setattr(stored, name, changes[name])
     stored.save(update_fields=changed)
-    record("settings.changed", ", ".join(subject), company=company, user=user, ip=ip)
+    subject = ", ".join(values)
+    record("settings.changed", subject, company=company, user=user, ip=ip, changes=values)
     _evict_after_commit(company.api_keys.active())
     return changed
 

@@ -11,6 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts.audit.events import record
+from accounts.audit.values import changes_of
 from accounts.models import Company, Invitation, Member, User
 from accounts.outbox import mail
 from accounts.security.notifications import post_company_change
@@ -110,9 +111,10 @@ def change_role(*, member: Member, role: str, user: User, ip: str | None = None)
     if role != Member.Role.OWNER:
         _require_another_owner(member)
     was_owner = member.role == Member.Role.OWNER
+    roles = changes_of(member, {"role": role})
     member.role = role
     member.save(update_fields=["role"])
-    record("member.role_changed", member, company=member.company, user=user, ip=ip)
+    record("member.role_changed", member, company=member.company, user=user, ip=ip, changes=roles)
     if was_owner or role == Member.Role.OWNER:
         _mail_about_owner("owner.gone" if was_owner else "owner.made", member, user, ip)
 
@@ -143,10 +145,11 @@ def grant(*, company: Company, user: User, role: Member.Role, ip: str | None = N
     if not member.from_provider or (member.role == role and not is_new):
         return
     was_owner = member.role == Member.Role.OWNER and not is_new
+    roles = changes_of(member, {"role": role})
     member.role = role
     member.save(update_fields=["role"])
     action = "member.joined" if is_new else "member.role_changed"
-    record(action, f"{member} ({PROVIDER})", company=company, user=user, ip=ip)
+    record(action, f"{member} ({PROVIDER})", company=company, user=user, ip=ip, changes=roles)
     if was_owner or role == Member.Role.OWNER:
         _mail_about_owner("owner.gone" if was_owner else "owner.made", member, user, ip)
 

@@ -12,6 +12,7 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from accounts.audit.events import record
+from accounts.audit.values import changes_of
 from accounts.models import Company, Endpoint, EventKind, Member, User
 from accounts.outbox import mail
 from accounts.webhooks import egress, signing
@@ -115,11 +116,13 @@ def change(
         endpoint.company_id, endpoint.mode
     ):
         raise invalid_input(url=URL_TAKEN)
+    values = changes_of(endpoint, changes)
     for name in changed:
         setattr(endpoint, name, changes[name])
     endpoint.save(update_fields=changed)
     subject = f"{endpoint.url} ({', '.join(changed)})"
-    record("webhook.changed", subject, company=endpoint.company, user=user, ip=ip)
+    company = endpoint.company
+    record("webhook.changed", subject, company=company, user=user, ip=ip, changes=values)
 
 
 @transaction.atomic

@@ -209,7 +209,8 @@ def set_own(
         f"{country or '24 h'}: {_audit_value(current.get(country))} → {_audit_value(own)}"
         for country, own in changed.items()
     )
-    record("budget.changed", subject, company=company, user=user, ip=ip)
+    values = {country or "day": [current.get(country), own] for country, own in changed.items()}
+    record("budget.changed", subject, company=company, user=user, ip=ip, changes=values)
     return list(changed)
 
 

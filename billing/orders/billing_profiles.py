@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from django.db import transaction
 
 from accounts.audit.events import record
+from accounts.audit.values import changes_of
 from accounts.models import Company, User
 from billing.models import BillingProfile
 from billing.orders import invoices
@@ -25,11 +26,13 @@ def change(
     changed = [name for name, value in changes.items() if getattr(stored, name) != value]
     if not changed:
         return []
+    values = changes_of(stored, changes)
     for name in changed:
         setattr(stored, name, changes[name])
     if "low_balance" in changed:
         stored.low_balance_notified_at = None  # the e-mail was about another threshold
     stored.save(update_fields=[*changed, "low_balance_notified_at"])
-    record("billing.changed", ", ".join(changed), company=company, user=user, ip=ip)
+    subject = ", ".join(changed)
+    record("billing.changed", subject, company=company, user=user, ip=ip, changes=values)
     invoices.update_open_invoices(company)
     return changed

@@ -12,6 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts.audit.events import record
+from accounts.audit.values import changes_between
 from accounts.models import Company, User
 from channels import sql as channels_sql
 from config.errors import DomainError, Error
@@ -22,6 +23,7 @@ from links.follow import resolution
 from links.make.new_link import PENDING_LIFETIME
 from links.models import Link
 
+AUDITED = ("url", "expired_url", "utm", "expires_at")
 USED = _("This link opens once, and somebody opened it; make a new one")
 STOPPED = _("This link is stopped with its batch or with all links of the company; release those")
 NO_EXPIRED_URL_YET = _("expired_url works once the company is approved")
@@ -58,15 +60,22 @@ def change(*, link: Link, wanted: Change, user: User | None = None, ip: str | No
     if wanted.is_enabled:
         late = link.expired_url if wanted.expired_url is None else wanted.expired_url
         target_urls.check_still_allowed(wanted.url or link.url, late)
+    before = _audited(link)
     fields = _apply(link, wanted)
     if fields:
         resolution.invalidate_before_commit(link)
         link.save(update_fields=fields)
         action = "link.disabled" if wanted.is_enabled is False else "link.changed"
-        record(action, link, company=link.company, user=user, ip=ip)
+        values = changes_between(before, _audited(link))
+        record(action, link, company=link.company, user=user, ip=ip, changes=values)
     # Without a change, too: this may be the retry of a request that died before it invalidated.
     transaction.on_commit(partial(resolution.invalidate_after_commit, link))
     return link
+
+
+def _audited(link: Link) -> dict[str, object]:
+    """What the audit log keeps values of: nothing of a link that went to one person."""
+    return {} if link.message_id else {name: getattr(link, name) for name in AUDITED}
 
 
 def _reason_not_to_enable(link: Link) -> StrOrPromise | None:

@@ -8,6 +8,7 @@ from django.db import connection, transaction
 from django.utils.translation import gettext as _
 
 from accounts.audit.events import record
+from accounts.audit.values import changes_of
 from accounts.keys import api_keys
 from accounts.keys.company_texts import CompanyTexts, texts_of
 from accounts.models import Company, User
@@ -16,6 +17,7 @@ from otp import sql
 from otp.models import Autofill, CodeText
 from otp.texts import rendering, rules
 
+AUDITED = ("purpose", "channel", "locale", "body")
 MAX_TEXTS = 50  # per company
 # The plainest first.
 WORDED = [channel for channel in reversed(CHANNELS) if channel.has_own_texts]
@@ -53,9 +55,11 @@ def save(*, company: Company, text: CodeText, user: User, ip: str | None = None)
     if text.channel in SEGMENTED:
         rules.check_length(text.body, rendering.autofill_lines(of_company(company)))
     text.company = company
+    stored = None if is_new else CodeText.objects.get(pk=text.pk)
+    values = changes_of(stored, {name: getattr(text, name) for name in AUDITED}) if stored else None
     text.save()
     action = "text.created" if is_new else "text.changed"
-    record(action, text, company=company, user=user, ip=ip)
+    record(action, text, company=company, user=user, ip=ip, changes=values)
     _invalidate_keys(company)
 
 
@@ -89,9 +93,10 @@ def set_autofill(
     if new == own:
         return
     _refuse_texts_too_long(company, new)
-    changes = {"webotp_host": webotp_host, "app_hash": app_hash}
-    Autofill.objects.update_or_create(company=company, defaults=changes)
-    record("autofill.changed", _audit_subject(changes), company=company, user=user, ip=ip)
+    lines = {"webotp_host": webotp_host, "app_hash": app_hash}
+    Autofill.objects.update_or_create(company=company, defaults=lines)
+    values, subject = changes_of(own, lines), _audit_subject(lines)
+    record("autofill.changed", subject, company=company, user=user, ip=ip, changes=values)
     _invalidate_keys(company)
 
 

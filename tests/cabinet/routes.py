@@ -199,6 +199,7 @@ CABINET = {
     "member-remove": Route(OWNERS, OWNERS, of=_colleague),
     "invitation-revoke": Route(NOBODY, OWNERS, of=_invitation),
     "audit-list": Route(MANAGERS),
+    "audit-export": Route(MANAGERS, kind=Kind.FILE),
 }
 
 # What asks for a signed-in person and no role: the door of the cabinet, and one's own account.

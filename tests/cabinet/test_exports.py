@@ -9,12 +9,18 @@ from django.db import connection
 from django.test import Client
 from django.urls import reverse
 
+from accounts.audit.events import record
 from accounts.models import Company, Member
 from billing.wallet import ledger
 from tests.factories import LinkFactory, MemberFactory, MessageFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)
 ROWS = 9
+BATCH_SIZES = (
+    "channels.history.export.BATCH_SIZE",
+    "links.web.export.BATCH_SIZE",
+    "accounts.cabinet.audit_views.BATCH_SIZE",
+)
 
 
 def _messages(company: Company) -> None:
@@ -30,12 +36,22 @@ def _transfers(company: Company) -> None:
         ledger.grant(company=company, amount=amount, reason="")
 
 
-EXPORTS = {"message-export": _messages, "link-export": _links, "balance-csv": _transfers}
+def _events(company: Company) -> None:
+    for number in range(ROWS):
+        record("settings.changed", number, company=company, user=None)
+
+
+EXPORTS = {
+    "message-export": _messages,
+    "link-export": _links,
+    "balance-csv": _transfers,
+    "audit-export": _events,
+}
 
 
 @pytest.fixture(autouse=True)
 def _small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("channels.history.export.BATCH_SIZE", "links.web.export.BATCH_SIZE"):
+    for name in BATCH_SIZES:
         monkeypatch.setattr(name, 2)
     monkeypatch.setattr("billing.wallet.statement.CHUNK", 2)
 

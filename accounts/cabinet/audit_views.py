@@ -1,0 +1,160 @@
+"""The cabinet's audit log: the list with its filters, and the same as a file."""
+
+from collections.abc import Iterator
+from datetime import date, datetime, time, timedelta
+from typing import Any
+
+from django import forms
+from django.conf import settings
+from django.db.models import Q, QuerySet
+from django.http import HttpResponse, StreamingHttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.utils.translation import get_language, gettext_lazy
+from django.utils.translation import gettext as _
+
+from accounts.api import pagination
+from accounts.audit import texts
+from accounts.audit.events import record
+from accounts.cabinet import audit_values
+from accounts.cabinet.csv_rows import csv_lines
+from accounts.cabinet.replica_reads import may_read_replica
+from accounts.client_ip import client_ip
+from accounts.models import AuditEvent, Company
+from accounts.people.roles import CabinetRequest, can_manage_keys, member_required
+
+BATCH_SIZE = 1000
+# What a kind's actions begin with.
+KINDS: dict[str, tuple[Any, tuple[str, ...]]] = {
+    "settings": (gettext_lazy("settings and texts"), ("settings.", "text.", "autofill.")),
+    "members": (gettext_lazy("members"), ("member.", "invitation.", "session.")),
+    "keys": (gettext_lazy("API keys"), ("key.",)),
+    "webhooks": (gettext_lazy("webhooks"), ("webhook.",)),
+    "links": (gettext_lazy("short links"), ("link.", "links.")),
+    "messages": (gettext_lazy("messages and people"), ("message.", "history.", "person.")),
+    "money": (
+        gettext_lazy("money"),
+        ("order.", "payment.", "billing.", "document.", "budget.", "wallet.", "statement."),
+    ),
+    "company": (gettext_lazy("the company itself"), ("company.", "audit.", "admin.")),
+}
+
+
+class AuditFilter(forms.Form):
+    person = forms.CharField(
+        label=gettext_lazy("Who"),
+        max_length=254,
+        required=False,
+        widget=forms.TextInput(
+            attrs={"list": "audit-people", "placeholder": "name@example.com", "spellcheck": "false"}
+        ),
+    )
+    kind = forms.ChoiceField(
+        label=gettext_lazy("What about"),
+        required=False,
+        choices=[
+            ("", gettext_lazy("anything")),
+            *((name, title) for name, (title, _prefixes) in KINDS.items()),
+        ],
+    )
+    date_from = forms.DateField(
+        label=gettext_lazy("From"),
+        required=False,
+        widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
+    )
+    date_to = forms.DateField(
+        label=gettext_lazy("To"),
+        required=False,
+        widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
+    )
+
+    def chosen(self) -> dict[str, Any]:
+        """The filters in use; an invalid field filters nothing and shows its error."""
+        self.is_valid()
+        return {name: value for name, value in self.cleaned_data.items() if value}
+
+
+@member_required(can_manage_keys)
+@may_read_replica
+def audit_list(request: CabinetRequest) -> HttpResponse:
+    form = AuditFilter(request.GET)
+    chosen = form.chosen()
+    history = _history(request.company, chosen)
+    page = pagination.forgiving_page_of(
+        matching(history, chosen), request.GET, history=history if chosen else None
+    )
+    context = {
+        "form": form,
+        "page": page,
+        "events": [(event, *describe(event)) for event in page.rows],
+        "people": request.company.members.values_list("user__email", flat=True).order_by("pk"),
+        "is_filtered": bool(chosen),
+        "is_first": not request.GET.get("cursor"),
+    }
+    return render(request, "cabinet/audit_list.html", context)
+
+
+@member_required(can_manage_keys)
+@may_read_replica
+def audit_export(request: CabinetRequest) -> StreamingHttpResponse:
+    chosen = AuditFilter(request.GET).chosen()
+    own = record(
+        "audit.exported",
+        ", ".join(sorted(chosen)),
+        company=request.company,
+        user=request.user,
+        ip=client_ip(request.META),
+    )
+    rows = rows_of(_history(request.company, chosen).filter(pk__lt=own.pk), chosen)
+    lines = csv_lines(rows, get_language() or settings.LANGUAGE_CODE)
+    response = StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8")
+    name = f"kvitok-audit-{timezone.localdate():%Y-%m-%d}.csv"
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response
+
+
+def describe(event: AuditEvent) -> tuple[Any, str, list[audit_values.FieldChange]]:
+    """What was done, to what, and the old and new values, which name the fields themselves."""
+    changes = audit_values.described(event.changes)
+    has_only_fields = event.action in texts.FIELD_ACTIONS | {"budget.changed"}
+    subject = "" if changes and has_only_fields else texts.subject(event)
+    return texts.label(event.action), subject, changes
+
+
+def rows_of(history: QuerySet[AuditEvent], chosen: dict[str, Any]) -> Iterator[list[str]]:
+    yield [_("Time"), _("Who"), _("What"), _("Details"), _("Old and new values"), _("IP address")]
+    for batch in pagination.batches(matching(history, chosen), BATCH_SIZE, history=history):
+        yield from map(cells, batch)
+
+
+def cells(event: AuditEvent) -> list[str]:
+    words, subject, changes = describe(event)
+    at = timezone.localtime(event.created_at).strftime("%Y-%m-%d %H:%M:%S")
+    values = "; ".join(map(str, changes))
+    return [at, event.actor or _("the service"), str(words), subject, values, event.ip or ""]
+
+
+def _history(company: Company, chosen: dict[str, Any]) -> QuerySet[AuditEvent]:
+    rows = AuditEvent.objects.filter(company=company).select_related("user")
+    if first := chosen.get("date_from"):
+        rows = rows.filter(created_at__gte=_start(first))
+    if last := chosen.get("date_to"):
+        rows = rows.filter(created_at__lt=_start(last + timedelta(days=1)))
+    return rows
+
+
+def _start(day: date) -> datetime:
+    return timezone.make_aware(datetime.combine(day, time.min))
+
+
+def matching(rows: QuerySet[AuditEvent], chosen: dict[str, Any]) -> QuerySet[AuditEvent]:
+    if person := chosen.get("person"):
+        rows = rows.filter(actor__icontains=person.strip())
+    if kind := chosen.get("kind"):
+        named = Q()
+        for prefix in KINDS[kind][1]:
+            named |= Q(action__startswith=prefix)
+        rows = rows.filter(named)
+    return rows
+
+
