@@ -110,6 +110,7 @@ ACTION_LABELS: dict[str, StrOrPromise] = {
 }
 # Recorded field names and the labels of their form fields.
 FIELD_LABELS: dict[str, StrOrPromise] = {
+    "name": _("Company name"),
     "brand": _("Brand in messages"),
     "language": _("Language of messages"),
     "code_length": _("Digits in a code"),

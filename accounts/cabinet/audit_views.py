@@ -19,6 +19,7 @@ from accounts.audit.events import record
 from accounts.cabinet import audit_values
 from accounts.cabinet.csv_rows import csv_lines
 from accounts.cabinet.replica_reads import may_read_replica
+from accounts.cabinet.settings_forms import SECTIONS
 from accounts.client_ip import client_ip
 from accounts.models import AuditEvent, Company
 from accounts.people.roles import CabinetRequest, can_manage_keys, member_required
@@ -55,6 +56,14 @@ class AuditFilter(forms.Form):
         choices=[
             ("", gettext_lazy("anything")),
             *((name, title) for name, (title, _prefixes) in KINDS.items()),
+        ],
+    )
+    section = forms.ChoiceField(
+        label=gettext_lazy("Section of settings"),
+        required=False,
+        choices=[
+            ("", gettext_lazy("any section")),
+            *((slug, form.title) for slug, form in SECTIONS.items()),
         ],
     )
     date_from = forms.DateField(
@@ -155,6 +164,14 @@ def matching(rows: QuerySet[AuditEvent], chosen: dict[str, Any]) -> QuerySet[Aud
         for prefix in KINDS[kind][1]:
             named |= Q(action__startswith=prefix)
         rows = rows.filter(named)
+    if section := chosen.get("section"):
+        rows = rows.filter(_of_section(section))
     return rows
 
 
+def _of_section(slug: str) -> Q:
+    """By the fields that changed; events of before values were kept name theirs in the subject."""
+    names = SECTIONS[slug].stored
+    fields = [name for name in texts.FIELD_LABELS if name.startswith(names)]
+    old = Q(changes__isnull=True, subject__iregex=rf"(^|, )({'|'.join(fields)})($|,)")
+    return Q(action="settings.changed") & (Q(changes__has_any_keys=fields) | old)

@@ -1,8 +1,8 @@
-"""The form of a company's settings."""
+"""The forms of a company's settings, one for each section of the page."""
 
-from typing import TYPE_CHECKING, Any, cast
+import copy
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
-import phonenumbers
 from django import forms
 from django.conf import settings
 from django.core.exceptions import ValidationError
@@ -10,19 +10,20 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
-from accounts.cabinet import fallback_forms
-from accounts.cabinet.forms import ListField
+from accounts.cabinet import country_fields, fallback_forms
+from accounts.cabinet.country_fields import CountriesField, CountryCodesField
 from accounts.cabinet.number_fields import GroupedIntegerField
-from accounts.models import Company
-from accounts.names import brand_names
+from accounts.models import Company, User
+from accounts.names import brand_names, company_names
+from accounts.people import regions
+from accounts.people.countries import CountryField
 from config import channels
+from config.texts import StrOrPromise
 
 HOUR, DAY = 3600, 86_400
 LIFETIMES = (HOUR, DAY, 7 * DAY, 30 * DAY, 90 * DAY, 365 * DAY)
 CODES = ("codes_per_10_min", "codes_per_hour", "codes_per_day")
 LINKS = ("links_per_10_min", "links_per_day")
-WORDING = ("brand", "language", "code_length")
-SENDING = ("default_channel", "allowed_countries", "all_countries", "default_link_lifetime")
 PATIENCE = (*fallback_forms.PATIENCE, "fallback_max_cost")
 
 
@@ -43,64 +44,82 @@ else:
     CompanyModelForm = forms.ModelForm  # generic in the stubs alone
 
 
-class SettingsForm(CompanyModelForm):
-    allowed_countries = ListField(
-        label=_("Allowed countries"),
-        max_length=1000,
-        widget=forms.TextInput(attrs={"placeholder": "RU, KZ, BY"}),
-        help_text=_(
-            "Two-letter codes of the countries you send to. Leave empty for your own only."
-        ),
-    )
-    default_link_lifetime = forms.TypedChoiceField(
-        label=_("Default link lifetime"),
-        required=False,
-        coerce=int,
-        empty_value=None,
-        help_text=_("For short links created without a lifetime of their own."),
+class SectionForm(CompanyModelForm):
+    """Saved alone: `stored` names the columns that it changes, and that its version covers."""
+
+    slug: ClassVar[str]
+    title: ClassVar[StrOrPromise]
+    stored: ClassVar[tuple[str, ...]]
+    is_for_owners: ClassVar[bool] = False
+
+    def __init__(self, *args: Any, company: Company, user: User, **kwargs: Any) -> None:
+        # A copy: what is refused must not show in other sections of the page.
+        super().__init__(*args, **kwargs | {"instance": copy.copy(company)})
+        self.user = user
+
+    @property
+    def changes(self) -> dict[str, Any]:
+        return {name: self.cleaned_data[name] for name in self.stored}
+
+
+class CompanySection(SectionForm):
+    slug, title = "company", _("Company")
+    stored = ("name", "brand", "language", "country")
+
+    country = CountryField(
+        help_text=_("Numbers without a country code are read as numbers of this country.")
     )
 
     class Meta:
         model = Company
-        fields = (
-            "brand",
-            "language",
-            "code_length",
-            "default_channel",
-            "all_countries",
-            "allowed_countries",
-            "default_link_lifetime",
-            "cool_down",
-            *CODES,
-            *LINKS,
-            *fallback_forms.FIELDS,
-        )
-        field_classes = {"fallback_max_cost": GroupedIntegerField}
-        widgets = {"fallback_max_cost": forms.TextInput({"inputmode": "numeric"})}
+        fields = ("name", "brand", "language", "country")
         labels = {
-            **fallback_forms.LABELS,
-            "default_channel": _("Default channel"),
-            "all_countries": _("Send to every country"),
+            "name": _("Company name"),
             "brand": _("Brand in messages"),
             "language": _("Language of messages"),
-            "code_length": _("Digits in a code"),
-            "cool_down": _("Seconds between two codes"),
-            "codes_per_10_min": _("Codes in 10 minutes"),
-            "codes_per_hour": _("Codes in an hour"),
-            "codes_per_day": _("Codes in 24 hours"),
-            "links_per_10_min": _("Links in 10 minutes"),
-            "links_per_day": _("Links in 24 hours"),
         }
+        help_texts = {
+            "brand": _("Shown to the person who gets the code. Leave empty for the company name."),
+            "language": _("For requests that do not name a language."),
+        }
+
+    def clean_name(self) -> str:
+        name: str = self.cleaned_data["name"]
+        if name != self.initial["name"]:  # one of before the rule may stay
+            company_names.validate(name)
+        return name
+
+    def clean_brand(self) -> str:
+        brand: str = self.cleaned_data["brand"]
+        if not brand_names.is_valid(brand):
+            raise ValidationError(_("A brand is one line without a web address or a phone number."))
+        return brand
+
+
+class CodesSection(SectionForm):
+    slug, title = "codes", _("Codes")
+    stored = ("code_length",)
+
+    class Meta:
+        model = Company
+        fields = ("code_length",)
+        labels = {"code_length": _("Digits in a code")}
+        help_texts = {"code_length": _("From 4 to 8.")}
+
+
+class ChannelsSection(SectionForm):
+    slug, title = "channels", _("Channels and fallback")
+    stored = ("default_channel", *fallback_forms.FIELDS, "fallback_chain", "patience")
+
+    class Meta:
+        model = Company
+        fields = ("default_channel", *fallback_forms.FIELDS)
+        field_classes = {"fallback_max_cost": GroupedIntegerField}
+        widgets = {"fallback_max_cost": forms.TextInput({"inputmode": "numeric"})}
+        labels = {**fallback_forms.LABELS, "default_channel": _("Default channel")}
         help_texts = {
             **fallback_forms.HELP,
             "default_channel": _("For requests that do not name a channel."),
-            "all_countries": _(
-                "A stolen key could then send to expensive numbers anywhere. List the countries "
-                "instead if you know them."
-            ),
-            "brand": _("Shown to the person who gets the code. Leave empty for the company name."),
-            "language": _("For requests that do not name a language."),
-            "code_length": _("From 4 to 8."),
         }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -108,16 +127,110 @@ class SettingsForm(CompanyModelForm):
         channel = cast(forms.ChoiceField, self.fields["default_channel"])
         _blank, *named = channel.choices  # type: ignore[misc]
         channel.choices = [("", _first_available()), *named]
-        lifetime = cast(forms.ChoiceField, self.fields["default_link_lifetime"])
-        lifetime.choices = lifetimes(self.instance.default_link_lifetime)
-        for name, (least, most, own) in bounds().items():
-            self._limit(name, least, most, own)
         self.fields.update(fallback_forms.chain_fields(self.instance.fallback_chain))
         self.fields.update(fallback_forms.patience_fields(self.instance.patience))
         # In page order: the first invalid field gets the focus.
         self.order_fields(
-            (*WORDING, *SENDING, "falls_back", *fallback_forms.CHAIN_FIELDS, *PATIENCE)
+            ("default_channel", "falls_back", *fallback_forms.CHAIN_FIELDS, *PATIENCE)
         )
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        fallback_forms.clean_chain(self, cleaned)
+        fallback_forms.clean_patience(cleaned)
+        return cleaned
+
+    @property
+    def chain(self) -> list[forms.BoundField]:
+        return [self[name] for name in fallback_forms.CHAIN_FIELDS]
+
+    @property
+    def patience(self) -> list[forms.BoundField]:
+        return [self[name] for name in PATIENCE]
+
+
+class CountriesSection(SectionForm):
+    slug, title = "countries", _("Allowed countries")
+    stored = ("all_countries", "allowed_countries")
+
+    allowed_countries = CountriesField(label=_("Allowed countries"))
+    country_codes = CountryCodesField(
+        label=_("Add by a list"),
+        widget=forms.TextInput(attrs={"placeholder": "RU, KZ, BY", "autocomplete": "off"}),
+        help_text=_("Two-letter codes or names, separated by commas: paste what you have."),
+    )
+
+    class Meta:
+        model = Company
+        fields = ("all_countries", "allowed_countries")
+        labels = {"all_countries": _("Send to every country")}
+        help_texts = {
+            "all_countries": _(
+                "A stolen key could then send to expensive numbers anywhere. List the countries "
+                "instead if you know them."
+            ),
+        }
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.order_fields(("all_countries", "country_codes", "allowed_countries"))
+
+    def clean(self) -> dict[str, Any]:
+        """Both ways to choose together; in the order of codes, so that equal choices are equal."""
+        cleaned = super().clean() or self.cleaned_data
+        pasted = cleaned.get("country_codes", [])
+        if "allowed_countries" in cleaned:
+            cleaned["allowed_countries"] = sorted({*cleaned["allowed_countries"], *pasted})
+        return cleaned
+
+    @property
+    def chosen(self) -> list[str]:
+        return sorted(self["allowed_countries"].value() or [])
+
+    @property
+    def chosen_names(self) -> list[str]:
+        """A list may be scrolled away from what is chosen in it."""
+        found = (one for region in self.regions for one in region.options if one.is_chosen)
+        return [one.name for one in found]
+
+    @property
+    def regions(self) -> list[country_fields.Region]:
+        return country_fields.by_region(set(self.chosen))
+
+    @property
+    def groups(self) -> list[country_fields.Group]:
+        return country_fields.groups()
+
+    def with_group(self, group: str) -> dict[str, Any]:
+        """What the form holds once a group is added to the chosen countries, or all are dropped."""
+        chosen = {*self.chosen, *regions.members(group)} if group else set()
+        return {
+            "allowed_countries": sorted(chosen),
+            "all_countries": self["all_countries"].value(),
+            "country_codes": self["country_codes"].value() or "",
+        }
+
+
+class LimitsSection(SectionForm):
+    slug, title = "limits", _("Send limits")
+    stored = ("cool_down", *CODES, *LINKS)
+
+    class Meta:
+        model = Company
+        fields = ("cool_down", *CODES, *LINKS)
+        labels = {
+            "cool_down": _("Seconds between two codes"),
+            "codes_per_10_min": _("Codes in 10 minutes"),
+            "codes_per_hour": _("Codes in an hour"),
+            "codes_per_day": _("Codes in 24 hours"),
+            "links_per_10_min": _("Links in 10 minutes"),
+            "links_per_day": _("Links in 24 hours"),
+        }
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for name, (least, most, own) in bounds().items():
+            self._limit(name, least, most, own)
 
     def _limit(self, name: str, least: int, most: int, own: int) -> None:
         field = cast(forms.IntegerField, self.fields[name])
@@ -132,17 +245,9 @@ class SettingsForm(CompanyModelForm):
             "own": own,
         }
 
-    def clean_brand(self) -> str:
-        brand: str = self.cleaned_data["brand"]
-        if not brand_names.is_valid(brand):
-            raise ValidationError(_("A brand is one line without a web address or a phone number."))
-        return brand
-
     def clean(self) -> dict[str, Any]:
         """A longer window needs at least the limit of a shorter one, else that has no effect."""
         cleaned = super().clean() or self.cleaned_data
-        fallback_forms.clean_chain(self, cleaned)
-        fallback_forms.clean_patience(cleaned)
         standard = bounds()
         for names in (CODES, LINKS):
             if self.errors.keys() & set(names):
@@ -156,32 +261,40 @@ class SettingsForm(CompanyModelForm):
                     )
         return cleaned
 
-    @property
-    def wording(self) -> list[forms.BoundField]:
-        return [self[name] for name in WORDING]
 
-    @property
-    def sending(self) -> list[forms.BoundField]:
-        return [self[name] for name in SENDING]
+class LinksSection(SectionForm):
+    slug, title = "links", _("Short links")
+    stored = ("default_link_lifetime",)
 
-    @property
-    def chain(self) -> list[forms.BoundField]:
-        return [self[name] for name in fallback_forms.CHAIN_FIELDS]
+    default_link_lifetime = forms.TypedChoiceField(
+        label=_("Default link lifetime"),
+        required=False,
+        coerce=int,
+        empty_value=None,
+        help_text=_("For short links created without a lifetime of their own."),
+    )
 
-    @property
-    def patience(self) -> list[forms.BoundField]:
-        return [self[name] for name in PATIENCE]
+    class Meta:
+        model = Company
+        fields = ("default_link_lifetime",)
 
-    @property
-    def limits(self) -> list[forms.BoundField]:
-        return [self[name] for name in bounds()]
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        lifetime = cast(forms.ChoiceField, self.fields["default_link_lifetime"])
+        lifetime.choices = lifetimes(self.instance.default_link_lifetime)
 
-    def clean_allowed_countries(self) -> list[str]:
-        countries = [code.upper() for code in self.cleaned_data["allowed_countries"]]
-        for code in countries:
-            if code not in phonenumbers.SUPPORTED_REGIONS:
-                raise ValidationError(_("%(code)s is not a country code."), params={"code": code})
-        return countries
+
+SECTIONS: dict[str, type[SectionForm]] = {
+    form.slug: form
+    for form in (
+        CompanySection,
+        CodesSection,
+        ChannelsSection,
+        CountriesSection,
+        LimitsSection,
+        LinksSection,
+    )
+}
 
 
 def _first_available() -> str:

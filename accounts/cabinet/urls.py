@@ -5,6 +5,7 @@ from accounts.cabinet import (
     member_views,
     request_views,
     saved_filter_views,
+    settings_views,
     views,
 )
 
@@ -18,13 +19,13 @@ urlpatterns = [
     path("keys/<int:pk>/revoke", views.key_revoke, name="key-revoke"),
     path("requests", request_views.request_list, name="request-list"),
     path("requests/<str:request_id>", request_views.request_detail, name="request-detail"),
-    path("settings", views.settings, name="settings"),
     path("filters/new", saved_filter_views.saved_filter_create, name="saved-filter-create"),
     path(
         "filters/<int:pk>/delete",
         saved_filter_views.saved_filter_delete,
         name="saved-filter-delete",
     ),
+    path("settings", settings_views.settings, name="settings"),
     path("", include("accounts.webhooks.urls")),
     path("members", member_views.member_list, name="member-list"),
     path("members/invite", member_views.member_invite, name="member-invite"),

@@ -1,4 +1,4 @@
-"""The cabinet's pages about the company: keys, settings, language, switching."""
+"""The cabinet's pages about the company: keys, language, switching."""
 
 import re
 
@@ -14,17 +14,14 @@ from django.views.decorators.http import require_POST
 from django.views.i18n import set_language
 
 from accounts.cabinet.forms import CompanyForm, KeyForm, invitation_of
-from accounts.cabinet.settings_forms import SettingsForm
 from accounts.client_ip import client_ip
 from accounts.models import ApiKey, Mode, User
 from accounts.people import companies, countries
 from accounts.people.roles import (
     CabinetRequest,
     all_memberships,
-    can_change_settings,
     can_manage_keys,
     can_read_keys,
-    can_read_settings,
     member_required,
     memberships,
     redirect_without_company,
@@ -139,21 +136,6 @@ def key_revoke(request: CabinetRequest, pk: int) -> HttpResponse:
         messages.success(request, _("Key %(key)s is revoked.") % {"key": key})
         return redirect("key-list")
     return render(request, "cabinet/key_revoke.html", {"key": key})
-
-
-@member_required(can_read_settings, can_change_settings)
-def settings(request: CabinetRequest) -> HttpResponse:
-    form = SettingsForm(request.POST or None, instance=request.company)
-    if request.method == "POST" and form.is_valid():
-        companies.change_settings(
-            company=request.company,
-            user=request.user,
-            changes=form.cleaned_data,
-            ip=client_ip(request.META),
-        )
-        messages.success(request, _("Settings saved."))
-        return redirect("settings")
-    return render(request, "cabinet/settings.html", {"form": form})
 
 
 def _show_once(

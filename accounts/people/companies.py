@@ -1,5 +1,7 @@
 """Operations on companies and API keys. Each is one transaction and one audit event."""
 
+import hashlib
+import json
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
@@ -80,10 +82,21 @@ def change_status(
 
 @transaction.atomic
 def change_settings(
-    *, company: Company, user: User, changes: Mapping[str, object], ip: str | None = None
+    *,
+    company: Company,
+    user: User,
+    changes: Mapping[str, object],
+    ip: str | None = None,
+    version: str | None = None,
 ) -> list[str]:
-    """Save the changed fields; returns their names."""
+    """Save the changed fields; returns their names.
+
+    With the `version` of the fields that the form was filled in for, raises StaleSettingsError if
+    somebody else has changed one of them since.
+    """
     stored = Company.objects.select_for_update(no_key=True).get(pk=company.pk)
+    if version is not None and version != settings_version(stored, changes):
+        raise StaleSettingsError(stored)
     changed = [name for name, value in changes.items() if getattr(stored, name) != value]
     if not changed:
         return []
@@ -97,13 +110,19 @@ def change_settings(
     return changed
 
 
-def _changed_parts(stored: Company, name: str, value: object) -> list[str]:
-    """The field's name for the audit log; of a mapping, the keys that change: `patience_sms`."""
-    if not isinstance(value, Mapping):
-        return [name]
-    before = getattr(stored, name)
-    keys = dict.fromkeys([*before, *value])
-    return [f"{name}_{key}" for key in keys if before.get(key) != value.get(key)]
+class StaleSettingsError(Exception):
+    """`stored` has what somebody else has saved since the form was opened."""
+
+    def __init__(self, stored: Company) -> None:
+        super().__init__(stored.pk)
+        self.stored = stored
+
+
+def settings_version(company: Company, names: Iterable[str]) -> str:
+    """A fingerprint of the values of some settings: another one when any of them differs."""
+    values = {name: getattr(company, name) for name in names}
+    text = json.dumps(values, sort_keys=True, ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:20]
 
 
 @transaction.atomic

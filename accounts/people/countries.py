@@ -31,7 +31,7 @@ def names(language: str) -> dict[str, str]:
 
 
 def name(code: str) -> str:
-    return names(_interface()).get(code, code)
+    return names(interface_language()).get(code, code)
 
 
 def language(code: str) -> str:
@@ -67,10 +67,10 @@ def _country_of(tag: str) -> str:
 
 def choices() -> Iterator[tuple[str, Any]]:
     yield "", _("— choose —")
-    yield from names(_interface()).items()
+    yield from names(interface_language()).items()
 
 
-def _interface() -> str:
+def interface_language() -> str:
     return "en" if (get_language() or "").startswith("en") else "ru"
 
 

@@ -54,7 +54,7 @@ def is_fresh(request: HttpRequest) -> bool:
     return proofs[-1]["method"] == "mfa" or not has_factor(user)
 
 
-def require(request: HttpRequest, form: forms.Form | None = None) -> None:
+def require(request: HttpRequest, form: forms.BaseForm | None = None) -> None:
     """Raise unless reauthentication is fresh. The form input is shown again afterwards."""
     if is_fresh(request):
         return

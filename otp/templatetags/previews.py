@@ -8,6 +8,7 @@ from django.forms import BaseForm
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
+from accounts.models import Company
 from otp.web.previews import preview
 
 register = template.Library()
@@ -16,8 +17,13 @@ _VARIABLES = re.compile(r"(\{\w+\})")
 
 @register.inclusion_tag("cabinet/message_preview.html")
 def message_preview(form: BaseForm) -> dict[str, Any]:
-    value = {name: form[name].value() for name in ("brand", "language", "code_length")}
-    return preview(value, company=form.instance)  # type: ignore[attr-defined]
+    """Of what the form holds, and of what is stored where it has no such field."""
+    company: Company = form.instance  # type: ignore[attr-defined]
+    value = {
+        name: form[name].value() if name in form.fields else getattr(company, name)
+        for name in ("brand", "language", "code_length")
+    }
+    return preview(value, company=company)
 
 
 @register.filter

@@ -16,14 +16,14 @@ def test_chain_is_set_and_a_mistake_is_explained(page: Page, live_server: LiveSe
     page.goto(f"{live_server.url}/cabinet/settings")
     page.get_by_label("Отправлять следующим каналом").check()
     page.get_by_label("Сначала").select_option("whatsapp")
-    page.get_by_role("button", name="Сохранить").click()
+    page.get_by_role("button", name="Сохранить : Каналы и запасные каналы").click()
     expect(page.get_by_text("Выберите хотя бы два канала.")).to_be_visible()
 
     page.get_by_label("Затем").select_option("sms")
     page.get_by_label("Секунд на WhatsApp").fill("20")
     page.get_by_label("Не дороже, токенов").fill("16")
-    page.get_by_role("button", name="Сохранить").click()
-    expect(page.get_by_text("Настройки сохранены")).to_be_visible()
+    page.get_by_role("button", name="Сохранить : Каналы и запасные каналы").click()
+    expect(page.locator("#channels [data-saved]")).to_be_visible()
 
     company.refresh_from_db()
     assert (company.falls_back, company.fallback_chain) == (True, ["whatsapp", "sms"])

@@ -81,7 +81,7 @@ def _deeds(company: Company, count: int) -> None:
 
 LISTS = {
     "member-list": List(_members, is_paged=False, rows_open=False, above="settings"),
-    "audit-list": List(_deeds, rows_open=False, above="settings"),
+    "audit-list": List(_deeds, filter="kind=keys", rows_open=False, above="settings"),
     "link-list": List(_links, filter="state=expired"),
     "message-list": List(_messages, filter="state=failed"),
     "text-list": List(_texts, is_paged=False, above="settings"),

@@ -89,7 +89,7 @@ def test_pages_with_a_wrong_form(client: Client, owner: Member) -> None:
     client.force_login(owner.user)
 
     check(client.post(reverse("key-create"), {"name": "", "allowed_ips": "x"}), "ru")
-    check(client.post(reverse("settings"), {"allowed_countries": "XX"}), "ru")
+    check(client.post(reverse("settings"), {"section": "countries", "country_codes": "X"}), "ru")
 
 
 def test_page_of_somebody_without_a_company(client: Client, db: None) -> None:

@@ -7,13 +7,26 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import Member
-from tests.accounts.cabinet.test_settings_forms import FORM
+from tests.cabinet.settings_page import COMPANY
 from tests.factories import PackageFactory, TariffFactory
 
 REFUSED: list[tuple[str, dict[str, Any], str]] = [
-    ("settings", FORM | {"brand": "http://x.ru", "code_length": "99"}, "brand"),
-    ("settings", FORM | {"codes_per_10_min": "5", "codes_per_hour": "4"}, "codes_per_hour"),
-    ("settings", FORM | {"falls_back": "on", "fallback_max_cost": "x"}, "fallback_max_cost"),
+    (
+        "settings",
+        COMPANY | {"section": "company", "brand": "http://x.ru", "country": "ZZ"},
+        "brand",
+    ),
+    (
+        "settings",
+        {"section": "limits", "codes_per_10_min": "5", "codes_per_hour": "4"},
+        "codes_per_hour",
+    ),
+    (
+        "settings",
+        {"section": "channels", "falls_back": "on", "fallback_max_cost": "x"},
+        "fallback_max_cost",
+    ),
+    ("settings", {"section": "countries", "country_codes": "XX"}, "country_codes"),
     ("key-create", {"mode": "test", "scopes": "otp"}, "name"),
     ("key-create", {"name": "x", "mode": "test", "allowed_ips": "y"}, "scopes"),
     ("member-invite", {"role": "viewer"}, "email"),
@@ -48,12 +61,12 @@ def test_page_that_was_not_refused_takes_no_focus(client: Client, owner: Member)
 
 
 def test_long_form_says_above_what_is_wrong_below(client: Client, owner: Member) -> None:
-    fields = FORM | {"code_length": "99", "codes_per_10_min": "5", "codes_per_hour": "4"}
+    fields = {"section": "limits", "cool_down": "1", "codes_per_10_min": "5", "codes_per_hour": "4"}
 
     page = client.post(reverse("settings"), fields).content.decode()
 
     summary = page[page.index("error-summary") :].split("</form>")[0][:600]
-    assert '<a href="#id_code_length">' in summary
+    assert '<a href="#id_cool_down">' in summary
     assert '<a href="#id_codes_per_hour">' in summary
 
 

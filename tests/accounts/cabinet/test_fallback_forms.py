@@ -7,10 +7,10 @@ from django.urls import reverse
 from accounts.keys import api_keys
 from accounts.keys.api_keys import Fallback
 from accounts.models import Member
-from tests.accounts.cabinet.test_settings_forms import FORM
+from tests.cabinet.settings_page import CHANNELS, form_of, send
 from tests.factories import ApiKeyFactory
 
-ON = FORM | {"falls_back": "on", "chain_1": "whatsapp", "chain_2": "sms", "chain_3": ""}
+ON = CHANNELS | {"falls_back": "on", "chain_1": "whatsapp", "chain_2": "sms", "chain_3": ""}
 
 
 def fallback_of(owner: Member) -> Fallback | None:
@@ -23,7 +23,7 @@ def fallback_of(owner: Member) -> Fallback | None:
 def test_fallback_is_off_by_default(client: Client, owner: Member) -> None:
     assert fallback_of(owner) is None
 
-    client.post(reverse("settings"), ON)
+    send(client, "channels", ON)
 
     assert fallback_of(owner) == Fallback(("whatsapp", "sms"), {}, None)
     assert owner.company.audit.get().subject == "falls_back, fallback_chain"
@@ -32,15 +32,15 @@ def test_fallback_is_off_by_default(client: Client, owner: Member) -> None:
 def test_patience_and_cost_are_the_company_s_own(client: Client, owner: Member) -> None:
     fields = {"patience_whatsapp": "10", "patience_sms": "600", "fallback_max_cost": "1 900"}
 
-    client.post(reverse("settings"), ON | fields)
+    send(client, "channels", ON | fields)
 
     assert fallback_of(owner) == Fallback(("whatsapp", "sms"), {"whatsapp": 10, "sms": 600}, 1900)
 
 
 def test_disabled_fallback_keeps_its_order(client: Client, owner: Member) -> None:
-    client.post(reverse("settings"), ON)
+    send(client, "channels", ON)
 
-    client.post(reverse("settings"), ON | {"falls_back": ""})
+    send(client, "channels", ON | {"falls_back": ""})
 
     owner.company.refresh_from_db()
     assert owner.company.fallback_chain == ["whatsapp", "sms"]
@@ -48,7 +48,7 @@ def test_disabled_fallback_keeps_its_order(client: Client, owner: Member) -> Non
 
 
 def test_gap_in_the_order_is_closed(client: Client, owner: Member) -> None:
-    client.post(reverse("settings"), ON | {"chain_1": "", "chain_3": "telegram"})
+    send(client, "channels", ON | {"chain_1": "", "chain_3": "telegram"})
 
     fallback = fallback_of(owner)
     assert fallback is not None
@@ -71,14 +71,14 @@ def test_gap_in_the_order_is_closed(client: Client, owner: Member) -> None:
 def test_fallback_settings_refuse(
     client: Client, owner: Member, changes: dict[str, str], field: str
 ) -> None:
-    response = client.post(reverse("settings"), ON | changes)
+    response = send(client, "channels", ON | changes)
 
-    assert list(response.context["form"].errors) == [field]
+    assert list(form_of(response, "channels").errors) == [field]
     assert not owner.company.audit.exists()
 
 
 def test_page_shows_the_order_that_is_set(client: Client, owner: Member) -> None:
-    client.post(reverse("settings"), ON)
+    send(client, "channels", ON)
 
     body = client.get(reverse("settings")).content.decode()
 

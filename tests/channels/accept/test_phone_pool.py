@@ -18,7 +18,7 @@ from accounts.api.atomic_limits import (
     acquire,
     seconds_until_granted,
 )
-from accounts.cabinet.settings_forms import SettingsForm
+from accounts.cabinet.settings_forms import LimitsSection
 from accounts.keys.api_keys import CompanyLimits
 from accounts.models import Company
 from channels.accept import send_limits
@@ -29,7 +29,7 @@ from config.errors import DomainError
 from config.storage.redis_client import redis_client
 from tests.api.clients import Answer, Api, ClientOf
 from tests.api.races import at_once
-from tests.factories import AttemptFactory, CompanyFactory, MessageFactory
+from tests.factories import AttemptFactory, CompanyFactory, MessageFactory, UserFactory
 
 pytestmark = pytest.mark.django_db
 
@@ -233,7 +233,7 @@ def test_refused_message_is_released_to_the_pool(api: Api) -> None:
 
 def test_forms_refuse_limits_above_the_cap(company: Company) -> None:
     company.codes_per_day = 30
-    form = SettingsForm(instance=company)
+    form = LimitsSection(company=company, user=UserFactory.create())
 
     assert form.fields["codes_per_day"].help_text == "От 1 до 20. Пусто: 20."
 
