@@ -135,6 +135,7 @@ FIELD_LABELS: dict[str, StrOrPromise] = {
         for channel in CHANNELS
     },
     "fallback_max_cost": _("Tokens at most"),
+    "requires_second_factor": _("Require two-step sign-in of every member"),
     "role": _("Role"),
     "url": _("Address"),
     "kinds": _("Events"),

@@ -17,6 +17,7 @@ from accounts.models import Company, User
 from accounts.names import brand_names, company_names
 from accounts.people import regions
 from accounts.people.countries import CountryField
+from accounts.security.reauthentication import has_factor
 from config import channels
 from config.texts import StrOrPromise
 
@@ -284,6 +285,29 @@ class LinksSection(SectionForm):
         lifetime.choices = lifetimes(self.instance.default_link_lifetime)
 
 
+class SecuritySection(SectionForm):
+    slug, title = "security", _("Sign-in of members")
+    stored = ("requires_second_factor",)
+    is_for_owners = True
+
+    class Meta:
+        model = Company
+        fields = ("requires_second_factor",)
+        labels = {"requires_second_factor": _("Require two-step sign-in of every member")}
+        help_texts = {
+            "requires_second_factor": _(
+                "A member without a second step is asked to set one up before they see anything "
+                "of the company. Keys are not affected."
+            )
+        }
+
+    def clean_requires_second_factor(self) -> bool:
+        is_required: bool = self.cleaned_data["requires_second_factor"]
+        if is_required and not has_factor(self.user):
+            raise ValidationError(_("Set up two-step sign-in for yourself first."))
+        return is_required
+
+
 SECTIONS: dict[str, type[SectionForm]] = {
     form.slug: form
     for form in (
@@ -293,6 +317,7 @@ SECTIONS: dict[str, type[SectionForm]] = {
         CountriesSection,
         LimitsSection,
         LinksSection,
+        SecuritySection,
     )
 }
 

@@ -13,6 +13,7 @@ urlpatterns = [
     path("language", views.language, name="language"),
     path("company/new", views.company_create, name="company-create"),
     path("company/switch", views.company_switch, name="company-switch"),
+    path("company/second-factor", views.second_factor_required, name="second-factor-required"),
     path("keys", views.key_list, name="key-list"),
     path("keys/new", views.key_create, name="key-create"),
     path("keys/<int:pk>/rotate", views.key_rotate, name="key-rotate"),

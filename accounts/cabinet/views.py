@@ -22,6 +22,8 @@ from accounts.people.roles import (
     all_memberships,
     can_manage_keys,
     can_read_keys,
+    current_member,
+    lacks_second_factor,
     member_required,
     memberships,
     redirect_without_company,
@@ -69,6 +71,17 @@ def company_switch(request: HttpRequest) -> HttpResponse:
         raise Http404
     request.session["company"] = int(chosen)
     return redirect("overview")
+
+
+@login_required
+def second_factor_required(request: HttpRequest) -> HttpResponse:
+    """Where members of a company that asks for a second factor set one up, or choose another."""
+    member = current_member(request)
+    if member is None:
+        return redirect_without_company(request)
+    if not lacks_second_factor(request, member):
+        return redirect("overview")
+    return render(request, "cabinet/second_factor_required.html", {"company": member.company})
 
 
 @member_required(can_read_keys)

@@ -118,6 +118,14 @@ class Company(models.Model):
     link_expired_url = models.TextField(
         _("where expired links lead"), blank=True, default="", db_default=""
     )
+    # Members without a second factor are asked to set one up before they see any page.
+    requires_second_factor = models.BooleanField(
+        _("requires two-step sign-in"), default=False, db_default=False
+    )
+    # An owner has asked to delete it, which happens then; until then everything works.
+    closes_at = models.DateTimeField(_("to be deleted"), null=True, editable=False)
+    # From then on its keys are refused and it has no members; its books stay under this row.
+    deleted_at = models.DateTimeField(_("deleted"), null=True, editable=False)
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
 
     objects = CompanyQuerySet.as_manager()

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.urls import reverse
 from django_htmx.http import HttpResponseClientRefresh
@@ -15,6 +15,7 @@ from django_htmx.middleware import HtmxDetails
 
 from accounts.models import Company, Member, User
 from accounts.security import provider_sessions
+from accounts.security.reauthentication import has_factor
 
 P = ParamSpec("P")
 Allows = Callable[[Member], bool]
@@ -109,6 +110,20 @@ def redirect_to_provider(then: str) -> HttpResponseRedirect:
     return HttpResponseRedirect(f"{reverse('sso-required')}?{urlencode({'next': then})}")
 
 
+def lacks_second_factor(request: HttpRequest, member: Member) -> bool:
+    """The company asks for one. Sessions of the identity provider have its own second step."""
+    if not member.company.requires_second_factor:
+        return False
+    user = cast(User, request.user)
+    return not (has_factor(user) or provider_sessions.is_from_provider(request, user))
+
+
+def redirect_to_second_factor(request: CabinetRequest) -> HttpResponse:
+    if request.htmx:
+        return HttpResponseClientRefresh()
+    return HttpResponseRedirect(reverse("second-factor-required"))
+
+
 def member_required(
     to_read: Allows = anyone, to_change: Allows = nobody
 ) -> Callable[
@@ -130,6 +145,8 @@ def member_required(
                 raise PermissionDenied
             cabinet = cast(CabinetRequest, request)
             cabinet.member, cabinet.company = member, member.company
+            if lacks_second_factor(cabinet, member):
+                return redirect_to_second_factor(cabinet)
             return view(cabinet, *args, **kwargs)
 
         @wraps(view)

@@ -1,0 +1,88 @@
+"""A company that requires two-step sign-in of its members."""
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from accounts.models import Member
+from tests.accounts.security.people import add_app
+from tests.cabinet.settings_page import form_of, send
+from tests.factories import ApiKeyFactory, MemberFactory
+from tests.reauthentication import mark_reauthenticated
+
+FIELDS = {"requires_second_factor": "on"}
+
+
+@pytest.fixture
+def strict(owner: Member) -> Member:
+    owner.company.requires_second_factor = True
+    owner.company.save()
+    return owner
+
+
+def test_owner_without_it_cannot_require_it(client: Client, owner: Member) -> None:
+    mark_reauthenticated(client, owner.user)
+
+    answer = send(client, "security", FIELDS)
+
+    assert list(form_of(answer, "security").errors) == ["requires_second_factor"]
+
+
+def test_owner_with_it_requires_it_once_confirmed(client: Client, owner: Member) -> None:
+    add_app(owner.user)
+
+    asked = send(client, "security", FIELDS)
+    assert "reauthenticate" in asked.headers["Location"]
+    owner.company.refresh_from_db()
+    assert not owner.company.requires_second_factor
+    mark_reauthenticated(client, owner.user, "mfa")
+    send(client, "security", FIELDS)
+
+    owner.company.refresh_from_db()
+    assert owner.company.requires_second_factor
+
+
+def test_developer_cannot_require_it(client: Client, owner: Member) -> None:
+    developer = MemberFactory.create(company=owner.company, role="developer")
+    client.force_login(developer.user)
+
+    assert send(client, "security", FIELDS, of="x").status_code == 403
+
+
+@pytest.mark.parametrize("role", Member.Role.values)
+def test_member_without_it_sees_nothing(client: Client, strict: Member, role: str) -> None:
+    client.force_login(MemberFactory.create(company=strict.company, role=role).user)
+
+    for name in ("overview", "message-list", "key-list", "settings"):
+        for call in (client.get, client.post):
+            assert call(reverse(name)).status_code in {302, 403}
+    answer = client.get(reverse("overview"))
+    assert answer.headers["Location"] == reverse("second-factor-required")
+    assert client.get(reverse("mfa_index")).status_code == 200
+    page = client.get(reverse("second-factor-required")).content.decode()
+    assert strict.company.name in page
+
+
+def test_member_with_it_goes_on(client: Client, strict: Member) -> None:
+    add_app(strict.user)
+
+    assert client.get(reverse("overview")).status_code == 200
+    assert client.get(reverse("second-factor-required")).headers["Location"] == reverse("overview")
+
+
+def test_fragment_reloads_the_page(client: Client, strict: Member) -> None:
+    answer = client.get(reverse("overview-quickstart"), headers={"HX-Request": "true"})
+
+    assert answer.headers["HX-Refresh"] == "true"
+
+
+def test_page_of_a_company_that_does_not_require_it_leads_on(client: Client, owner: Member) -> None:
+    assert client.get(reverse("second-factor-required")).headers["Location"] == reverse("overview")
+
+
+def test_keys_are_not_affected(client: Client, strict: Member) -> None:
+    key = ApiKeyFactory.create(company=strict.company)
+
+    answer = client.get("/api/v1/balance", headers={"Authorization": f"Bearer {key.plaintext}"})
+
+    assert answer.status_code == 200
