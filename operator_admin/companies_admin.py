@@ -1,10 +1,13 @@
 """Admin of companies: their figures, approval and suspension."""
 
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 from django import forms
 from django.conf import settings
 from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
@@ -12,8 +15,9 @@ from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
+from django.views.decorators.http import require_POST
 
-from accounts.cabinet.number_fields import grouped
+from accounts.cabinet.number_fields import GroupedIntegerField, grouped
 from accounts.client_ip import client_ip
 from accounts.model_admin.admin import InlineBase, ModelAdmin, operator
 from accounts.model_admin.audited_admin import AuditedAdmin, mail_about_new_owners
@@ -22,11 +26,16 @@ from accounts.models import Company, Member
 from accounts.people import companies as company_service
 from accounts.people.countries import CountryField
 from accounts.security import reauthentication
+from billing.web import adjust_views
+from billing.web.adjust_views import MAX_ADJUSTMENT
 from links.manage import stopping
+from operator_admin import company_facts
 from operator_admin.company_form import CompanyForm, with_patience
 from operator_admin.metrics import figures
+from operator_admin.models import CompanyNote
 
 Status = Company.Status
+SHOWN_FACTS = 10  # companies on the page that approves them
 TITLES = {
     Status.APPROVED: _("Approve: live keys start to work"),
     Status.SUSPENDED: _("Suspend: every key is refused"),
@@ -34,7 +43,7 @@ TITLES = {
 
 
 class StatusForm(forms.Form):
-    """The reason of a status change, which the owner's e-mail quotes."""
+    """The reason of a status change, which the owner's e-mail quotes, and tokens to begin with."""
 
     reason = forms.CharField(
         label=_("Reason"),
@@ -43,9 +52,28 @@ class StatusForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 3, "class": "vLargeTextField"}),
     )
 
-    def __init__(self, *args: Any, status: Status, **kwargs: Any) -> None:
+    tokens = GroupedIntegerField(
+        label=_("Tokens to give"),
+        required=False,
+        min_value=1,
+        max_value=MAX_ADJUSTMENT,
+        help_text=_("To each of the companies, for their first messages; empty: none."),
+    )
+    once = forms.UUIDField(widget=forms.HiddenInput, initial=uuid4, required=False)
+
+    def __init__(self, *args: Any, status: Status, may_give: bool, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["reason"].required = status is Status.SUSPENDED
+        if not may_give or status is not Status.APPROVED:
+            del self.fields["tokens"], self.fields["once"]
+
+
+class NoteForm(forms.Form):
+    text = forms.CharField(
+        label=_("Note for other operators"),
+        max_length=1000,
+        widget=forms.Textarea(attrs={"rows": 2, "class": "vLargeTextField"}),
+    )
 
 
 class MemberInline(InlineBase):
@@ -171,7 +199,12 @@ class CompanyAdmin(AuditedAdmin, ModelAdmin):
 
     def get_urls(self) -> list[URLPattern]:
         view = self.admin_site.admin_view(self.status_view)
-        return [path("status/<str:status>/", view, name="company-status"), *super().get_urls()]
+        note = self.admin_site.admin_view(require_POST(self.note_view))
+        return [
+            path("status/<str:status>/", view, name="company-status"),
+            path("<int:pk>/note/", note, name="company-note"),
+            *super().get_urls(),
+        ]
 
     def status_view(self, request: HttpRequest, status: str) -> HttpResponse:
         """Asks for a reason and a confirmation, then changes the companies' status."""
@@ -182,13 +215,15 @@ class CompanyAdmin(AuditedAdmin, ModelAdmin):
             return HttpResponseRedirect(reverse("admin:accounts_company_changelist"))
         if settings.OPERATOR_MFA:
             reauthentication.require(request)
-        form = StatusForm(request.POST or None, status=wanted)
+        may_give = request.user.has_perm("billing.change_wallet")
+        form = StatusForm(request.POST or None, status=wanted, may_give=may_give)
         if form.is_valid():
-            return self._change(request, companies, wanted, form.cleaned_data["reason"])
+            return self._change(request, companies, wanted, form)
         context = {
             **self.admin_site.each_context(request),
             "title": TITLES[wanted],
-            "companies": companies,
+            "companies": [company_facts.of(company) for company in companies[:SHOWN_FACTS]],
+            "others": companies[SHOWN_FACTS:],
             "status": wanted,
             "form": form,
             "opts": self.opts,
@@ -196,18 +231,61 @@ class CompanyAdmin(AuditedAdmin, ModelAdmin):
         return TemplateResponse(request, "operator_admin/company_status.html", context)
 
     def _change(
-        self, request: HttpRequest, companies: list[Company], status: Status, reason: str
+        self, request: HttpRequest, companies: list[Company], status: Status, form: StatusForm
     ) -> HttpResponse:
-        for company in companies:
-            company_service.change_status(
-                company=company,
-                status=status,
-                user=operator(request),
-                reason=reason,
-                ip=client_ip(request.META),
-            )
-        _report_changed(request, len(companies))
+        changed = sum(_change_status(request, company, status, form) for company in companies)
+        _report_changed(request, changed)
+        if len(companies) == 1:
+            url = reverse("admin:accounts_company_change", args=[companies[0].pk])
+            return HttpResponseRedirect(url)
         return HttpResponseRedirect(reverse("admin:accounts_company_changelist"))
+
+    def change_view(
+        self,
+        request: HttpRequest,
+        object_id: str,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        company = self.get_object(request, object_id)
+        context = {"one": company_facts.of(company), "note": NoteForm()} if company else {}
+        return super().change_view(request, object_id, form_url, context | (extra_context or {}))
+
+    def note_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        company = Company.objects.filter(pk=pk).first()
+        if company is None or not self.has_change_permission(request, company):
+            raise PermissionDenied
+        form = NoteForm(request.POST)
+        if form.is_valid():
+            text = form.cleaned_data["text"]
+            CompanyNote.objects.create(company=company, author=operator(request), text=text)
+            messages.success(request, _("The note is kept."))
+        else:
+            messages.error(request, " ".join(map(str, form.errors["text"])))
+        return HttpResponseRedirect(reverse("admin:accounts_company_change", args=[pk]))
+
+
+@transaction.atomic
+def _change_status(
+    request: HttpRequest, company: Company, status: Status, form: StatusForm
+) -> bool:
+    """False for a company that another request has changed meanwhile: it gets no tokens twice."""
+    company = Company.objects.select_for_update(no_key=True).get(pk=company.pk)
+    if company.status == status:
+        return False
+    user, ip = operator(request), client_ip(request.META)
+    reason = form.cleaned_data["reason"]
+    company_service.change_status(company=company, status=status, user=user, reason=reason, ip=ip)
+    if tokens := form.cleaned_data.get("tokens"):
+        adjust_views.grant_once(
+            company=company,
+            tokens=tokens,
+            reason=reason or str(_("for the first messages")),
+            once=form.cleaned_data["once"] or uuid4(),
+            user=user,
+            ip=ip,
+        )
+    return True
 
 
 def _report_changed(request: HttpRequest, count: int) -> None:

@@ -5,6 +5,7 @@ from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
+from accounts.models import Company, User
 
 class AlertQuerySet(models.QuerySet["Alert"]):
     def firing(self) -> "AlertQuerySet":
@@ -77,3 +78,24 @@ class TelegramNotice(models.Model):
 
     def __str__(self) -> str:
         return str(self.pk)
+
+
+class CompanyNote(models.Model):
+    """What one operator tells the others about a company. Notes are added, never changed."""
+
+    company = models.ForeignKey(
+        Company, models.PROTECT, related_name="operator_notes", db_index=False
+    )
+    author = models.ForeignKey(User, models.SET_NULL, null=True, related_name="+", db_index=False)
+    text = models.CharField(_("note"), max_length=1000)
+    created_at = models.DateTimeField(_("time"), db_default=Now())
+
+    class Meta:
+        verbose_name = _("note")
+        verbose_name_plural = _("notes")
+        indexes = [models.Index(fields=["company", "created_at"], name="note_of_company")]
+
+    def __str__(self) -> str:
+        return self.text[:50]
+
+

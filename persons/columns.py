@@ -125,6 +125,7 @@ NOT_OF_RECIPIENTS = {
     "mfa_authenticator": "type data",
     "operator_admin_alert": "rule subject facts",  # vendors, processes, figures
     "operator_admin_alertrun": "group",
+    "operator_admin_companynote": "text",
     "operator_admin_telegramnotice": "text error",
     "otp_autofill": "webotp_host app_hash",
     "otp_codetext": "purpose channel body",

@@ -20,7 +20,7 @@ from accounts.audit.events import record
 from accounts.cabinet.number_fields import GroupedIntegerField, grouped
 from accounts.client_ip import client_ip
 from accounts.model_admin.admin import operator
-from accounts.models import Company
+from accounts.models import Company, User
 from billing.models import Transfer
 from billing.wallet import ledger
 
@@ -164,6 +164,15 @@ def _transfer(
         ledger.grant(company=company, amount=tokens, reason=reason, user=user, key=key)
     else:
         ledger.withdraw(company=company, amount=-tokens, reason=reason, user=user, key=key)
+
+
+def grant_once(
+    *, company: Company, tokens: int, reason: str, once: UUID, user: User, ip: str | None
+) -> None:
+    """In the caller's transaction; raises IntegrityError if the form gave them already."""
+    key = f"adjust:{once.hex}:{company.pk}"
+    record("wallet.adjusted", f"{tokens:+d}: {reason}", company=company, user=user, ip=ip)
+    ledger.grant(company=company, amount=tokens, reason=reason, user=user, key=key)
 
 
 def _render(request: HttpRequest, admin: Admin, step: str, context: dict[str, Any]) -> HttpResponse:

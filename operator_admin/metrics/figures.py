@@ -10,7 +10,7 @@ from django.db import connection
 from django.utils import timezone
 
 from accounts.models import Company
-from billing.models import BankTransfer, Order, Payment
+from billing.models import BankTransfer, ClosedMonth, Order, Payment, Refund
 from channels.models import ProviderAlert
 from channels.vendor_accounts import error_texts, registry
 from config.channels import BY_NAME
@@ -20,6 +20,7 @@ from links.follow.pages import abuse_reports
 from operator_admin.metrics import sql
 from operator_admin.models import Alert
 
+SHOWN_WAITING = 10
 ALIVE_SECONDS = 20.0  # four heartbeats
 ALERT_LIMIT = 50  # newest, across all accounts
 MAX_COUNTED = 10_000  # messages per company and day, in a list of companies
@@ -87,6 +88,9 @@ class Today:
     open_breakers: list[str]  # titles of the accounts
     reports: int  # unhandled abuse reports on links
     alerts: int  # open
+    waiting: list[Company]  # for approval, the oldest first
+    refunds: int  # whose tokens were spent, or whose payment is unknown
+    documents_due: int  # closed months that wait for requisites
     transfers: int  # of the bank account that wait for a decision
 
     @property
@@ -110,6 +114,9 @@ def today() -> Today:
         _accounts_with_open_breaker(),
         abuse_reports.count_pending(),
         Alert.objects.firing().count(),
+        _waiting_companies(),
+        Refund.objects.needs_review().count(),
+        ClosedMonth.objects.filter(is_due=True).count(),
         BankTransfer.objects.waiting().count(),
     )
 
@@ -125,6 +132,11 @@ def _accounts_with_open_breaker() -> list[str]:
 
 def _pending_companies() -> int:
     return Company.objects.filter(status=Company.Status.PENDING).count()
+
+
+def _waiting_companies() -> list[Company]:
+    waiting = Company.objects.filter(status=Company.Status.PENDING)
+    return list(waiting.order_by("created_at")[:SHOWN_WAITING])
 
 
 def _unpaid_invoices() -> int:

@@ -13,6 +13,7 @@ from accounts.models import Mail
 from billing.wallet import ledger
 from channels.deliver.dispatcher import Dispatcher
 from channels.models import Message
+from tests.browser.clicks import ClickCounter
 from tests.browser.test_accessibility import AXE, RULES, RUN_AXE, THEMES, Theme
 from tests.factories import PASSWORD, CompanyFactory, MemberFactory, MessageFactory
 from tests.operator_admin.operators import code_now, make_operator
@@ -83,6 +84,31 @@ def test_company_is_approved_after_the_factor_is_asked_for_again(
     member.company.refresh_from_db()
     assert member.company.status == "approved"
     assert Mail.objects.filter(to=member.user.email, template="company_approved").exists()
+
+
+def test_company_is_approved_and_given_tokens_in_four_clicks(
+    page: Page, live_server: LiveServer, settings: Settings
+) -> None:
+    settings.OPERATOR_MFA = False  # the proof of the second factor is not part of the task
+    member = MemberFactory.create(company__status="pending", company__name="Ромашка")
+    enter(page, live_server)
+    clicks = ClickCounter(page)
+
+    page.get_by_role("link", name="Проверить и одобрить").click()
+    expect(page.get_by_text("Реквизиты: —")).to_be_visible()
+    page.get_by_label("Причина").fill("договор подписан")
+    page.get_by_label("Начислить токенов").fill("500")
+    page.get_by_role("button", name="Одобрить").click()
+
+    expect(page.get_by_text("Изменена 1 компания")).to_be_visible()
+    assert clicks.count() <= 4
+    member.company.refresh_from_db()
+    assert member.company.status == "approved"
+    assert ledger.balance(member.company_id) == (500, 0)
+
+    page.get_by_label("Заметка для других операторов").fill("звонили, всё в порядке")
+    page.get_by_role("button", name="Сохранить заметку").click()
+    expect(page.get_by_text("звонили, всё в порядке")).to_be_visible()
 
 
 def test_message_is_found_by_a_phone_as_it_was_dictated(

@@ -1,16 +1,22 @@
 """Admin of companies: figures, approval and suspension."""
 
 import pytest
+from django.contrib.auth.models import Permission
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries, Settings
 
 from accounts.models import Company, Mail, User
+from billing.models import BillingProfile, Transfer
+from operator_admin import company_facts
+from operator_admin.models import CompanyNote
 from tests.factories import (
     CompanyFactory,
+    LinkFactory,
     MemberFactory,
     MessageFactory,
+    UserFactory,
     WalletFactory,
 )
 from tests.operator_admin.operators import make_operator, sign_in
@@ -85,7 +91,7 @@ def test_action_asks_before_anything_changes(
 
     company.refresh_from_db()
     assert company.status == "pending"
-    assert asked.context["companies"] == [company]
+    assert [one.company for one in asked.context["companies"]] == [company]
     assert asked.redirect_chain[-1][0] == status_url(status, company).replace(",", "%2C")
 
 
@@ -176,3 +182,91 @@ def test_operator_sets_the_patience_of_a_channel(client: Client, operator: User)
 
     company.refresh_from_db()
     assert company.patience == {"whatsapp": 45, "sms": 600}
+
+
+def approve(client: Client, company: Company, **fields: str) -> str:
+    response = client.post(status_url("approved", company), fields, follow=True)
+    return response.content.decode()
+
+
+def test_approval_gives_tokens_once_however_often_it_is_sent(
+    client: Client, operator: User
+) -> None:
+    company = CompanyFactory.create(status=Company.Status.PENDING)
+    once = "0192f0c1-a6de-7c6d-9e7f-809102132435"
+
+    for _time in range(2):
+        approve(client, company, reason="ok", tokens="1 500", once=once)
+
+    company.refresh_from_db()
+    transfer = Transfer.objects.get()
+    assert (transfer.amount, transfer.reason, transfer.created_by) == (1500, "ok", operator)
+
+
+@pytest.mark.parametrize("tokens", ["-5", "0", "x", "99999999999"])
+def test_wrong_number_of_tokens_approves_nobody(
+    client: Client, operator: User, tokens: str
+) -> None:
+    company = CompanyFactory.create(status=Company.Status.PENDING)
+
+    approve(client, company, tokens=tokens, once="0192f0c1-a6de-7c6d-9e7f-809102132435")
+
+    company.refresh_from_db()
+    assert company.status == Company.Status.PENDING
+    assert not Transfer.objects.exists()
+
+
+def test_operator_without_the_right_to_give_gives_nothing(client: Client) -> None:
+    reader = UserFactory.create(is_staff=True)
+    for codename in ("change_company", "view_company"):
+        reader.user_permissions.add(Permission.objects.get(codename=codename))
+    sign_in(client, reader, "password", "mfa")
+    company = CompanyFactory.create(status=Company.Status.PENDING)
+
+    approve(client, company, tokens="5", once="0192f0c1-a6de-7c6d-9e7f-809102132435")
+
+    company.refresh_from_db()
+    assert company.status == Company.Status.APPROVED
+    assert not Transfer.objects.exists()
+
+
+def test_page_says_what_to_check(client: Client, operator: User) -> None:
+    company = CompanyFactory.create(status=Company.Status.PENDING)
+    MemberFactory.create(company=company, user__email="boss@gmail.com")
+    BillingProfile.objects.create(company=company, legal_name="ООО «Ромашка»", inn="7800000002")
+    MessageFactory.create_batch(2, company=company, mode="test")
+    LinkFactory.create(company=company).reports.create(reason="spam")
+
+    facts = {str(one.title): one for one in company_facts.of(company).facts}
+
+    assert [one.ok for one in facts.values()] == [False, False, None, True, False]
+    page = client.get(status_url("approved", company)).content.decode()
+    assert "ООО «Ромашка», 7800000002, RU" in page
+    assert "gmail.com" in page
+
+
+def test_note_is_kept_for_other_operators(client: Client, operator: User) -> None:
+    company = CompanyFactory.create()
+    url = reverse("admin:company-note", args=[company.pk])
+
+    client.post(url, {"text": "<b>звонили</b>"})
+    client.post(url, {"text": ""})
+    client.post(url, {"text": "x" * 1001})
+
+    page = client.get(reverse("admin:accounts_company_change", args=[company.pk]))
+    assert "&lt;b&gt;звонили&lt;/b&gt;" in page.content.decode()
+    assert CompanyNote.objects.count() == 1
+    assert client.get(url).status_code == 405
+    assert (
+        client.post(reverse("admin:company-note", args=[10**9]), {"text": "x"}).status_code == 403
+    )
+
+
+def test_first_page_lists_who_waits(client: Client, operator: User) -> None:
+    waiting = CompanyFactory.create(status=Company.Status.PENDING, name="Ждущая")
+    CompanyFactory.create(name="Одобренная")
+
+    page = client.get(reverse("admin:index")).content.decode()
+
+    assert status_url("approved", waiting).replace("&", "&amp;") in page
+    assert "Одобренная" not in page

@@ -1,0 +1,94 @@
+"""What an operator looks at before approving a company, and the notes that operators keep."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.db.models import Max
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models import Company, Member, Mode
+from billing.models import BillingProfile, Transfer
+from channels.history import figures
+from channels.history.figures import DayRange
+from config.texts import StrOrPromise
+from links.models import Report
+from operator_admin.models import CompanyNote
+
+SHOWN = 5
+TRIED_DAYS = 30
+# Addresses there say nothing of an employer.
+MAILBOXES = {
+    *("gmail.com", "mail.ru", "yandex.ru", "ya.ru", "bk.ru", "inbox.ru", "list.ru", "rambler.ru"),
+    *("outlook.com", "hotmail.com", "yahoo.com", "icloud.com", "proton.me", "internet.ru"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """Something to check; `ok` is None where there is nothing to judge."""
+
+    title: StrOrPromise
+    ok: bool | None
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class CompanyFacts:
+    company: Company
+    facts: list[Fact]
+    members: Sequence[Member]
+    transfers: Sequence[Transfer]
+    notes: Sequence[CompanyNote]
+
+
+def of(company: Company) -> CompanyFacts:
+    members = list(
+        Member.objects.filter(company=company).select_related("user").order_by("created_at")
+    )
+    external = ["top_up", "grant", "withdraw"]
+    transfers = Transfer.objects.filter(company=company, kind__in=external)
+    notes = CompanyNote.objects.filter(company=company).select_related("author")
+    return CompanyFacts(
+        company,
+        [
+            _requisites(company),
+            _people(members),
+            _keys(company),
+            _test_sends(company),
+            _reports(company),
+        ],
+        members[:SHOWN],
+        list(transfers.order_by("-created_at", "-id")[:SHOWN]),
+        list(notes.order_by("-created_at", "-pk")[: 4 * SHOWN]),
+    )
+
+
+def _requisites(company: Company) -> Fact:
+    profile = BillingProfile.objects.filter(company=company).first()
+    if profile is None or not profile.legal_name:
+        return Fact(_("Requisites"), False, "—")
+    parts = (profile.legal_name, profile.inn, profile.of_country)
+    return Fact(_("Requisites"), not profile.missing, ", ".join(filter(None, parts)))
+
+
+def _people(members: Sequence[Member]) -> Fact:
+    domains = sorted({member.user.email.rpartition("@")[2].lower() for member in members})
+    is_own = any(domain not in MAILBOXES for domain in domains)
+    return Fact(_("E-mail domains"), is_own if domains else None, ", ".join(domains) or "—")
+
+
+def _keys(company: Company) -> Fact:
+    found = company.api_keys.aggregate(last=Max("last_used_at"))["last"]
+    number = company.api_keys.active().count()
+    used = f", {found:%d.%m.%Y}" if found else ""
+    return Fact(_("API keys, last used"), None, f"{number}{used}")
+
+
+def _test_sends(company: Company) -> Fact:
+    found = figures.figures(company, Mode.TEST, DayRange.last_days(TRIED_DAYS))
+    return Fact(_("Test messages in 30 days"), found.now.messages > 0, str(found.now.messages))
+
+
+def _reports(company: Company) -> Fact:
+    number = Report.objects.filter(link__company=company).count()
+    return Fact(_("Reports about its links"), number == 0, str(number))
