@@ -8,7 +8,7 @@ from channels.deliver.heartbeats import HeartbeatWriter
 from channels.history import background_export, day_counts
 from channels.providers.base import SendError, TransientError
 from channels.providers.telegram.bot import BotText, TelegramBot
-from channels.vendor_accounts import registry
+from channels.vendor_accounts import approvals, availability, registry
 from channels.web.forms import filter_of
 from config.monitoring import metrics
 
@@ -35,6 +35,12 @@ def make_message_files() -> None:
 @shared_task(name="channels.purge")
 def purge() -> None:
     retention.purge()
+
+
+@shared_task(name="channels.look_at_approvals")
+def look_at_approvals() -> None:
+    availability.refresh()  # knows the accounts that operators connected
+    approvals.look()
 
 
 @shared_task(name="channels.check_ledger")

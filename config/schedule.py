@@ -50,6 +50,7 @@ SCHEDULE = {
     "refresh-budgets": _every(3600, "otp.refresh_budgets", expires=600),
     "send-budget-alerts": _every(30, "billing.send_budget_alerts", expires=30),
     "evaluate-alerts": _every(60, "operator_admin.evaluate_alerts", expires=50),
+    "look-at-approvals": _new(_every(3600, "channels.look_at_approvals", expires=600)),
     "examine-outside": _every(900, "operator_admin.examine_outside", expires=600),
     "purge": _every(3600, "channels.purge", expires=600),
 }

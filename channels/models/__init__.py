@@ -5,7 +5,7 @@ from channels.models.exports import MessageExport, MessageExportPart
 from channels.models.heartbeats import Heartbeat
 from channels.models.messages import Attempt, FallbackEvent, Message, MessageQuerySet
 from channels.models.open_messages import OpenMessage
-from channels.models.provider_accounts import ProviderAccount, ProviderAlert
+from channels.models.provider_accounts import ProviderAccount, ProviderAlert, VendorApproval
 from channels.models.receipts import Part, Receipt
 from channels.models.recipients import BlockedPhone, Contact, KnownRecipient
 
@@ -30,4 +30,5 @@ __all__ = [
     "ProviderAlert",
     "Receipt",
     "StaleDay",
+    "VendorApproval",
 ]

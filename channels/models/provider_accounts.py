@@ -54,6 +54,11 @@ class ProviderAccount(models.Model):
         validators=[MinValueValidator(1), MaxValueValidator(10_000)],
     )
 
+    # Why it is not in use; `vendor_accounts.pauses` writes both.
+    pause_reason = models.CharField(max_length=200, blank=True, db_default="", editable=False)
+    # Ends with the pause of its channel.
+    is_paused_with_channel = models.BooleanField(default=False, db_default=False, editable=False)
+
     # Encrypted JSON of what an operator entered; empty: the environment's, or not configured.
     # `vendor_accounts.stored_credentials` writes it.
     credentials = models.TextField(blank=True, default="", db_default="", editable=False)
@@ -103,3 +108,47 @@ class ProviderAlert(models.Model):
 
     def __str__(self) -> str:
         return f"{self.provider} {self.code}"
+
+
+class VendorApproval(models.Model):
+    """What a vendor has to approve: a template or a sender, as it said at the last look.
+
+    `vendor_accounts.approvals` writes it.
+    """
+
+    class Kind(models.TextChoices):
+        TEMPLATE = "template", _("template")
+        SENDER = "sender", _("sender")
+        CAMPAIGN = "campaign", _("campaign")
+
+    class Status(models.TextChoices):
+        APPROVED = "approved", _("approved")
+        PENDING = "pending", _("under review")
+        REJECTED = "rejected", _("rejected")
+        PAUSED = "paused", _("paused")
+        DISABLED = "disabled", _("disabled")
+        MISSING = "missing", _("the vendor has none of this name")
+
+    provider = models.CharField(_("provider"), max_length=40)
+    kind = models.CharField(_("kind"), max_length=8, choices=Kind.choices)
+    name = models.CharField(_("name"), max_length=120)
+    language = models.CharField(_("language"), max_length=10, blank=True)
+    status = models.CharField(_("state"), max_length=8, choices=Status.choices)
+    vendor_status = models.CharField(_("the provider's word"), max_length=40, blank=True)
+    quality = models.CharField(_("quality"), max_length=20, blank=True)
+    reason = models.CharField(_("reason"), max_length=300, blank=True)
+    is_used = models.BooleanField(_("used by this account"), default=False)
+    changed_at = models.DateTimeField(_("since"), db_default=Now())
+    seen_at = models.DateTimeField(_("looked at"), db_default=Now())
+
+    class Meta:
+        verbose_name = _("approval by a provider")
+        verbose_name_plural = _("approvals by providers")
+        constraints = [
+            models.UniqueConstraint(
+                fields=["provider", "kind", "name", "language"], name="vendor_approval_once"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.provider} {self.name} {self.language}".strip()

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar
 
+from channels.providers.approvals import Approval
 from channels.providers.inbound import (
     AccountAlert,
     InboundEvents,
@@ -195,6 +196,13 @@ class Provider(ABC):
 
         Raises a SendError if it does not work or the vendor does not answer.
         """
+
+    def approvals(self) -> list[Approval] | None:
+        """What the vendor says of our templates and senders; None if it has no such list.
+
+        Raises a SendError if it does not answer.
+        """
+        return None
 
     def poll(self, provider_id: str) -> Receipt | None:
         """Reads a message's status from the vendor; None without news or without an answer."""

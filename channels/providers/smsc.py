@@ -11,6 +11,7 @@ from dataclasses import replace
 from urllib.parse import parse_qsl, urlencode
 
 from channels.providers import http
+from channels.providers.approvals import Approval, ApprovalKind, ApprovalStatus
 from channels.providers.base import (
     Accepted,
     AccountRequirements,
@@ -134,6 +135,17 @@ class Smsc(http.HttpProvider):
         if answer.status >= 300 or answer.rows is None:  # an error is an object
             raise _refusal(answer, 1)
         return {name for row in answer.rows if (name := http.text(row.get("sender")))}
+
+    def approvals(self) -> list[Approval]:
+        """SMSC lists the names that its moderator has approved, and says nothing of others."""
+        own, approved = self._sender.get("sender", ""), self.approved_senders()
+        found = [
+            Approval(ApprovalKind.SENDER, name, ApprovalStatus.APPROVED, is_used=name == own)
+            for name in sorted(approved)
+        ]
+        if own and own not in approved:
+            found.append(Approval(ApprovalKind.SENDER, own, ApprovalStatus.MISSING))
+        return found
 
     def provider_id_of(self, message_id: str, phone: str) -> str:
         return _provider_id(phone, _numeric_id(message_id))

@@ -48,6 +48,7 @@ DATABASE_CHECKS: list[Check] = [
     processes.beat,
     processes.binds,
     key_rotation.key_rings,
+    vendors.vendor_approvals,
     money.ledger,
     money.seals,
     money.queue,

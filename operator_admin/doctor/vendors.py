@@ -10,9 +10,9 @@ from django.utils import timezone, translation
 from psycopg_pool import PoolTimeout
 
 from accounts.models import Company
-from channels.models import ProviderAlert
+from channels.models import ProviderAlert, VendorApproval
 from channels.providers.base import AccountRequirements, Check, Provider
-from channels.vendor_accounts import error_texts, registry
+from channels.vendor_accounts import approvals, error_texts, registry
 from operator_admin.doctor import vendor_texts
 from operator_admin.doctor.finding import Finding, failed, passed
 
@@ -24,6 +24,9 @@ CREDENTIALS_CURE = (
 )
 VENDOR_AWAY_CURE = (
     "The vendor did not answer: see its status page, and that this machine may reach it."
+)
+APPROVAL_CURE = (
+    "See the account's page in the admin, then the template or sender in the vendor's console."
 )
 MAX_COUNTRIES = 30
 ALERT_WINDOW = timedelta(days=1)
@@ -42,6 +45,21 @@ def providers() -> list[Finding]:
             for name, checks in checks_by_name.items()
             for finding in _findings(name, checks)
         ]
+
+
+def vendor_approvals() -> list[Finding]:
+    """Templates and senders in use that a vendor has taken out of use, as of its last answer."""
+    used = list(VendorApproval.objects.filter(is_used=True).order_by("provider", "name"))
+    bad = [one for one in used if one.status in approvals.BAD]
+    if bad:
+        return [
+            failed("vendor approvals", f"{one}: {one.status} {one.reason}".strip(), APPROVAL_CURE)
+            for one in bad
+        ]
+    if not used:
+        return [passed("vendor approvals", "no vendor has been asked, or none has such a list")]
+    seen = min(one.seen_at for one in used)
+    return [passed("vendor approvals", f"{len(used)} in order, asked {seen:%d.%m %H:%M} UTC")]
 
 
 def check_accounts(accounts: Mapping[str, Provider]) -> dict[str, list[Check]]:

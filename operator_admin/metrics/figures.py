@@ -206,6 +206,8 @@ class AccountState:
     reason: str
     opened_at: datetime | None
     trips: int
+    pause_reason: str
+    is_paused_with_channel: bool
     breaker: str  # closed, half-open or open
     opens_in: float | None  # seconds until half-open
 

@@ -4,18 +4,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from django.conf import settings
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from accounts.audit import events
 from accounts.client_ip import client_ip
 from accounts.model_admin.admin import operator
-from channels.providers.base import Check
-from channels.models import ProviderAccount
+from channels.models import ProviderAccount, VendorApproval
+from channels.providers.base import Check, Provider
 from channels.vendor_accounts import (
+    approvals,
     availability,
     error_texts,
     registry,
@@ -139,9 +142,38 @@ def _page(
         "has_stored": stored_credentials.has_stored(name),
         "can_have_more": name in FIELDS,
         "can_try": request.user.has_perm("billing.add_transfer"),
+        "approvals": VendorApproval.objects.filter(provider=name).order_by(
+            "-is_used", "kind", "name", "language"
+        ),
+        "has_approvals": _has_approvals(name),
         "trial": trial_message.trial_for(name) if name in registry.live_providers() else None,
     }
     return TemplateResponse(request, "operator_admin/vendor.html", context)
+
+
+@page("providers/<str:name>/approvals/", "vendor-approvals")
+@require_POST
+def look_at_approvals(request: HttpRequest, name: str) -> HttpResponse:
+    """Asks the vendor what it has approved, and keeps the answer."""
+    if not request.user.has_perm(CHANGE):
+        raise PermissionDenied
+    availability.refresh()
+    look = approvals.look([name]).get(name)
+    if look is None:
+        raise Http404
+    if look.error:
+        messages.error(request, _("The vendor did not answer: %(error)s") % {"error": look.error})
+    elif look.found is None:
+        messages.info(request, _("This account has no list of templates or senders to read."))
+    else:
+        messages.success(request, _("The vendor's list is read."))
+    return HttpResponseRedirect(reverse("admin:vendor", args=[name]))
+
+
+def _has_approvals(name: str) -> bool:
+    """Whether its vendor has a list to ask for."""
+    provider = registry.live_providers().get(name)
+    return provider is not None and type(provider).approvals is not Provider.approvals
 
 
 def _is_known(name: str) -> bool:

@@ -7,6 +7,9 @@ LACKS = (
     "display_name",
     "subscription",  # of the app to the account
     "template",  # one of them is not approved in one language
+    "template_rejected",
+    "template_paused",  # people complained of it
+    "campaign",  # of the messaging service: US carriers' review failed
     "webhook",  # no address to call is set
     "webhook_fields",
     "money",

@@ -30,7 +30,7 @@ class Checks:
         if wanted.countries:
             yield from http.run_check("countries", lambda: self._countries(wanted.countries))
 
-    def _get(self, path: str, host: str = "") -> http.Json:
+    def get(self, path: str, host: str = "") -> http.Json:
         url = self._url.replace("://api.", f"://{host}.", 1) if host else self._url
         answer = self._query(path, url=url)
         if answer.status >= 300 or not answer.data:
@@ -38,11 +38,11 @@ class Checks:
         return answer.data
 
     def _trial(self) -> Iterator[Check]:
-        kind = http.text(self._get(f"{self._account}.json").get("type")) or ""
+        kind = http.text(self.get(f"{self._account}.json").get("type")) or ""
         yield Check("trial", kind.lower() != "trial", kind)
 
     def _balance(self) -> Iterator[Check]:
-        money = self._get(f"{self._account}/Balance.json")
+        money = self.get(f"{self._account}/Balance.json")
         balance = http.text(money.get("balance")) or ""
         detail = f"{balance} {http.text(money.get('currency')) or ''}".strip()
         yield Check("balance", http.is_positive(balance), detail)
@@ -51,7 +51,7 @@ class Checks:
         """A messaging service without a sender in its pool sends nothing (21703)."""
         path = f"/v1/Services/{quote(sid, safe='')}"
         for name in SENDER_LISTS:
-            listed = self._get(f"{path}/{name}?PageSize=20", "messaging")
+            listed = self.get(f"{path}/{name}?PageSize=20", "messaging")
             key = {"PhoneNumbers": "phone_numbers", "ShortCodes": "short_codes"}.get(
                 name, "alpha_senders"
             )
@@ -67,7 +67,7 @@ class Checks:
         path = f"{self._account}/IncomingPhoneNumbers.json?PhoneNumber={quote(sender, safe='')}"
         numbers = [
             row
-            for row in http.objects(self._get(path).get("incoming_phone_numbers"))
+            for row in http.objects(self.get(path).get("incoming_phone_numbers"))
             if row.get("phone_number") == sender
         ]
         can_send = any(http.mapping(row.get("capabilities")).get("sms") is True for row in numbers)
@@ -75,7 +75,7 @@ class Checks:
 
     def _countries(self, countries: tuple[str, ...]) -> Iterator[Check]:
         path = f"/v1/Messaging/GeoPermissions?CountryCode={quote(','.join(countries))}"
-        listed = http.objects(self._get(path, "accounts").get("permissions"))
+        listed = http.objects(self.get(path, "accounts").get("permissions"))
         enabled = {row.get("country_code") for row in listed if row.get("enabled") is True}
         missing = [country for country in countries if country not in enabled]
         yield Check("countries", not missing, ", ".join(missing or countries))

@@ -9,6 +9,7 @@ from base64 import b64encode
 from urllib.parse import parse_qs, quote, urlencode, urlsplit
 
 from channels.providers import http
+from channels.providers.approvals import Approval
 from channels.providers.base import (
     Accepted,
     AccountRequirements,
@@ -29,6 +30,7 @@ from channels.providers.inbound import (
     Reply,
     WebhookRequest,
 )
+from channels.providers.twilio.approvals import campaigns
 from channels.providers.twilio.checks import Checks
 
 _MAX_VALIDITY = 36_000  # seconds
@@ -127,6 +129,14 @@ class Twilio(http.HttpProvider):
         ((kind, sender),) = self._sender.items()
         checks = Checks(self._url, self._account, self._query, _refusal)
         return list(checks.of(sender, is_service=kind == "MessagingServiceSid", wanted=wanted))
+
+    def approvals(self) -> list[Approval] | None:
+        """The campaigns of a messaging service; Twilio has no review of other senders to read."""
+        service = self._sender.get("MessagingServiceSid")
+        if service is None:
+            return None
+        checks = Checks(self._url, self._account, self._query, _refusal)
+        return list(campaigns(checks.get, service))
 
     def read(self, call: WebhookRequest) -> InboundEvents:
         form = self._verified(call)

@@ -47,7 +47,7 @@ class Account:
 def checks(
     account: Account, query: Query, refusal: Refusal, wanted: AccountRequirements
 ) -> Iterator[Check]:
-    graph = _GraphClient(account, query, refusal)
+    graph = GraphClient(account, query, refusal)
     yield from http.run_check("number", lambda: _number(graph))
     yield Check("app_secret", bool(account.app_secret))
     yield Check("verify_token", bool(account.verify_token))
@@ -60,7 +60,7 @@ def checks(
 
 
 @dataclass(frozen=True, slots=True)
-class _GraphClient:
+class GraphClient:
     account: Account
     query: Query
     refusal: Refusal
@@ -76,7 +76,7 @@ class _GraphClient:
         return http.text(self.get("app?fields=id").get("id")) or ""
 
 
-def _number(graph: _GraphClient) -> Iterator[Check]:
+def _number(graph: GraphClient) -> Iterator[Check]:
     number = graph.get(f"{quote(graph.account.number)}?fields={NUMBER_FIELDS}")
     status, platform = _word(number, "status"), _word(number, "platform_type")
     is_registered = status in {"", "CONNECTED"} and platform in {"", "CLOUD_API"}
@@ -89,7 +89,7 @@ def _number(graph: _GraphClient) -> Iterator[Check]:
     yield Check("display_name", name not in _BAD_NAMES, name)
 
 
-def _subscribed(graph: _GraphClient) -> Iterator[Check]:
+def _subscribed(graph: GraphClient) -> Iterator[Check]:
     listed = graph.get(f"{quote(graph.account.business_account)}/subscribed_apps").get("data")
     apps = [http.mapping(row.get("whatsapp_business_api_data")) for row in http.objects(listed)]
     own_id = graph.app_id()
@@ -98,7 +98,7 @@ def _subscribed(graph: _GraphClient) -> Iterator[Check]:
     yield Check("subscribed_app", is_subscribed, http.redact(names))
 
 
-def _templates(graph: _GraphClient) -> Iterator[Check]:
+def _templates(graph: GraphClient) -> Iterator[Check]:
     """Checks each template in each language."""
     for name in graph.account.templates:
         path = f"{quote(graph.account.business_account)}/message_templates"
@@ -114,7 +114,7 @@ def _templates(graph: _GraphClient) -> Iterator[Check]:
             yield Check("template", status == "APPROVED", detail)
 
 
-def _webhook(graph: _GraphClient, hook_url: str) -> Iterator[Check]:
+def _webhook(graph: GraphClient, hook_url: str) -> Iterator[Check]:
     if not graph.account.app_secret:
         return
     app_id = graph.app_id()

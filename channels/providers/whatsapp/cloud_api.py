@@ -10,6 +10,7 @@ from urllib.parse import parse_qsl, quote, urlsplit
 import orjson
 
 from channels.providers import http
+from channels.providers.approvals import Approval
 from channels.providers.base import (
     Accepted,
     AccountRequirements,
@@ -31,7 +32,8 @@ from channels.providers.inbound import (
     WebhookRequest,
 )
 from channels.providers.whatsapp.alerts import alerts_of
-from channels.providers.whatsapp.checks import Account, checks
+from channels.providers.whatsapp.approvals import approvals
+from channels.providers.whatsapp.checks import Account, GraphClient, checks
 from channels.providers.whatsapp.errors import VERDICTS, error_detail
 
 _STATES = {
@@ -127,6 +129,12 @@ class WhatsAppCloud(http.HttpProvider):
 
     def more_checks(self, wanted: AccountRequirements) -> list[Check]:
         return list(checks(self._account, self._query, _refusal, wanted))
+
+    def approvals(self) -> list[Approval] | None:
+        """None without the id of the business account, which has the templates."""
+        if not self._account.business_account:
+            return None
+        return list(approvals(GraphClient(self._account, self._query, _refusal)))
 
     def read(self, call: WebhookRequest) -> InboundEvents:
         if call.method == "GET":

@@ -57,6 +57,7 @@ class Twilio(HttpVendor):
             web.get(f"{account}/IncomingPhoneNumbers.json", self.numbers),
             web.get("/twilio/v1/Messaging/GeoPermissions", self.permissions),
             web.get(f"/twilio/v1/Services/{{sid}}/{{kind:{SENDER_LISTS}}}", self.senders),
+            web.get("/twilio/v1/Services/{sid}/Compliance/Usa2p", self.campaigns),
             web.post(f"{account}/Messages.json", self.send),
             web.get(f"{account}/Messages.json", self.find),
             web.get(f"{account}/Messages/{{sid}}.json", self.poll),
@@ -107,6 +108,10 @@ class Twilio(HttpVendor):
         return self._read_account(
             request, lambda _sid: twilio_account.numbers(self._settings, lacks, wanted)
         )
+
+    async def campaigns(self, request: web.Request) -> web.Response:
+        service, lacks = request.match_info["sid"], self._carrier.lacks
+        return self._read_account(request, lambda _sid: twilio_account.campaigns(service, lacks))
 
     async def senders(self, request: web.Request) -> web.Response:
         kind, service, lacks = (

@@ -53,6 +53,8 @@ def templates(known: dict[str, Template], lacks: Set[str], part: str) -> Json:
             "name": name,
             "language": language,
             "status": "APPROVED",
+            "quality_score": {"score": "GREEN"},
+            "rejected_reason": "NONE",
             "category": template.category.upper(),
             "id": str(TEMPLATE_ID + len(name) + len(language)),
         }
@@ -62,6 +64,10 @@ def templates(known: dict[str, Template], lacks: Set[str], part: str) -> Json:
     ]
     if "template" in lacks and rows:
         rows[0]["status"] = "PENDING"
+    if "template_rejected" in lacks and rows:
+        rows[0] |= {"status": "REJECTED", "rejected_reason": "INVALID_FORMAT"}
+    if "template_paused" in lacks and rows:
+        rows[-1] |= {"status": "PAUSED", "quality_score": {"score": "RED"}}
     return {"data": rows, "paging": {"cursors": {"before": "MAZDZD", "after": "MjQZD"}}}
 
 

@@ -1,0 +1,86 @@
+"""What vendors say of our templates and senders: asked now and then, and kept with the time."""
+
+from collections.abc import Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+
+import structlog
+from django.db import connection, transaction
+
+from channels.models import VendorApproval
+from channels.providers.approvals import Approval
+from channels.providers.base import Provider, SendError
+from channels.vendor_accounts import registry
+
+log = structlog.get_logger(__name__)
+BAD = (
+    VendorApproval.Status.REJECTED,
+    VendorApproval.Status.PAUSED,
+    VendorApproval.Status.DISABLED,
+    VendorApproval.Status.MISSING,
+)
+
+_KEEP = """
+INSERT INTO channels_vendorapproval AS kept
+  (provider, kind, name, language, status, vendor_status, quality, reason, is_used)
+VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s)
+ON CONFLICT (provider, kind, name, language) DO UPDATE SET
+  changed_at = CASE WHEN kept.status = excluded.status THEN kept.changed_at ELSE now() END,
+  seen_at = now(), status = excluded.status, vendor_status = excluded.vendor_status,
+  quality = excluded.quality, reason = excluded.reason, is_used = excluded.is_used
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """The outcome for one account; `error` is in the vendor's words."""
+
+    found: int | None = None  # None: the vendor has no such list
+    error: str = ""
+
+
+def look(names: list[str] | None = None) -> dict[str, Look]:
+    """Asks the vendors of these accounts, or of all, in parallel. A silent one changes nothing."""
+    live, hosted = registry.live_providers(), registry.hosted_providers()
+    asked = {
+        name: provider
+        for name, provider in live.items()
+        if name not in hosted and (names is None or name in names)
+    }
+    return {name: _keep(name, future) for name, future in _ask(asked).items()}
+
+
+def _ask(providers: Mapping[str, Provider]) -> dict[str, "Future[list[Approval] | None]"]:
+    with ThreadPoolExecutor(max(1, len(providers)), thread_name_prefix="approvals") as pool:
+        return {name: pool.submit(provider.approvals) for name, provider in providers.items()}
+
+
+def _keep(name: str, future: "Future[list[Approval] | None]") -> Look:
+    try:
+        found = future.result()
+    except SendError as error:
+        log.info("approvals_not_read", provider=name, code=error.code)
+        return Look(error=str(error))
+    if found is None:
+        return Look()
+    _store(name, found)
+    return Look(found=len(found))
+
+
+@transaction.atomic
+def _store(name: str, found: list[Approval]) -> None:
+    """What the vendor lists no longer is forgotten. In one order, so that two looks do not lock."""
+    ordered = sorted(found, key=lambda one: (one.kind, one.name, one.language))
+    with connection.cursor() as cursor:
+        cursor.executemany(_KEEP, [_row(name, one) for one in ordered])
+    listed = {(one.kind.value, one.name[:120], one.language[:10]) for one in found}
+    known = VendorApproval.objects.filter(provider=name)
+    gone = [one.pk for one in known if (one.kind, one.name, one.language) not in listed]
+    VendorApproval.objects.filter(pk__in=gone).delete()
+
+
+def _row(name: str, one: Approval) -> tuple[str | bool, ...]:
+    return (
+        name, one.kind.value, one.name[:120], one.language[:10], one.status.value, one.word[:40],
+        one.quality[:20], one.reason[:300], one.is_used,
+    )  # fmt: skip

@@ -1,0 +1,56 @@
+"""The simulated vendors' lists of templates, senders and campaigns, read by our own providers."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from channels.providers.approvals import Approval, ApprovalKind, ApprovalStatus
+from tests.tools.simulator.peers import Simulator
+from tests.tools.simulator.test_accounts import account, lack
+
+
+@pytest.fixture(autouse=True)
+def _whole_again(simulator: Simulator) -> Iterator[None]:
+    yield
+    lack(simulator)
+
+
+def read(simulator: Simulator, vendor: str, *lacks: str) -> list[Approval]:
+    lack(simulator, *lacks)
+    found = account(simulator, vendor).approvals()
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("vendor", ["whatsapp", "smsc", "service"])
+def test_whole_account_has_everything_it_uses_approved(simulator: Simulator, vendor: str) -> None:
+    used = [one for one in read(simulator, vendor) if one.is_used]
+
+    assert used
+    assert {one.status for one in used} == {ApprovalStatus.APPROVED}
+
+
+def test_templates_are_rejected_and_paused_with_reason_and_quality(simulator: Simulator) -> None:
+    found = read(simulator, "whatsapp", "template_rejected", "template_paused")
+
+    (rejected,) = [one for one in found if one.status is ApprovalStatus.REJECTED]
+    (paused,) = [one for one in found if one.status is ApprovalStatus.PAUSED]
+    assert (rejected.kind, rejected.reason) == (ApprovalKind.TEMPLATE, "INVALID_FORMAT")
+    assert (paused.word, paused.quality) == ("PAUSED", "RED")
+
+
+def test_campaign_that_failed_says_why(simulator: Simulator) -> None:
+    (campaign,) = read(simulator, "service", "campaign")
+
+    assert (campaign.status, campaign.reason) == (ApprovalStatus.REJECTED, "Message flow")
+
+
+def test_sender_that_is_not_listed_is_missing(simulator: Simulator) -> None:
+    (own,) = [one for one in read(simulator, "smsc", "sender") if one.is_used]
+
+    assert own.status is ApprovalStatus.MISSING
+
+
+@pytest.mark.parametrize("vendor", ["bot", "gateway", "twilio"])
+def test_vendor_without_a_list_has_none(simulator: Simulator, vendor: str) -> None:
+    assert account(simulator, vendor).approvals() is None
