@@ -190,6 +190,8 @@ BUDGET_USUAL = (3, 28)  # (factor, days): factor × the busiest of the last days
 BUDGET_WARNING = 80  # per cent of a budget at which owners get an e-mail
 MAX_BUDGET = 1_000_000_000  # largest budget an owner may set, in tokens
 AUTO_APPROVE_COMPANIES = env.bool("AUTO_APPROVE_COMPANIES", False)
+# Companies that a day's figures on the public status page must come from.
+STATUS_MIN_COMPANIES = at_least(1, "STATUS_MIN_COMPANIES", 3)
 
 CURRENCY = env.str("CURRENCY", "RUB")  # of prices per token; a package names its own
 REQUEST_LOG_DAYS = zero_or_at_least(1, "REQUEST_LOG_DAYS", 14)

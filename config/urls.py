@@ -15,6 +15,8 @@ from channels.inbound import vendor_webhooks
 from config.health import endpoints as health_endpoints
 from links.follow import edge_calls, edge_views
 from links.follow.views import follow
+from operator_admin.incidents import views as incident_views
+from operator_admin.status import views as status_views
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", home, name="home"),
@@ -37,6 +39,11 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("cabinet/", include("channels.web.urls")),
     path("cabinet/", include("otp.web.urls")),
     path("cabinet/", include("links.web.urls")),
+    path(
+        "cabinet/notices/<int:incident>/<int:update>/hide",
+        incident_views.dismiss,
+        name="notice-dismiss",
+    ),
     path("account/", include("accounts.security.urls")),
     path("account/sso/", include("accounts.oidc.urls")),
     path("account/", include("allauth.account.urls")),
@@ -52,6 +59,10 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("docs/<slug:slug>.md", page_as_markdown, name="docs-markdown"),
     path("docs/<slug:slug>", docs_page, name="docs-page"),
     path("llms.txt", llms, name="llms"),
+    path("status", status_views.page, name="status"),
+    path("status/", RedirectView.as_view(pattern_name="status")),
+    path("status.json", status_views.as_json, name="status-json"),
+    path("status.atom", status_views.as_feed, name="status-feed"),
     path("livez", health_endpoints.livez),
     path("readyz", health_endpoints.readyz),
     re_path(r"^(?P<slug>[^/]+)/?$", follow, name="follow"),

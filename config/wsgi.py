@@ -29,6 +29,7 @@ from links.addresses import short_hosts  # noqa: E402
 from links.follow import resolution  # noqa: E402
 from links.follow.redirect import RedirectMiddleware  # noqa: E402
 from operator_admin.alerts import stand_in  # noqa: E402
+from operator_admin.incidents import notices  # noqa: E402
 
 cap_publishing()
 metrics.start()
@@ -36,6 +37,7 @@ api_keys.start_refresh_thread()
 availability.keep_fresh()
 short_hosts.keep_fresh()
 message_prices.keep_fresh()
+notices.keep_fresh()
 resolution.listen()  # now, not at the first visit: it copies the stops to Redis for edges
 heartbeats.start_heartbeat("web", outcome_signals.facts)
 stand_in.start()

@@ -7,6 +7,7 @@ from operator_admin.vendors import account_admin, setup_pages
 __all__ = [
     "account_admin",
     "companies_admin",
+    "incident_pages",
     "page",
     "people_admin",
     "persons_page",

@@ -1,4 +1,4 @@
-"""Alerts to the operators: what is wrong, since when, and what was sent about it."""
+"""Alerts to the operators, their notes about companies, incidents, and days of the status page."""
 
 from django.db import models
 from django.db.models import Q
@@ -6,6 +6,10 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Company, User
+from config import channels
+
+TITLE_LENGTH, TEXT_LENGTH = 120, 600  # of incidents
+
 
 class AlertQuerySet(models.QuerySet["Alert"]):
     def firing(self) -> "AlertQuerySet":
@@ -99,3 +103,114 @@ class CompanyNote(models.Model):
         return self.text[:50]
 
 
+class IncidentQuerySet(models.QuerySet["Incident"]):
+    def open(self) -> "IncidentQuerySet":
+        return self.filter(resolved_at=None)
+
+    def over(self) -> "IncidentQuerySet":
+        return self.filter(resolved_at__isnull=False)
+
+    def public(self) -> "IncidentQuerySet":
+        """Maintenance that is to come is public, too."""
+        return self.filter(is_public=True)
+
+
+class Incident(models.Model):
+    """Something companies should know of, in the operator's words; `incidents.timeline` writes it.
+
+    Its notice is shown to companies from `shown_from` until `shown_until` or its end.
+    """
+
+    class Impact(models.TextChoices):
+        DEGRADED = "degraded", _("works with difficulties")
+        OUTAGE = "outage", _("does not work")
+        MAINTENANCE = "maintenance", _("maintenance")
+
+    class State(models.TextChoices):
+        INVESTIGATING = "investigating", _("investigating")
+        IDENTIFIED = "identified", _("identified")
+        MONITORING = "monitoring", _("monitoring")
+        RESOLVED = "resolved", _("resolved")
+
+    title_ru = models.CharField(_("title in Russian"), max_length=TITLE_LENGTH)
+    title_en = models.CharField(_("title in English"), max_length=TITLE_LENGTH)
+    impact = models.CharField(_("impact"), max_length=11, choices=Impact.choices)
+    state = models.CharField(_("state"), max_length=13, choices=State.choices)
+    # Empty: all of them.
+    channel = models.CharField(_("channel"), max_length=8, choices=channels.choices, blank=True)
+    country = models.CharField(_("country of the companies"), max_length=2, blank=True)
+    is_public = models.BooleanField(_("on the status page"), default=True, db_default=True)
+    began_at = models.DateTimeField(_("began"), db_default=Now())
+    shown_from = models.DateTimeField(_("notice from"), db_default=Now())
+    shown_until = models.DateTimeField(_("notice until"), null=True)
+    resolved_at = models.DateTimeField(_("resolved"), null=True)
+
+    objects = IncidentQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("incident")
+        verbose_name_plural = _("incidents")
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(state="resolved", resolved_at__isnull=False)
+                | (~Q(state="resolved") & Q(resolved_at=None)),
+                name="incident_ends_when_resolved",
+            )
+        ]
+        indexes = [
+            models.Index(fields=["began_at"], name="incident_began"),
+            models.Index(
+                fields=["shown_from"], name="incident_open", condition=Q(resolved_at=None)
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.title_en
+
+    def title_in(self, language: str) -> str:
+        return self.title_en if language == "en" else self.title_ru
+
+
+class IncidentUpdate(models.Model):
+    """What was said of an incident. Updates are added, never changed."""
+
+    incident = models.ForeignKey(Incident, models.CASCADE, related_name="updates", db_index=False)
+    state = models.CharField(_("state"), max_length=13, choices=Incident.State.choices)
+    text_ru = models.CharField(_("text in Russian"), max_length=TEXT_LENGTH)
+    text_en = models.CharField(_("text in English"), max_length=TEXT_LENGTH)
+    author = models.ForeignKey(User, models.SET_NULL, null=True, related_name="+", db_index=False)
+    created_at = models.DateTimeField(_("time"), db_default=Now())
+
+    class Meta:
+        verbose_name = _("update of an incident")
+        verbose_name_plural = _("updates of incidents")
+        indexes = [models.Index(fields=["incident", "created_at"], name="update_of_incident")]
+
+    def __str__(self) -> str:
+        return self.text_en[:50]
+
+    def text_in(self, language: str) -> str:
+        return self.text_en if language == "en" else self.text_ru
+
+
+class StatusDay(models.Model):
+    """A day of one part of the service, over all companies; `status.days` writes it.
+
+    Of a channel: messages that ended, and were delivered. Of the API: minutes that were measured,
+    and those in which a web process was alive.
+    """
+
+    component = models.CharField(max_length=8)
+    day = models.DateField()
+    total = models.PositiveBigIntegerField(default=0)
+    good = models.PositiveBigIntegerField(default=0)
+    companies = models.PositiveIntegerField(default=0)
+    largest = models.PositiveBigIntegerField(default=0)  # `total` of the company with most of it
+    median_ms = models.PositiveIntegerField(null=True)  # until delivered
+    counted_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["day", "component"], name="status_day_once")]
+
+    def __str__(self) -> str:
+        return f"{self.day} {self.component}"

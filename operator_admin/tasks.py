@@ -4,6 +4,7 @@ from celery import shared_task
 
 from operator_admin.alerts import evaluation, notices
 from operator_admin.alerts.rules import Group
+from operator_admin.status import days
 
 
 @shared_task(name="operator_admin.evaluate_alerts")
@@ -16,3 +17,13 @@ def evaluate_alerts() -> None:
 def examine_outside() -> None:
     evaluation.run(Group.OUTSIDE)
     notices.deliver_telegram()
+
+
+@shared_task(name="operator_admin.count_status_days")
+def count_status_days() -> None:
+    days.count_days()
+
+
+@shared_task(name="operator_admin.measure_api")
+def measure_api() -> None:
+    days.measure_api()

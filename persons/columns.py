@@ -127,6 +127,9 @@ NOT_OF_RECIPIENTS = {
     "operator_admin_alert": "rule subject facts",  # vendors, processes, figures
     "operator_admin_alertrun": "group",
     "operator_admin_companynote": "text",
+    "operator_admin_incident": "title_ru title_en impact state channel",
+    "operator_admin_incidentupdate": "state text_ru text_en",
+    "operator_admin_statusday": "component total good largest",
     "operator_admin_telegramnotice": "text error",
     "otp_autofill": "webotp_host app_hash",
     "otp_codetext": "purpose channel body",

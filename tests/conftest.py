@@ -30,6 +30,8 @@ from config.storage.redis_client import redis_client
 from links.addresses import blocked_sites, short_hosts
 from links.follow import change_feed, not_found_limit, resolution
 from links.follow.change_feed import ChangeFeed
+from operator_admin.incidents import notices
+from operator_admin.status import summary
 from tests.api.clients import Api, ClientOf
 from tests.database_cleanup import empty_database
 from tests.factories import ApiKeyFactory, CompanyFactory, MemberFactory
@@ -136,6 +138,8 @@ def _reset_process_state() -> None:
     registry.clear_caches()
     stored_credentials.forget()
     availability.reset()
+    notices.reset()
+    summary.reset()
     short_hosts.invalidate_cache()
     message_prices._prices.reset()
     message_prices._prices._stale_at = float("inf")  # as if its thread had read: no query

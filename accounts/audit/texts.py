@@ -106,7 +106,12 @@ ACTION_LABELS: dict[str, StrOrPromise] = {
     "account.enabled": _("switched a provider account on"),
     "account.tested": _("tested a provider account"),
     "account.disabled": _("switched a provider account off"),
+    "channel.paused": _("paused a channel"),
+    "channel.resumed": _("resumed a channel"),
     "breaker.closed": _("closed a breaker"),
+    "incident.opened": _("opened an incident"),
+    "incident.updated": _("wrote an update of an incident"),
+    "incident.resolved": _("resolved an incident"),
 }
 # Recorded field names and the labels of their form fields.
 FIELD_LABELS: dict[str, StrOrPromise] = {

@@ -137,6 +137,7 @@ def environment(
         "SIMULATOR_URL": f"http://127.0.0.1:{simulator_port}",
         "TELEGRAM_BOT_ASSUME_CONTACT": "1",
         "AUTO_APPROVE_COMPANIES": "1",
+        "STATUS_MIN_COMPANIES": "1",  # the demo has one that sends
         "MAX_BREAKER_PAUSE": "30",  # short, to try out faults
         "OPERATOR_MFA": "0",  # the demo login opens the admin without a second factor
         "SECRET_KEY": known["SECRET_KEY"],

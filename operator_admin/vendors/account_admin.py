@@ -15,12 +15,12 @@ from accounts.audit import events
 from accounts.client_ip import client_ip
 from accounts.model_admin.admin import ModelAdmin, operator
 from channels.models import ProviderAccount
-from channels.vendor_accounts import breaker_state, registry
+from channels.vendor_accounts import breaker_state, pauses
 from operator_admin.metrics import figures
 from operator_admin.site import page
 
 CHANGE = "channels.change_provideraccount"
-SWITCH_ACTIONS = {True: "account.enabled", False: "account.disabled"}
+REASON_LENGTH = 150  # the audit log has it beside the account's name
 
 
 @admin.register(ProviderAccount)
@@ -47,7 +47,7 @@ class ProviderAccountAdmin(ModelAdmin):
 
 @page("providers/", "providers")
 def providers(request: HttpRequest) -> HttpResponse:
-    _make_rows()
+    pauses.ensure_rows()
     context = {
         **admin.site.each_context(request),
         "title": gettext_lazy("Providers"),
@@ -56,17 +56,6 @@ def providers(request: HttpRequest) -> HttpResponse:
         "can_change": request.user.has_perm(CHANGE),
     }
     return TemplateResponse(request, "operator_admin/providers.html", context)
-
-
-def _make_rows() -> None:
-    """Inserts missing rows with the defaults, so the page can edit them."""
-    ProviderAccount.objects.bulk_create(
-        [
-            ProviderAccount(name=name, position=registry.position(name))
-            for name in registry.live_providers()
-        ],
-        ignore_conflicts=True,
-    )
 
 
 @page("providers/<str:name>/close/", "breaker-close")
@@ -83,11 +72,13 @@ def close_breaker(request: HttpRequest, name: str) -> HttpResponse:
 @require_POST
 def switch(request: HttpRequest, name: str) -> HttpResponse:
     account = _account(request, name)
-    is_enabled = request.POST.get("is_enabled") == "1"
-    if ProviderAccount.objects.filter(pk=account.pk, is_enabled=not is_enabled).update(
-        is_enabled=is_enabled
-    ):
-        _record(request, SWITCH_ACTIONS[is_enabled], account.name)
+    user, ip = operator(request), client_ip(request.META)
+    if request.POST.get("is_enabled") == "1":
+        pauses.resume_account(name=account.name, user=user, ip=ip)
+    elif reason := " ".join(request.POST.get("reason", "").split())[:REASON_LENGTH]:
+        pauses.pause_account(name=account.name, reason=reason, user=user, ip=ip)
+    else:
+        messages.error(request, _("Say why it is paused: the other operators read it."))
     return HttpResponseRedirect(reverse("admin:providers"))
 
 

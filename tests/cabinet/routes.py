@@ -228,6 +228,7 @@ GUARDED = {
 }
 VISITOR = {
     "home",
+    "status",
     "invitation-join",
     "account_login",
     "account_signup",
@@ -276,6 +277,9 @@ NO_PAGE = {
     "document-file",  # the same
     "second-factor-required",  # where a company requires one: tests/accounts/cabinet
     "follow",  # the redirect: tests/links
+    "notice-dismiss",  # POST alone: tests/operator_admin/incidents
+    "status-json",  # for machines: tests/operator_admin/status
+    "status-feed",  # the same
 }
 TABLES: list[set[str]] = [
     set(CABINET),

@@ -92,12 +92,18 @@ def test_account_is_switched_off_and_on(client: Client, operator: User) -> None:
     create_account("twilio")
 
     act(client, "account-switch", is_enabled="0")
-    act(client, "account-switch", is_enabled="0")
-    assert not ProviderAccount.objects.get().is_enabled
+    assert ProviderAccount.objects.get(name="twilio").is_enabled  # without a reason
+    act(client, "account-switch", is_enabled="0", reason=" the vendor  is down ")
+    act(client, "account-switch", is_enabled="0", reason="again")
+    assert ProviderAccount.objects.get(name="twilio").pause_reason == "the vendor is down"
+    assert not ProviderAccount.objects.get(name="twilio").is_enabled
     act(client, "account-switch", is_enabled="1")
 
-    assert ProviderAccount.objects.get().is_enabled
-    assert audited() == [("account.disabled", "twilio"), ("account.enabled", "twilio")]
+    assert ProviderAccount.objects.get(name="twilio").is_enabled
+    assert audited() == [
+        ("account.disabled", "twilio: the vendor is down"),
+        ("account.enabled", "twilio"),
+    ]
 
 
 def save(client: Client, one: ProviderAccount, **fields: str) -> str:

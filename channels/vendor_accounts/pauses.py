@@ -1,0 +1,74 @@
+"""Pausing accounts and channels by hand: the claim reads the rows, every process within a second.
+
+A paused account is sent nothing. What waits for it goes by another account of its channel, by the
+company's next channel once its patience is over, or fails at its deadline, free of charge.
+"""
+
+from django.db import transaction
+
+from accounts.audit import events
+from accounts.models import User
+from channels.models import ProviderAccount
+from channels.vendor_accounts import registry
+from config.channels import Channel
+
+
+@transaction.atomic
+def pause_account(*, name: str, reason: str, user: User, ip: str | None) -> bool:
+    """Returns False if it is paused already. Its channel's resumption leaves it paused."""
+    ensure_rows()
+    paused = ProviderAccount.objects.filter(name=name, is_enabled=True).update(
+        is_enabled=False, pause_reason=reason, is_paused_with_channel=False
+    )
+    if paused:
+        _record("account.disabled", f"{name}: {reason}", user, ip)
+    return bool(paused)
+
+
+@transaction.atomic
+def resume_account(*, name: str, user: User, ip: str | None) -> bool:
+    resumed = ProviderAccount.objects.filter(name=name, is_enabled=False).update(
+        is_enabled=True, pause_reason="", is_paused_with_channel=False
+    )
+    if resumed:
+        _record("account.enabled", name, user, ip)
+    return bool(resumed)
+
+
+@transaction.atomic
+def pause_channel(*, channel: Channel, reason: str, user: User, ip: str | None) -> int:
+    """Pauses the channel's accounts that are in use; returns how many."""
+    ensure_rows()
+    paused = ProviderAccount.objects.filter(
+        name__in=accounts_of(channel.name), is_enabled=True
+    ).update(is_enabled=False, pause_reason=reason, is_paused_with_channel=True)
+    if paused:
+        _record("channel.paused", f"{channel.name}: {reason}", user, ip)
+    return paused
+
+
+@transaction.atomic
+def resume_channel(*, channel: Channel, user: User, ip: str | None) -> int:
+    """Resumes the accounts that were paused with their channel, no others."""
+    resumed = ProviderAccount.objects.filter(
+        name__in=accounts_of(channel.name), is_paused_with_channel=True
+    ).update(is_enabled=True, pause_reason="", is_paused_with_channel=False)
+    if resumed:
+        _record("channel.resumed", channel.name, user, ip)
+    return resumed
+
+
+def accounts_of(channel: str) -> list[str]:
+    live = registry.live_providers()
+    return [name for name, provider in live.items() if provider.channel == channel]
+
+
+def ensure_rows() -> None:
+    """Inserts missing rows with the defaults, under which accounts work without one."""
+    live = registry.live_providers()
+    rows = [ProviderAccount(name=name, position=registry.position(name)) for name in live]
+    ProviderAccount.objects.bulk_create(rows, ignore_conflicts=True)
+
+
+def _record(action: str, subject: str, user: User, ip: str | None) -> None:
+    events.record(action, subject, company=None, user=user, ip=ip)

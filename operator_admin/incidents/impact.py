@@ -1,0 +1,148 @@
+"""Whom a failing channel hits: what waits, for how long, and which companies send by it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import timedelta
+from uuid import UUID
+
+from django.db import connection
+from django.utils import timezone
+
+from channels.vendor_accounts import error_texts, pauses
+from config.channels import CHANNELS, Channel
+from config.ids import first_id_at
+from config.storage.statements.named_rows import Row, fetch_all
+from operator_admin.metrics import figures
+from operator_admin.metrics.figures import AccountState
+
+RECENT = timedelta(hours=1)
+PAGE_SIZE = 50
+
+# Reads open messages alone, of the large tables. A code that has under a minute left will hardly
+# be typed in time.
+_WAITING = """
+SELECT m.channel, count(*) AS waiting,
+  count(*) FILTER (WHERE m.created_at > now() - interval '30 seconds') AS under_30s,
+  count(*) FILTER (WHERE m.created_at <= now() - interval '30 seconds'
+    AND m.created_at > now() - interval '2 minutes') AS under_2min,
+  count(*) FILTER (WHERE m.created_at <= now() - interval '2 minutes'
+    AND m.created_at > now() - interval '10 minutes') AS under_10min,
+  count(*) FILTER (WHERE m.created_at <= now() - interval '10 minutes') AS older,
+  count(*) FILTER (WHERE m.kind = 'code' AND m.useful_until < now() + interval '1 minute')
+    AS expiring,
+  count(*) FILTER (WHERE m.chain <> '[]') AS with_fallback,
+  count(DISTINCT m.company_id) AS companies,
+  EXTRACT(epoch FROM now() - min(m.created_at))::float AS oldest
+FROM channels_openmessage o JOIN channels_message m ON m.id = o.message_id
+WHERE m.state = 'queued' AND m.mode = 'live' GROUP BY m.channel
+"""
+
+# Companies with the most waiting first; the last hour by the primary key, which is ordered by time.
+_COMPANIES = """
+WITH waiting AS (
+  SELECT m.company_id, count(*) AS waiting, count(*) FILTER (WHERE m.chain <> '[]') AS with_fallback
+  FROM channels_openmessage o JOIN channels_message m ON m.id = o.message_id
+  WHERE m.state = 'queued' AND m.mode = 'live' AND m.channel = %(channel)s GROUP BY 1),
+recent AS (
+  SELECT company_id, count(*) AS sends,
+    count(*) FILTER (WHERE state = 'delivered') AS delivered,
+    count(*) FILTER (WHERE state IN ('delivered', 'failed', 'expired')) AS final
+  FROM channels_message
+  WHERE id >= %(since)s AND mode = 'live' AND channel = %(channel)s GROUP BY 1)
+SELECT c.id, c.name, COALESCE(w.waiting, 0) AS waiting,
+  COALESCE(w.with_fallback, 0) AS with_fallback, COALESCE(r.sends, 0) AS sends,
+  COALESCE(r.delivered, 0) AS delivered, COALESCE(r.final, 0) AS final
+FROM waiting w FULL JOIN recent r USING (company_id) JOIN accounts_company c ON c.id = company_id
+ORDER BY waiting DESC, sends DESC, c.id LIMIT %(limit)s OFFSET %(offset)s
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Messages of a channel that no vendor has yet. `oldest` is in seconds."""
+
+    channel: str
+    waiting: int = 0
+    under_30s: int = 0
+    under_2min: int = 0
+    under_10min: int = 0
+    older: int = 0
+    expiring: int = 0
+    with_fallback: int = 0
+    companies: int = 0
+    oldest: float | None = None
+
+    @property
+    def fallback_share(self) -> float | None:
+        return figures.percent(self.with_fallback, self.waiting)
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelState:
+    channel: Channel
+    waiting: Waiting
+    accounts: list[tuple[str, AccountState]] = field(default_factory=list)  # title, state
+
+    @property
+    def taking(self) -> int:
+        """Accounts that are sent messages now."""
+        return sum(one.is_enabled and one.breaker != "open" for _title, one in self.accounts)
+
+    @property
+    def is_paused(self) -> bool:
+        return any(one.is_paused_with_channel for _title, one in self.accounts)
+
+    @property
+    def can_pause(self) -> bool:
+        return any(one.is_enabled for _title, one in self.accounts)
+
+    @property
+    def pause_reason(self) -> str:
+        reasons = (one.pause_reason for _t, one in self.accounts if one.is_paused_with_channel)
+        return next(reasons, "")
+
+
+@dataclass(frozen=True, slots=True)
+class HitCompany:
+    id: int
+    name: str
+    waiting: int
+    with_fallback: int
+    sends: int  # in the last hour
+    delivered: int
+    final: int
+
+    @property
+    def share(self) -> float | None:
+        return figures.percent(self.delivered, self.final)
+
+
+def channel_states() -> list[ChannelState]:
+    """Of the channels that have an account."""
+    waiting = {one.channel: one for one in _rows(Waiting, _WAITING, {})}
+    states = figures.account_states()
+    return [
+        ChannelState(
+            channel,
+            waiting.get(channel.name, Waiting(channel.name)),
+            [(str(error_texts.provider_title(name)), states[name]) for name in names],
+        )
+        for channel in CHANNELS
+        if (names := [name for name in pauses.accounts_of(channel.name) if name in states])
+    ]
+
+
+def hit_companies(channel: str, page: int) -> list[HitCompany]:
+    """A page of them and one more, if there is one."""
+    since = first_id_at(timezone.now() - RECENT)
+    limit, offset = PAGE_SIZE + 1, page * PAGE_SIZE
+    params: dict[str, str | int | UUID] = {"channel": channel, "since": since}
+    return _rows(HitCompany, _COMPANIES, params | {"limit": limit, "offset": offset})
+
+
+def _rows(
+    kind: Callable[..., Row], statement: str, params: dict[str, str | int | UUID]
+) -> list[Row]:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, params)
+        return fetch_all(cursor, kind)

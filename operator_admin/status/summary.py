@@ -1,0 +1,199 @@
+"""What the status page says, read in a few small queries and kept by each process for seconds.
+
+Nothing of it is about one company: a day's figures are left out unless enough companies share them
+and none of them makes up most of the day.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from statistics import median
+
+from django.conf import settings
+from django.db.backends.utils import CursorWrapper
+from django.utils import timezone
+
+from channels.vendor_accounts import pauses
+from config.channels import BY_NAME, CHANNELS
+from config.storage.process_cache import SnapshotCache
+from operator_admin.metrics import figures
+from operator_admin.models import Alert, Incident, IncidentUpdate, StatusDay
+from operator_admin.status import current
+from operator_admin.status.current import Level
+from operator_admin.status.days import API, SHOWN_DAYS
+
+REFRESH_INTERVAL = 15.0
+MIN_MESSAGES = 20  # that ended, in a day that is shown
+MOST_OF_ONE = 0.85  # of the day's messages, by one company
+# Percentage points below the channel's own median day. Shares differ by channel: not everybody has
+# every messenger, and no such person is a failure of the service.
+DROPPED, FALLEN = 5.0, 20.0
+API_GOOD, API_FAIR = 0.999, 0.99
+HISTORY_DAYS = 90
+MAX_HISTORY = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    day: date
+    level: Level | None  # None: nothing is known
+    share: float | None = None  # per cent delivered, or of minutes alive
+    median_seconds: float | None = None
+    minutes: int | None = None  # measured, of the API
+
+    @property
+    def css(self) -> str:
+        return self.level or "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    name: str
+    level: Level
+    days: tuple[Day, ...]  # the oldest first
+
+    @property
+    def is_api(self) -> bool:
+        return self.name == API
+
+    @property
+    def title(self) -> str:
+        return "API" if self.is_api else str(BY_NAME[self.name].title)
+
+    @property
+    def last(self) -> Day | None:
+        """The newest day with figures."""
+        return next((day for day in reversed(self.days) if day.share is not None), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """An incident with its updates, the newest first."""
+
+    incident: Incident
+    updates: tuple[IncidentUpdate, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    at: datetime
+    level: Level
+    components: tuple[Component, ...]
+    open: tuple[Event, ...]
+    planned: tuple[Event, ...]
+    over: tuple[Event, ...]
+
+
+def _read(cursor: CursorWrapper) -> Summary:
+    now = timezone.now()
+    events = _events(now)
+    open_ones = [one for one in events if one.incident.resolved_at is None]
+    begun = [one.incident for one in open_ones if one.incident.began_at <= now]
+    alerts = list(Alert.objects.firing())
+    components = tuple(_components([one.incident for one in events], begun, alerts))
+    return Summary(
+        now,
+        current.worst(one.level for one in components),
+        components,
+        tuple(one for one in open_ones if one.incident.began_at <= now),
+        tuple(one for one in open_ones if one.incident.began_at > now),
+        tuple(one for one in events if one.incident.resolved_at),
+    )
+
+
+_cache: SnapshotCache[Summary | None] = SnapshotCache(
+    "status", _read, None, interval=REFRESH_INTERVAL
+)
+get, reset, refresh = _cache.get, _cache.reset, _cache.refresh
+
+
+def _events(now: datetime) -> list[Event]:
+    since = now - timedelta(days=HISTORY_DAYS)
+    found = Incident.objects.public().prefetch_related("updates")
+    recent = [
+        *found.filter(resolved_at=None).order_by("-began_at", "-pk"),
+        *found.filter(resolved_at__gte=since).order_by("-began_at", "-pk")[:MAX_HISTORY],
+    ]
+    return [Event(one, tuple(sorted(one.updates.all(), key=_at, reverse=True))) for one in recent]
+
+
+def _at(update: IncidentUpdate) -> tuple[datetime, int]:
+    return update.created_at, update.pk
+
+
+def _components(
+    incidents: Sequence[Incident], begun: Sequence[Incident], alerts: Sequence[Alert]
+) -> Iterable[Component]:
+    today = timezone.localdate()
+    start = today - timedelta(days=SHOWN_DAYS - 1)
+    rows: dict[str, dict[date, StatusDay]] = {}
+    for row in StatusDay.objects.filter(day__gte=start):
+        rows.setdefault(row.component, {})[row.day] = row
+    shown = [start + timedelta(days=n) for n in range(SHOWN_DAYS)]
+    api = tuple(_api_day(day, rows.get(API, {}).get(day), incidents) for day in shown)
+    yield Component(API, current.of_api(begun, alerts), api)
+    states = figures.account_states()
+    for channel in CHANNELS:
+        if names := pauses.accounts_of(channel.name):
+            days = _channel_days(channel.name, shown, rows.get(channel.name, {}), incidents)
+            accounts = [states.get(name) for name in names]
+            level = current.of_channel(channel.name, accounts, begun, alerts)
+            yield Component(channel.name, level, tuple(days))
+
+
+def is_shown(row: StatusDay) -> bool:
+    """Whether the figures say nothing about one company."""
+    least = settings.STATUS_MIN_COMPANIES
+    if row.total < MIN_MESSAGES or row.companies < least:
+        return False
+    return least < 2 or row.largest <= MOST_OF_ONE * row.total
+
+
+def _channel_days(
+    name: str, shown: list[date], rows: dict[date, StatusDay], incidents: Sequence[Incident]
+) -> Iterable[Day]:
+    shares = {
+        day: 100 * row.good / row.total for day, row in rows.items() if is_shown(row)
+    }  # fmt: skip
+    usual = median(shares.values()) if shares else 0.0
+    for day in shown:
+        said = _said(day, name, incidents)
+        if day not in shares:
+            yield Day(day, said)
+            continue
+        level = current.worst([_level(usual - shares[day]), *([said] if said else [])])
+        ms = rows[day].median_ms
+        yield Day(day, level, round(shares[day], 1), ms / 1000 if ms else None)
+
+
+def _level(points_below: float) -> Level:
+    if points_below >= FALLEN:
+        return Level.OUTAGE
+    return Level.DEGRADED if points_below >= DROPPED else Level.OPERATIONAL
+
+
+def _api_day(day: date, row: StatusDay | None, incidents: Sequence[Incident]) -> Day:
+    said = _said(day, "", incidents)
+    if row is None or not row.total:
+        return Day(day, said)
+    share = row.good / row.total
+    measured = Level.OPERATIONAL if share >= API_GOOD else Level.DEGRADED
+    level = Level.OUTAGE if share < API_FAIR else measured
+    worst = current.worst([level, *([said] if said else [])])
+    return Day(day, worst, round(100 * share, 2), minutes=row.total)
+
+
+def _said(day: date, channel: str, incidents: Sequence[Incident]) -> Level | None:
+    """The worst that the operator said of the day, if anything."""
+    levels = [
+        current.of_incident(one.impact)
+        for one in incidents
+        if one.channel in {"", channel} and _lasted(one, day)
+    ]
+    return current.worst(levels) if levels else None
+
+
+def _lasted(incident: Incident, day: date) -> bool:
+    began = timezone.localdate(incident.began_at)
+    ended = timezone.localdate(incident.resolved_at) if incident.resolved_at else None
+    return began <= day <= (ended or timezone.localdate())

@@ -1,0 +1,110 @@
+"""Words and bars of the status page."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from django import template
+from django.utils.formats import date_format, number_format
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from config.texts import StrOrPromise
+from operator_admin.models import Incident, IncidentUpdate
+from operator_admin.status.current import Level
+from operator_admin.status.summary import Component, Day
+
+register = template.Library()
+
+BAR, GAP = 6, 3  # units of the drawing
+LEVELS: dict[str, StrOrPromise] = {
+    Level.OPERATIONAL: gettext_lazy("Works"),
+    Level.MAINTENANCE: gettext_lazy("Maintenance"),
+    Level.DEGRADED: gettext_lazy("Works with difficulties"),
+    Level.OUTAGE: gettext_lazy("Does not work"),
+}
+OVERALL: dict[str, StrOrPromise] = {
+    Level.OPERATIONAL: gettext_lazy("Everything works"),
+    Level.MAINTENANCE: gettext_lazy("Maintenance is under way"),
+    Level.DEGRADED: gettext_lazy("Some of it works with difficulties"),
+    Level.OUTAGE: gettext_lazy("Some of it does not work"),
+}
+_OF_DAY: dict[str, StrOrPromise] = {
+    Level.OPERATIONAL: gettext_lazy("as usual"),
+    Level.MAINTENANCE: gettext_lazy("maintenance"),
+    Level.DEGRADED: gettext_lazy("difficulties"),
+    Level.OUTAGE: gettext_lazy("a failure"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    x: int
+    css: str
+    title: str
+
+
+@register.filter
+def level_word(level: str) -> StrOrPromise:
+    return LEVELS[level]
+
+
+@register.filter
+def overall_word(level: str) -> StrOrPromise:
+    return OVERALL[level]
+
+
+@register.filter
+def day_word(day: Day) -> StrOrPromise:
+    return _OF_DAY[day.level] if day.level else _("no figures")
+
+
+@register.filter
+def seconds(value: float | None) -> str:
+    if value is None:
+        return "—"
+    shown = number_format(value, 1 if value < 10 else 0)
+    return _("%(n)s s") % {"n": shown}
+
+
+@register.filter
+def bars(component: Component) -> list[Bar]:
+    return [
+        Bar(n * (BAR + GAP), day.css, _title(day, is_api=component.is_api))
+        for n, day in enumerate(component.days)
+    ]
+
+
+def _title(day: Day, *, is_api: bool) -> str:
+    words = [f"{date_format(day.day, 'd.m.Y')}: {day_word(day)}"]
+    if day.share is not None:
+        words.append((_("alive %(share)s %%") if is_api else _("delivered %(share)s %%"))
+                     % {"share": day.share})  # fmt: skip
+    if day.median_seconds is not None:
+        words.append(_("half within %(time)s") % {"time": seconds(day.median_seconds)})
+    return ", ".join(words)
+
+
+@register.filter
+def summarised(component: Component) -> str:
+    """The drawing in words."""
+    named = [day for day in component.days if day.level]
+    bad = sum(day.level != Level.OPERATIONAL for day in named)
+    text = ngettext("%(n)d day with figures", "%(n)d days with figures", len(named))
+    worse = ngettext("%(n)d of them not as usual", "%(n)d of them not as usual", bad)
+    return f"{component.title}: {text % {'n': len(named)}}, {worse % {'n': bad}}"
+
+
+@register.filter
+def with_figures(days: Iterable[Day]) -> list[Day]:
+    """The newest first."""
+    return [day for day in reversed(list(days)) if day.level or day.share is not None]
+
+
+@register.filter
+def title_in(incident: Incident, language: str) -> str:
+    return incident.title_in(language)
+
+
+@register.filter
+def text_in(update: IncidentUpdate, language: str) -> str:
+    return update.text_in(language)

@@ -1,0 +1,111 @@
+"""Every page of the admin: WCAG A and AA by axe, and no wider than the screen."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+import pytest
+from django.contrib import admin
+from django.db.models import Model
+from django.test import RequestFactory
+from django.urls import reverse
+from django.utils import timezone
+from playwright.sync_api import Page
+from pytest_django import Settings
+from pytest_django.live_server_helper import LiveServer
+
+from accounts.models import Company, User
+from channels.models import VendorApproval
+from operator_admin.incidents import timeline
+from operator_admin.incidents.timeline import NewIncident
+from operator_admin.incidents.wordings import Wording
+from operator_admin.models import Incident
+from tests.browser.test_accessibility import AXE, FIND_OVERFLOW, RULES, THEMES, Theme
+from tests.browser.test_operator_admin import enter
+from tests.cabinet.pages import create_content
+from tests.factories import CompanyFactory, UserFactory
+
+pytestmark = pytest.mark.django_db(transaction=True)
+WIDTHS = (320, 768, 1024, 1280)
+OWN_PAGES = (
+    "index", "providers", "queue", "system", "alerts", "persons", "attention", "incidents",
+    "incident-new",
+)  # fmt: skip
+# Without its preloading, which adds style elements that the content policy refuses.
+RUN_AXE = """async (rules) => {
+    const only = {type: "tag", values: rules};
+    const options = {runOnly: only, resultTypes: ["violations"], preload: false};
+    const found = await axe.run(document, options);
+    return found.violations.flatMap(({id, nodes}) => nodes.map((node) =>
+        `${id}: ${node.html.slice(0, 160)} ${node.any.map((one) => one.message).join("; ")}`));
+}"""
+
+
+@pytest.fixture
+def company(settings: Settings) -> Company:
+    settings.OPERATOR_MFA = False
+    company: Company = CompanyFactory.create(
+        name="Ромашка", status="pending", closes_at=timezone.now() + timedelta(days=9)
+    )
+    create_content(company)
+    user = UserFactory.create()
+    said = Wording("Сбой", "A failure")
+    timeline.open_incident(NewIncident(said, said, "outage", "sms"), user=user, ip=None)
+    VendorApproval.objects.create(
+        provider="twilio", kind="campaign", name="QE0", status="rejected", is_used=True
+    )
+    return company
+
+
+def addresses(company: Company, user: User) -> Iterator[str]:
+    yield from (reverse(f"admin:{name}") for name in OWN_PAGES)
+    yield from (reverse("admin:vendor", args=[name]) for name in ("smsc", "twilio", "smpp"))
+    yield reverse("admin:vendor-add", args=["twilio"])
+    yield reverse("admin:trial", args=["twilio"])
+    yield reverse("admin:channel", args=["sms"])
+    yield reverse("admin:incident", args=[Incident.objects.get().pk])
+    yield f"{reverse('admin:company-status', args=['approved'])}?ids={company.pk}"
+    yield reverse("admin:company-deletion", args=[company.pk])
+    yield f"{reverse('admin:billing_wallet_adjust')}?company={company.pk}"
+    request = RequestFactory().get("/")
+    request.user = user
+    for model, options in admin.site._registry.items():
+        if options.has_view_permission(request):
+            yield from _of_model(model, can_add=options.has_add_permission(request))
+
+
+def _of_model(model: type[Model], *, can_add: bool) -> Iterator[str]:
+    name = f"admin:{model._meta.app_label}_{model._meta.model_name}"
+    yield reverse(f"{name}_changelist")
+    if can_add:
+        yield reverse(f"{name}_add")
+    if row := model._default_manager.first():
+        yield reverse(f"{name}_change", args=[row.pk])
+
+
+@pytest.mark.long  # three minutes of a core
+@pytest.mark.parametrize("theme", THEMES)
+def test_admin_breaks_no_rule_and_fits_the_screen(
+    page: Page, live_server: LiveServer, company: Company, theme: Theme
+) -> None:
+    page.emulate_media(color_scheme=theme)
+    enter(page, live_server)
+    user = User.objects.get(is_superuser=True)
+
+    faults = [
+        f"{path} {fault}"
+        for path in addresses(company, user)
+        for fault in faults_of(page, f"{live_server.url}{path}")
+    ]
+
+    assert faults == []
+
+
+def faults_of(page: Page, url: str) -> list[str]:
+    answer = page.goto(url)
+    assert answer is not None
+    faults = [] if answer.status == 200 else [f"answers {answer.status}"]
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 800})
+        faults += [f"at {width}: {one}" for one in page.evaluate(FIND_OVERFLOW)]
+    page.evaluate(AXE)
+    return [*faults, *page.evaluate(RUN_AXE, RULES)]
