@@ -1,0 +1,161 @@
+"""The rows of the page of what waits: one statement for a page of all kinds, one for the counts."""
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db import connection
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.translation import get_language
+from django.utils.translation import gettext as _
+
+from billing.models import Payment
+from channels.models import VendorApproval
+from channels.vendor_accounts import error_texts, registry
+from config.storage.statements.named_rows import fetch_all
+from config.texts import StrOrPromise
+from links.models import Report
+from operator_admin.alerts import notices
+from operator_admin.alerts.rules import RULES
+from operator_admin.attention.kinds import KINDS, Kind
+from operator_admin.models import Alert
+
+PAGE_SIZE = 50
+Words = tuple[StrOrPromise, StrOrPromise]  # what it is about, and more of it
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    kind: str
+    id: str
+    since: datetime
+    subject: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    kind: Kind
+    since: datetime
+    subject: StrOrPromise
+    detail: StrOrPromise
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    name: str
+    title: StrOrPromise
+    number: int
+
+
+def kinds_for(request: HttpRequest) -> list[str]:
+    """Those that this operator may do something about."""
+    may = request.user.has_perm
+    return [name for name, kind in KINDS.items() if not kind.permission or may(kind.permission)]
+
+
+def counts(kinds: Collection[str]) -> list[Count]:
+    if not kinds:
+        return []
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT kind, count(*) FROM ({_union(kinds)}) waiting GROUP BY kind")  # noqa: S608 - of constants
+        found: dict[str, int] = dict(cursor.fetchall())
+    return [Count(name, KINDS[name].title, found[name]) for name in kinds if name in found]
+
+
+def page(kinds: Collection[str], number: int) -> list[Item]:
+    """The oldest first: a page of them and one more, if there is one."""
+    if not kinds:
+        return []
+    statement = f"""
+    SELECT kind, id, since, subject, detail FROM ({_union(kinds)}) waiting
+    ORDER BY since, kind, id LIMIT %s OFFSET %s
+    """  # noqa: S608 - of constants
+    with connection.cursor() as cursor:
+        cursor.execute(statement, [PAGE_SIZE + 1, number * PAGE_SIZE])
+        rows = fetch_all(cursor, Row)
+    alerts = _alerts(rows)
+    return [_item(row, alerts) for row in rows]
+
+
+def _union(kinds: Collection[str]) -> str:
+    columns = "id, since, subject, detail"
+    return " UNION ALL ".join(
+        f"SELECT '{name}' AS kind, * FROM ({KINDS[name].rows}) AS {name}({columns})"  # noqa: S608
+        for name in kinds
+    )
+
+
+def _alerts(rows: list[Row]) -> dict[str, Alert]:
+    ids = [int(row.id) for row in rows if row.kind == "alert"]
+    return {str(one.pk): one for one in Alert.objects.filter(pk__in=ids)} if ids else {}
+
+
+def _item(row: Row, alerts: dict[str, Alert]) -> Item:
+    subject, detail = _WORDS.get(row.kind, _as_they_are)(row)
+    if alert := alerts.get(row.id) if row.kind == "alert" else None:
+        subject, detail = _alert_words(alert)
+    return Item(KINDS[row.kind], row.since, subject, detail, _url(row))
+
+
+def _as_they_are(row: Row) -> Words:
+    return row.subject, row.detail
+
+
+def _incident(row: Row) -> Words:
+    return (row.detail if get_language() == "en" else row.subject), ""
+
+
+def _vendor(row: Row) -> Words:
+    return error_texts.provider_title(row.subject), row.detail
+
+
+def _approval(row: Row) -> Words:
+    name, _dash, status = row.detail.rpartition(" — ")
+    word = VendorApproval.Status(status).label
+    return error_texts.provider_title(row.subject), f"{name} — {word}"
+
+
+def _refund(row: Row) -> Words:
+    is_unknown = row.detail == "unknown"
+    return row.subject, _("its payment is not known") if is_unknown else _("its tokens were spent")
+
+
+_WORDS: dict[str, Callable[[Row], Words]] = {
+    "incident": _incident,
+    "vendor": _vendor,
+    "approval": _approval,
+    "payment": lambda row: (row.subject, Payment.Problem(row.detail).label),
+    "refund": _refund,
+    "report": lambda row: (row.subject, Report.Reason(row.detail).label),
+}
+
+
+def _alert_words(alert: Alert) -> Words:
+    if alert.rule not in RULES:
+        return alert.rule, alert.subject
+    word = notices.word(alert)
+    return word.title, word.detail
+
+
+_MODELS = {
+    "payment": "billing_payment",
+    "refund": "billing_refund",
+    "report": "links_report",
+    "month": "billing_closedmonth",
+}
+
+
+def _url(row: Row) -> str:
+    if row.kind == "company":
+        return f"{reverse('admin:company-status', args=['approved'])}?ids={row.id}"
+    if row.kind == "alert":
+        return reverse("admin:alerts")
+    if row.kind == "incident":
+        return reverse("admin:incident", args=[row.id])
+    if row.kind in _MODELS:
+        return reverse(f"admin:{_MODELS[row.kind]}_change", args=[row.id])
+    is_known = registry.vendor_of(row.subject) in registry.VENDORS
+    return reverse("admin:vendor", args=[row.subject]) if is_known else reverse("admin:providers")

@@ -1,0 +1,94 @@
+"""What waits for the operator, by kind: the rows, who may act on them, and the one action.
+
+Each kind's rows are few, and found by an index or in a small table.
+"""
+
+from dataclasses import dataclass
+
+from django.utils.translation import gettext_lazy as _
+
+from config.texts import StrOrPromise
+
+# Each SELECT: the row's id, since when it waits, what it is about, and what the operator reads.
+_COMPANIES = """
+SELECT id::text, created_at, name, country FROM accounts_company
+WHERE status = 'pending' AND deleted_at IS NULL
+"""
+_REPORTS = """
+SELECT r.id::text, r.reported_at, l.slug, r.reason FROM links_report r
+JOIN links_link l ON l.id = r.link_id WHERE r.handled_at IS NULL
+"""
+_PAYMENTS = """
+SELECT id::text, created_at, payment_id, problem FROM billing_payment
+WHERE settled_at IS NULL AND NOT problem = ''
+"""
+_REFUNDS = """
+SELECT r.id::text, r.created_at, r.refund_id,
+  CASE WHEN r.payment_id IS NULL THEN 'unknown' ELSE 'spent' END
+FROM billing_refund r
+WHERE (r.payment_id IS NULL OR r.taken < r.tokens) AND r.returned_at IS NULL
+"""
+_MONTHS = """
+SELECT m.id::text, m.created_at, c.name, to_char(m.month, 'MM.YYYY') FROM billing_closedmonth m
+JOIN accounts_company c ON c.id = m.company_id WHERE m.is_due
+"""
+_ALERTS = """
+SELECT id::text, began_at, subject, rule FROM operator_admin_alert
+WHERE ended_at IS NULL AND notices > 0
+"""
+_SAID = """
+SELECT id::text, at, provider, code || CASE WHEN detail = '' THEN '' ELSE ': ' || detail END
+FROM channels_provideralert
+WHERE kind IN ('refused', 'warning', 'template') AND at > now() - interval '1 day'
+"""
+_APPROVALS = """
+SELECT id::text, changed_at, provider, trim(name || ' ' || language) || ' — ' || status
+FROM channels_vendorapproval
+WHERE is_used AND status IN ('rejected', 'paused', 'disabled', 'missing')
+"""
+_INCIDENTS = """
+SELECT id::text, began_at, title_ru, title_en FROM operator_admin_incident
+WHERE resolved_at IS NULL AND began_at <= clock_timestamp()
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    title: StrOrPromise
+    action: StrOrPromise  # the label of the link
+    permission: str  # empty: everyone who may open the admin
+    rows: str
+    tone: str = "due"  # or bad
+
+
+KINDS: dict[str, Kind] = {
+    "incident": Kind(
+        _("Open incident"), _("Say what is new"), "operator_admin.change_incident", _INCIDENTS,
+        "bad",
+    ),
+    "alert": Kind(
+        _("Alert"), _("What to do"), "", _ALERTS, "bad"
+    ),
+    "approval": Kind(
+        _("Template or sender"), _("See the account"), "channels.view_provideraccount",
+        _APPROVALS, "bad",
+    ),
+    "vendor": Kind(
+        _("A vendor says"), _("See the account"), "channels.view_provideraccount", _SAID
+    ),
+    "payment": Kind(
+        _("Payment that fits no order"), _("Settle"), "billing.view_payment", _PAYMENTS, "bad"
+    ),
+    "refund": Kind(
+        _("Refund or dispute"), _("Settle"), "billing.view_refund", _REFUNDS, "bad"
+    ),
+    "report": Kind(
+        _("Link reported"), _("Judge the link"), "links.view_report", _REPORTS, "bad"
+    ),
+    "company": Kind(
+        _("Company to approve"), _("Look and approve"), "accounts.change_company", _COMPANIES
+    ),
+    "month": Kind(
+        _("Month without documents"), _("See the month"), "billing.view_closedmonth", _MONTHS
+    ),
+}  # fmt: skip

@@ -1,0 +1,140 @@
+"""What waits for the operator: every kind, the oldest first, one link from its action."""
+
+from datetime import timedelta
+from decimal import Decimal
+
+import pytest
+from django.contrib.auth.models import Permission
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone
+
+from accounts.models import Company, User
+from billing.models import Payment, Refund
+from channels.models import ProviderAlert, VendorApproval
+from links.models import Report
+from operator_admin.attention import items
+from operator_admin.attention.kinds import KINDS
+from operator_admin.models import Alert
+from tests.document_factories import ClosedMonthFactory
+from tests.factories import CompanyFactory, LinkFactory
+from tests.operator_admin.incidents.test_incidents import opened
+from tests.operator_admin.operators import make_operator, sign_in
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def operator(client: Client) -> User:
+    user = make_operator()
+    sign_in(client, user, "password", "mfa")
+    return user
+
+
+def fill() -> None:
+    """A row of each kind."""
+    now = timezone.now()
+    CompanyFactory.create(status="pending", name="Ромашка")
+    Report.objects.create(link=LinkFactory.create(), reason="spam")
+    Payment.objects.create(
+        gateway="invoice", payment_id="p1", amount=Decimal(5), currency="RUB",
+        problem=Payment.Problem.UNKNOWN_ORDER,
+    )  # fmt: skip
+    Refund.objects.create(
+        gateway="stripe", refund_id="r1", payment_reference="x", amount=Decimal(5), currency="RUB"
+    )
+    ClosedMonthFactory.create(is_due=True)
+    Alert.objects.create(
+        rule="redis-down", began_at=now - timedelta(days=2), due_at=now, notices=1, facts={}
+    )
+    ProviderAlert.objects.create(provider="twilio", code="30034", kind="warning")
+    VendorApproval.objects.create(
+        provider="whatsapp_cloud", kind="template", name="code", language="ru", status="paused",
+        is_used=True,
+    )  # fmt: skip
+    opened()
+
+
+def test_every_kind_is_shown_and_leads_to_a_page(client: Client, operator: User) -> None:
+    fill()
+
+    answer = client.get(reverse("admin:attention"))
+    found = answer.context["items"]
+
+    assert {str(one.kind.title) for one in found} == {str(one.title) for one in KINDS.values()}
+    assert [one.since for one in found] == sorted(one.since for one in found)
+    for one in found:
+        assert client.get(one.url).status_code == 200, one
+    assert answer.context["total"] == len(KINDS)
+
+
+def test_what_is_done_with_is_not_shown(client: Client, operator: User) -> None:
+    fill()
+    Company.objects.update(status="approved")
+    now = timezone.now()
+    Report.objects.update(handled_at=now)
+    Payment.objects.update(settled_at=now)
+    Alert.objects.update(ended_at=now)
+    VendorApproval.objects.update(status="approved")
+    ProviderAlert.objects.update(at=now - timedelta(days=2))
+
+    counts = {one.name for one in items.counts(list(KINDS))}
+
+    assert counts == {"refund", "month", "incident"}
+
+
+def test_template_that_no_account_uses_waits_for_nobody(client: Client, operator: User) -> None:
+    VendorApproval.objects.create(
+        provider="whatsapp_cloud", kind="template", name="old", status="rejected", is_used=False
+    )
+
+    assert items.counts(list(KINDS)) == []
+    assert "Ничто не требует внимания" in client.get(reverse("admin:attention")).content.decode()
+
+
+def test_operator_sees_what_they_may_act_on(client: Client) -> None:
+    user = make_operator()
+    User.objects.filter(pk=user.pk).update(is_superuser=False)
+    user.user_permissions.add(Permission.objects.get(codename="view_payment"))
+    sign_in(client, user, "password", "mfa")
+    fill()
+
+    found = client.get(reverse("admin:attention")).context["items"]
+    filtered = client.get(reverse("admin:attention") + "?kind=company").context["items"]
+
+    assert {str(one.kind.title) for one in found} == {
+        str(KINDS["payment"].title), str(KINDS["alert"].title)
+    }  # fmt: skip
+    assert filtered == found
+
+
+@pytest.mark.parametrize("page", ["-1", "x", "²", "99999999999999999999"])
+def test_odd_page_numbers_do_no_harm(client: Client, operator: User, page: str) -> None:
+    assert client.get(reverse("admin:attention"), {"page": page}).status_code == 200
+
+
+def test_list_is_paged_without_a_query_per_row(client: Client, operator: User) -> None:
+    url = reverse("admin:attention")
+    client.get(url)
+
+    def ask() -> int:
+        with CaptureQueriesContext(connection) as asked:
+            client.get(url)
+        return len(asked)
+
+    fill()
+    few = ask()
+    CompanyFactory.create_batch(60, status="pending")
+    assert ask() == few
+    assert "?page=1" in client.get(url).content.decode()
+    assert len(client.get(url + "?page=1").context["items"]) == 60 + len(KINDS) - 50
+
+
+def test_number_is_in_the_header_of_every_page(client: Client, operator: User) -> None:
+    CompanyFactory.create_batch(3, status="pending")
+
+    page = client.get(reverse("admin:system")).content.decode()
+
+    assert '<span class="admin-count">3</span>' in page
