@@ -3,6 +3,7 @@ from django.urls import include, path
 from accounts.cabinet import (
     audit_views,
     member_views,
+    profile_views,
     request_views,
     saved_filter_views,
     settings_views,
@@ -26,6 +27,7 @@ urlpatterns = [
         saved_filter_views.saved_filter_delete,
         name="saved-filter-delete",
     ),
+    path("profile", profile_views.profile, name="profile"),
     path("settings", settings_views.settings, name="settings"),
     path("", include("accounts.webhooks.urls")),
     path("members", member_views.member_list, name="member-list"),

@@ -36,6 +36,11 @@ class User(AbstractBaseUser, PermissionsMixin):
     language = models.CharField(
         _("language"), max_length=2, choices=Language, default=Language.RUSSIAN
     )
+    # A name of the IANA database; empty: the service's.
+    time_zone = models.CharField(
+        _("time zone"), max_length=64, blank=True, default="", db_default=""
+    )
+    has_shortcuts = models.BooleanField(_("keyboard shortcuts"), default=True, db_default=True)
     is_staff = models.BooleanField(_("operator"), default=False)
     # Given by a group of the identity provider, together with superuser and groups.
     desk_from_provider = models.BooleanField(

@@ -4,13 +4,15 @@ from datetime import date, datetime
 from typing import Any
 
 from django import template
+from django.conf import settings
 from django.forms import BaseForm, BoundField
 from django.utils import timezone
 from django.utils.formats import date_format, number_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext, pgettext
+from django.utils.translation import get_language, gettext, pgettext
 
+from accounts.cabinet import time_zones
 from accounts.models import Member
 from accounts.people import phone_masking
 
@@ -77,6 +79,12 @@ def moment(at: datetime) -> SafeString:
     local = timezone.localtime(at)
     words = date_format(local, pgettext("moment", "j M Y, H:i:s"))
     return format_html('<time datetime="{}">{}</time>', local.isoformat("T", "seconds"), words)
+
+
+@register.filter
+def city(time_zone: str) -> str:
+    """«Владивосток» for Asia/Vladivostok."""
+    return time_zones.city_of(time_zone, get_language() or settings.LANGUAGE_CODE)
 
 
 @register.filter

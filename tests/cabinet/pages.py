@@ -206,7 +206,6 @@ def addresses(company: Company) -> list[str]:
     links += [reverse("link-batch-stop", args=[batch]), f"{reverse('link-list')}?batch={batch}"]
     own = company.code_texts.get()
     texts = [reverse(name, args=[own.pk]) for name in ("text-edit", "text-delete")]
-    account = ["account_email", "account_change_password", "mfa_index", "account_logout"]
     policy = reverse("policy")
     (rule,) = rules_of(company)
     policies = [policy, f"{policy}?phone=89161234567&purpose=№ 1", f"{policy}?phone=1"]
@@ -214,6 +213,7 @@ def addresses(company: Company) -> list[str]:
     policies += [
         reverse(name, args=[rule.address]) for name in ("policy-rule-edit", "policy-rule-delete")
     ]
+    account = ["profile", "account_email", "account_change_password", "mfa_index", "account_logout"]
     return [
         *map(reverse, names),
         *policies,

@@ -210,6 +210,7 @@ PERSON = {
     "account_email",
     "account_change_password",
     "account_reauthenticate",
+    "profile",
     "session-list",
     "mfa_index",
     "mfa_activate_totp",

@@ -1,0 +1,51 @@
+"""The form of a person's own name, language, time zone and shortcuts."""
+
+from typing import Any
+
+from django import forms
+from django.conf import settings
+from django.utils import timezone
+from django.utils.translation import get_language
+from django.utils.translation import gettext_lazy as _
+
+from accounts.cabinet import time_zones
+from accounts.models import User
+class ProfileForm(forms.ModelForm):  # type: ignore[type-arg]
+    time_zone = forms.ChoiceField(
+        label=_("Time zone"),
+        required=False,
+        help_text=_("Times in the cabinet are in it. Days, as in filters, charts and statements, "
+                    "are the service's."),
+    )  # fmt: skip
+
+    class Meta:
+        model = User
+        fields = ("name", "language", "time_zone", "has_shortcuts")
+        labels = {
+            "name": _("Your name"),
+            "language": _("Language of the cabinet and of letters to you"),
+            "has_shortcuts": _("Keyboard shortcuts of single keys"),
+        }
+        help_texts = {
+            "name": _("As colleagues see it in the list of members."),
+            "has_shortcuts": _(
+                "Switch them off if you speak to your computer, or press keys by accident."
+            ),
+        }
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        field = self.fields["time_zone"]
+        assert isinstance(field, forms.ChoiceField)  # noqa: S101 - declared above
+        field.choices = [("", _service_zone()), *self._choices()]
+
+    def _choices(self) -> list[tuple[str, str]]:
+        known = time_zones.choices(timezone.now(), get_language() or settings.LANGUAGE_CODE)
+        chosen = self.instance.time_zone
+        if chosen and chosen not in dict(known):  # chosen before the data of zones dropped it
+            known.insert(0, (chosen, chosen))
+        return known
+
+def _service_zone() -> str:
+    place = time_zones.place_of(settings.TIME_ZONE, get_language() or settings.LANGUAGE_CODE)
+    return _("The service's: %(place)s") % {"place": place}

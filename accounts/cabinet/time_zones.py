@@ -1,0 +1,127 @@
+"""The time zones a person may choose, and templates that show times in the chosen one.
+
+Days stay the service's (`TIME_ZONE`): counts, budgets, statements and the filters that lead to
+their rows, so that sums agree whoever reads them. Times of day are the reader's.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from functools import lru_cache
+from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
+
+from babel.core import Locale, get_global
+from django.conf import settings
+from django.http import HttpRequest
+from django.template.backends.django import DjangoTemplates, Template
+from django.utils import timezone
+
+from accounts.models import User
+
+UTC = "Etc/UTC"
+
+
+class ReaderTemplate(Template):
+    def render(self, context: Any = None, request: HttpRequest | None = None) -> str:
+        with in_zone_of_reader(request):
+            return super().render(context, request)
+
+
+class ReaderTemplates(DjangoTemplates):
+    """Django's engine, whose pages have their times in the zone of the person who is signed in."""
+
+    def get_template(self, template_name: str) -> ReaderTemplate:
+        found: Any = super().get_template(template_name)
+        return ReaderTemplate(found.template, self)
+
+
+@contextmanager
+def in_zone_of_reader(request: HttpRequest | None) -> Iterator[None]:
+    """For the text of a page alone: what the code computes with is of the service's zone."""
+    with timezone.override(chosen_by(request)):
+        yield
+
+
+def chosen_by(request: HttpRequest | None) -> ZoneInfo | None:
+    """None if the service's zone is theirs; nobody is looked up who was not yet.
+
+    The admin keeps the service's zone: what its forms show is parsed by code which knows no other.
+    """
+    if request is None or not _has_read_session(request) or _is_admin(request):
+        return None
+    name = request.user.time_zone if isinstance(request.user, User) else ""
+    return zone_named(name)
+
+
+def zone_named(name: str) -> ZoneInfo | None:
+    """None for an empty name, and for one that the system's data no longer has."""
+    try:
+        return ZoneInfo(name) if name and name != settings.TIME_ZONE else None
+    except (ZoneInfoNotFoundError, ValueError):
+        return None
+
+
+def _has_read_session(request: HttpRequest) -> bool:
+    return bool(getattr(getattr(request, "session", None), "accessed", False))
+
+
+def _is_admin(request: HttpRequest) -> bool:
+    match = request.resolver_match
+    return match is not None and "admin" in match.app_names
+
+
+def choices(now: datetime, language: str) -> list[tuple[str, str]]:
+    """Names of zones with words such as «Владивосток, Россия (UTC+10:00)», from west to east."""
+    zones = sorted((_offset(name, now), place_of(name, language), name) for name in _names())
+    return [(name, f"{place} ({offset_text(offset)})") for offset, place, name in zones]
+
+
+def offset_text(offset: timedelta) -> str:
+    minutes = offset // timedelta(minutes=1)
+    sign = "−" if minutes < 0 else "+"
+    return f"UTC{sign}{abs(minutes) // 60:02}:{abs(minutes) % 60:02}"
+
+
+def place_of(name: str, language: str) -> str:
+    """The city and its country."""
+    country = _countries().get(name, "") if not name.startswith("Etc/") else ""
+    known = Locale(language).territories.get(country, "")
+    return f"{city_of(name, language)}, {known}" if known else city_of(name, language)
+
+
+def city_of(name: str, language: str) -> str:
+    """In the words of CLDR, which has some cities by an older name."""
+    spellings = [name, *_older_names().get(name, ())]
+    known = Locale(language).time_zones
+    cities = (known.get(spelling, {}).get("city") for spelling in spellings)
+    return next(filter(None, cities), None) or name.rpartition("/")[2].replace("_", " ")
+
+
+def _offset(name: str, now: datetime) -> timedelta:
+    offset = now.astimezone(ZoneInfo(name)).utcoffset()
+    assert offset is not None, "ZoneInfo always has one"  # noqa: S101
+    return offset
+
+
+@lru_cache(maxsize=1)
+def _names() -> tuple[str, ...]:
+    """One name of each place's zone, and UTC; the system's data may know fewer than CLDR."""
+    known = available_timezones()
+    places = (name for name in _countries() if not name.startswith("Etc/"))
+    return tuple(name for name in (UTC, *places) if name in known)
+
+
+def _countries() -> Mapping[str, str]:
+    """Codes of countries by the zones' names."""
+    zones: Mapping[str, str] = get_global("zone_territories")
+    return zones
+
+
+@lru_cache(maxsize=1)
+def _older_names() -> Mapping[str, list[str]]:
+    older: defaultdict[str, list[str]] = defaultdict(list)
+    for old, name in get_global("zone_aliases").items():
+        older[name].append(old)
+    return older
