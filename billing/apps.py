@@ -7,8 +7,9 @@ class BillingConfig(AppConfig):
     verbose_name = _("Money")
 
     def ready(self) -> None:
-        """Declares the events of webhooks."""
+        """Declares the events of webhooks and what the search finds."""
         from accounts.webhooks import event_declarations  # noqa: PLC0415 - models come first
-        from billing.web import webhook_events  # noqa: PLC0415
+        from billing.web import search_sources, webhook_events  # noqa: PLC0415
 
+        search_sources.register()
         event_declarations.declare(webhook_events.BALANCE_EVENT, webhook_events.TOP_UP_EVENT)

@@ -7,8 +7,9 @@ class ChannelsConfig(AppConfig):
     verbose_name = _("Messages")
 
     def ready(self) -> None:
-        """Declares the events of webhooks."""
+        """Declares the events of webhooks and what the search finds."""
         from accounts.webhooks import event_declarations  # noqa: PLC0415 - models come first
-        from channels.web import webhook_events  # noqa: PLC0415
+        from channels.web import search_sources, webhook_events  # noqa: PLC0415
 
+        search_sources.register()
         event_declarations.declare(webhook_events.MESSAGE_EVENT)

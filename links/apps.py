@@ -17,6 +17,7 @@ class LinksConfig(AppConfig):
         from links.imports import link_imports  # noqa: PLC0415
         from links.make import message_text  # noqa: PLC0415
         from links.manage import timeline  # noqa: PLC0415
+        from links.web import search_sources  # noqa: PLC0415
 
         extensions.register_renderer("link", message_text.render)
         extensions.register_timeline("link", timeline.entries)
@@ -24,4 +25,5 @@ class LinksConfig(AppConfig):
         extensions.register_purger(partitions.rotate)
         extensions.register_purger(counting.delete_old_batches)
         extensions.register_purger(link_imports.purge)
+        search_sources.register()
         event_declarations.declare(webhook_events.CLICK_EVENT)

@@ -22,7 +22,7 @@ class OtpConfig(AppConfig):
             timeline,
         )
         from otp.texts import own_texts, rendering  # noqa: PLC0415
-        from otp.web import webhook_events  # noqa: PLC0415
+        from otp.web import search_sources, webhook_events  # noqa: PLC0415
 
         company_texts.register_column(company_texts.TextsColumn(sql.OWN_TEXTS, own_texts.parse))
         extensions.register_renderer("code", rendering.render)
@@ -32,4 +32,5 @@ class OtpConfig(AppConfig):
         extensions.register_breakdown_counter(breakdown_counts.count_breakdowns)
         extensions.register_purpose_filter(breakdown_counts.with_purpose)
         extensions.register_purger(retention.purge_phones)
+        search_sources.register()
         event_declarations.declare(webhook_events.VERIFICATION_EVENT)

@@ -29,6 +29,7 @@ urlpatterns = [
     ),
     path("profile", profile_views.profile, name="profile"),
     path("settings", settings_views.settings, name="settings"),
+    path("", include("accounts.search.urls")),
     path("", include("accounts.webhooks.urls")),
     path("members", member_views.member_list, name="member-list"),
     path("members/invite", member_views.member_invite, name="member-invite"),

@@ -30,7 +30,7 @@ def matching(company: Company, chosen: Mapping[str, Any]) -> QuerySet[Message]:
     """Messages of one mode, because the index orders within a mode; an id search covers both."""
     rows: QuerySet[Message] = Message.objects.of(company)
     if searched_id := chosen.get("id"):
-        return with_charges(rows.filter(_by_id(searched_id)))
+        return with_charges(rows.filter(by_id(searched_id)))
     rows = rows.filter(mode=chosen.get("mode", Mode.LIVE))
     rows = rows.filter(**{name: chosen[name] for name in EXACT_FILTERS if name in chosen})
     rows = _by_breakdown(rows, chosen)
@@ -104,7 +104,7 @@ def _is_indexed(chosen: Mapping[str, Any], country: str) -> bool:
     return "id" in chosen or is_whole_phone or by_day_alone
 
 
-def _by_id(text: str) -> Q:
+def by_id(text: str) -> Q:
     if message_id := parse_id("msg", text):
         return Q(pk=message_id)
     began_at = started_at(text)

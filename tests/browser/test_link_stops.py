@@ -57,7 +57,7 @@ def test_batch_is_found_stopped_and_released(page: Page, member: Member) -> None
 def test_all_links_are_stopped_and_released(page: Page, member: Member) -> None:
     make_batch(member.company)
     page.get_by_role("link", name="Настройки").click()
-    page.locator("main").get_by_role("link", name="Короткие ссылки").click()
+    page.locator("main").get_by_role("link", name="Короткие ссылки", exact=True).first.click()
     expect(page.locator('.menu-item[aria-current="page"]')).to_have_text("Настройки")
 
     page.get_by_role("link", name="Остановить все ссылки").click()

@@ -83,6 +83,10 @@ def test_invoice_is_confirmed_by_the_operator(
     page.get_by_role("button", name="Перейти к оплате").click()
     page.get_by_label("Страна").select_option("KZ")
     expect(page.get_by_label("БИН или ИИН")).to_be_visible()
+    # The fields that came in hear of changes a moment after they can be seen.
+    expect(
+        page.locator(".htmx-request, .htmx-swapping, .htmx-settling, .htmx-added")
+    ).to_have_count(0)
     page.get_by_label("Страна").select_option("RU")
     expect(page.get_by_label("КПП")).to_be_visible()
     page.get_by_label("Полное название").fill("ООО «Ромашка»")
@@ -133,9 +137,9 @@ def test_top_up_is_canceled_after_asking(page: Page, shopper: Member) -> None:
 
 def test_balance_on_a_phone_and_its_settings(page: Page, shopper: Member) -> None:
     page.set_viewport_size({"width": 360, "height": 740})
-    page.get_by_label("Сообщить, когда").fill("500")
+    page.get_by_label("Сообщить, когда доступных").fill("500")
     page.get_by_role("button", name="Сохранить").click()
-    expect(page.get_by_label("Сообщить, когда")).to_have_value("500")
+    expect(page.get_by_label("Сообщить, когда доступных")).to_have_value("500")
 
     page.get_by_role("link", name="Реквизиты").click()
     page.get_by_label("Полное название").fill("ООО «Ромашка»")

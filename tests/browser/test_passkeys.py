@@ -76,4 +76,4 @@ def test_unknown_device_is_refused(page: Page, live_server: LiveServer, device: 
 
     page.get_by_role("button", name="Войти с ключом доступа").click()
 
-    expect(page.get_by_role("alert")).to_contain_text("Устройство не подтвердило")
+    expect(page.get_by_role("alert").filter(has_text="Устройство не подтвердило")).to_be_visible()

@@ -105,6 +105,8 @@ def _invitation(company: Company) -> Args:
 CABINET = {
     "overview": Route(),
     "overview-quickstart": Route(kind=Kind.PART),
+    "search": Route(),
+    "search-suggestions": Route(kind=Kind.PART),
     "overview-csv": Route(kind=Kind.FILE),
     "link-list": Route(),
     "link-export": Route(kind=Kind.FILE),

@@ -15,7 +15,7 @@ from tests.browser.people import all_pages
 from tests.cabinet.pages import create_content
 
 QUOTE = "quote in another language"
-SILENT = {"script", "style", "code", "pre", "svg", "textarea", QUOTE}
+SILENT = {"script", "style", "code", "kbd", "pre", "svg", "textarea", QUOTE}
 SPOKEN = {"title", "aria-label", "placeholder", "alt", "data-label", "data-copied"}
 LATIN = re.compile(r"(?<![\w…])[A-Za-z][\w.@:/+#-]*", re.ASCII)
 CYRILLIC = re.compile(r"[А-Яа-яЁё]+")
@@ -25,8 +25,8 @@ LATIN_NAMES = """
     kvitok whatsapp telegram twilio viber curl english e-mail javascript swagger openapi
     idempotency-key authorization bearer retry-after post get patch delete json https http
     python typescript php go java rust id visa mastercard yookassa stripe csv pdf webhook webhooks
-    firefox chromium linux ios cloud gateway bot cookie gone demo
-    android chrome safari
+    firefox chromium linux ios cloud gateway bot cookie gone demo verification
+    android chrome safari colleague
 """
 NAMES = frozenset(LATIN_NAMES.split())
 RUSSIAN_NAMES = {"русский"}

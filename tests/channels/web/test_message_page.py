@@ -179,7 +179,7 @@ def test_page_polls_until_the_message_is_final(
 
     body = client.get(reverse("message-detail", args=[message.public_id])).content.decode()
 
-    assert ("hx-trigger" in body) is polls
+    assert ('hx-trigger="every' in body) is polls
 
 
 def test_page_of_an_old_message_polls_slowly(client: Client, owner: Member) -> None:

@@ -1,0 +1,76 @@
+"""Short links as the cabinet's search finds them: by id, by short URL or slug, by target host."""
+
+from urllib.parse import urlencode, urlsplit
+
+from django.db.models import Q, QuerySet
+from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models import Member, Mode
+from accounts.people.roles import can_change_settings, can_read_settings
+from accounts.search.sources import MOST_HITS, Hit, Page, Source, register_pages, register_source
+from config.ids import parse_id
+from links.addresses import short_hosts
+from links.models import Link
+
+SCANNED = 1000  # newest links of each mode; targets have no index, and the list looks further
+SHORTEST_HOST = 4  # characters: with fewer most targets match
+PAGES = (
+    Page("link-list", _("Short links"), _("links, clicks, slugs")),
+    Page("link-create", _("New short link"), _("shorten, create a link"), can_change_settings),
+    Page("link-import", _("Links from a file"), _("CSV, import links"), can_change_settings),
+    Page("link-settings", _("Settings of short links"), _("UTM, tags, host"), can_read_settings),
+)
+
+
+def register() -> None:
+    register_pages(*PAGES)
+    register_source(Source(_("Short links"), find))
+
+
+def find(member: Member, text: str) -> list[Hit]:
+    own = Link.objects.filter(company=member.company_id)
+    if link_id := parse_id("lnk", text.lower()):
+        return [_hit(link, is_exact=True) for link in own.filter(pk=link_id)]
+    slug = text.rstrip("/").rpartition("/")[2]
+    keys = short_hosts.keys(slug, member.company_id)
+    if named := list(own.filter(key__in=keys, retired_at=None)[:MOST_HITS]):
+        # An alias may be a word like any other.
+        is_one = len(named) == 1 and ("/" in text or not named[0].is_alias)
+        return [_hit(link, is_exact=is_one) for link in named]
+    return _to_host(own, text)
+
+
+def _hit(link: Link, *, is_exact: bool = False) -> Hit:
+    url = reverse("link-detail", args=[link.public_id])
+    return Hit(link.short_url, url, link.url, is_exact)
+
+
+def _to_host(own: QuerySet[Link], text: str) -> list[Hit]:
+    host = _host(text)
+    if "." not in host or len(host) < SHORTEST_HOST:
+        return []
+    found = [hit for mode in Mode for hit in _in_mode(own.filter(mode=mode), mode, host)]
+    return found[:MOST_HITS]
+
+
+def _in_mode(rows: QuerySet[Link], mode: Mode, host: str) -> list[Hit]:
+    """Of the newest, since no index knows targets: the list, which looks further, comes first."""
+    newest = rows.order_by("-created_at", "-id").values("pk")[:SCANNED]
+    leads_there = Q(url__icontains=f"//{host}") | Q(url__icontains=f".{host}")
+    found = list(Link.objects.filter(leads_there, pk__in=newest))
+    if not found:
+        return []
+    query = urlencode({"mode": mode.value, "search": host})
+    title = _("All test links to this site") if mode == Mode.TEST else _("All links to this site")
+    everything = Hit(str(title), f"{reverse('link-list')}?{query}", host)
+    found.sort(key=lambda link: link.created_at, reverse=True)
+    return [everything, *map(_hit, found[: MOST_HITS - 2])]
+
+
+def _host(text: str) -> str:
+    """Of a target as it was typed: with or without a scheme and a path."""
+    try:
+        return (urlsplit(text if "//" in text else f"//{text}").hostname or "").lower()
+    except ValueError:
+        return ""

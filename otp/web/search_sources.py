@@ -1,0 +1,31 @@
+"""Verifications and the pages of codes as the cabinet's search finds them."""
+
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models import Member
+from accounts.people.roles import can_change_settings, can_read_settings
+from accounts.search.sources import MOST_HITS, Hit, Page, Source, register_pages, register_source
+from channels.models import Message
+from channels.web.search_sources import hit
+from config.ids import parse_id
+
+PAGES = (
+    Page("send", _("Send"), _("new message, send a code, try"), can_change_settings),
+    Page("text-list", _("Texts"), _("templates, wording of codes"), can_read_settings),
+    Page("autofill-edit", _("Autofill from SMS"), _("autofill, WebOTP"), can_change_settings),
+)
+
+
+def register() -> None:
+    register_pages(*PAGES)
+    register_source(Source(_("Verifications"), find))
+
+
+def find(member: Member, text: str) -> list[Hit]:
+    """By the id that the API answers with: the messages that carried the code."""
+    verification_id = parse_id("otp", text.lower())
+    if verification_id is None:
+        return []
+    rows = Message.objects.of(member.company).filter(subject_id=verification_id)
+    found = list(rows.order_by("-created_at")[:MOST_HITS])
+    return [hit(one, member, is_exact=len(found) == 1) for one in found]
