@@ -29,6 +29,8 @@ ACTION_LABELS: dict[str, StrOrPromise] = {
     "member.role_changed": _("changed a member's role"),
     "member.removed": _("removed a member"),
     "member.left": _("left the company"),
+    "member.session_ended": _("ended a member's session"),
+    "member.sessions_ended": _("ended all sessions of a member"),
     "invitation.revoked": _("canceled an invitation"),
     "webhook.created": _("added a webhook address"),
     "webhook.changed": _("changed a webhook address"),

@@ -45,6 +45,7 @@ def member_list(request: CabinetRequest) -> HttpResponse:
         "people": people,
         "is_only_owner": members.is_only_owner(request.member),
         "invitations": request.company.invitations.open().order_by("-sent_at"),
+        "form": InvitationForm(),
     }
     return render(request, "cabinet/member_list.html", context)
 

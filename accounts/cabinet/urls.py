@@ -2,6 +2,7 @@ from django.urls import include, path
 
 from accounts.cabinet import (
     audit_views,
+    member_session_views,
     member_views,
     profile_views,
     request_views,
@@ -35,6 +36,11 @@ urlpatterns = [
     path("members/invite", member_views.member_invite, name="member-invite"),
     path("members/<int:pk>/role", member_views.member_role, name="member-role"),
     path("members/<int:pk>/remove", member_views.member_remove, name="member-remove"),
+    path(
+        "members/<int:pk>/sessions",
+        member_session_views.member_sessions_page,
+        name="member-sessions",
+    ),
     path("invitations/<int:pk>/revoke", member_views.invitation_revoke, name="invitation-revoke"),
     path("join/<str:token>", member_views.invitation_join, name="invitation-join"),
     path("audit", audit_views.audit_list, name="audit-list"),

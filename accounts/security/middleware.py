@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 
 from accounts.audit import authentication_events
 from accounts.models import User
-from accounts.security import notifications, reauthentication, sessions
+from accounts.security import known_browsers, notifications, reauthentication, sessions
 
 ACCOUNT_PREFIX = "/account/"
 REAUTHENTICATION_VIEWS = {
@@ -57,6 +57,7 @@ class AccountSecurityMiddleware:
 
     def _respond(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
+        known_browsers.write(request, response)
         user, name = request.user, _view_name(request)
         if not isinstance(user, User):
             if name == PASSKEY_LOGIN and _reached_form(request, response):

@@ -1,5 +1,6 @@
 """E-mails about security changes, to the primary address, in the reader's language."""
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from allauth.account.models import EmailAddress
@@ -56,6 +57,30 @@ NOTICES = {
             "times. That session was ended."
         ),
     ),
+    "device.new": Notice(
+        _("Your account was opened in a new browser"),
+        _(
+            "Somebody signed in to your account in a browser in which it was not opened before, or "
+            "not since your password was changed or your sessions were ended. If it was you, there "
+            "is nothing to do."
+        ),
+    ),
+    "factor.failed": Notice(
+        _("Somebody knows your password"),
+        _(
+            "Your password was entered in a browser in which your account was not opened before, "
+            "and then a wrong code of the second step. Nobody got in. If it was you, there is "
+            "nothing to do."
+        ),
+    ),
+    "member.session_ended": Notice(
+        _("An owner ended your session"),
+        _("%(who)s, an owner of %(company)s, ended your session in this browser: %(device)s."),
+    ),
+    "member.sessions_ended": Notice(
+        _("An owner ended your sessions"),
+        _("%(who)s, an owner of %(company)s, ended all your sessions. Sign in again."),
+    ),
     "admin.changed": Notice(
         _("Your account was changed by the operator"),
         _("The operator of the service changed your account, its address or its second factor."),
@@ -88,12 +113,25 @@ def primary_address(user: User) -> str:
 
 
 def post_change(
-    kind: str, *, user: User, request: HttpRequest, to: str | None = None, **params: str
+    kind: str,
+    *,
+    user: User,
+    request: HttpRequest,
+    to: str | None = None,
+    key: str | None = None,
+    **params: str,
 ) -> None:
-    """Notify a user of an account change, at the primary address unless `to` is given."""
+    """Notify a user of an account change, at the primary address unless `to` is given; at most once
+    per `key`.
+    """
     agent = request.META.get("HTTP_USER_AGENT", "")
     ip, device = address_of(request), device_name(agent)
-    _post(kind, user, params, ip=ip, device=device, to=to or primary_address(user))
+    _post(kind, user, params, ip=ip, device=device, to=to or primary_address(user), key=key)
+
+
+def post_to_user(kind: str, user: User, **params: str) -> None:
+    """Notify a user of what somebody else did, without that person's address."""
+    _post(kind, user, params, ip=None, device="", to=primary_address(user))
 
 
 def post_admin_change(user: User) -> None:
@@ -120,7 +158,14 @@ def post_company_change(
 
 
 def _post(
-    kind: str, reader: User, params: dict[str, str], *, ip: str | None, device: str, to: str
+    kind: str,
+    reader: User,
+    params: Mapping[str, StrOrPromise],
+    *,
+    ip: str | None,
+    device: str,
+    to: str,
+    key: str | None = None,
 ) -> None:
     notice = NOTICES[kind]
     with translation.override(reader.language):
@@ -136,4 +181,5 @@ def _post(
             "ip": ip,
             "device": device,
         },
+        key=key,
     )

@@ -16,6 +16,7 @@ from django.utils import timezone
 
 from accounts.client_ip import address_of
 from accounts.models import User, UserSession
+from accounts.security import known_browsers
 
 SEEN_INTERVAL = 60.0  # seconds between writes for one session by one process
 MAX_REMEMBERED = 10_000
@@ -82,6 +83,7 @@ def end_others(request: HttpRequest, user: User) -> int:
     old = request.session.session_key
     update_session_auth_hash(request, user)
     _move_row(request, old)
+    known_browsers.remember(request, user)  # this browser stays a known one
     return _delete(user, but=request.session.session_key)
 
 

@@ -10,10 +10,11 @@ from allauth.mfa.models import Authenticator
 from django.contrib.auth.signals import user_login_failed
 from django.db.models.functions import Lower
 from django.http import HttpRequest
+from django.utils import timezone
 
 from accounts.audit.authentication_events import record
 from accounts.models import User
-from accounts.security import notifications, provider_sessions, sessions
+from accounts.security import known_browsers, notifications, provider_sessions, sessions
 
 
 def connect() -> None:
@@ -39,6 +40,9 @@ def on_login(request: HttpRequest, user: User, **_rest: Any) -> None:
         provider_sessions.limit_age(request)
     action = "login.sso" if is_from_provider else "login.succeeded"
     record(action, user=user, request=request)
+    if known_browsers.is_worth_a_letter(request, user):
+        notifications.post_change("device.new", user=user, request=request)
+    known_browsers.remember(request, user)
 
 
 def on_login_failed(
@@ -55,8 +59,13 @@ def on_login_failed(
 def on_factor_failed(
     request: HttpRequest, user: User, reauthentication: bool = False, **_rest: Any
 ) -> None:
-    if not reauthentication:  # recorded by the middleware
-        record("login.failed", user=user, request=request, subject="2fa")
+    if reauthentication:  # recorded by the middleware
+        return
+    record("login.failed", user=user, request=request, subject="2fa")
+    if known_browsers.is_worth_a_letter(request, user):
+        # Whoever got here has the password; once a day, or they could fill the mailbox.
+        once = f"factor-failed:{user.pk}:{timezone.now():%Y-%m-%d}"
+        notifications.post_change("factor.failed", user=user, request=request, key=once)
 
 
 def on_proof(

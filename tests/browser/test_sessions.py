@@ -7,7 +7,7 @@ from pytest_django.live_server_helper import LiveServer
 from accounts.models import User
 from tests.accounts.security.people import make_person, signed_in
 from tests.browser.conftest import visitor
-from tests.factories import PASSWORD
+from tests.factories import PASSWORD, MemberFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -73,3 +73,25 @@ def test_invitation_of_an_owner_survives_the_question_on_a_phone(
 
         expect(page.get_by_text("boris@example.com").first).to_be_visible()
         assert page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+def test_owner_ends_sessions_of_a_member(page: Page, live_server: LiveServer, user: User) -> None:
+    company = user.memberships.get().company
+    colleague = MemberFactory.create(company=company, role="viewer").user
+    first, second, third = (signed_in(colleague) for _number in range(3))
+    enter(page, live_server, user)
+    page.goto(f"{live_server.url}/cabinet/members")
+    page.get_by_role("link", name=f"Сеансы {colleague.email}").click()
+
+    page.get_by_role("button", name="Завершить Firefox, Linux").first.click()
+    page.get_by_label("Пароль").fill(PASSWORD)
+    page.get_by_role("button", name="Подтвердить").click()
+    page.get_by_role("button", name="Завершить Firefox, Linux").first.click()
+    expect(page.get_by_text("Сеанс завершён.")).to_be_visible()
+    assert [one.get("/cabinet/").status_code for one in (first, second, third)].count(302) == 1
+    page.get_by_role("button", name="Завершить все сеансы").click()
+
+    expect(page.get_by_text("Сеансов нет: этот человек нигде не выполнил вход.")).to_be_visible()
+    assert {one.get("/cabinet/").status_code for one in (first, second, third)} == {302}
+    page.locator("main .back a").click()
+    expect(page.get_by_role("heading", name="Участники")).to_be_visible()

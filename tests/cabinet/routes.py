@@ -198,6 +198,7 @@ CABINET = {
     "member-list": Route(READERS),
     "member-invite": Route(OWNERS, OWNERS),
     "member-role": Route(OWNERS, OWNERS, of=_colleague),
+    "member-sessions": Route(OWNERS, OWNERS, of=_colleague),
     "member-remove": Route(OWNERS, OWNERS, of=_colleague),
     "invitation-revoke": Route(NOBODY, OWNERS, of=_invitation),
     "audit-list": Route(MANAGERS),

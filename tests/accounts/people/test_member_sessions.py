@@ -1,0 +1,167 @@
+"""An owner sees a member's sessions, with masked addresses, and ends them; the member is told."""
+
+from threading import Barrier, Thread
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.urls import reverse
+
+from accounts.models import Mail, Member, UserSession
+from accounts.people import member_sessions
+from accounts.people.member_sessions import mask_address
+from tests.accounts.security.people import signed_in
+from tests.factories import MemberFactory
+from tests.reauthentication import mark_reauthenticated
+
+
+@pytest.fixture
+def owner(db: None) -> Member:
+    return MemberFactory.create()
+
+
+@pytest.fixture
+def colleague(owner: Member) -> Member:
+    return MemberFactory.create(company=owner.company, role="developer")
+
+
+@pytest.fixture
+def client(owner: Member, client: Client) -> Client:
+    client.force_login(owner.user)
+    mark_reauthenticated(client, owner.user)
+    return client
+
+
+def url(member: Member) -> str:
+    return reverse("member-sessions", args=[member.pk])
+
+
+def opened(member: Member) -> tuple[Client, UserSession]:
+    theirs = signed_in(member.user)
+    assert theirs.get(reverse("overview")).status_code == 200
+    return theirs, UserSession.objects.get(session_key=theirs.session.session_key)
+
+
+def is_in(client: Client) -> bool:
+    return client.get(reverse("overview")).status_code == 200
+
+
+def test_sessions_are_listed_with_masked_addresses(client: Client, colleague: Member) -> None:
+    _theirs, session = opened(colleague)
+    UserSession.objects.filter(pk=session.pk).update(ip="203.0.113.77")
+
+    page = client.get(url(colleague)).content.decode()
+
+    assert "Firefox, Linux" in page
+    assert "203.0.*.*" in page
+    assert "203.0.113" not in page
+
+
+def test_one_session_is_ended_and_the_member_told(
+    client: Client, owner: Member, colleague: Member
+) -> None:
+    (first, session), (second, _other) = opened(colleague), opened(colleague)
+
+    client.post(url(colleague), {"session": session.pk})
+
+    assert not is_in(first)
+    assert is_in(second)
+    mail = Mail.objects.get(to=colleague.user.email)
+    assert owner.user.email in mail.text
+    assert "IP" not in mail.text
+    assert owner.company.audit.get().action == "member.session_ended"
+    client.post(url(colleague), {"session": session.pk})
+    assert Mail.objects.filter(to=colleague.user.email).count() == 1
+
+
+def test_all_sessions_are_ended(client: Client, colleague: Member) -> None:
+    theirs = [opened(colleague)[0] for _number in range(2)]
+
+    client.post(url(colleague), {"session": "all"})
+
+    assert [is_in(one) for one in theirs] == [False, False]
+    assert Mail.objects.filter(to=colleague.user.email).count() == 1
+
+
+def test_ending_wants_a_fresh_proof(client: Client, owner: Member, colleague: Member) -> None:
+    theirs, session = opened(colleague)
+    client.logout()
+    client.force_login(owner.user)
+
+    asked = client.post(url(colleague), {"session": session.pk})
+
+    assert "reauthenticate" in asked.headers["Location"]
+    assert is_in(theirs)
+
+
+@pytest.mark.parametrize("role", ["developer", "accountant", "viewer"])
+def test_other_roles_may_not(client: Client, owner: Member, role: str) -> None:
+    theirs, session = opened(owner)
+    member = MemberFactory.create(company=owner.company, role=role)
+    client.force_login(member.user)
+    mark_reauthenticated(client, member.user)
+
+    assert client.get(url(owner)).status_code == 403
+    assert client.post(url(owner), {"session": session.pk}).status_code == 403
+    assert is_in(theirs)
+
+
+def test_sessions_of_strangers_are_out_of_reach(client: Client, colleague: Member) -> None:
+    stranger = MemberFactory.create()
+    theirs, session = opened(stranger)
+
+    assert client.get(url(stranger)).status_code == 404
+    assert client.post(url(stranger), {"session": session.pk}).status_code == 404
+    client.post(url(colleague), {"session": session.pk})
+    assert is_in(theirs)
+
+
+@pytest.mark.parametrize("chosen", ["", "x", "-1", "9" * 30, "١"])
+def test_odd_choices_end_nothing(client: Client, colleague: Member, chosen: str) -> None:
+    theirs, _session = opened(colleague)
+
+    assert client.post(url(colleague), {"session": chosen}).status_code == 302
+    assert is_in(theirs)
+
+
+def test_own_sessions_are_elsewhere(client: Client, owner: Member) -> None:
+    assert client.get(url(owner)).headers["Location"] == reverse("session-list")
+    assert client.post(url(owner), {"session": "all"}).headers["Location"] == reverse(
+        "session-list"
+    )
+    assert is_in(client)
+
+
+@pytest.mark.parametrize(
+    ("address", "shown"),
+    [
+        ("203.0.113.7", "203.0.*.*"),
+        ("2001:db8::1", "2001:0db8:*"),
+        ("::1", "0000:0000:*"),
+        (None, "—"),
+    ],
+)
+def test_address_is_masked(address: str | None, shown: str) -> None:
+    assert mask_address(address) == shown
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_owners_at_once_write_one_letter() -> None:
+    owner = MemberFactory.create()
+    member = MemberFactory.create(company=owner.company, role="viewer")
+    opened(member)
+    barrier = Barrier(2)
+
+    def end() -> None:
+        barrier.wait()
+        member_sessions.end_all(member=member, user=owner.user)
+        connection.close()
+
+    threads = [Thread(target=end) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert Mail.objects.filter(to=member.user.email).count() == 1
+    assert not UserSession.objects.filter(user=member.user).exists()
