@@ -39,6 +39,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("cabinet/", include("channels.web.urls")),
     path("cabinet/", include("otp.web.urls")),
     path("cabinet/", include("links.web.urls")),
+    path("cabinet/", include("persons.web.urls")),
     path(
         "cabinet/notices/<int:incident>/<int:update>/hide",
         incident_views.dismiss,

@@ -1,5 +1,6 @@
 """Admin of companies: their figures, approval and suspension."""
 
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -12,9 +13,11 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
+from django.utils import timezone
+from django.utils.formats import date_format
 from django.utils.html import format_html
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST
 
 from accounts.cabinet.number_fields import GroupedIntegerField, grouped
@@ -23,6 +26,7 @@ from accounts.model_admin.admin import InlineBase, ModelAdmin, operator
 from accounts.model_admin.audited_admin import AuditedAdmin, mail_about_new_owners
 from accounts.model_admin.change_list import KeysetChangeList
 from accounts.models import Company, Member
+from accounts.people import closing
 from accounts.people import companies as company_service
 from accounts.people.countries import CountryField
 from accounts.security import reauthentication
@@ -68,6 +72,31 @@ class StatusForm(forms.Form):
             del self.fields["tokens"], self.fields["once"]
 
 
+class ClosingForm(forms.Form):
+    days = forms.IntegerField(
+        label=_("Days until the deletion"),
+        min_value=0,
+        max_value=closing.TIME_TO_THINK.days - 1,
+        initial=1,
+        help_text=_("0: within a minute, and nobody can call it off any more."),
+    )
+
+
+class ClosingFilter(admin.SimpleListFilter):
+    title = _("deletion")
+    parameter_name = "deletion"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
+        return [("due", _("to be deleted")), ("done", _("deleted"))]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        if self.value() == "due":
+            return queryset.filter(closes_at__isnull=False, deleted_at=None)
+        if self.value() == "done":
+            return queryset.filter(deleted_at__isnull=False)
+        return queryset
+
+
 class NoteForm(forms.Form):
     text = forms.CharField(
         label=_("Note for other operators"),
@@ -111,11 +140,11 @@ class CompanyAdmin(AuditedAdmin, ModelAdmin):
         "members",
         "created_at",
     )
-    list_filter = ("status",)
+    list_filter = ("status", ClosingFilter)
     search_fields = ("name__istartswith", "=id", "members__user__email__istartswith")
     search_help_text = _("Name, number, or a member's e-mail address")
     ordering = ("-created_at",)
-    readonly_fields = ("status", "created_at")
+    readonly_fields = ("status", "created_at", "closes_at", "deleted_at", "erased_at")
     inlines = (MemberInline,)
     actions = ("approve", "suspend", "stop_links", "release_links")
     change_form_template = "operator_admin/company.html"
@@ -142,11 +171,14 @@ class CompanyAdmin(AuditedAdmin, ModelAdmin):
 
     @admin.display(description=_("status"))
     def status_word(self, company: Company) -> str:
-        return format_html(
-            '<span class="admin-state is-{}">{}</span>',
-            company.status,
-            company.get_status_display(),
-        )
+        if company.deleted_at is not None:
+            kind, words = "suspended", str(_("deleted"))
+        elif company.closes_at is not None:
+            day = date_format(timezone.localtime(company.closes_at), "j E Y")
+            kind, words = "pending", gettext("to be deleted on %(day)s") % {"day": day}
+        else:
+            kind, words = company.status, company.get_status_display()
+        return format_html('<span class="admin-state is-{}">{}</span>', kind, words)
 
     @admin.display(description=_("tokens: free + held"))
     def balance(self, company: "Listed") -> str:
@@ -203,6 +235,11 @@ class CompanyAdmin(AuditedAdmin, ModelAdmin):
         return [
             path("status/<str:status>/", view, name="company-status"),
             path("<int:pk>/note/", note, name="company-note"),
+            path(
+                "<int:pk>/deletion/",
+                self.admin_site.admin_view(self.deletion_view),
+                name="company-deletion",
+            ),
             *super().get_urls(),
         ]
 
@@ -251,6 +288,34 @@ class CompanyAdmin(AuditedAdmin, ModelAdmin):
         context = {"one": company_facts.of(company), "note": NoteForm()} if company else {}
         return super().change_view(request, object_id, form_url, context | (extra_context or {}))
 
+    def deletion_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """Keeps a company that is to be deleted, or has it deleted sooner."""
+        company = Company.objects.filter(pk=pk).first()
+        if company is None or not self.has_change_permission(request, company):
+            raise PermissionDenied
+        back = HttpResponseRedirect(reverse("admin:accounts_company_change", args=[pk]))
+        if not company.is_closing:
+            messages.info(request, _("The company is not to be deleted."))
+            return back
+        if settings.OPERATOR_MFA:
+            reauthentication.require(request)
+        is_moved = "days" in request.POST
+        form = ClosingForm(request.POST if is_moved else None)
+        if request.method == "POST" and not is_moved:
+            _keep(request, company)
+            return back
+        if form.is_valid():
+            _hasten(request, company, form.cleaned_data["days"])
+            return back
+        context = {
+            **self.admin_site.each_context(request),
+            "title": _("Deletion of the company"),
+            "company": company,
+            "form": form,
+            "opts": self.opts,
+        }
+        return TemplateResponse(request, "operator_admin/company_deletion.html", context)
+
     def note_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         company = Company.objects.filter(pk=pk).first()
         if company is None or not self.has_change_permission(request, company):
@@ -263,6 +328,26 @@ class CompanyAdmin(AuditedAdmin, ModelAdmin):
         else:
             messages.error(request, " ".join(map(str, form.errors["text"])))
         return HttpResponseRedirect(reverse("admin:accounts_company_change", args=[pk]))
+
+
+def _keep(request: HttpRequest, company: Company) -> None:
+    if closing.keep(company=company, user=operator(request), ip=client_ip(request.META)):
+        messages.success(request, _("The company is kept, and its owners get an e-mail."))
+    else:
+        messages.error(request, _("Too late: the company is deleted, or was kept already."))
+
+
+def _hasten(request: HttpRequest, company: Company, days: int) -> None:
+    is_moved = closing.hasten(
+        company=company,
+        at=timezone.now() + timedelta(days=days),
+        user=operator(request),
+        ip=client_ip(request.META),
+    )
+    if is_moved:
+        messages.success(request, _("The day is moved, and the owners get an e-mail."))
+    else:
+        messages.error(request, _("The day was not moved: the company is deleted sooner or kept."))
 
 
 @transaction.atomic

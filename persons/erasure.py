@@ -4,6 +4,7 @@ Rows that the books, the limits on guesses or the statistics need stay, without 
 without what was written to it; `persons.columns` says which columns those are and why.
 """
 
+from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
 from math import ceil
@@ -51,19 +52,37 @@ def erase(
 
     `until` leaves newer messages alone: an erasure that is repeated after a restore.
     """
+    waits_for = [sql.BUSY] if person.is_everywhere else [sql.BUSY, sql.GUESSED]
+    rows, counts = _erase(person, waits_for, until)
+    _record(person, rows, user, ip)
+    return counts
+
+
+@transaction.atomic
+def erase_with_company(person: Person) -> None:
+    """As one of many, with the deleted company that the person's data belongs to: the audit log has
+    one event of them all. Raises NotFinishedError.
+
+    No key is left that could guess, so wrong codes need not be counted any longer.
+    """
+    _erase(person, [sql.BUSY], None)
+
+
+def _erase(
+    person: Person, waits_for: Sequence[str], until: datetime | None
+) -> tuple[Rows, dict[str, int]]:
     with connection.cursor() as cursor:
         lift_timeout(cursor)
         rows = find_rows(cursor, person, until=until)
         _lock(cursor, rows)
-        _raise_if_open(cursor, person, rows)
+        _raise_if_open(cursor, waits_for, rows)
         links = list(Link.objects.filter(pk__in=rows.links))
         resolution.invalidate_before_commit(*links)
         counts = _erase_rows(cursor, person, rows, until)
     if until is None and (rows.messages or person.is_everywhere):
         erasure_list.add(person)
-    _record(person, rows, user, ip)
     transaction.on_commit(partial(_after_commit, person, links))
-    return counts
+    return rows, counts
 
 
 def _lock(cursor: CursorWrapper, rows: Rows) -> None:
@@ -71,9 +90,8 @@ def _lock(cursor: CursorWrapper, rows: Rows) -> None:
         cursor.execute(statement, rows.params)
 
 
-def _raise_if_open(cursor: CursorWrapper, person: Person, rows: Rows) -> None:
-    statements = [sql.BUSY] if person.is_everywhere else [sql.BUSY, sql.GUESSED]
-    for statement in statements:
+def _raise_if_open(cursor: CursorWrapper, waits_for: Sequence[str], rows: Rows) -> None:
+    for statement in waits_for:
         cursor.execute(statement, rows.params)
         (until,) = cursor.fetchone()
         if until is not None:

@@ -230,6 +230,8 @@ def identify(meta: Mapping[str, Any], scope: Scope | None = None) -> Principal:
 
 def check_status(principal: Principal) -> None:
     """Raises if the company may not send in this mode."""
+    if principal.company_status == api_keys.DELETED:
+        raise DomainError(Error.FORBIDDEN, message=DELETED)
     if principal.company_status == Company.Status.SUSPENDED:
         raise DomainError(Error.FORBIDDEN, message=SUSPENDED)
     if principal.company_status == Company.Status.PENDING and not principal.is_test:
@@ -239,6 +241,7 @@ def check_status(principal: Principal) -> None:
 NO_SCOPE = _("This key has no scope for that")
 WRONG_IP = _("Requests from this IP are not allowed")
 SUSPENDED = _("The company is suspended")
+DELETED = _("The company is deleted")
 NOT_APPROVED = _("Live keys work once the company is approved; test keys work now")
 NOT_JSON = _("The request body is not valid JSON")
 NOT_AN_OBJECT = _("The request body must be a JSON object")

@@ -12,6 +12,11 @@ ACTION_LABELS: dict[str, StrOrPromise] = {
     "company.approved": _("approved the company"),
     "company.suspended": _("suspended the company"),
     "company.pending": _("returned the company to pending approval"),
+    "company.closing": _("asked to delete the company"),
+    "company.hastened": _("moved the deletion of the company"),
+    "company.kept": _("called off the deletion of the company"),
+    "company.deleted": _("deleted the company"),
+    "company.erased": _("finished erasing the company's data about recipients"),
     "settings.changed": _("changed the settings"),
     "policy.changed": _("changed the policy"),
     "text.created": _("added a text"),
@@ -117,6 +122,7 @@ ACTION_LABELS: dict[str, StrOrPromise] = {
 }
 # Recorded field names and the labels of their form fields.
 FIELD_LABELS: dict[str, StrOrPromise] = {
+    "closes_at": _("Day of deletion"),
     "name": _("Company name"),
     "brand": _("Brand in messages"),
     "language": _("Language of messages"),

@@ -23,6 +23,7 @@ ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 RANDOM_LENGTH = 32  # 190 bits
 CHECKSUM_LENGTH = 6
 CACHE_SECONDS = 2.0  # so a revoke holds within two seconds in every process
+DELETED = "deleted"  # instead of its status, for a company that is deleted
 REFRESH_INTERVAL = (
     0.8  # seconds; well below CACHE_SECONDS, which pages and docs name as "two seconds"
 )
@@ -152,7 +153,9 @@ def digest(key: str) -> bytes:
 
 
 _COMPANY = """
-       c.id AS company_id, c.status, c.country, c.language, {texts} AS texts,
+       c.id AS company_id,
+       CASE WHEN c.deleted_at IS NULL THEN c.status ELSE 'deleted' END AS status,
+       c.country, c.language, {texts} AS texts,
        left(COALESCE(NULLIF(c.brand, ''), c.name), 30) AS brand, c.default_channel, c.code_length,
        CASE WHEN c.all_countries THEN '{{}}' WHEN c.allowed_countries = '{{}}' THEN ARRAY[c.country]
             ELSE c.allowed_countries END AS allowed_countries, c.default_link_lifetime, c.api_rate,

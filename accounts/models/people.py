@@ -25,6 +25,18 @@ class CompanyQuerySet(models.QuerySet["Company"]):
     def of(self, user: User) -> "CompanyQuerySet":
         return self.filter(members__user=user)
 
+    def closing(self) -> "CompanyQuerySet":
+        """To be deleted; the soonest first."""
+        return self.filter(
+            closes_at__isnull=False, deleted_at__isnull=True, erased_at__isnull=True
+        ).order_by("closes_at", "pk")
+
+    def to_erase(self) -> "CompanyQuerySet":
+        """Deleted, and something about recipients is still there."""
+        return self.filter(
+            closes_at__isnull=False, deleted_at__isnull=False, erased_at__isnull=True
+        ).order_by("closes_at", "pk")
+
 
 def _limit(name: Any) -> "models.PositiveIntegerField[int | None, int | None]":
     """A company's send limit; null: the service's default."""
@@ -126,6 +138,8 @@ class Company(models.Model):
     closes_at = models.DateTimeField(_("to be deleted"), null=True, editable=False)
     # From then on its keys are refused and it has no members; its books stay under this row.
     deleted_at = models.DateTimeField(_("deleted"), null=True, editable=False)
+    # When the last of what it knew about recipients was erased.
+    erased_at = models.DateTimeField(_("erased"), null=True, editable=False)
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
 
     objects = CompanyQuerySet.as_manager()
@@ -141,6 +155,11 @@ class Company(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def is_closing(self) -> bool:
+        """Whether it is to be deleted, and can still be kept."""
+        return self.closes_at is not None and self.deleted_at is None
 
     @property
     def one_line_name(self) -> str:

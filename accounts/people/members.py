@@ -138,7 +138,8 @@ def grant(*, company: Company, user: User, role: Member.Role, ip: str | None = N
     """Give the role that a group of the identity provider grants. A membership that was given here
     stands as it is.
     """
-    _lock(company)
+    if _lock(company).deleted_at is not None:
+        return
     member, is_new = Member.objects.get_or_create(
         company=company, user=user, defaults={"role": role, "from_provider": True}
     )
@@ -172,9 +173,9 @@ def _mail_about_owner(kind: str, member: Member, user: User, ip: str | None) -> 
     post_company_change(kind, company=member.company, user=user, ip=ip, also=whom, whom=whom.email)
 
 
-def _lock(company: Company) -> None:
+def _lock(company: Company) -> Company:
     # The company's row is the lock: two owners must not demote each other in parallel.
-    Company.objects.select_for_update(no_key=True).get(pk=company.pk)
+    return Company.objects.select_for_update(no_key=True).get(pk=company.pk)
 
 
 def is_only_owner(member: Member) -> bool:

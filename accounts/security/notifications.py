@@ -105,6 +105,40 @@ NOTICES = {
         _("A company has one owner fewer"),
         _("%(whom)s is no longer an owner of %(company)s. It was done by %(who)s."),
     ),
+    "company.closing": Notice(
+        _("Your company is to be deleted"),
+        _(
+            "%(who)s asked to delete %(company)s. This happens on %(day)s; until then everything "
+            "works, and any owner can keep the company in the cabinet: %(page)s"
+        ),
+    ),
+    "company.hastened": Notice(
+        _("Your company will be deleted sooner"),
+        _(
+            "The operator of the service has moved the deletion of %(company)s to %(day)s. Until "
+            "then any owner can keep the company in the cabinet: %(page)s"
+        ),
+    ),
+    "company.closes_soon": Notice(
+        _("Your company is to be deleted in a few days"),
+        _(
+            "%(company)s is to be deleted on %(day)s. If you want to keep it, press “Keep the "
+            "company” in the cabinet before: %(page)s"
+        ),
+    ),
+    "company.kept": Notice(
+        _("Your company is not deleted"),
+        _("%(who)s called off the deletion of %(company)s. Everything goes on as before."),
+    ),
+    "company.deleted": Notice(
+        _("Your company is deleted"),
+        _(
+            "%(company)s is deleted: its keys and webhooks are off, its short links lead nowhere "
+            "and its members have no access. What it knew about recipients is being erased. "
+            "Invoices, closing documents, the ledger and the audit log stay for as long as the law "
+            "asks; for a copy of them, write to the operator of the service."
+        ),
+    ),
 }
 
 
@@ -155,6 +189,24 @@ def post_company_change(
     params |= {"company": company.name, "who": user.email}
     for reader in {one.pk: one for one in (user, also or user, *owners)}.values():
         _post(kind, reader, params, ip=ip, device="", to=primary_address(reader))
+
+
+def post_to_owners(
+    kind: str,
+    *,
+    company: Company,
+    ip: str | None = None,
+    key: str | None = None,
+    **params: StrOrPromise,
+) -> None:
+    """Notify the owners alone; at most once per `key` and owner."""
+    owners = User.objects.filter(
+        memberships__company=company, memberships__role=Member.Role.OWNER, is_active=True
+    )
+    own = {"company": company.one_line_name, **params}
+    for reader in owners.order_by("pk"):
+        once = f"{key}:{reader.pk}" if key else None
+        _post(kind, reader, own, ip=ip, device="", to=primary_address(reader), key=once)
 
 
 def _post(

@@ -201,6 +201,8 @@ CABINET = {
     "member-sessions": Route(OWNERS, OWNERS, of=_colleague),
     "member-remove": Route(OWNERS, OWNERS, of=_colleague),
     "invitation-revoke": Route(NOBODY, OWNERS, of=_invitation),
+    "company-delete": Route(OWNERS, OWNERS),
+    "company-keep": Route(NOBODY, OWNERS),
     "audit-list": Route(MANAGERS),
     "audit-export": Route(MANAGERS, kind=Kind.FILE),
 }

@@ -8,7 +8,8 @@ WITH used AS (
         last_used_at < now() - interval '1 minute') FOR NO KEY UPDATE SKIP LOCKED)))
 SELECT k.digest, EXTRACT(epoch
   FROM k.expires_at - now())::float8 AS expires_in, k.id AS key_id, k.mode, k.scopes, k.allowed_ips,
-    c.id AS company_id, c.status, c.country, c.language, (
+    k.day_limit, c.id AS company_id, CASE WHEN c.deleted_at IS NULL THEN c.status ELSE 'deleted' END
+    AS status, c.country, c.language, (
   SELECT jsonb_agg(jsonb_build_array(locale, purpose, channel, body))
   FROM (
     SELECT locale, purpose, channel, body
@@ -20,7 +21,7 @@ SELECT k.digest, EXTRACT(epoch
       brand, c.default_channel, c.code_length, CASE WHEN c.all_countries THEN '{}' WHEN
       c.allowed_countries = '{}' THEN ARRAY[c.country] ELSE c.allowed_countries END AS
       allowed_countries, c.default_link_lifetime, c.api_rate, CASE WHEN c.falls_back THEN
-      c.fallback_chain END AS fallback_chain, c.patience, c.fallback_max_cost, c.budgets,
+      c.fallback_chain END AS fallback_chain, c.patience, c.fallback_max_cost, c.policy, c.budgets,
       c.link_host, c.link_targets, c.link_utm, c.link_expired_url, c.cool_down, c.codes_per_10_min,
       c.codes_per_hour, c.codes_per_day, c.links_per_10_min, c.links_per_day
 FROM accounts_apikey k

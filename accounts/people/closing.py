@@ -1,0 +1,117 @@
+"""A company that is to be deleted: asked for, kept after all, moved, and its owners warned.
+
+The company's row is the lock: whoever comes second, a person or the task that deletes, finds what
+the first has decided. The deletion itself reaches every package: `persons.company_deletion`.
+"""
+
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db import transaction
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.formats import date_format
+from django.utils.functional import lazy
+
+from accounts.audit.events import record
+from accounts.audit.values import changes_between
+from accounts.models import Company, User
+from accounts.security.notifications import post_to_owners
+
+TIME_TO_THINK = timedelta(days=30)
+WARNED_BEFORE = timedelta(days=7)
+
+
+def _day_of(at: datetime | None) -> str:
+    return "" if at is None else date_format(timezone.localtime(at), "j E Y")
+
+
+_day = lazy(_day_of, str)  # in the language of each reader
+
+
+@transaction.atomic
+def ask(*, company: Company, user: User, ip: str | None = None) -> bool:
+    """Returns False when somebody has asked before: the day stays as it was."""
+    stored = _locked(company)
+    if stored.closes_at is not None:
+        return False
+    _set(stored, timezone.now() + TIME_TO_THINK, "company.closing", user, ip)
+    _post("company.closing", stored, ip=ip, who=user.email)
+    return True
+
+
+@transaction.atomic
+def keep(*, company: Company, user: User, ip: str | None = None) -> bool:
+    """Returns False when there is nothing to call off, or it is too late."""
+    stored = _locked(company)
+    if not stored.is_closing:
+        return False
+    _set(stored, None, "company.kept", user, ip)
+    post_to_owners("company.kept", company=stored, ip=_shown(user, ip), who=user.email)
+    return True
+
+
+@transaction.atomic
+def hasten(*, company: Company, at: datetime, user: User, ip: str | None = None) -> bool:
+    """The operator moves the day. Returns False unless the company is to be deleted later."""
+    stored = _locked(company)
+    if not stored.is_closing or stored.closes_at is None or stored.closes_at <= at:
+        return False
+    _set(stored, at, "company.hastened", user, ip)
+    # So near a day needs no warning besides.
+    is_warning = at <= timezone.now() + WARNED_BEFORE
+    _post("company.hastened", stored, key=_key(stored.pk, at) if is_warning else "")
+    return True
+
+
+def warn() -> int:
+    """Posts the last warning, once for each day a company was to be deleted on."""
+    now = timezone.now()
+    due = Company.objects.closing().filter(closes_at__gt=now, closes_at__lte=now + WARNED_BEFORE)
+    for company in due:
+        _warn(company)
+    return len(due)
+
+
+@transaction.atomic
+def _warn(company: Company) -> None:
+    stored = _locked(company)
+    if stored.closes_at != company.closes_at or not stored.is_closing or stored.closes_at is None:
+        return
+    _post("company.closes_soon", stored, key=_key(stored.pk, stored.closes_at))
+
+
+def _key(company_id: int, closes_at: datetime) -> str:
+    return f"closes:{company_id}:{closes_at.isoformat()}"
+
+
+def _locked(company: Company) -> Company:
+    return Company.objects.select_for_update(no_key=True).get(pk=company.pk)
+
+
+def _set(
+    company: Company, closes_at: datetime | None, action: str, user: User, ip: str | None
+) -> None:
+    days = changes_between({"closes_at": company.closes_at}, {"closes_at": closes_at})
+    company.closes_at = closes_at
+    company.save(update_fields=["closes_at"])
+    record(action, company, company=company, user=user, ip=ip, changes=days)
+
+
+def _post(
+    kind: str, company: Company, *, ip: str | None = None, key: str = "", who: str = ""
+) -> None:
+    post_to_owners(
+        kind,
+        company=company,
+        ip=ip,
+        key=key or None,
+        who=who,
+        day=_day(company.closes_at),
+        page=settings.PUBLIC_URL + reverse("overview"),
+    )
+
+
+def _shown(user: User, ip: str | None) -> str | None:
+    """An operator's address is nobody's business."""
+    return None if user.is_staff else ip

@@ -1,0 +1,208 @@
+"""Deletes companies whose day has come: what works stops at once, in one commit; what the company
+knew about recipients is erased after it, in small ones.
+
+Every commit holds the lock of the company's row. Of two workers the second one leaves the company
+to the first, and a worker that died leaves what the next run goes on with: whatever is still there.
+The ledger, invoices, closing documents, keys without their secrets and the audit log stay under the
+company's row; docs/operations.md says for how long.
+"""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from typing import Any
+
+import structlog
+from django.db import connection, transaction
+from django.db.models import Model, Q, QuerySet
+from django.utils import timezone
+
+from accounts.audit.events import record
+from accounts.models import (
+    ApiRequest,
+    Company,
+    Endpoint,
+    Event,
+    IdempotentRequest,
+    Invitation,
+    Mode,
+    SavedFilter,
+)
+from accounts.people import closing, companies
+from accounts.security.notifications import post_to_owners
+from billing.orders import saved_methods
+from channels.models import Message, MessageExport
+from links.clicks.clickhouse import erasure as clicks_in_clickhouse
+from links.follow import resolution
+from links.manage import stopping
+from links.models import Link, LinkImport
+from otp.models import Autofill, CodeText
+from persons import sql
+from persons.erasure import NotFinishedError, erase_with_company
+from persons.person import Person, lift_timeout
+
+log = structlog.get_logger(__name__)
+
+# Requests, imports and deliveries that had begun before the deletion are over by then.
+SETTLED_AFTER = timedelta(minutes=10)
+RUN = 40.0  # seconds of one run; the next one goes on
+BATCH = 500  # rows
+LINKS = 50  # in one commit; each may have many clicks
+BLANK = "about:blank"
+DELETED: tuple[type[Model], ...] = (
+    LinkImport,  # first: it makes links
+    IdempotentRequest,
+    ApiRequest,
+    Event,
+    MessageExport,
+    SavedFilter,
+    Invitation,
+    CodeText,
+    Autofill,
+)
+
+
+class _ElsewhereError(Exception):
+    """Another worker is at it, or has finished it."""
+
+
+class _OutOfTimeError(Exception):
+    pass
+
+
+def run() -> None:
+    closing.warn()
+    now = timezone.now()
+    for company in Company.objects.closing().filter(closes_at__lte=now):
+        delete(company)
+    ends_at = time.monotonic() + RUN
+    for company in Company.objects.to_erase().filter(deleted_at__lte=now - SETTLED_AFTER):
+        try:
+            erase(company, ends_at)
+        except _ElsewhereError:
+            continue
+        except _OutOfTimeError:
+            return
+
+
+@transaction.atomic
+def delete(company: Company) -> bool:
+    """Stops everything at once; False if the company was kept or deleted meanwhile."""
+    stored = Company.objects.select_for_update(no_key=True).get(pk=company.pk)
+    now = timezone.now()
+    if not stored.is_closing or stored.closes_at is None or stored.closes_at > now:
+        return False
+    stored.deleted_at = now
+    stored.save(update_fields=["deleted_at"])
+    companies.evict_keys(stored)
+    stored.api_keys.filter(revoked_at=None).update(revoked_at=now)
+    Endpoint.objects.filter(company=stored, deleted_at=None).update(deleted_at=now)
+    stopping.stop(company=stored, by_operator=True)  # nobody but the operator could release them
+    saved_methods.turn_off(company=stored, user=None)
+    saved_methods.remove(company=stored, user=None)
+    stored.invitations.open().update(revoked_at=now)
+    record("company.deleted", stored, company=stored, user=None)
+    post_to_owners("company.deleted", company=stored)  # while it still has some
+    stored.members.all().delete()
+    log.info("company_deleted", company=stored.pk)
+    return True
+
+
+def erase(company: Company, ends_at: float) -> bool:
+    """Returns whether nothing is left; what is still being delivered is left to a later run."""
+    for model in DELETED:
+        _delete_rows(company, model, ends_at)
+    left = _erase_recipients(company, ends_at)
+    _erase_links(company, ends_at)
+    if left:
+        return False
+    with _lock(company) as stored:
+        stored.erased_at = timezone.now()
+        stored.save(update_fields=["erased_at"])
+        record("company.erased", stored, company=stored, user=None)
+    log.info("company_erased", company=company.pk)
+    return True
+
+
+@contextmanager
+def _lock(company: Company) -> Iterator[Company]:
+    with transaction.atomic():
+        rows = Company.objects.to_erase().filter(pk=company.pk)
+        stored = rows.select_for_update(no_key=True, skip_locked=True).first()
+        if stored is None:
+            raise _ElsewhereError
+        yield stored
+
+
+def _check_time(ends_at: float) -> None:
+    if time.monotonic() >= ends_at:
+        raise _OutOfTimeError
+
+
+def _delete_rows(company: Company, model: type[Model], ends_at: float) -> None:
+    rows: QuerySet[Any] = model._default_manager.filter(company=company)  # noqa: SLF001 - public in Django
+    count = BATCH
+    while count == BATCH:
+        _check_time(ends_at)
+        with _lock(company):
+            ids = list(rows.values_list("pk", flat=True)[:BATCH])
+            model._default_manager.filter(pk__in=ids).delete()  # noqa: SLF001
+        count = len(ids)
+
+
+def _erase_recipients(company: Company, ends_at: float) -> int:
+    """Returns how many cannot be erased yet."""
+    busy: set[str] = set()
+    erased: set[str] = set()
+    for mode in Mode.values:
+        rows = Message.objects.filter(company=company, mode=mode).exclude(phone__endswith="*")
+        for page in _pages(rows, "phone", BATCH):
+            for phone in dict.fromkeys(row["phone"] for row in page):
+                if phone in busy or phone in erased:
+                    continue
+                _check_time(ends_at)
+                (erased if _erase_person(company, phone) else busy).add(phone)
+    return len(busy)
+
+
+def _erase_person(company: Company, phone: str) -> bool:
+    with _lock(company):
+        try:
+            erase_with_company(Person(phone, company.pk))
+        except NotFinishedError:
+            return False
+    return True
+
+
+def _erase_links(company: Company, ends_at: float) -> None:
+    for mode in Mode.values:
+        rows = Link.objects.filter(company=company, mode=mode).exclude(url=BLANK)
+        for page in _pages(rows, "id", LINKS):
+            _check_time(ends_at)
+            _erase_some_links(company, [row["id"] for row in page])
+
+
+def _erase_some_links(company: Company, ids: list[Any]) -> None:
+    with _lock(company), connection.cursor() as cursor:
+        lift_timeout(cursor)
+        links = list(Link.objects.filter(pk__in=ids).order_by("pk").select_for_update(no_key=True))
+        resolution.invalidate_before_commit(*links)
+        for statement in (sql.LINKS, sql.CLICKS, sql.REPORTS):
+            cursor.execute(statement, {"links": ids})
+        clicks_in_clickhouse.note(cursor, ids)
+        transaction.on_commit(lambda: resolution.invalidate_after_commit(*links))
+
+
+def _pages(rows: QuerySet[Any], name: str, size: int) -> Iterator[list[dict[str, Any]]]:
+    """By the index of a company's history. Rows that are done leave the query as it goes."""
+    ordered = rows.order_by("created_at", "id").values("created_at", "id", name)
+    after: Q = Q()
+    while page := list(ordered.filter(after)[:size]):
+        yield page
+        after = _after(page[-1]["created_at"], page[-1]["id"])
+
+
+def _after(at: datetime, row_id: Any) -> Q:
+    # The first bound is the one that the index can begin at.
+    return Q(created_at__gte=at) & (Q(created_at__gt=at) | Q(id__gt=row_id))

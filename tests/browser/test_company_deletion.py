@@ -1,0 +1,87 @@
+"""An owner deletes the company in a browser, keeps it, and an operator has a say."""
+
+import re
+
+import pytest
+from django.urls import reverse
+from playwright.sync_api import Browser, Page, expect
+from pytest_django import Settings
+from pytest_django.live_server_helper import LiveServer
+
+from accounts.people import closing
+from tests.browser.conftest import visitor
+from tests.browser.test_cabinet import confirm, enter, sign_in
+from tests.browser.test_operator_admin import enter as enter_admin
+from tests.browser.test_operator_admin import prove
+from tests.factories import MemberFactory, WalletFactory
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def test_company_is_deleted_and_kept(page: Page, live_server: LiveServer) -> None:
+    member = sign_in(page, live_server)
+    WalletFactory.create(company=member.company, available=1200)
+    page.goto(f"{live_server.url}/cabinet/settings")
+    page.locator("#deletion").get_by_role("link", name="Удалить компанию…").click()
+    expect(page.get_by_text(re.compile(r"На балансе 1\s200 токенов"))).to_be_visible()
+    page.get_by_role("link", name="Отмена").click()
+    page.locator("#deletion").get_by_role("link", name="Удалить компанию…").click()
+
+    page.get_by_label("Название компании").fill("другая")
+    page.get_by_role("button", name="Удалить компанию").click()
+    expect(page.get_by_text("Это не название компании.")).to_be_visible()
+    page.get_by_label("Название компании").fill(member.company.name)
+    page.get_by_role("button", name="Удалить компанию").click()
+    confirm(page)
+    page.get_by_role("button", name="Удалить компанию").click()
+
+    expect(page.locator("#closing-notice")).to_be_visible()
+    page.get_by_role("link", name="К настройкам").click()
+    page.get_by_role("link", name="Сохранить или узнать, что произойдёт").click()
+    page.locator("main .card").get_by_role("button", name="Сохранить компанию").click()
+    expect(page.get_by_text("Компания сохранена: ничего не удаляется.")).to_be_visible()
+    member.company.refresh_from_db()
+    assert member.company.closes_at is None
+
+
+def test_banner_on_any_page_keeps_the_company(
+    page: Page, browser: Browser, live_server: LiveServer
+) -> None:
+    member = sign_in(page, live_server)
+    closing.ask(company=member.company, user=member.user)
+    viewer = MemberFactory.create(company=member.company, role="viewer")
+    with visitor(browser) as other:
+        enter(other, live_server, viewer)
+        expect(other.locator("#closing-notice")).to_contain_text("Сохранить её может владелец.")
+        expect(other.locator("#closing-notice").get_by_role("button")).to_have_count(0)
+    page.goto(f"{live_server.url}{reverse('key-list')}")
+
+    page.locator("#closing-notice").get_by_role("button", name="Сохранить компанию").click()
+
+    expect(page.get_by_text("Компания сохранена: ничего не удаляется.")).to_be_visible()
+    expect(page.locator("#closing-notice")).to_have_count(0)
+
+
+def test_operator_hastens_and_keeps_it(
+    page: Page, live_server: LiveServer, settings: Settings
+) -> None:
+    settings.OPERATOR_MFA = True
+    member = MemberFactory.create(company__name="Лавка")
+    closing.ask(company=member.company, user=member.user)
+    enter_admin(page, live_server)
+    page.goto(f"{live_server.url}{reverse('admin:accounts_company_changelist')}?deletion=due")
+    page.get_by_role("link", name="Лавка").click()
+    page.get_by_role("link", name="Удаление", exact=True).click()
+    prove(page)
+    page.get_by_role("link", name="Отмена").click()
+    page.get_by_role("link", name="Удаление", exact=True).click()
+
+    page.get_by_label("Дней до удаления").fill("3")
+    page.get_by_role("button", name="Удалить раньше").click()
+    expect(page.get_by_text("День перенесён; владельцам отправлено письмо.")).to_be_visible()
+    page.get_by_role("link", name="Удаление", exact=True).click()
+    page.get_by_role("button", name="Сохранить компанию").click()
+
+    expect(page.get_by_text("Компания сохранена; владельцам отправлено письмо.")).to_be_visible()
+    member.company.refresh_from_db()
+    assert member.company.closes_at is None

@@ -1,0 +1,102 @@
+"""An operator sees companies that are to be deleted, keeps them or has them deleted sooner."""
+
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from accounts.models import Company, Mail, Member, User
+from accounts.people import closing
+from tests.factories import CompanyFactory, MemberFactory, UserFactory
+from tests.operator_admin import operators
+
+pytestmark = pytest.mark.django_db
+LIST = "admin:accounts_company_changelist"
+
+
+@pytest.fixture
+def operator(client: Client) -> User:
+    user = operators.make_operator()
+    operators.sign_in(client, user, "mfa")
+    return user
+
+
+@pytest.fixture
+def member(operator: User) -> Member:
+    member = MemberFactory.create()
+    closing.ask(company=member.company, user=member.user)
+    member.company.refresh_from_db()
+    return member
+
+
+def url(company: Company) -> str:
+    return reverse("admin:company-deletion", args=[company.pk])
+
+
+def test_list_finds_them(client: Client, member: Member) -> None:
+    CompanyFactory.create(name="Stays")
+    CompanyFactory.create(name="Gone", closes_at=timezone.now(), deleted_at=timezone.now())
+
+    due = client.get(reverse(LIST), {"deletion": "due"})
+    done = client.get(reverse(LIST), {"deletion": "done"})
+
+    assert [one.pk for one in due.context["cl"].result_list] == [member.company_id]
+    assert [one.name for one in done.context["cl"].result_list] == ["Gone"]
+
+
+def test_page_of_the_company_leads_there(client: Client, member: Member) -> None:
+    page = client.get(reverse("admin:accounts_company_change", args=[member.company_id]))
+
+    assert url(member.company) in page.content.decode()
+    assert client.get(url(member.company)).status_code == 200
+
+
+def test_operator_keeps_it(client: Client, member: Member) -> None:
+    client.post(url(member.company))
+
+    member.company.refresh_from_db()
+    assert member.company.closes_at is None
+    assert Mail.objects.filter(to=member.user.email).count() == 2
+    assert member.company.audit.filter(action="company.kept").count() == 1
+
+
+def test_operator_speeds_it_up(client: Client, operator: User, member: Member) -> None:
+    client.post(url(member.company), {"days": "1"})
+
+    member.company.refresh_from_db()
+    assert member.company.closes_at is not None
+    assert member.company.closes_at <= timezone.now() + timedelta(days=1)
+    event = member.company.audit.get(action="company.hastened")
+    assert event.user == operator
+    closing.warn()
+    assert Mail.objects.filter(to=member.user.email).count() == 2
+
+
+@pytest.mark.parametrize("days", ["", "-1", "30", "x"])
+def test_odd_days_are_refused(client: Client, member: Member, days: str) -> None:
+    before = member.company.closes_at
+
+    page = client.post(url(member.company), {"days": days})
+
+    member.company.refresh_from_db()
+    assert page.context["form"].errors["days"]
+    assert member.company.closes_at == before
+
+
+def test_company_that_stays_has_no_such_page(client: Client, operator: User) -> None:
+    company = CompanyFactory.create()
+
+    assert client.get(url(company)).status_code == 302
+    client.post(url(company), {"days": "0"})
+    company.refresh_from_db()
+    assert company.closes_at is None
+
+
+def test_nobody_else_may(client: Client, member: Member) -> None:
+    client.force_login(UserFactory.create())
+
+    assert client.post(url(member.company)).status_code in {302, 403}
+    member.company.refresh_from_db()
+    assert member.company.closes_at is not None

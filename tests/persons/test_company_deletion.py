@@ -1,0 +1,350 @@
+"""A company whose day has come stops at once, and forgets its recipients; its books stay."""
+
+from datetime import timedelta
+from threading import Barrier, Thread
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from accounts.keys import api_keys
+from accounts.models import AuditEvent, Company, Endpoint, Event, Invitation, Mail, Member, User
+from accounts.people import closing, members
+from billing.models import Order, Transfer, Wallet
+from channels import reconciliation
+from channels.models import Message
+from links.models import Link, Stop
+from otp.models import CodeText, Verification
+from persons import company_deletion
+from persons.erasure import erase_with_company
+from persons.models import Erasure
+from tests.factories import (
+    ApiKeyFactory,
+    CodeTextFactory,
+    CompanyFactory,
+    EndpointFactory,
+    InvitationFactory,
+    LinkFactory,
+    MemberFactory,
+    MessageFactory,
+    OrderFactory,
+    TransferFactory,
+    WalletFactory,
+)
+from tests.persons.traces import OTHER, PHONE, leave, rows_naming
+
+TABLES = (
+    "accounts_event",
+    "accounts_deliveryattempt",
+    "accounts_idempotentrequest",
+    "channels_message",
+    "channels_receipt",
+    "otp_verification",
+)
+
+
+@pytest.fixture
+def owner(db: None) -> Member:
+    return MemberFactory.create(company__closes_at=timezone.now() - timedelta(minutes=1))
+
+
+def settle(company: Company) -> None:
+    """As if the deletion was longer ago."""
+    long_ago = timezone.now() - 2 * company_deletion.SETTLED_AFTER
+    Company.objects.filter(pk=company.pk, deleted_at__isnull=False).update(deleted_at=long_ago)
+
+
+def is_erased(company: Company) -> bool:
+    return Company.objects.filter(pk=company.pk, erased_at__isnull=False).exists()
+
+
+def delete_whole(company: Company) -> None:
+    company_deletion.run()
+    settle(company)
+    company_deletion.run()
+    company.refresh_from_db()
+
+
+def test_everything_stops_at_once(owner: Member) -> None:
+    company = owner.company
+    key = ApiKeyFactory.create(company=company)
+    EndpointFactory.create(company=company)
+    InvitationFactory.create(company=company)
+
+    company_deletion.run()
+
+    company.refresh_from_db()
+    assert company.deleted_at is not None
+    assert api_keys.find(key.plaintext) is None
+    assert not company.api_keys.active().exists()
+    assert not Endpoint.objects.filter(deleted_at=None).exists()
+    assert not Invitation.objects.open().exists()
+    assert not Member.objects.exists()
+    assert Stop.objects.get(company=company, batch_id=None).is_operators
+    (mail,) = Mail.objects.all()
+    assert mail.to == owner.user.email
+    assert "is deleted" in mail.text or "удалена" in mail.text
+    assert list(company.audit.order_by("id").values_list("action", flat=True)) == [
+        "links.stopped",
+        "company.deleted",
+    ]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_short_links_are_gone(client: Client) -> None:
+    member = MemberFactory.create(company__closes_at=timezone.now())
+    link = LinkFactory.create(company=member.company)
+    other = LinkFactory.create()
+    assert client.get(f"/{link.slug}").status_code == 302
+
+    company_deletion.run()
+
+    assert client.get(f"/{link.slug}").status_code == 410
+    assert client.get(f"/{other.slug}").status_code == 302
+    settle(member.company)
+    company_deletion.run()
+    assert client.get(f"/{link.slug}").status_code == 410
+
+
+def test_nothing_happens_before_the_day(db: None) -> None:
+    member = MemberFactory.create(company__closes_at=timezone.now() + timedelta(days=20))
+    key = ApiKeyFactory.create(company=member.company)
+
+    company_deletion.run()
+
+    found = api_keys.find(key.plaintext)
+    assert found is not None
+    assert found.company_status == "approved"
+    assert not Mail.objects.exists()
+
+
+def test_recipients_are_erased_and_books_stay(owner: Member) -> None:
+    company = owner.company
+    leave(company)
+    leave(company, OTHER, mode="test")
+    CodeTextFactory.create(company=company)
+    WalletFactory.create(company=company, available=21)
+    TransferFactory.create(company=company, kind="grant", amount=21)
+    OrderFactory.create(company=company)
+    alone = LinkFactory.create(company=company, url="https://example.com/secret?phone=1")
+    audit = AuditEvent.objects.create(company=company, action="settings.changed", subject="brand")
+
+    delete_whole(company)
+
+    assert company.erased_at is not None
+    for table in TABLES:
+        assert rows_naming(PHONE, table) == rows_naming(OTHER, table) == 0, table
+    assert set(Link.objects.values_list("url", flat=True)) == {"about:blank"}
+    alone.refresh_from_db()
+    assert alone.disabled_at is not None
+    assert not CodeText.objects.exists()
+    assert not Event.objects.exists()
+    assert Wallet.objects.get(company=company).available == 21
+    assert Transfer.objects.filter(company=company).exists()
+    assert Order.objects.filter(company=company).exists()
+    assert AuditEvent.objects.filter(pk=audit.pk).exists()
+    assert Company.objects.get(pk=company.pk).name == company.name
+    assert Erasure.objects.filter(company_id=company.pk).count() == 2
+
+
+def test_other_companies_keep_everything(owner: Member) -> None:
+    other = CompanyFactory.create()
+    leave(owner.company)
+    kept = leave(other)
+    LinkFactory.create(company=other, url="https://example.com/kept")
+    key = ApiKeyFactory.create(company=other)
+
+    delete_whole(owner.company)
+
+    kept.refresh_from_db()
+    assert kept.phone == PHONE
+    assert Verification.objects.filter(company_id=other.pk, phone=PHONE).exists()
+    assert Link.objects.filter(company=other).exclude(url="about:blank").count() >= 2
+    assert api_keys.find(key.plaintext) is not None
+
+
+def test_what_is_still_under_way_is_erased_later(owner: Member) -> None:
+    company = owner.company
+    message = MessageFactory.create(company=company, phone=PHONE, state="sent")
+    leave(company, OTHER)
+
+    delete_whole(company)
+
+    assert not is_erased(company)
+    assert rows_naming(OTHER, "channels_message") == 0
+    message.refresh_from_db()
+    assert message.phone == PHONE
+    Message.objects.filter(pk=message.pk).update(state="failed")
+    company_deletion.run()
+    assert is_erased(company)
+    assert rows_naming(PHONE, "channels_message") == 0
+
+
+def test_worker_killed_between_steps_is_followed_by_another(
+    owner: Member, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    company = owner.company
+    leave(company)
+    leave(company, OTHER)
+    LinkFactory.create(company=company)
+    company_deletion.run()
+    settle(company)
+    done: list[str] = []
+
+    def die_at_the_second(person: Any) -> None:
+        if done:
+            raise KeyboardInterrupt
+        erase_with_company(person)
+        done.append(person.phone)
+
+    monkeypatch.setattr(company_deletion, "erase_with_company", die_at_the_second)
+    with pytest.raises(KeyboardInterrupt):
+        company_deletion.run()
+    assert not is_erased(company)
+    monkeypatch.undo()
+
+    company_deletion.run()
+
+    assert is_erased(company)
+    assert rows_naming(PHONE, "channels_message") == rows_naming(OTHER, "channels_message") == 0
+    assert company.audit.filter(action="company.erased").count() == 1
+
+
+def test_run_ends_in_time_and_the_next_goes_on(
+    owner: Member, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    leave(owner.company)
+    company_deletion.run()
+    settle(owner.company)
+    monkeypatch.setattr(company_deletion, "RUN", 0.0)
+
+    company_deletion.run()
+
+    assert not is_erased(owner.company)
+    monkeypatch.undo()
+    company_deletion.run()
+    assert is_erased(owner.company)
+
+
+def test_short_batches_reach_every_row(owner: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(company_deletion, "BATCH", 2)
+    monkeypatch.setattr(company_deletion, "LINKS", 2)
+    company = owner.company
+    for number in range(7):
+        MessageFactory.create(company=company, phone=f"+7916000000{number}", state="delivered")
+    LinkFactory.create_batch(5, company=company)
+    CodeTextFactory.create(company=company)
+
+    delete_whole(company)
+
+    assert not Message.objects.exclude(phone__endswith="*").exists()
+    assert not Link.objects.exclude(url="about:blank").exists()
+
+
+def test_deleting_again_changes_nothing(owner: Member) -> None:
+    delete_whole(owner.company)
+    before = AuditEvent.objects.count(), Mail.objects.count()
+
+    company_deletion.run()
+
+    assert not company_deletion.delete(owner.company)
+    assert (AuditEvent.objects.count(), Mail.objects.count()) == before
+
+
+@pytest.mark.django_db(transaction=True)
+def test_books_balance_after_it() -> None:
+    company = CompanyFactory.create(closes_at=timezone.now())
+    leave(company)
+
+    before = list(reconciliation.breaches())
+    delete_whole(company)
+
+    assert list(reconciliation.breaches()) == before
+
+
+def test_person_without_a_company_signs_in_to_a_plain_page(owner: Member, client: Client) -> None:
+    delete_whole(owner.company)
+    client.force_login(owner.user)
+
+    page = client.get(reverse("overview"), follow=True)
+
+    assert page.status_code == 200
+    assert page.request["PATH_INFO"] == reverse("company-create")
+
+
+def test_identity_provider_lets_nobody_back_in(owner: Member) -> None:
+    delete_whole(owner.company)
+
+    members.grant(company=owner.company, user=owner.user, role=Member.Role.OWNER)
+
+    assert not Member.objects.exists()
+
+
+def in_parallel(count: int, work: Any) -> list[Any]:
+    barrier, answers = Barrier(count), []
+
+    def run() -> None:
+        try:
+            barrier.wait()
+            answers.append(work())
+        finally:
+            connection.close()
+
+    threads = [Thread(target=run) for _ in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return answers
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_workers_at_once_delete_once() -> None:
+    member = MemberFactory.create(company__closes_at=timezone.now())
+    company = member.company
+    for number in range(6):
+        MessageFactory.create(company=company, phone=f"+7916000000{number}", state="delivered")
+    LinkFactory.create_batch(3, company=company)
+
+    in_parallel(2, company_deletion.run)
+    settle(company)
+    in_parallel(2, company_deletion.run)
+    company_deletion.run()
+
+    company.refresh_from_db()
+    assert company.erased_at is not None
+    assert Mail.objects.count() == 1
+    for action in ("company.deleted", "company.erased", "links.stopped"):
+        assert company.audit.filter(action=action).count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_keeping_and_deleting_at_once_agree() -> None:
+    member = MemberFactory.create(company__closes_at=timezone.now())
+    user: User = member.user
+    barrier = Barrier(2)
+    answers: dict[str, bool] = {}
+
+    def keep() -> None:
+        barrier.wait()
+        answers["kept"] = closing.keep(company=member.company, user=user)
+        connection.close()
+
+    def delete() -> None:
+        barrier.wait()
+        answers["deleted"] = company_deletion.delete(member.company)
+        connection.close()
+
+    threads = [Thread(target=keep), Thread(target=delete)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    company = Company.objects.get()
+    assert answers["kept"] != answers["deleted"]
+    assert (company.deleted_at is None) is answers["kept"]
+    assert company.members.exists() is answers["kept"]
