@@ -54,6 +54,7 @@ SCHEDULE = {
     "count-status-days": _new(_every(600, "operator_admin.count_status_days", expires=300)),
     "look-at-approvals": _new(_every(3600, "channels.look_at_approvals", expires=600)),
     "examine-outside": _every(900, "operator_admin.examine_outside", expires=600),
+    "make-company-exports": _new(_every(3, "persons.make_company_exports", expires=5)),
     "delete-companies": _new(_every(60, "persons.delete_companies", expires=50)),
     "purge": _every(3600, "channels.purge", expires=600),
 }

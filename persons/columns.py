@@ -36,6 +36,8 @@ KEPT = {
     "an erasure deletes all files of the companies that it touches; others go after some days": {
         "channels_messageexport": "query",
         "channels_messageexportpart": "body",
+        "persons_companyexport": "reached_id",
+        "persons_companyexportpart": "name body",
     },
     "goes 24 hours after the request, and keeps it from taking effect twice until then": {
         "accounts_idempotentrequest": "path key request_hash",

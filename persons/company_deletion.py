@@ -40,6 +40,7 @@ from links.models import Link, LinkImport
 from otp.models import Autofill, CodeText
 from persons import sql
 from persons.erasure import NotFinishedError, erase_with_company
+from persons.models import CompanyExport
 from persons.person import Person, lift_timeout
 
 log = structlog.get_logger(__name__)
@@ -56,6 +57,7 @@ DELETED: tuple[type[Model], ...] = (
     ApiRequest,
     Event,
     MessageExport,
+    CompanyExport,
     SavedFilter,
     Invitation,
     CodeText,

@@ -23,6 +23,7 @@ from links.clicks.clickhouse import erasure as clicks_in_clickhouse
 from links.follow import resolution
 from links.models import Link
 from persons import erasure_list, sql
+from persons.models import CompanyExport
 from persons.person import Person, Rows, find_rows, lift_timeout
 
 log = structlog.get_logger(__name__)
@@ -110,6 +111,7 @@ def _erase_rows(
         cursor.execute(statement, params)
         counts[name] = cursor.rowcount
     background_export.discard_of(rows.companies)
+    CompanyExport.objects.filter(company_id__in=rows.companies).delete()
     clicks_in_clickhouse.note(cursor, rows.links)
     return counts
 

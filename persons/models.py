@@ -1,8 +1,15 @@
-"""The list of erasures, by which what a backup brings back is erased again."""
+"""The list of erasures, by which what a backup brings back is erased again; companies' exports."""
+
+from datetime import datetime, timedelta
+from typing import ClassVar
 
 from django.db import models
+from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
+
+from accounts.models import Company, User
+from config.ids import uuid7
 
 
 class Erasure(models.Model):
@@ -27,3 +34,67 @@ class Erasure(models.Model):
 
     def __str__(self) -> str:
         return bytes(self.phone_hash).hex()[:12]
+
+
+class CompanyExportQuerySet(models.QuerySet["CompanyExport"]):
+    def unfinished(self) -> "CompanyExportQuerySet":
+        return self.filter(state=CompanyExport.State.RUNNING).order_by("created_at", "id")
+
+
+class CompanyExport(models.Model):
+    """An archive of all that a company has, for its owners; made file by file, part by part."""
+
+    KEPT: ClassVar = timedelta(days=7)
+
+    class State(models.TextChoices):
+        RUNNING = "running", _("being made")
+        READY = "ready", _("ready")
+        STOPPED = "stopped", _("stopped")
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    company = models.ForeignKey(Company, models.CASCADE, related_name="+")
+    user = models.ForeignKey(User, models.CASCADE, related_name="+")
+    language = models.CharField(max_length=2)  # of its README
+    state = models.CharField(_("state"), max_length=7, choices=State.choices, default=State.RUNNING)
+    rows = models.PositiveIntegerField(_("rows"), default=0)
+    # The file that is being made, by its number, and where its next part begins.
+    file = models.PositiveSmallIntegerField(default=0)
+    reached_at = models.DateTimeField(null=True)
+    reached_id = models.CharField(max_length=36, blank=True)
+    created_at = models.DateTimeField(_("asked for"), auto_now_add=True)
+    finished_at = models.DateTimeField(_("finished"), null=True)
+
+    objects = CompanyExportQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("export of a company")
+        verbose_name_plural = _("exports of companies")
+        constraints = [
+            models.UniqueConstraint(
+                fields=["company"], condition=Q(state="running"), name="company_export_running"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.created_at:%Y-%m-%d %H:%M}"
+
+    @property
+    def expires_at(self) -> datetime:
+        return self.created_at + self.KEPT
+
+
+class CompanyExportPart(models.Model):
+    export = models.ForeignKey(  # indexed by the constraint
+        CompanyExport, models.CASCADE, related_name="parts", db_index=False
+    )
+    number = models.PositiveIntegerField()
+    name = models.CharField(max_length=40)  # of the file in the archive
+    body = models.BinaryField()  # of the file in UTF-8, compressed by zlib
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["export", "number"], name="company_export_part_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.export} {self.number}"

@@ -2,7 +2,7 @@
 
 from celery import shared_task
 
-from persons import company_deletion
+from persons import company_deletion, company_export
 
 
 @shared_task(name="persons.delete_companies")
@@ -10,3 +10,7 @@ def delete_companies() -> None:
     company_deletion.run()
 
 
+@shared_task(name="persons.make_company_exports")
+def make_company_exports() -> None:
+    while company_export.make_next():
+        pass

@@ -17,6 +17,8 @@ ACTION_LABELS: dict[str, StrOrPromise] = {
     "company.kept": _("called off the deletion of the company"),
     "company.deleted": _("deleted the company"),
     "company.erased": _("finished erasing the company's data about recipients"),
+    "company.exported": _("exported the company's data"),
+    "company.export_downloaded": _("downloaded the company's data"),
     "settings.changed": _("changed the settings"),
     "policy.changed": _("changed the policy"),
     "text.created": _("added a text"),

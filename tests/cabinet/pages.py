@@ -17,6 +17,7 @@ from config.ids import uuid7
 from links.clicks import partitions
 from links.models import ClickDay, LinkImport, Stop
 from otp.models import Autofill
+from persons.models import CompanyExport
 from tests.billing.top_ups import fill_requisites
 from tests.cabinet.requests import create_request
 from tests.cabinet.routes import COLLEAGUE
@@ -37,6 +38,7 @@ from tests.factories import (
     SellerFactory,
     TariffFactory,
     TransferFactory,
+    UserFactory,
     WalletFactory,
 )
 
@@ -72,6 +74,18 @@ def create_content(company: Company) -> None:
     create_links(company)
     create_imports(company)
     create_request(company)
+    create_export(company)
+
+
+def create_export(company: Company) -> None:
+    CompanyExport.objects.create(
+        company=company,
+        user=UserFactory.create(),
+        language="ru",
+        state="ready",
+        rows=12,
+        finished_at=timezone.now(),
+    )
 
 
 def create_imports(company: Company) -> None:

@@ -11,6 +11,7 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from accounts.models import Company, Member
 from channels.routing.policy_rules import rules_of
+from persons.models import CompanyExport
 
 OWNER, DEVELOPER, ACCOUNTANT, VIEWER = Member.Role.values
 EVERYONE = frozenset({OWNER, DEVELOPER, ACCOUNTANT, VIEWER})
@@ -90,6 +91,10 @@ def _colleague(company: Company) -> Args:
 
 def _text(company: Company) -> Args:
     return {"pk": company.code_texts.get().pk}
+
+
+def _export(company: Company) -> Args:
+    return {"pk": CompanyExport.objects.get(company=company).pk}
 
 
 def _rule(company: Company) -> Args:
@@ -201,6 +206,10 @@ CABINET = {
     "member-sessions": Route(OWNERS, OWNERS, of=_colleague),
     "member-remove": Route(OWNERS, OWNERS, of=_colleague),
     "invitation-revoke": Route(NOBODY, OWNERS, of=_invitation),
+    "company-export": Route(OWNERS, OWNERS),
+    "company-export-status": Route(OWNERS, of=_export, kind=Kind.PART),
+    "company-export-zip": Route(OWNERS, of=_export, kind=Kind.FILE),
+    "company-export-delete": Route(NOBODY, OWNERS, of=_export),
     "company-delete": Route(OWNERS, OWNERS),
     "company-keep": Route(NOBODY, OWNERS),
     "audit-list": Route(MANAGERS),

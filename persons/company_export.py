@@ -1,0 +1,160 @@
+"""Makes a company's archive in the background: each row once, however often a worker dies.
+
+The lines of a part, and how far they reach, are one commit under a lock on the export's row. The
+ZIP is put together of the parts while it is downloaded, so neither needs much memory.
+"""
+
+import zlib
+from collections.abc import Iterator
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.utils import timezone, translation
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from accounts.api.pagination import Position, batch_after
+from accounts.audit.events import record
+from accounts.cabinet.csv_rows import csv_lines
+from accounts.models import Company, Member
+from persons.export_files import FILES, ExportFile, settings_json
+from persons.models import CompanyExport, CompanyExportPart
+
+PART = 2000  # rows in one commit
+README = "README.txt"
+SETTINGS = "settings.json"
+State = CompanyExport.State
+
+
+@transaction.atomic
+def start(*, member: Member, language: str, ip: str | None) -> CompanyExport:
+    """Raises ValidationError while one of the company's is being made."""
+    company = member.company
+    Company.objects.select_for_update(no_key=True).get(pk=company.pk)
+    if CompanyExport.objects.unfinished().filter(company=company).exists():
+        raise ValidationError(_("An archive is being made already: wait for it."), code="running")
+    record("company.exported", company, company=company, user=member.user, ip=ip)
+    return CompanyExport.objects.create(company=company, user=member.user, language=language)
+
+
+def make_next() -> bool:
+    """Makes the next part of the archive that waits longest; False if there is none."""
+    with transaction.atomic():
+        rows = CompanyExport.objects.unfinished().select_for_update(skip_locked=True, of=("self",))
+        one = rows.select_related("company").first()
+        if one is None:
+            return False
+        member = Member.objects.filter(user=one.user_id, company=one.company_id).first()
+        if member is None or not member.can_manage_members:  # who asked is no owner any longer
+            _finish(one, State.STOPPED)
+            one.parts.all().delete()
+        elif one.file >= len(FILES):
+            _finish(one, State.READY)
+        else:
+            _make_part(one, FILES[one.file])
+    return True
+
+
+def _make_part(one: CompanyExport, file: ExportFile) -> None:
+    if not one.parts.exists():
+        with translation.override(one.language):
+            _store(one, README, readme(one.company).encode())
+        _store(one, SETTINGS, settings_json(one.company))
+    queryset = file.rows_of(one.company)
+    start = None
+    if one.reached_at is not None:
+        reached = queryset.model._meta.pk.to_python(one.reached_id)  # noqa: SLF001 - public in Django
+        start = Position(one.reached_at, reached)
+    rows, end = batch_after(queryset, start, PART)
+    lines = csv_lines(file.cells(rows, with_heading=start is None), "en")
+    text = "".join(lines)
+    _store(one, file.name, (text if start is None else text.removeprefix("\ufeff")).encode())
+    one.rows += len(rows)
+    if end is None:
+        one.file, one.reached_at, one.reached_id = one.file + 1, None, ""
+    else:
+        one.reached_at, one.reached_id = end.created_at, str(end.id)
+    one.save(update_fields=["rows", "file", "reached_at", "reached_id"])
+
+
+def _store(one: CompanyExport, name: str, body: bytes) -> None:
+    CompanyExportPart.objects.create(
+        export=one, number=one.parts.count(), name=name, body=zlib.compress(body)
+    )
+
+
+def _finish(one: CompanyExport, state: CompanyExport.State) -> None:
+    one.state, one.finished_at = state, timezone.now()
+    one.save(update_fields=["state", "finished_at"])
+
+
+def readme(company: Company) -> str:
+    """What the archive holds, file by file and column by column."""
+    lines = [
+        gettext("Export of the company “%(name)s”, %(at)s UTC")
+        % {"name": company.one_line_name, "at": f"{timezone.now():%Y-%m-%d %H:%M}"},
+        "",
+        gettext(
+            "CSV: UTF-8, commas, a line of headings. Times are ISO 8601 in UTC, tokens whole "
+            "numbers, amounts decimal numbers, lists and objects JSON. An apostrophe before =, +, "
+            "- or @ keeps a spreadsheet from evaluating the text: leave it out."
+        ),
+        gettext(
+            "There are no secrets: no keys, no secrets of webhooks, no codes. Phones that are past "
+            "their retention time have only their beginning."
+        ),
+        "",
+        f"{SETTINGS}: " + gettext("Settings, policy, budgets, texts of codes and requisites."),
+    ]
+    for file in FILES:
+        lines += ["", f"{file.name}: {file.about}", "  " + ", ".join(file.columns)]
+    return "\n".join(lines) + "\n"
+
+
+class _Chunks:
+    """A file that cannot be sought, whose content is taken out as it grows."""
+
+    def __init__(self) -> None:
+        self.held: list[bytes] = []
+
+    def write(self, data: bytes) -> int:
+        self.held.append(bytes(data))
+        return len(data)
+
+    def flush(self) -> None:
+        pass
+
+    def take(self) -> bytes:
+        taken, self.held = b"".join(self.held), []
+        return taken
+
+
+def content(one: CompanyExport) -> Iterator[bytes]:
+    """The ZIP; holds one part at a time."""
+    chunks = _Chunks()
+    made_at = timezone.localtime(one.finished_at or one.created_at).timetuple()[:6]
+    names = list(dict.fromkeys(one.parts.order_by("number").values_list("name", flat=True)))
+    with ZipFile(chunks, "w") as archive:  # type: ignore[call-overload]  # of a file that only grows
+        for name in names:
+            info = ZipInfo(name, made_at)
+            info.compress_type = ZIP_DEFLATED
+            with archive.open(info, "w", force_zip64=True) as target:
+                for part in _parts(one, name):
+                    target.write(zlib.decompress(part))
+                    yield chunks.take()
+    yield chunks.take()
+
+
+def _parts(one: CompanyExport, name: str) -> Iterator[bytes]:
+    numbers = list(one.parts.filter(name=name).order_by("number").values_list("number", flat=True))
+    for number in numbers:
+        # Raises if the export was deleted meanwhile: a broken download, not a short archive.
+        yield bytes(one.parts.values_list("body", flat=True).get(number=number))
+
+
+def purge(limit: int) -> int:
+    old = CompanyExport.objects.filter(created_at__lt=timezone.now() - CompanyExport.KEPT)
+    ids = list(old.order_by("created_at").values_list("pk", flat=True)[: max(1, limit // 100)])
+    CompanyExport.objects.filter(pk__in=ids).delete()
+    return len(ids) if len(ids) < max(1, limit // 100) else limit

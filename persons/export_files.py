@@ -1,0 +1,265 @@
+"""The files of a company's export: which rows each has, and in which columns.
+
+Times are ISO 8601 in UTC, tokens integers, amounts decimal strings; lists and objects are JSON.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+import orjson
+from django.db.models import QuerySet
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models import ApiKey, AuditEvent, Company, Endpoint, Member, Mode
+from billing.models import BillingProfile, Budget, Document, Order, Payment, Transfer
+from channels.models import Message
+from config.texts import StrOrPromise
+from links.models import Link
+from otp.models import Autofill, CodeText, Verification
+
+Row = Any
+Columns = Mapping[str, Callable[[Row], object]]
+
+
+def _same(names: str) -> Columns:
+    """Columns that are named as the attributes that they hold."""
+    return {name: _getter(name) for name in names.split()}
+
+
+def _getter(name: str) -> Callable[[Row], object]:
+    return lambda row: getattr(row, name)
+
+
+def _no_codes(_rows: Sequence[Row]) -> None:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class ExportFile:
+    name: str
+    about: StrOrPromise
+    rows_of: Callable[[Company], QuerySet[Any]]
+    columns: Columns
+    load: Callable[[Sequence[Row]], None] = _no_codes  # what a page of rows needs besides
+
+    def cells(self, rows: Sequence[Row], *, with_heading: bool) -> Iterator[list[str | int]]:
+        self.load(rows)
+        if with_heading:
+            yield list(self.columns)
+        for row in rows:
+            yield [_cell(value_of(row)) for value_of in self.columns.values()]
+
+
+def _cell(value: object) -> str | int:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, datetime):
+        return value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    if isinstance(value, list | dict):
+        return orjson.dumps(value, default=str).decode()
+    return value if isinstance(value, int) else str(value)
+
+
+def _load_codes(rows: Sequence[Message]) -> None:
+    """The outcome of the code that each message carried, by one query."""
+    ids = {row.subject_id for row in rows if row.kind == "code"}
+    codes: dict[UUID, Verification] = Verification.objects.in_bulk(ids)
+    for row in rows:
+        row.code = codes.get(row.subject_id)  # type: ignore[attr-defined]  # read below
+
+
+def _of_code(name: str) -> Callable[[Row], object]:
+    return lambda row: getattr(row.code, name) if row.code else None
+
+
+def _email(user: Any) -> str:
+    return user.email if user else ""
+
+
+MESSAGE: Columns = {
+    "id": _getter("public_id"),
+    **_same("kind phone channel state error locale created_at sent_at delivered_at finished_at"),
+    "tokens": _getter("price"),
+    "segments": _getter("segments"),
+    "text": lambda row: row.params.get("text", ""),
+    "request_id": _getter("request_id"),
+    "api_key_id": _getter("api_key_id"),
+    "code_purpose": _of_code("purpose"),
+    "code_attempts": _of_code("attempts"),
+    "code_expires_at": _of_code("expires_at"),
+    "code_verified_at": _of_code("verified_at"),
+}
+LINK: Columns = {
+    "id": _getter("public_id"),
+    **_same("slug url utm expired_url created_at expires_at disabled_at is_once used_at"),
+    **_same("clicks previews scanners first_click_at last_click_at"),
+    "batch": _getter("batch"),
+}
+
+
+def _messages(mode: str) -> Callable[[Company], QuerySet[Any]]:
+    return lambda company: Message.objects.filter(company=company, mode=mode)
+
+
+def _links(mode: str) -> Callable[[Company], QuerySet[Any]]:
+    return lambda company: Link.objects.filter(company=company, mode=mode)
+
+
+FILES = (
+    ExportFile(
+        "members.csv",
+        _("Members now, with their roles."),
+        lambda company: Member.objects.filter(company=company).select_related("user"),
+        {
+            "email": lambda row: row.user.email,
+            "name": lambda row: row.user.name,
+            **_same("role created_at"),
+        },
+    ),
+    ExportFile(
+        "keys.csv",
+        _("API keys: what is known of them. The keys themselves are not stored."),
+        lambda company: ApiKey.objects.filter(company=company).select_related("created_by"),
+        {
+            **_same("id name mode prefix last4 scopes allowed_ips day_limit"),
+            "created_by": lambda row: _email(row.created_by),
+            **_same("created_at expires_at revoked_at last_used_at"),
+        },
+    ),
+    ExportFile(
+        "webhooks.csv",
+        _("Webhook addresses, without their secrets."),
+        lambda company: Endpoint.objects.filter(company=company),
+        {
+            "id": _getter("public_id"),
+            **_same("mode url kinds description created_at disabled_at disabled_reason deleted_at"),
+        },
+    ),
+    ExportFile(
+        "messages-live.csv",
+        _("Messages of live keys, with the outcome of the code that each carried."),
+        _messages(Mode.LIVE),
+        MESSAGE,
+        _load_codes,
+    ),
+    ExportFile(
+        "messages-test.csv",
+        _("The same of test keys."),
+        _messages(Mode.TEST),
+        MESSAGE,
+        _load_codes,
+    ),
+    ExportFile(
+        "links-live.csv",
+        _("Short links of live keys, with counts of their clicks."),
+        _links(Mode.LIVE),
+        LINK,
+    ),
+    ExportFile("links-test.csv", _("The same of test keys."), _links(Mode.TEST), LINK),
+    ExportFile(
+        "ledger.csv",
+        _("The ledger: every movement of tokens that is not archived yet."),
+        lambda company: Transfer.objects.filter(company=company),
+        {
+            **_same("id kind amount proof reason created_at"),
+            "message_id": lambda row: f"msg_{row.message_id.hex}" if row.message_id else "",
+        },
+    ),
+    ExportFile(
+        "orders.csv",
+        _(
+            "Top-ups and invoices. Their PDFs are made when they are opened: take them in the "
+            "cabinet."
+        ),
+        lambda company: Order.objects.filter(company=company).select_related("created_by"),
+        {
+            "id": _getter("public_id"),
+            **_same("tokens amount currency vat_rate gateway state invoice_year invoice_number"),
+            "parties": _getter("parties"),
+            "created_by": lambda row: _email(row.created_by),
+            **_same("created_at expires_at paid_at finished_at"),
+        },
+    ),
+    ExportFile(
+        "payments.csv",
+        _("Payments of the top-ups."),
+        lambda company: Payment.objects.filter(order__company=company).select_related("order"),
+        {
+            "order_id": lambda row: row.order.public_id,
+            **_same("gateway payment_id amount currency is_credited reference paid_on created_at"),
+        },
+    ),
+    ExportFile(
+        "documents.csv",
+        _("Closing documents and invoices for advances, as issued."),
+        lambda company: Document.objects.filter(company=company),
+        _same(
+            "id kind year serial issued_on month tokens amount vat currency language lines parties"
+            " created_at"
+        ),
+    ),
+    ExportFile(
+        "audit.csv",
+        _("The audit log, with old and new values."),
+        lambda company: AuditEvent.objects.filter(company=company),
+        _same("id created_at actor action subject changes ip"),
+    ),
+)
+
+SETTINGS = [
+    "name",
+    "status",
+    "country",
+    "language",
+    "brand",
+    "default_channel",
+    "code_length",
+    "allowed_countries",
+    "all_countries",
+    "default_link_lifetime",
+    "cool_down",
+    "codes_per_10_min",
+    "codes_per_hour",
+    "codes_per_day",
+    "links_per_10_min",
+    "links_per_day",
+    "falls_back",
+    "fallback_chain",
+    "patience",
+    "fallback_max_cost",
+    "policy",
+    "link_host",
+    "link_targets",
+    "link_utm",
+    "link_expired_url",
+    "requires_second_factor",
+    "created_at",
+]
+
+
+def settings_json(company: Company) -> bytes:
+    """The settings, the policy and all that is set beside them, as they are now."""
+    content = {
+        "settings": {name: getattr(company, name) for name in SETTINGS},
+        "budgets": list(Budget.objects.filter(company=company).values("country", "own")),
+        "texts": list(
+            CodeText.objects.filter(company=company)
+            .order_by("pk")
+            .values("purpose", "channel", "locale", "body", "changed_at")
+        ),
+        "autofill": list(
+            Autofill.objects.filter(company=company).values("webotp_host", "app_hash")
+        ),
+        "requisites": list(
+            BillingProfile.objects.filter(company=company).values(
+                *("country", "legal_name", "inn", "kpp", "address", "email", "edo_id", "currency"),
+                "low_balance",
+            )
+        ),
+    }
+    return orjson.dumps(content, default=str, option=orjson.OPT_INDENT_2 | orjson.OPT_UTC_Z)

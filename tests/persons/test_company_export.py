@@ -1,0 +1,305 @@
+"""The archive has every row of the company once, nobody else's and no secret."""
+
+import csv
+import io
+import json
+from collections.abc import Iterator
+from datetime import timedelta
+from threading import Barrier, Thread
+from typing import Any
+from zipfile import ZipFile
+
+import pytest
+from django.core.exceptions import ValidationError
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone
+
+from accounts.audit.events import record
+from accounts.models import AuditEvent, Member
+from channels.models import Message
+from persons import company_export
+from persons.erasure import erase
+from persons.export_files import FILES
+from persons.models import CompanyExport, CompanyExportPart
+from persons.person import Person
+from tests.cabinet.pages import create_content
+from tests.factories import (
+    ApiKeyFactory,
+    CompanyFactory,
+    EndpointFactory,
+    LinkFactory,
+    MemberFactory,
+    MessageFactory,
+    TransferFactory,
+    VerificationFactory,
+)
+from tests.persons.traces import PHONE, leave
+from tests.reauthentication import mark_reauthenticated
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def owner(db: None) -> Member:
+    return MemberFactory.create(company__name="Лавка")
+
+
+def make(owner: Member, language: str = "ru") -> CompanyExport:
+    one = company_export.start(member=owner, language=language, ip=None)
+    while company_export.make_next():
+        pass
+    one.refresh_from_db()
+    return one
+
+
+def opened(one: CompanyExport) -> dict[str, str]:
+    """The files of the archive, by name; their checksums are right."""
+    with ZipFile(io.BytesIO(b"".join(company_export.content(one)))) as archive:
+        assert archive.testzip() is None
+        return {name: archive.read(name).decode("utf-8-sig") for name in archive.namelist()}
+
+
+def rows(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def test_archive_has_every_file_and_column(owner: Member) -> None:
+    create_content(owner.company)
+    CompanyExport.objects.all().delete()
+
+    one = make(owner)
+
+    files = opened(one)
+    assert list(files) == ["README.txt", "settings.json", *(file.name for file in FILES)]
+    for file in FILES:
+        (heading, *_lines) = csv.reader(io.StringIO(files[file.name]))
+        assert heading == list(file.columns)
+        assert file.name in files["README.txt"]
+        assert ", ".join(file.columns) in files["README.txt"]
+    assert json.loads(files["settings.json"])["settings"]["name"] == "Лавка"
+    assert "Выгрузка компании «Лавка»" in files["README.txt"]
+    assert one.state == "ready"
+    assert rows(files["messages-live.csv"])
+    assert rows(files["audit.csv"])
+    assert rows(files["orders.csv"])
+
+
+def test_readme_is_in_the_language_of_who_asked(owner: Member) -> None:
+    assert "Export of the company" in opened(make(owner, "en"))["README.txt"]
+
+
+def test_rows_are_there_once_whatever_the_size_of_a_part(
+    owner: Member, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(company_export, "PART", 2)
+    company = owner.company
+    made = {one.public_id for one in MessageFactory.create_batch(7, company=company)}
+    links = {one.slug for one in LinkFactory.create_batch(4, company=company)}
+    TransferFactory.create_batch(5, company=company, kind="grant")
+
+    files = opened(make(owner))
+
+    found = [row["id"] for row in rows(files["messages-live.csv"])]
+    assert len(found) == len(set(found)) == 7
+    assert set(found) == made
+    assert {row["slug"] for row in rows(files["links-live.csv"])} == links
+    assert len(rows(files["ledger.csv"])) == 5
+
+
+def test_outcome_of_a_code_stands_with_its_message(owner: Member) -> None:
+    now = timezone.now()
+    code = VerificationFactory.create(company=owner.company, purpose="sign-in", verified_at=now)
+    MessageFactory.create(company=owner.company, kind="code", subject_id=code.id)
+
+    (row,) = rows(opened(make(owner))["messages-live.csv"])
+
+    assert row["code_purpose"] == "sign-in"
+    assert row["code_verified_at"].startswith(f"{now:%Y-%m-%dT%H}")
+
+
+def test_no_secret_and_nobody_elses_row(owner: Member) -> None:
+    key = ApiKeyFactory.create(company=owner.company)
+    EndpointFactory.create(company=owner.company)
+    other = CompanyFactory.create(name="Чужая")
+    MessageFactory.create(company=other, phone="+79990001122")
+    LinkFactory.create(company=other, url="https://other.example/")
+    record("settings.changed", "чужое", company=other, user=None)
+
+    whole = "\n".join(opened(make(owner)).values())
+
+    assert key.plaintext not in whole
+    assert bytes(key.digest).hex() not in whole
+    for foreign in ("Чужая", "+79990001122", "other.example", "чужое"):
+        assert foreign not in whole
+
+
+def test_spreadsheet_evaluates_nothing(owner: Member) -> None:
+    record("settings.changed", '=HYPERLINK("https://evil")', company=owner.company, user=None)
+
+    assert "'=HYPERLINK" in opened(make(owner))["audit.csv"]
+
+
+def test_killed_worker_loses_no_row(owner: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(company_export, "PART", 2)
+    MessageFactory.create_batch(5, company=owner.company)
+    company_export.start(member=owner, language="ru", ip=None)
+    store, count = company_export._store, [0]
+
+    def die_now_and_then(*args: Any) -> None:
+        count[0] += 1
+        store(*args)
+        if count[0] % 4 == 0:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(company_export, "_store", die_now_and_then)
+    for _attempt in range(100):
+        try:
+            if not company_export.make_next():
+                break
+        except KeyboardInterrupt:
+            continue
+
+    files = opened(CompanyExport.objects.get())
+    found = [row["id"] for row in rows(files["messages-live.csv"])]
+    assert len(found) == len(set(found)) == 5
+
+
+def test_one_archive_is_made_at_a_time(owner: Member) -> None:
+    company_export.start(member=owner, language="ru", ip=None)
+
+    with pytest.raises(ValidationError):
+        company_export.start(member=owner, language="ru", ip=None)
+
+    assert CompanyExport.objects.count() == 1
+
+
+def test_archive_stops_when_who_asked_is_no_owner(owner: Member) -> None:
+    MessageFactory.create(company=owner.company)
+    one = company_export.start(member=owner, language="ru", ip=None)
+    company_export.make_next()
+    Member.objects.filter(pk=owner.pk).update(role="viewer")
+
+    while company_export.make_next():
+        pass
+
+    one.refresh_from_db()
+    assert one.state == "stopped"
+    assert not CompanyExportPart.objects.exists()
+
+
+def test_erasure_of_a_person_deletes_archives(owner: Member) -> None:
+    leave(owner.company)
+    make(owner)
+    other = make(MemberFactory.create())
+
+    erase(person=Person(PHONE))
+
+    assert list(CompanyExport.objects.all()) == [other]
+
+
+def test_old_archives_are_deleted(owner: Member) -> None:
+    one = make(owner)
+    CompanyExport.objects.update(created_at=timezone.now() - timedelta(days=6))
+    assert company_export.purge(1000) == 0
+    CompanyExport.objects.update(created_at=one.created_at - timedelta(days=8))
+
+    assert company_export.purge(1000) == 1
+
+    assert not CompanyExportPart.objects.exists()
+
+
+def test_download_wants_a_proof_and_is_audited(client: Client, owner: Member) -> None:
+    one = make(owner)
+    client.force_login(owner.user)
+    url = reverse("company-export-zip", args=[one.pk])
+    assert client.get(url).headers["Location"].startswith("/account/reauthenticate")
+
+    mark_reauthenticated(client, owner.user)
+    response = client.get(url)
+
+    assert response.headers["Content-Type"] == "application/zip"
+    content: Iterator[bytes] = response.streaming_content  # type: ignore[attr-defined]
+    assert ZipFile(io.BytesIO(b"".join(content))).testzip() is None
+    actions = list(AuditEvent.objects.order_by("id").values_list("action", flat=True))
+    assert actions.count("company.export_downloaded") == actions.count("company.exported") == 1
+
+
+def test_unfinished_archive_cannot_be_downloaded(client: Client, owner: Member) -> None:
+    one = company_export.start(member=owner, language="ru", ip=None)
+    client.force_login(owner.user)
+    mark_reauthenticated(client, owner.user)
+
+    assert client.get(reverse("company-export-zip", args=[one.pk])).status_code == 404
+    assert client.get(reverse("company-export-status", args=[one.pk])).status_code == 200
+
+
+def test_owner_of_another_company_finds_nothing(client: Client, owner: Member) -> None:
+    one = make(owner)
+    stranger = MemberFactory.create()
+    client.force_login(stranger.user)
+    mark_reauthenticated(client, stranger.user)
+
+    for name in ("company-export-zip", "company-export-status"):
+        assert client.get(reverse(name, args=[one.pk])).status_code == 404
+    assert client.post(reverse("company-export-delete", args=[one.pk])).status_code == 404
+    assert CompanyExport.objects.filter(pk=one.pk).exists()
+
+
+@pytest.mark.parametrize("role", ["developer", "accountant", "viewer"])
+def test_other_roles_may_not(client: Client, owner: Member, role: str) -> None:
+    one = make(owner)
+    member = MemberFactory.create(company=owner.company, role=role)
+    client.force_login(member.user)
+    mark_reauthenticated(client, member.user)
+
+    assert client.get(reverse("company-export")).status_code == 403
+    assert client.post(reverse("company-export")).status_code == 403
+    assert client.get(reverse("company-export-zip", args=[one.pk])).status_code == 403
+
+
+def test_page_costs_as_many_queries_for_many_archives(client: Client, owner: Member) -> None:
+    client.force_login(owner.user)
+    client.get(reverse("company-export"))
+    counts = []
+    for number in (1, 2):
+        for _each in range(number):
+            make(owner)
+        with CaptureQueriesContext(connection) as queries:
+            page = client.get(reverse("company-export"))
+        counts.append(len(queries))
+
+    assert len(page.context["exports"]) == 3
+    assert counts[0] == counts[1]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_clicks_and_two_workers_at_once() -> None:
+    owner = MemberFactory.create()
+    MessageFactory.create_batch(5, company=owner.company)
+    barrier, refused = Barrier(2), []
+
+    def click_and_work() -> None:
+        barrier.wait()
+        try:
+            company_export.start(member=owner, language="ru", ip=None)
+        except ValidationError as error:
+            refused.append(error)
+        while company_export.make_next():
+            pass
+        connection.close()
+
+    threads = [Thread(target=click_and_work) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    while company_export.make_next():
+        pass
+
+    assert CompanyExport.objects.count() + len(refused) == 2
+    for one in CompanyExport.objects.all():
+        found = rows(opened(one)["messages-live.csv"])
+        assert len(found) == Message.objects.count() == 5
