@@ -10,6 +10,9 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.cabinet import time_zones
 from accounts.models import User
+from accounts.outbox.notice_kinds import NoticeKind
+
+
 class ProfileForm(forms.ModelForm):  # type: ignore[type-arg]
     time_zone = forms.ChoiceField(
         label=_("Time zone"),
@@ -18,9 +21,20 @@ class ProfileForm(forms.ModelForm):  # type: ignore[type-arg]
                     "are the service's."),
     )  # fmt: skip
 
+    notices = forms.MultipleChoiceField(
+        label=_("Letters to you"),
+        required=False,
+        choices=NoticeKind.choices,
+        widget=forms.CheckboxSelectMultiple,
+        help_text=_(
+            "Of those that your role in a company gets. Letters about the security of your account "
+            "and about the state of a company always come."
+        ),
+    )
+
     class Meta:
         model = User
-        fields = ("name", "language", "time_zone", "has_shortcuts")
+        fields = ("name", "language", "time_zone", "notices", "has_shortcuts")
         labels = {
             "name": _("Your name"),
             "language": _("Language of the cabinet and of letters to you"),
@@ -35,6 +49,8 @@ class ProfileForm(forms.ModelForm):  # type: ignore[type-arg]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        muted = self.instance.muted_notices
+        self.initial["notices"] = [kind for kind in NoticeKind.values if kind not in muted]
         field = self.fields["time_zone"]
         assert isinstance(field, forms.ChoiceField)  # noqa: S101 - declared above
         field.choices = [("", _service_zone()), *self._choices()]
@@ -45,6 +61,13 @@ class ProfileForm(forms.ModelForm):  # type: ignore[type-arg]
         if chosen and chosen not in dict(known):  # chosen before the data of zones dropped it
             known.insert(0, (chosen, chosen))
         return known
+
+    def save(self, commit: bool = True) -> User:
+        wanted = self.cleaned_data["notices"]
+        self.instance.muted_notices = [kind for kind in NoticeKind.values if kind not in wanted]
+        user: User = super().save(commit)
+        return user
+
 
 def _service_zone() -> str:
     place = time_zones.place_of(settings.TIME_ZONE, get_language() or settings.LANGUAGE_CODE)

@@ -8,6 +8,7 @@ from accounts.cabinet import (
     request_views,
     saved_filter_views,
     settings_views,
+    unsubscribe_views,
     views,
 )
 
@@ -27,6 +28,11 @@ urlpatterns = [
         "filters/<int:pk>/delete",
         saved_filter_views.saved_filter_delete,
         name="saved-filter-delete",
+    ),
+    path(
+        "letters/unsubscribe/<str:token>",
+        unsubscribe_views.notice_unsubscribe,
+        name="notice-unsubscribe",
     ),
     path("profile", profile_views.profile, name="profile"),
     path("settings", settings_views.settings, name="settings"),

@@ -73,6 +73,9 @@ def _send(email: Mail) -> bool:
         email.subject, email.text, to=[email.to], connection=get_connection()
     )
     message.extra_headers["Message-ID"] = f"<{email.pk}@{_host()}>"  # receivers deduplicate by it
+    if email.unsubscribe_url:  # a button of the mail program itself, RFC 8058
+        message.extra_headers["List-Unsubscribe"] = f"<{email.unsubscribe_url}>"
+        message.extra_headers["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
     if email.html:
         message.attach_alternative(email.html, "text/html")
     try:
@@ -85,7 +88,7 @@ def _send(email: Mail) -> bool:
         raise
     # A sent e-mail loses its text, which may hold a sign-in or reset link.
     Mail.objects.filter(pk=email.pk).update(
-        sent_at=timezone.now(), due_at=None, text="", html="", error=""
+        sent_at=timezone.now(), due_at=None, text="", html="", unsubscribe_url="", error=""
     )
     return True
 
@@ -105,7 +108,7 @@ def _postpone(email: Mail, error: Exception) -> None:
     is_last = email.tries > len(DELAYS) or _is_final(error)
     changes: dict[str, object] = {"error": f"{type(error).__name__}: {error}"[:200]}
     if is_last:
-        changes |= {"due_at": None, "text": "", "html": ""}
+        changes |= {"due_at": None, "text": "", "html": "", "unsubscribe_url": ""}
     else:
         wait = random.uniform(0.5, 1.5) * DELAYS[email.tries - 1]  # noqa: S311 - not a secret
         changes["due_at"] = timezone.now() + timedelta(seconds=wait)

@@ -13,6 +13,8 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import Company, Invitation, Member, User
+from accounts.outbox import unsubscribing
+from accounts.outbox.notice_kinds import NoticeKind
 from accounts.people import members
 from billing.gateways.bank_invoice import sign
 from billing.models import Order
@@ -140,8 +142,8 @@ def _url_arguments(name: str, user: User) -> dict[str, str]:
         return {"payment_id": orders.get(gateway="sandbox", state="pending").payment_id}
     if name == "invoice":
         return {"token": sign(orders.invoices().get().id.hex)}
-    if name == "invitation-join":
-        return {"token": members.token(Invitation.objects.open()[0])}
+    if name in {"invitation-join", "notice-unsubscribe"}:
+        return {"token": _mailed_token(name, user)}
     if name == "account_confirm_email":
         return {"key": EmailConfirmationHMAC(user.emailaddress_set.get()).key}
     if name == "account_reset_password_from_key":
@@ -150,3 +152,9 @@ def _url_arguments(name: str, user: User) -> dict[str, str]:
             "key": default_token_generator.make_token(user),
         }
     return {}
+
+
+def _mailed_token(name: str, user: User) -> str:
+    if name == "invitation-join":
+        return members.token(Invitation.objects.open()[0])
+    return unsubscribing.url_for(user, NoticeKind.BALANCE).rpartition("/")[2]

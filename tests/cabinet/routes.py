@@ -245,6 +245,7 @@ VISITOR = {
     "home",
     "status",
     "invitation-join",
+    "notice-unsubscribe",
     "account_login",
     "account_signup",
     "account_inactive",

@@ -1,0 +1,45 @@
+"""The letters about a company that each member may switch off; all others always come."""
+
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models import User
+
+
+class NoticeKind(models.TextChoices):
+    BALANCE = "balance", _("Tokens or a budget are running out")
+    TOP_UP = "top_up", _("Top-ups, automatic ones too")
+    DOCUMENTS = "documents", _("Documents of a closed month or of an advance payment")
+    DELIVERY = "delivery", _("Fewer messages arrive than usual")
+    WEBHOOK = "webhook", _("A webhook endpoint was switched off")
+
+
+KIND_OF_TEMPLATE = {
+    "balance_low": NoticeKind.BALANCE,
+    "balance_alert": NoticeKind.BALANCE,
+    "budget_nearly_used": NoticeKind.BALANCE,
+    "budget_used": NoticeKind.BALANCE,
+    "top_up_paid": NoticeKind.TOP_UP,
+    "automatic_invoice": NoticeKind.TOP_UP,
+    "auto_top_up_paused": NoticeKind.TOP_UP,
+    "documents": NoticeKind.DOCUMENTS,
+    "delivery_drop": NoticeKind.DELIVERY,
+    "endpoint_disabled": NoticeKind.WEBHOOK,
+}
+
+
+def kind_of(template: str) -> NoticeKind | None:
+    """None for a letter that nobody can switch off."""
+    return KIND_OF_TEMPLATE.get(template)
+
+
+def wants(user: User, kind: NoticeKind | None) -> bool:
+    return kind is None or kind not in user.muted_notices
+
+
+def mute(user: User, kind: NoticeKind) -> None:
+    """Other choices made at the same time stay."""
+    locked = User.objects.select_for_update(no_key=True).get(pk=user.pk)
+    if kind not in locked.muted_notices:
+        locked.muted_notices = sorted({*locked.muted_notices, kind.value})
+        locked.save(update_fields=["muted_notices"])
