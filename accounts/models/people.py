@@ -152,6 +152,13 @@ class Company(models.Model):
                 condition=Q(code_length__gte=4, code_length__lte=8), name="company_code_length"
             )
         ]
+        indexes = [
+            models.Index(
+                fields=["closes_at"],
+                name="company_closing",
+                condition=Q(closes_at__isnull=False, erased_at__isnull=True),
+            )
+        ]
 
     def __str__(self) -> str:
         return self.name
