@@ -6,7 +6,7 @@ from django.conf import settings
 
 from accounts.models import Company, Member, Mode
 from accounts.outbox import events, mail
-from billing.models import AutoTopUp, Order
+from billing.models import AutoTopUp, BalanceAlert, Order
 
 RECIPIENT_ROLES = (Member.Role.OWNER, Member.Role.ACCOUNTANT)
 
@@ -41,6 +41,17 @@ def notify_low_balance(company: Company, *, available: int, threshold: int, at: 
         template="balance_low",
         context={**data, "url": _url("/cabinet/balance")},
         key=key,
+    )
+
+
+def notify_balance_alert(alert: BalanceAlert, *, now: int, at: datetime) -> None:
+    """`now`: tokens, days or per cent, as the alert's kind has it."""
+    mail.post_to_members(
+        company=alert.company,
+        roles=RECIPIENT_ROLES,
+        template="balance_alert",
+        context={"alert": alert, "now": now, "url": _url("/cabinet/balance")},
+        key=f"balance_alert:{alert.pk}:{at.timestamp():.6f}",
     )
 
 

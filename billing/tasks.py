@@ -7,7 +7,7 @@ from billing.budgets import mail
 from billing.documents import issuing, month_closing
 from billing.orders import auto_top_up, lost_notices, orders, saved_methods
 from billing.seals import sealing
-from billing.wallet import low_balance, running_balances
+from billing.wallet import balance_alerts, low_balance, running_balances
 
 
 @shared_task(name="billing.expire_orders")
@@ -29,6 +29,7 @@ def read_statement() -> None:
 @shared_task(name="billing.send_low_balance_alerts")
 def send_low_balance_alerts() -> None:
     low_balance.sweep()
+    balance_alerts.sweep()
 
 
 @shared_task(name="billing.send_budget_alerts")

@@ -93,6 +93,7 @@ NOT_OF_RECIPIENTS = {
     "billing_autotopup": "threshold tokens gateway sum_a_month paused_for",
     "billing_banktransfer": "key source account document_number amount party_name party_inn"
     " party_account purpose state problem",
+    "billing_balancealert": "level",
     "billing_billingprofile": "legal_name inn kpp address email edo_id low_balance",
     "billing_budget": "own usual",
     "billing_closedmonth": "opening bought granted withdrawn spent closing charges money head",

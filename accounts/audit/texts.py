@@ -95,6 +95,8 @@ ACTION_LABELS: dict[str, StrOrPromise] = {
     "password.reset": _("reset the password by e-mail"),
     "password.changed": _("changed the password"),
     "password.set": _("set a password"),
+    "balance_alert.added": _("added a balance alert"),
+    "balance_alert.removed": _("removed a balance alert"),
     "notices.muted": _("switched off letters by the link in one"),
     "address.added": _("added an e-mail address"),
     "address.confirmed": _("confirmed an e-mail address"),

@@ -4,15 +4,20 @@ A sweep does this, never the send.
 """
 
 from collections.abc import Iterator
+from datetime import timedelta
 
 from django.conf import settings
 from django.db import connection, transaction
+from django.db.models import Q
+from django.utils import timezone
 
 from accounts.models import Company, Mail, Member
 from accounts.outbox import mail
+from billing import notifications
 from billing.budgets import budgets, key_limits, sql
 from billing.budgets.key_limits import KeyUsage
 from billing.budgets.usage import BudgetUsage
+from billing.models import BalanceAlert
 
 # Wallets with usage today.
 _COMPANIES_SPENDING_TODAY = f"""
@@ -26,9 +31,29 @@ def sweep() -> int:
     with connection.cursor() as cursor:
         cursor.execute(_COMPANIES_SPENDING_TODAY, {"time_zone": settings.TIME_ZONE})
         companies = [company_id for (company_id,) in cursor.fetchall()]
-    return sum(
+    own = BalanceAlert.objects.filter(kind=BalanceAlert.Kind.BUDGET, company__in=companies)
+    told = sum(_tell_share(alert) for alert in own.select_related("company").order_by("pk"))
+    return told + sum(
         _notify(company_id, use) for company_id in companies for use in _nearly_used(company_id)
     )
+
+
+@transaction.atomic
+def _tell_share(alert: BalanceAlert) -> bool:
+    """A share of the day's budget that the company chose; once a day, told under the row's lock."""
+    day = next(use for use in budgets.usage(alert.company_id, []) if not use.country)
+    if not day.tokens or day.percent < alert.level:
+        return False
+    began = day.resets_at - timedelta(days=1)
+    rows = BalanceAlert.objects.select_for_update(of=("self",)).select_related("company")
+    unsaid = Q(notified_at=None) | Q(notified_at__lt=began)
+    locked = rows.filter(unsaid, pk=alert.pk).first()
+    if locked is None:
+        return False
+    locked.notified_at = timezone.now()
+    locked.save(update_fields=["notified_at"])
+    notifications.notify_balance_alert(locked, now=day.percent, at=locked.notified_at)
+    return True
 
 
 def _nearly_used(company_id: int) -> Iterator[BudgetUsage | KeyUsage]:

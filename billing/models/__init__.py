@@ -2,6 +2,7 @@
 
 from billing.models.archived_month import ArchivedMonth, ArchivedSum
 from billing.models.auto_top_up import AutomaticOrder, AutoTopUp, MethodSaving, SavedMethod
+from billing.models.balance_alert import BalanceAlert
 from billing.models.bank_transfer import BankTransfer, StatementMark
 from billing.models.budget import Budget, SpentDay
 from billing.models.document import ClosedMonth, Document, DocumentCounter, Lot
@@ -21,6 +22,7 @@ __all__ = [
     "ArchivedSum",
     "AutoTopUp",
     "AutomaticOrder",
+    "BalanceAlert",
     "BankTransfer",
     "BillingProfile",
     "Budget",

@@ -1,6 +1,7 @@
 from django.urls import path
 
 from billing.web import (
+    alert_views,
     auto_views,
     budget_views,
     document_views,
@@ -14,6 +15,8 @@ urlpatterns = [
     path("balance", views.balance, name="balance"),
     path("balance/quote", views.quote, name="balance-quote"),
     path("balance/alert", views.alert, name="balance-alert"),
+    path("balance/alerts/add", alert_views.alert_add, name="balance-alert-add"),
+    path("balance/alerts/<int:pk>/remove", alert_views.alert_remove, name="balance-alert-remove"),
     path("balance/statement", views.statement, name="balance-statement"),
     path("balance/statement.csv", views.export, name="balance-csv"),
     path("balance/seals", seal_views.seals, name="balance-seals"),

@@ -24,11 +24,12 @@ from accounts.people.roles import CabinetRequest, can_manage_money, can_see_mone
 from billing import message_prices
 from billing.gateways import registry
 from billing.gateways.bank_invoice import Invoice
-from billing.models import Order, Tariff
+from billing.models import BalanceAlert, Order, Tariff
 from billing.orders import billing_profiles, orders, prices
 from billing.orders.prices import Quote
 from billing.wallet import ledger
 from billing.wallet import statement as statements
+from billing.web.alert_views import BalanceAlertForm
 from billing.web.forms import (
     AlertForm,
     PendingPurchaseForm,
@@ -68,6 +69,8 @@ def balance(request: CabinetRequest) -> HttpResponse:
         "tariffs": Tariff.objects.filter(currency=currency),
         "currency": currency,
         "alert": AlertForm(initial={"low_balance": profile.low_balance}),
+        "alerts": BalanceAlert.objects.filter(company=company).order_by("kind", "level"),
+        "alert_form": BalanceAlertForm(auto_id="alert_%s"),
         "is_low": available < profile.low_balance,
         "open_orders": Order.objects.of(company).open().order_by("-created_at")[:RECENT],
         "lines": statements.with_balances(company, recent),

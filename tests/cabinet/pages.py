@@ -9,6 +9,7 @@ from django.utils import timezone
 from accounts.audit.events import record
 from accounts.models import Company, DeliveryAttempt, Mode
 from billing.gateways import registry
+from billing.models import BalanceAlert
 from billing.orders import orders
 from billing.orders.prices import Quote
 from channels.models import Message
@@ -62,6 +63,7 @@ def create_content(company: Company) -> None:
         company=company, kind="capture", proof="receipt", message_id=delivered.id
     )
     sell(company)
+    BalanceAlert.objects.create(company=company, kind="tokens", level=50)
     MessageFactory.create(company=company, mode=Mode.TEST, price=0)
     fail(MessageFactory.create(company=company, channel="sms", price=16))
 

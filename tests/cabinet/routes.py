@@ -65,6 +65,10 @@ def _import(company: Company) -> Args:
     return {"pk": company.link_imports.get().pk}
 
 
+def _balance_alert(company: Company) -> Args:
+    return {"pk": company.balance_alerts.get().pk}
+
+
 def _request(company: Company) -> Args:
     return {"request_id": company.api_requests.get().request_id}
 
@@ -169,6 +173,8 @@ CABINET = {
     "balance": Route(MONEY_READERS, MONEY),
     "balance-quote": Route(MONEY_READERS, kind=Kind.PART),
     "balance-alert": Route(NOBODY, MONEY),
+    "balance-alert-add": Route(NOBODY, MONEY),
+    "balance-alert-remove": Route(NOBODY, MONEY, of=_balance_alert),
     "balance-statement": Route(MONEY_READERS),
     "balance-csv": Route(MONEY_READERS, kind=Kind.FILE),
     "balance-seals": Route(MONEY_READERS),

@@ -24,7 +24,9 @@ from accounts.models import Company, Mail, Member
 from accounts.outbox.mail import post
 from accounts.security.notifications import NOTICES
 from accounts.sign_in.adapter import AccountAdapter
-from billing.budgets.budgets import BudgetUsage
+from billing.budgets.usage import BudgetUsage
+from billing.models import AutoTopUp, BalanceAlert
+from tests.document_factories import DocumentFactory
 from tests.factories import (
     PASSWORD,
     EndpointFactory,
@@ -93,6 +95,12 @@ def _order(company: Company) -> dict[str, Any]:
     return {"order": order, "tokens": order.tokens, "url": f"{HERE}/cabinet/balance"}
 
 
+def _auto_top_up(company: Company) -> dict[str, Any]:
+    pause = AutoTopUp.Pause.DECLINED
+    setting = AutoTopUp(company=company, paused_at=timezone.now(), paused_for=pause)
+    return {"setting": setting, "url": f"{HERE}/cabinet/balance/automatic"}
+
+
 def _balance(_company: Company) -> dict[str, Any]:
     return {"available": 21, "threshold": 100, "url": f"{HERE}/cabinet/balance"}
 
@@ -133,13 +141,38 @@ def _budget(_company: Company) -> dict[str, Any]:
     return {"use": use, "url": f"{HERE}/cabinet/settings/budgets"}
 
 
+def _documents(company: Company) -> dict[str, Any]:
+    document = DocumentFactory.create(company=company)
+    file = f"{HERE}/documents/token"
+    return {
+        "documents": [{"document": document, "pdf": f"{file}.pdf", "xml": f"{file}.xml"}],
+        "month": document.month,
+        "url": f"{HERE}/cabinet/documents",
+    }
+
+
+def _balance_alert(company: Company) -> dict[str, Any]:
+    alert = BalanceAlert(company=company, kind="days", level=3)
+    return {"alert": alert, "now": 2, "url": f"{HERE}{reverse('balance')}"}
+
+
+def _drop(_company: Company) -> dict[str, Any]:
+    page_url = f"{HERE}{reverse('message-list')}?state=failed"
+    return {"channel": "SMS", "share": 61.5, "usual": 97.0, "page_url": page_url}
+
+
 # The context of each of our e-mails; an e-mail without a row fails.
 OURS: dict[str, Callable[[Company], dict[str, Any]]] = {
+    "delivery_drop": _drop,
     "endpoint_disabled": _endpoint,
     "invitation": _invitation,
+    "balance_alert": _balance_alert,
     "balance_low": _balance,
     "budget_nearly_used": _budget,
     "top_up_paid": _order,
+    "automatic_invoice": _order,
+    "auto_top_up_paused": _auto_top_up,
+    "documents": _documents,
     "company_approved": _reason,
     "company_suspended": _reason,
     "breaker_opened": _breaker,

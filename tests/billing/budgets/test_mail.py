@@ -8,7 +8,7 @@ from django.utils import timezone
 from accounts.models import Mail, Member
 from billing.budgets import budgets
 from billing.budgets import mail as budget_mail
-from billing.models import Wallet
+from billing.models import BalanceAlert, Wallet
 from tests.api.races import at_once
 from tests.factories import ApiKeyFactory, MemberFactory, WalletFactory
 
@@ -91,3 +91,29 @@ def test_sweeps_at_once_write_one_email(owner: Member) -> None:
     at_once([budget_mail.sweep] * 5)
 
     assert Mail.objects.count() == 1
+
+
+def test_share_that_the_company_chose_is_told_once_a_day(owner: Member) -> None:
+    alert = BalanceAlert.objects.create(company=owner.company, kind="budget", level=50)
+    use(owner, 49)
+    assert budget_mail.sweep() == 0
+
+    use(owner, 55)
+    assert [budget_mail.sweep(), budget_mail.sweep()] == [1, 0]
+    (letter,) = Mail.objects.filter(template="balance_alert")
+    assert "55 %" in letter.subject
+
+    BalanceAlert.objects.filter(pk=alert.pk).update(notified_at=timezone.now() - timedelta(days=1))
+    assert budget_mail.sweep() == 1
+
+
+def test_two_sweeps_at_once_tell_a_share_once(transactional_db: None) -> None:
+    owner = MemberFactory.create()
+    WalletFactory.create(company=owner.company)
+    budgets.set_own(company=owner.company, tokens={"": 100}, user=None)
+    BalanceAlert.objects.create(company=owner.company, kind="budget", level=50)
+    use(owner, 60)
+
+    at_once([budget_mail.sweep] * 4)
+
+    assert Mail.objects.filter(template="balance_alert").count() == 1
