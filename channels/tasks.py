@@ -5,7 +5,7 @@ from celery import shared_task
 
 from channels import full_reconciliation, reconciliation, retention
 from channels.deliver.heartbeats import HeartbeatWriter
-from channels.history import background_export, day_counts
+from channels.history import background_export, day_counts, drop_watch
 from channels.providers.base import SendError, TransientError
 from channels.providers.telegram.bot import BotText, TelegramBot
 from channels.vendor_accounts import approvals, availability, registry
@@ -30,6 +30,11 @@ def count_days() -> None:
 def make_message_files() -> None:
     while background_export.make_next(filter_of):
         pass
+
+
+@shared_task(name="channels.watch_deliveries")
+def watch_deliveries() -> None:
+    drop_watch.watch()
 
 
 @shared_task(name="channels.purge")

@@ -44,6 +44,7 @@ SCHEDULE = {
     "expire-orders": _every(60, "billing.expire_orders", expires=60),
     "make-message-files": _new(_every(3, "channels.make_message_files", expires=5)),
     "count-days": _every(30, "channels.count_days", expires=30),
+    "watch-deliveries": _new(_every(600, "channels.watch_deliveries", expires=300)),
     "check-recent-ledger": _every(60, "channels.check_ledger", expires=60, recent=True),
     "check-ledger": _every(21_600, "channels.check_ledger", expires=3600),
     "check-whole-ledger": _every(600, "channels.check_whole_ledger", expires=300),

@@ -115,6 +115,7 @@ NOT_OF_RECIPIENTS = {
     "billing_wallet": "available held day_tokens hour_tokens key_tokens",
     "channels_daybreakdown": "value spent",
     "channels_daycount": "channel state",
+    "channels_deliverydrop": "channel share usual",
     "channels_daytotal": "spent returned",
     "channels_heartbeat": "process kind facts",
     "channels_provideraccount": "credentials name prefixes reason pause_reason",

@@ -1,6 +1,7 @@
 """Messages, their attempts and receipts, and the provider accounts that carry them."""
 
 from channels.models.day_counts import CountedDay, DayBreakdown, DayCount, DayTotal, StaleDay
+from channels.models.delivery_drops import DeliveryDrop
 from channels.models.exports import MessageExport, MessageExportPart
 from channels.models.heartbeats import Heartbeat
 from channels.models.messages import Attempt, FallbackEvent, Message, MessageQuerySet
@@ -17,6 +18,7 @@ __all__ = [
     "DayBreakdown",
     "DayCount",
     "DayTotal",
+    "DeliveryDrop",
     "FallbackEvent",
     "Heartbeat",
     "KnownRecipient",

@@ -27,6 +27,7 @@ from channels.web.breakdown_table import (
     steps_of,
 )
 from channels.web.chart import chart
+from channels.web.overview_notices import notices_for
 from channels.web.period_form import PeriodForm
 
 
@@ -43,8 +44,10 @@ def overview(request: CabinetRequest) -> HttpResponse:
     before = replica_reads.read(request, lambda: total_before(company, mode, shown))
     sees_money = request.member.can_see_money and mode == Mode.LIVE
     days_query = f"&date_from={shown.first:%Y-%m-%d}&date_to={shown.last:%Y-%m-%d}"
+    balance = ledger.balance(company.pk) if request.member.can_see_money else None
     context = {
-        "balance": ledger.balance(company.pk) if request.member.can_see_money else None,
+        "balance": balance,
+        "notices": notices_for(company, available=balance[0] if balance else None),
         "mode": mode,
         "period": period,
         "rows_url": f"{reverse('message-list')}?mode={mode}",

@@ -1,0 +1,211 @@
+"""A drop of deliveries is noted once, told once, and over when deliveries are as usual."""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+import pytest
+from django.utils import timezone
+
+from accounts.models import Company, Mail, Member, User
+from channels.history import drop_watch
+from channels.models import DayCount, DeliveryDrop, Message
+from config.ids import first_id_at
+from tests.api.races import at_once
+from tests.factories import MemberFactory, MessageFactory
+
+
+@pytest.fixture
+def company(db: None) -> Company:
+    """Whose SMS arrive: 97 of 100 in each of the last two weeks' days."""
+    return usual(MemberFactory.create().company)
+
+
+def usual(company: Company, messages: int = 100) -> Company:
+    days = [timezone.localdate() - timedelta(days=n) for n in range(1, 15)]
+    for state, n in (("delivered", messages - 3), ("failed", 3)):
+        DayCount.objects.bulk_create(
+            DayCount(
+                company=company, mode="live", day=day, channel="sms", kind="code", state=state,
+                pace=0, messages=n,
+            )
+            for day in days
+        )  # fmt: skip
+    return company
+
+
+_numbers = iter(range(10_000_000))
+
+
+def send(
+    company: Company, count: int, state: str, *, phone: str = "", at: datetime | None = None
+) -> None:
+    moment = at or timezone.now() - timedelta(minutes=30)
+    ids = _ids(moment)
+    for _ in range(count):
+        number = phone or f"+7916{next(_numbers):07}"
+        MessageFactory.create(
+            id=next(ids), company=company, channel="sms", state=state, phone=number,
+            created_at=moment,
+        )  # fmt: skip
+
+
+def _ids(moment: datetime) -> Iterator[object]:
+    while True:
+        yield first_id_at(moment + timedelta(microseconds=1000 * next(_numbers)))
+
+
+def test_drop_is_told_once_and_ends(company: Company) -> None:
+    send(company, 15, "failed")
+    send(company, 10, "delivered")
+
+    drop_watch.watch()
+    drop_watch.watch()
+
+    (drop,) = drop_watch.open_drops(company)
+    assert (round(drop.share), round(drop.usual)) == (40, 97)
+    (letter,) = Mail.objects.filter(template="delivery_drop")
+    assert "SMS" in letter.subject
+    assert "40" in letter.text
+
+    send(company, 400, "delivered")
+    drop_watch.watch()
+
+    assert drop_watch.open_drops(company) == []
+    drop.refresh_from_db()
+    assert drop.ended_at is not None
+
+
+def test_a_later_drop_is_told_again(company: Company) -> None:
+    send(company, 25, "failed")
+    drop_watch.watch()
+    DeliveryDrop.objects.update(ended_at=timezone.now())
+
+    drop_watch.watch()
+
+    assert Mail.objects.filter(template="delivery_drop").count() == 2
+
+
+def test_two_runs_at_once_tell_once(transactional_db: None) -> None:
+    company = usual(MemberFactory.create().company)
+    send(company, 25, "failed")
+
+    at_once([drop_watch.watch] * 4)
+
+    assert DeliveryDrop.objects.count() == 1
+    assert Mail.objects.filter(template="delivery_drop").count() == 1
+
+
+def test_one_phone_asked_a_hundred_times_is_one_phone(company: Company) -> None:
+    send(company, 100, "failed", phone="+79160000001")
+    send(company, 19, "delivered")
+
+    drop_watch.watch()
+
+    assert not DeliveryDrop.objects.exists()
+
+
+def test_many_failures_before_one_success_are_seen(company: Company) -> None:
+    for n in range(40):
+        phone = f"+7926000{n:04}"
+        send(company, 3, "failed", phone=phone)
+        send(company, 1, "delivered", phone=phone)
+
+    drop_watch.watch()
+
+    (drop,) = drop_watch.open_drops(company)
+    assert drop.share == 25
+
+
+def test_share_that_moves_around_the_line_is_one_drop(company: Company) -> None:
+    """Of 97 per cent usual: first 84, then 88, 90 and 84 again."""
+    for failed, delivered in ((160, 840), (0, 340), (0, 260), (300, 560)):
+        send(company, failed, "failed")
+        send(company, delivered, "delivered")
+        drop_watch.watch()
+
+    assert DeliveryDrop.objects.count() == 1
+    assert Mail.objects.filter(template="delivery_drop").count() == 1
+
+    Message.objects.filter(state="failed").update(state="delivered")
+    drop_watch.watch()
+    assert drop_watch.open_drops(company) == []
+
+
+def test_links_are_not_watched(company: Company) -> None:
+    send(company, 40, "failed")
+    Message.objects.update(kind="link")
+
+    drop_watch.watch()
+
+    assert not DeliveryDrop.objects.exists()
+
+
+def test_few_messages_of_a_night_say_nothing(company: Company) -> None:
+    send(company, 19, "failed")
+
+    drop_watch.watch()
+
+    assert not DeliveryDrop.objects.exists()
+
+
+def test_new_company_has_no_norm(db: None) -> None:
+    company = MemberFactory.create().company
+    send(company, 40, "failed")
+
+    drop_watch.watch()
+
+    assert not DeliveryDrop.objects.exists()
+
+
+def test_test_messages_old_ones_and_those_under_way_do_not_count(company: Company) -> None:
+    now = timezone.now()
+    send(company, 40, "failed", at=now - timedelta(hours=3))
+    send(company, 40, "failed", at=now - timedelta(minutes=1))
+    send(company, 40, "sent")
+    send(company, 40, "failed", at=now - timedelta(minutes=45))
+    first, last = now - timedelta(minutes=50), now - timedelta(minutes=40)
+    Message.objects.filter(created_at__range=(first, last)).update(mode="test")
+
+    drop_watch.watch()
+
+    assert not DeliveryDrop.objects.exists()
+
+
+def test_silence_ends_a_drop(company: Company) -> None:
+    send(company, 25, "failed")
+    drop_watch.watch()
+    Message.objects.all().delete()
+
+    drop_watch.watch()
+    assert len(drop_watch.open_drops(company)) == 1
+
+    DeliveryDrop.objects.update(seen_at=timezone.now() - drop_watch.SILENT - timedelta(minutes=1))
+    drop_watch.watch()
+    assert drop_watch.open_drops(company) == []
+
+
+def test_letter_goes_to_those_who_want_it(company: Company) -> None:
+    for role in (Member.Role.DEVELOPER, Member.Role.ACCOUNTANT, Member.Role.DEVELOPER):
+        MemberFactory.create(company=company, role=role)
+    muted = User.objects.latest("pk")
+    User.objects.filter(pk=muted.pk).update(muted_notices=["delivery"])
+    send(company, 25, "failed")
+
+    drop_watch.watch()
+
+    told = set(Mail.objects.filter(template="delivery_drop").values_list("to", flat=True))
+    roles = Member.objects.filter(user__email__in=told).values_list("role", flat=True)
+    assert sorted(roles) == ["developer", "owner"]
+    assert muted.email not in told
+
+
+def test_drops_are_kept_for_three_months(company: Company) -> None:
+    long_ago = timezone.now() - drop_watch.KEPT - timedelta(days=1)
+    DeliveryDrop.objects.create(
+        company=company, channel="sms", share=1, usual=90, began_at=long_ago, seen_at=long_ago,
+        ended_at=long_ago,
+    )  # fmt: skip
+
+    drop_watch.watch()
+
+    assert not DeliveryDrop.objects.exists()

@@ -1,0 +1,105 @@
+"""What the overview says before any figure."""
+
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone, translation
+
+from accounts.models import Member
+from billing.models import Wallet
+from channels.models import DayCount, DayTotal, DeliveryDrop
+from channels.vendor_accounts import availability
+from channels.web.overview_notices import notices_for
+from tests.channels.accounts import open_breaker
+from tests.factories import CompanyFactory
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def english() -> object:
+    with translation.override("en"):
+        yield
+
+
+def spend(member: Member, tokens: int, *days_ago: int, mode: str = "live") -> None:
+    for n in days_ago:
+        DayTotal.objects.create(
+            company=member.company, mode=mode, day=timezone.localdate() - timedelta(days=n),
+            spent=tokens,
+        )  # fmt: skip
+
+
+def titles(member: Member, available: int | None = None) -> list[str]:
+    return [one.title for one in notices_for(member.company, available=available)]
+
+
+def test_nothing_to_say_says_nothing(client: Client, owner: Member) -> None:
+    assert titles(owner, 1000) == []
+    assert "overview-notice" not in client.get(reverse("overview")).content.decode()
+
+
+@pytest.mark.parametrize(
+    ("available", "said"),
+    [
+        (700, []),
+        (699, ["Tokens for 6 days"]),
+        (199, ["Tokens for 1 day"]),
+        (99, ["Tokens for less than a day"]),
+        (0, ["Tokens for less than a day"]),
+        (None, []),  # of those who do not see money
+    ],
+)
+def test_tokens_end_at_the_pace_of_the_last_week(
+    owner: Member, available: int | None, said: list[str]
+) -> None:
+    spend(owner, 100, 1, 2, 3, 4, 5, 6, 7)
+    spend(owner, 9999, 8, 0)  # before the week, and today, which is not over
+    spend(owner, 9999, 1, mode="test")
+    DayTotal.objects.create(
+        company=CompanyFactory.create(), mode="live", day=timezone.localdate() - timedelta(days=1),
+        spent=9999,
+    )  # fmt: skip
+
+    assert titles(owner, available) == said
+
+
+def test_open_drop_of_the_company_is_said(client: Client, owner: Member) -> None:
+    now = timezone.now()
+    rows = {"share": 61.5, "usual": 97.25, "began_at": now, "seen_at": now}
+    DeliveryDrop.objects.create(company=owner.company, channel="sms", **rows)
+    DeliveryDrop.objects.create(company=CompanyFactory.create(), channel="telegram", **rows)
+    DeliveryDrop.objects.create(company=owner.company, channel="whatsapp", ended_at=now, **rows)
+
+    (notice,) = notices_for(owner.company, available=None)
+
+    assert notice.title == "Fewer codes by SMS arrive"
+    assert "61.5" in notice.text
+    assert client.get(notice.url).status_code == 200
+
+
+def test_channel_that_is_down_is_said_to_those_who_used_it(client: Client, owner: Member) -> None:
+    open_breaker("twilio")
+    availability.refresh()
+    assert titles(owner) == []
+
+    DayCount.objects.create(
+        company=owner.company, mode="live", day=timezone.localdate() - timedelta(days=2),
+        channel="sms", kind="code", state="delivered", pace=0, messages=1,
+    )  # fmt: skip
+
+    assert titles(owner) == ["SMS is not available now"]
+    body = client.get(reverse("overview")).content.decode()
+    assert body.count("overview-notice-1") == 2
+
+
+def test_balance_of_the_page_is_the_one_in_the_notice(client: Client, owner: Member) -> None:
+    Wallet.objects.filter(company=owner.company).update(available=50)
+    spend(owner, 100, 1, 2, 3, 4, 5, 6, 7)
+
+    body = client.get(reverse("overview")).content.decode()
+
+    assert "Токенов меньше чем на день" in body
+    assert f'href="{reverse("balance")}"' in body
