@@ -9,6 +9,7 @@ from django.utils.formats import number_format
 
 from billing.gateways import registry
 from billing.models import Package, Transfer
+from billing.orders.token_price import TokenPrice
 from billing.wallet import amounts, statement
 from config.ids import public_id
 
@@ -19,6 +20,14 @@ register.filter("way", registry.title)
 @register.filter
 def money(amount: Decimal, currency: str) -> str:
     return amounts.money(amount, currency)
+
+
+@register.filter
+def worth(tokens: int | None, price: TokenPrice | None) -> str:
+    """«≈ 32,00 ₽»; empty without a price or without tokens."""
+    if not tokens or price is None:
+        return ""
+    return f"≈\u00a0{amounts.money(price.of(tokens), price.currency)}"
 
 
 @register.filter

@@ -1,6 +1,7 @@
 """The cabinet's message history and the page of one message."""
 
 from datetime import timedelta
+from typing import Any
 from uuid import UUID
 
 from django.conf import settings
@@ -20,6 +21,7 @@ from accounts.cabinet.replica_reads import may_read_replica
 from accounts.client_ip import client_ip
 from accounts.models import SavedFilter
 from accounts.people.roles import CabinetRequest, can_read_keys, member_required
+from billing.orders import token_price
 from billing.wallet import archived
 from channels.history import background_export, export, messages
 from channels.history.timeline import timeline
@@ -86,9 +88,12 @@ def message_export(request: CabinetRequest) -> HttpResponseBase:
 @member_required()
 def message_detail(request: CabinetRequest, public_id: str) -> HttpResponse:
     message_id = _message_id(public_id)
-    message = _messages(request).filter(pk=message_id).first()
+    message: Any = _messages(request).filter(pk=message_id).first()  # with `charged`
     if message is not None:
-        context = message_context(request, message)
+        shows_money = message.charged and request.member.can_see_money
+        context = message_context(request, message) | {
+            "token_price": token_price.last_paid(request.company.pk) if shows_money else None
+        }
         return render(request, "cabinet/message_detail.html", context)
     if since := archived.kept_since_after(message_id):
         return render(request, "cabinet/message_archived.html", {"kept_since": since}, status=404)
