@@ -5,11 +5,6 @@ import django.db.models.functions.datetime
 from django.db import migrations, models
 
 
-SQUAWK_EXCEPTIONS = {
-    "changing-column-type": "a longer varchar rewrites nothing, and orders are few",
-}
-
-
 class Migration(migrations.Migration):
 
     dependencies = [
@@ -21,11 +16,6 @@ class Migration(migrations.Migration):
             model_name='order',
             name='asked_at',
             field=models.DateTimeField(blank=True, editable=False, null=True),
-        ),
-        migrations.AlterField(
-            model_name='order',
-            name='payment_url',
-            field=models.CharField(blank=True, max_length=2000, verbose_name='payment page'),
         ),
         migrations.CreateModel(
             name='Refund',

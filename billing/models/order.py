@@ -24,6 +24,11 @@ def _literally(condition: str) -> RawSQL:
     return RawSQL(condition, (), output_field=models.BooleanField())  # noqa: S611 - a constant
 
 
+def _in_its_column(url: str) -> dict[str, str]:
+    is_long = len(url) > 500
+    return {"payment_url": "" if is_long else url, "long_payment_url": url if is_long else ""}
+
+
 class OrderQuerySet(models.QuerySet["Order"]):
     def of(self, company: Company | int) -> "OrderQuerySet":
         return self.filter(company=company)
@@ -70,7 +75,12 @@ class Order(models.Model):
     state = models.CharField(_("state"), max_length=8, choices=State.choices, default=State.CREATED)
     # The provider's id of the payment; empty until the provider has answered.
     payment_id = models.CharField(_("provider's payment"), max_length=120, blank=True)
-    payment_url = models.CharField(_("payment page"), max_length=2000, blank=True)
+    payment_url = models.CharField(_("payment page"), max_length=500, blank=True)
+    # In place of it where it is longer, as Stripe's are. A longer `payment_url` would break plans
+    # that the last release's connections have prepared: "cached plan must not change result type".
+    long_payment_url = models.CharField(
+        max_length=2000, blank=True, default="", db_default="", editable=False
+    )
     return_url = models.CharField(_("return address"), max_length=500, blank=True)
     language = models.CharField(_("language"), max_length=2, default="ru")
     invoice_year = models.PositiveSmallIntegerField(_("year of the invoice"), null=True, blank=True)
@@ -127,6 +137,11 @@ class Order(models.Model):
         return public_id("top", self.id)
 
     @property
+    def payment_page(self) -> str:
+        """Where the order is paid; empty if it has no page."""
+        return self.payment_url or self.long_payment_url
+
+    @property
     def number(self) -> str:
         """The invoice number, such as 2026-17; empty for an order without an invoice."""
         return f"{self.invoice_year}-{self.invoice_number}" if self.invoice_number else ""
@@ -142,9 +157,9 @@ class Order(models.Model):
     def mark_opened(self, *, payment_id: str, payment_url: str) -> None:
         """Conditional: another process may have opened it first, or it has ended."""
         Order.objects.filter(pk=self.pk, state=self.State.CREATED).update(
-            state=self.State.PENDING, payment_id=payment_id, payment_url=payment_url
+            state=self.State.PENDING, payment_id=payment_id, **_in_its_column(payment_url)
         )
-        self.refresh_from_db(fields=["state", "payment_id", "payment_url"])
+        self.refresh_from_db(fields=["state", "payment_id", "payment_url", "long_payment_url"])
 
     def mark_paid(self) -> None:
         self.state, self.paid_at = self.State.PAID, timezone.now()

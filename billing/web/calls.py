@@ -159,7 +159,7 @@ ORDER = Shape(
             nullable(text(format="uri")),
             _("The page to which to redirect the payer."),
             "https://pay.example/p/4711",
-            source=lambda order: order.payment_url or None,
+            source=lambda order: order.payment_page or None,
         ),
         TOKENS,
         Field(

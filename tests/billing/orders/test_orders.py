@@ -176,3 +176,13 @@ def test_orders_expire(company: Company) -> None:
 
     assert list(Order.objects.filter(state="expired")) == [overdue]
     assert Order.objects.filter(state="paid").count() == 1
+
+
+@pytest.mark.parametrize("length", [30, 500, 501, 2000])
+def test_page_of_a_payment_may_be_long(length: int) -> None:
+    order = OrderFactory.create(state="created", payment_id="")
+    url = "https://pay.example/".ljust(length, "x")
+
+    order.mark_opened(payment_id="p1", payment_url=url)
+
+    assert Order.objects.get().payment_page == order.payment_page == url
