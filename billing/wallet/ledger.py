@@ -374,7 +374,8 @@ WITH history AS ({rows}), moved AS (
   RETURNING kind, amount, company_id),
 due AS (
   SELECT company_id,
-         sum(CASE kind WHEN 'hold' THEN -amount WHEN 'capture' THEN 0 ELSE amount END) AS available,
+         sum(CASE WHEN kind IN ('hold', 'withdraw') THEN -amount WHEN kind = 'capture' THEN 0
+                  ELSE amount END) AS available,
          sum(CASE WHEN kind = 'hold' THEN amount WHEN kind IN ('capture', 'release') THEN -amount
                   ELSE 0 END) AS held
   FROM moved GROUP BY company_id)

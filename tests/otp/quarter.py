@@ -1,0 +1,132 @@
+"""A made-up quarter of one company: messages with their holds, top-ups, refunds and a dispute, all
+of it counted, sealed, closed and with documents.
+"""
+
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from itertools import pairwise
+from typing import Any
+
+from django.db import connection
+from django.utils import timezone
+
+from accounts.models import Company
+from billing.documents import issuing, month_closing
+from billing.models import BillingProfile, Order, Payment, Refund, Transfer, Wallet
+from billing.seals import sealing
+from billing.wallet import ledger, running_balances
+from billing.wallet.period_totals import start_of
+from channels.history import day_counts
+from config.storage.months.closed_months import next_month
+from otp import demo_history
+from otp.demo_history.filling import Senders
+from tests.factories import CompanyFactory, SellerFactory, WalletFactory
+
+DAY = timedelta(days=1)
+VAT = Decimal("22.00")
+REFUNDED = 137  # tokens of each month's top-up: no share of it is round
+GIFT = 1_000  # tokens
+_BOOKED = """
+SELECT r.company_id, r.kind, r.amount, r.key, NULL::uuid AS message_id, NULL::int AS hold,
+  '' AS proof, 'refund' AS reason, r.at AS created_at
+FROM unnest(%(companies)s::bigint[], %(kinds)s::text[], %(amounts)s::bigint[], %(keys)s::text[],
+  %(times)s::timestamptz[]) AS r(company_id, kind, amount, key, at)
+"""
+
+
+def first_day() -> date:
+    """Three whole months before this one."""
+    day = timezone.localdate().replace(day=1)
+    for _month in range(3):
+        day = (day - DAY).replace(day=1)
+    return day
+
+
+def fill(messages: int) -> Company:
+    """Three whole months and some of this one, not closed yet."""
+    company: Company = CompanyFactory.create()
+    WalletFactory.create(company=company, available=0)
+    BillingProfile.objects.create(
+        company=company, legal_name="ООО «Ромашка»", inn="7800000002", kpp="780001001"
+    )
+    days = (timezone.localdate() - first_day()).days
+    demo_history.seed_companies(
+        senders=Senders([company.pk], [None], [None]), messages=messages, days=days, seed="1"
+    )
+    Order.objects.filter(company=company).update(vat_rate=VAT)
+    _give_money_back(company)
+    return company
+
+
+def close() -> None:
+    """What the schedule does with the days and months that are over."""
+    day_counts.recount()
+    SellerFactory.create(vat_rate=VAT, documents_since=first_day(), head="Петров Пётр Петрович")
+    sealing.seal_before(timezone.now().date())
+    running_balances.store(whole=True)
+    month_closing.close()
+    issuing.issue()
+
+
+def months() -> list[tuple[date, date]]:
+    """First and last day of each whole month."""
+    firsts = [first_day()]
+    for _month in range(3):
+        firsts.append(next_month(firsts[-1]))
+    return [(first, after - DAY) for first, after in pairwise(firsts)]
+
+
+def _give_money_back(company: Company) -> None:
+    """A grant at the beginning; of each month's first top-up a part, and once by a dispute that is
+    won in the month after.
+    """
+    beginning = start_of(first_day())
+    booked = [(Transfer.Kind.GRANT, GIFT, "quarter", beginning)]
+    for number, (first, last) in enumerate(months()):
+        payment = _first_payment(company, first)
+        at = start_of(last) + timedelta(hours=23)
+        won_at = at + 10 * DAY if number == 1 else None
+        refund = _refund(payment, at, won_at)
+        booked.append((Transfer.Kind.WITHDRAW, REFUNDED, refund.transfer_key, at))
+        if won_at:
+            booked.append(
+                (Transfer.Kind.GRANT, REFUNDED, f"{refund.transfer_key}:returned", won_at)
+            )
+    _book(company, booked)
+
+
+def _first_payment(company: Company, month: date) -> Payment:
+    orders = Order.objects.filter(
+        company=company, state=Order.State.PAID, paid_at__gte=start_of(month)
+    )
+    return orders.order_by("paid_at")[0].payments.get()
+
+
+def _refund(payment: Payment, at: datetime, won_at: datetime | None) -> Refund:
+    order = payment.order
+    assert order is not None
+    return Refund.objects.create(
+        gateway=payment.gateway,
+        refund_id=f"quarter-{at:%Y-%m}",
+        payment=payment,
+        amount=(payment.amount * REFUNDED / order.tokens).quantize(Decimal("0.01")),
+        currency=payment.currency,
+        tokens=REFUNDED,
+        taken=REFUNDED,
+        created_at=at,
+        returned_at=won_at,
+    )
+
+
+def _book(company: Company, booked: list[tuple[Any, int, str, datetime]]) -> None:
+    kinds, amounts, keys, times = zip(*booked, strict=True)
+    params = {
+        "companies": [company.pk] * len(booked),
+        "kinds": [str(kind) for kind in kinds],
+        "amounts": list(amounts),
+        "keys": list(keys),
+        "times": list(times),
+    }
+    with connection.cursor() as cursor:
+        ledger.book_history(cursor, _BOOKED, params)
+    assert Wallet.objects.get(company=company).available >= 0
