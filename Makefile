@@ -9,7 +9,7 @@ COMPILE := $(PY) -m uv pip compile --quiet --generate-hashes --universal --pytho
 .DEFAULT_GOAL := help
 # Each of the many processes would compile every module again, the tests with their asserts rewritten.
 unexport PYTHONDONTWRITEBYTECODE
-.PHONY: help run test test-long collect coverage chaos drill soak mutants bench profile growth examples screenshots check lint types migrations fmt lock deploy-tools sbom clean base dev python
+.PHONY: help run test test-long collect coverage chaos drill soak replay mutants bench profile growth examples screenshots check lint types migrations fmt lock deploy-tools sbom clean base dev python
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,6 +33,8 @@ drill: dev ## one part lost under load, and what that cost: ARGS="redis|redis-re
 	@exec $(PY) -m tools.drills $(ARGS)
 soak: dev ## an hour of steady load: do memory, connections and dead rows stay level? ARGS="--minutes 60 --rate 20 --plot FILE --json FILE"
 	@exec $(PY) -m tools.soak $(ARGS)
+replay: base ## described populations through router and guard in virtual time: ARGS="--world FILE… --seeds 1-20 --json OUT"
+	@exec $(PY) -m tools.replay $(ARGS)
 mutants: dev ## our guards taken away one by one, each of which a named check must notice; ARGS="name …"
 	@exec $(PY) -m tests.mutants $(ARGS)
 bench: base ## the budgets, beside their floors, 7 minutes; ARGS="--only verify,send --seconds 3 --rounds 4 --concurrency 1,16,64"

@@ -1,0 +1,75 @@
+"""What one scope shows: right codes of what was delivered, against the norm of its parent.
+
+A sequential test finds when the share began to fall; from then on the counts are judged by the
+beta-binomial posterior and by the tokens that were charged in excess of the norm. Only prompt
+deliveries are evidence: a message that came too late to be used, or never, cost the person, not us.
+"""
+
+import math
+from dataclasses import dataclass, field
+
+from channels.guard.beta_binomial import share_below
+from channels.routing.smart.decay import DAY, HOUR, Counts, weight
+
+SUSPECT = 0.5  # of the norm: the share of an attack is taken to be below it
+PRIOR = 2.0  # sends
+WINDOW = 12 * HOUR
+NORM_HALF_LIFE = 7 * DAY
+NORM_STRENGTH = 50.0
+
+
+@dataclass(slots=True)
+class Evidence:
+    at: float
+    norm: Counts = field(default_factory=lambda: Counts(NORM_HALF_LIFE))
+    score: float = 0.0  # log likelihood ratio of attack : people since the fall began
+    hits: float = 0.0
+    misses: float = 0.0
+    tokens: float = 0.0  # charged for what was not verified
+    pending: int = 0  # delivered, not yet ripe
+    refusals: int = 0
+    refused_until: float = -math.inf
+
+    def usual(self, now: float, parent: float) -> float:
+        return self.norm.hit_rate(now, parent, NORM_STRENGTH)
+
+    def fade(self, now: float) -> None:
+        if now > self.at:
+            left = weight(now - self.at, WINDOW)
+            self.score *= left
+            self.hits *= left
+            self.misses *= left
+            self.tokens *= left
+            self.at = now
+
+    def missed(self, now: float, tokens: float, parent: float) -> None:
+        self.fade(now)
+        self.norm.add(now, trials=1.0)
+        self.misses += 1.0
+        self.tokens += tokens
+        self.score += math.log((1 - SUSPECT * parent) / (1 - parent))
+
+    def hit(self, now: float, parent: float, *, corrects: float | None = None) -> None:
+        """`corrects`: the tokens of a miss that turns out a hit."""
+        self.fade(now)
+        self.norm.add(now, trials=0.0 if corrects is not None else 1.0, hits=1.0)
+        self.hits += 1.0
+        self.score += math.log(SUSPECT)
+        if corrects is not None:
+            self.misses = max(0.0, self.misses - 1.0)
+            self.tokens = max(0.0, self.tokens - corrects)
+            self.score -= math.log((1 - SUSPECT * parent) / (1 - parent))
+        if self.score <= 0:
+            self.score = self.hits = self.misses = self.tokens = 0.0
+
+    def excess(self, parent: float) -> float:
+        """Tokens lost beyond what people's own mistakes would have cost."""
+        trials = self.hits + self.misses
+        if not self.misses:
+            return 0.0
+        price = self.tokens / self.misses
+        return max(0.0, self.tokens - trials * (1 - parent) * price)
+
+    def doubt(self, parent: float) -> float:
+        """The probability that the share is below half its norm."""
+        return share_below(SUSPECT * parent, self.hits, self.misses, parent, PRIOR)

@@ -1,0 +1,80 @@
+"""Splits a channel's sends over its accounts by right codes, without flapping.
+
+Rules learned from GOV.UK Notify: points move in steps, never twice within five minutes, not when
+all accounts are bad, and drift back to their resting share once the evidence has faded.
+"""
+
+from dataclasses import dataclass, field
+
+from channels.routing.smart.decay import HOUR, Counts
+
+HALF_LIFE = 6 * HOUR
+REVIEW = 300.0  # seconds between changes
+STEP, LEAST = 0.1, 0.05
+MARGIN = 0.03  # a smaller gap moves nothing
+DOUBTS = 2.5  # standard errors that a gap must exceed
+STRENGTH = 10.0
+
+
+@dataclass(slots=True)
+class AccountBalance:
+    resting: dict[str, float]
+    shares: dict[str, float] = field(default_factory=dict)
+    counts: dict[str, Counts] = field(default_factory=dict)
+    changed_at: float | None = None
+
+    def __post_init__(self) -> None:
+        self.shares = dict(self.resting)
+
+    def pick(self, point: float) -> str:
+        """`point` is uniform in 0..1."""
+        total = sum(self.shares.values())
+        for name in sorted(self.shares):
+            point -= self.shares[name] / total
+            if point < 0:
+                return name
+        return max(self.shares)
+
+    def record(self, now: float, account: str, *, verified: bool) -> None:
+        counts = self.counts.setdefault(account, Counts(HALF_LIFE, now))
+        counts.add(now, trials=1.0, hits=float(verified))
+        if self.changed_at is None:
+            self.changed_at = now
+        if len(self.resting) > 1 and now - self.changed_at >= REVIEW:
+            self._review(now)
+
+    def _review(self, now: float) -> None:
+        rates = {name: self._rate(name, now) for name in self.resting}
+        best = max(rates.values())
+        worst = min(self.resting, key=lambda name: (rates[name], name))
+        gap = best - rates[worst]
+        if gap > MARGIN and gap > DOUBTS * self._error(worst, rates[worst], now):
+            moved = min(STEP, self.shares[worst] - LEAST)
+            if moved > 0:
+                self._move(worst, moved, now)
+        elif gap < MARGIN / 2:
+            self._drift(now)
+
+    def _rate(self, name: str, now: float) -> float:
+        counts = self.counts.get(name)
+        overall_hits = sum(one.hits for one in self.counts.values())
+        overall = sum(one.trials for one in self.counts.values())
+        prior = overall_hits / overall if overall else 0.8
+        return prior if counts is None else counts.hit_rate(now, prior, STRENGTH)
+
+    def _error(self, name: str, rate: float, now: float) -> float:
+        counts = self.counts.get(name)
+        trials = STRENGTH + (counts.trials if counts else 0.0)
+        return float((max(rate * (1 - rate), 0.01) / trials) ** 0.5)
+
+    def _move(self, worst: str, moved: float, now: float) -> None:
+        self.shares[worst] -= moved
+        others = [name for name in self.shares if name != worst]
+        for name in others:
+            self.shares[name] += moved / len(others)
+        self.changed_at = now
+
+    def _drift(self, now: float) -> None:
+        for name, rest in self.resting.items():
+            self.shares[name] += max(-STEP, min(STEP, rest - self.shares[name]))
+        self.changed_at = now

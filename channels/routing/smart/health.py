@@ -1,0 +1,79 @@
+"""How a channel does now against what its cells promise: delivered ÷ expected, 1 when all is well.
+
+The window of counts begins anew when a sequential test (CUSUM over the likelihood ratio) says that
+the share has changed: a channel that dies is seen within a few sends, noise is not.
+"""
+
+import math
+from dataclasses import dataclass
+
+from channels.routing.smart.decay import HOUR, weight
+
+HALF_LIFE = 3 * HOUR
+FALL, RISE = 0.4, 2.5  # the changes that are tested for, as factors of the present health
+ALARM = 4.6  # log likelihood ratio, about 100 : 1
+PRIOR = 1.5  # sends as expected, which a dead channel forgets its failures against
+BEST, WORST = 1.0, 0.02
+
+
+@dataclass(slots=True)
+class _Run:
+    """A sequential test and the counts since it began."""
+
+    score: float = 0.0
+    expected: float = 0.0
+    delivered: float = 0.0
+
+    def add(self, gain: float, expected: float, delivered: float) -> bool:
+        self.score += gain
+        if self.score <= 0:
+            self.score = self.expected = self.delivered = 0.0
+            return False
+        self.expected += expected
+        self.delivered += delivered
+        return self.score > ALARM
+
+
+class Health:
+    """Of one channel in one country."""
+
+    def __init__(self, now: float) -> None:
+        self.at = now
+        self.expected = self.delivered = 0.0
+        self.changed_at = now
+        self._fall, self._rise = _Run(), _Run()
+
+    def level(self, now: float) -> float:
+        left = weight(now - self.at, HALF_LIFE)
+        value = (self.delivered * left + PRIOR) / (self.expected * left + PRIOR)
+        return min(BEST, max(WORST, value))
+
+    def record(self, now: float, expected: float, *, delivered: bool) -> None:
+        """`expected`: the probability of a delivery while all is well."""
+        level = self.level(now)
+        left = weight(now - self.at, HALF_LIFE)
+        hit = 1.0 if delivered else 0.0
+        self.expected = self.expected * left + expected
+        self.delivered = self.delivered * left + hit
+        self.at = now
+        usual = _probability(expected * level)
+        for run, factor in ((self._fall, FALL), (self._rise, RISE)):
+            other = _probability(expected * min(BEST, level * factor))
+            gain = math.log(other / usual) if delivered else math.log((1 - other) / (1 - usual))
+            if run.add(gain, expected, hit):
+                self._begin(now, run)
+                return
+
+    def correct(self, now: float) -> None:
+        """A send that was counted as silent was delivered after all."""
+        self.delivered += weight(now - self.at, HALF_LIFE)
+        self._fall.score = max(0.0, self._fall.score - 1.0)
+
+    def _begin(self, now: float, run: _Run) -> None:
+        self.expected, self.delivered = run.expected, run.delivered
+        self.changed_at = now
+        self._fall, self._rise = _Run(), _Run()
+
+
+def _probability(value: float) -> float:
+    return min(0.98, max(0.005, value))

@@ -1,0 +1,235 @@
+"""The router: plans a send from what was learned, and learns from what came of it.
+
+Holds its state in memory and is told the time; who calls it keeps the rows and the clock.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from channels.routing.smart.account_balance import AccountBalance
+from channels.routing.smart.decay import DAY, HOUR, Counts
+from channels.routing.smart.exploration import Exploration
+from channels.routing.smart.health import Health
+from channels.routing.smart.phone_memory import PhoneMemory, Standing
+from channels.routing.smart.plan_choice import Choice, choose
+from channels.routing.smart.plans import LAST, Candidate, Curve, Plan, Step, half
+from channels.routing.smart.reach import Place, Reach, Stratum, stratum
+from channels.routing.smart.reasons import Reason, reason_for
+from channels.routing.smart.time_histogram import SECONDS, TimeHistogram
+
+STAY_EDGES = (5, 10, 15, 20, 30, 45, 60, 90, 120, SECONDS)  # seconds until a code arrives
+STAY_GUESS = (0.95, 0.94, 0.93, 0.91, 0.88, 0.8, 0.65, 0.5, 0.35, 0.2)
+TIMES_HALF_LIFE = 12 * HOUR
+GRAIN = 0.05  # probabilities are rounded, so that like sends share one computed choice
+SMS = "sms"
+
+
+@dataclass(slots=True)
+class Try:
+    """One channel that was asked."""
+
+    place: Place
+    channel: str
+    past: Stratum
+    expected: float  # probability of delivery while all is well
+    at: float
+    is_learned_from: bool  # the channel seemed well, so its reach can be judged
+    outcome: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    plan: Plan
+    reason: Reason
+    choice: Choice
+
+
+@dataclass(slots=True)
+class Router:
+    prices: Mapping[str, int]
+    reach: Reach = field(default_factory=Reach)
+    healths: dict[tuple[str, str], Health] = field(default_factory=dict)
+    proofs: dict[tuple[str, str], TimeHistogram] = field(default_factory=dict)
+    codes: dict[tuple[str, str], TimeHistogram] = field(default_factory=dict)
+    stays: list[Counts] = field(default_factory=list)
+    exploration: Exploration = field(default_factory=Exploration)
+    accounts: dict[tuple[str, str], AccountBalance] = field(default_factory=dict)
+    _stay_curve: Curve = ()
+    _stays_at: float = 0.0
+
+    # --- Deciding ---
+
+    def decide(
+        self, now: float, place: Place, memory: PhoneMemory, allowed: Sequence[str]
+    ) -> Decision:
+        """`allowed` by the policy and the guard; at least one."""
+        usable = [one for one in allowed if memory.standing(one, now) is not Standing.BARRED]
+        names = usable or list(allowed)
+        candidates = tuple(
+            self._candidate(now, place, memory, name, names) for name in sorted(names)
+        )
+        choice = choose(candidates, self._stay(now))
+        plan = choice.best.plan
+        probe = self._probe(now, place, memory, names, plan)
+        if probe is not None:
+            plan = (probe, *(step for step in plan if step.channel != probe.channel))
+        reason = reason_for(now, place, memory, plan, candidates, explored=probe is not None)
+        return Decision(plan, reason, choice)
+
+    def health(self, now: float, place: Place, channel: str) -> float:
+        health = self.healths.get((place.country, channel))
+        return 1.0 if health is None else health.level(now)
+
+    def _candidate(
+        self, now: float, place: Place, memory: PhoneMemory, name: str, names: Sequence[str]
+    ) -> Candidate:
+        level = self.health(now, place, name)
+        first = self._past(now, memory, name, names, after_failure=False)
+        later = self._past(now, memory, name, names, after_failure=True)
+        rate = self.reach.delivered(now, place, name, first, is_sms=name == SMS)
+        rate_later = rate
+        if later != first:
+            rate_later = self.reach.delivered(now, place, name, later, is_sms=False)
+        proof = self._times(self.proofs, place, name, (4.0, 0.8)).curve(now)
+        return Candidate(
+            channel=name,
+            price=self.prices[name],
+            delivered=_rounded(rate * level),
+            delivered_after=_rounded(rate_later * level),
+            told=round(self.reach.told(now, place, name, first), 1),
+            proof=proof,
+            code=self._times(self.codes, place, name, (15.0, 0.7)).curve(now),
+            half=half(proof),
+        )
+
+    def _past(
+        self,
+        now: float,
+        memory: PhoneMemory,
+        name: str,
+        names: Sequence[str],
+        *,
+        after_failure: bool,
+    ) -> Stratum:
+        if name == SMS:
+            return Stratum(memory.standing(name, now))
+        sisters = [one for one in self.prices if one not in {name, SMS}]
+        return stratum(memory, name, sisters, now, after_failure=after_failure and bool(names))
+
+    def _probe(
+        self, now: float, place: Place, memory: PhoneMemory, names: Sequence[str], plan: Plan
+    ) -> Step | None:
+        if memory.has_proved(names, now) or SMS not in names:
+            return None
+        used = {step.channel for step in plan}
+        left_out = [
+            (name, self.prices[name])
+            for name in sorted(names)
+            if name not in used and memory.standing(name, now) is Standing.NEW
+        ]
+        return self.exploration.probe(now, place.country, left_out)
+
+    def _times(
+        self,
+        kept: dict[tuple[str, str], TimeHistogram],
+        place: Place,
+        channel: str,
+        guess: tuple[float, float],
+    ) -> TimeHistogram:
+        key = place.country, channel
+        found = kept.get(key)
+        if found is None:
+            found = kept[key] = TimeHistogram(*guess, TIMES_HALF_LIFE)
+        return found
+
+    def _stay(self, now: float) -> Curve:
+        if not self.stays:
+            self.stays = [Counts(14 * DAY, now) for _ in STAY_EDGES]
+        if not self._stay_curve or now - self._stays_at > 12 * HOUR:
+            rates = [
+                _rounded(counts.hit_rate(now, guess, 20.0))
+                for counts, guess in zip(self.stays, STAY_GUESS, strict=True)
+            ]
+            self._stay_curve = tuple(rates[_stay_bin(second)] for second in range(SECONDS))
+            self._stays_at = now
+        return self._stay_curve
+
+    # --- Learning ---
+
+    def asked(self, now: float, place: Place, memory: PhoneMemory, channel: str, n: int) -> Try:
+        """Step `n` of a plan was handed over."""
+        past = self._past(now, memory, channel, (channel,), after_failure=n > 0)
+        expected = self.reach.delivered(now, place, channel, past, is_sms=channel == SMS)
+        well = self.health(now, place, channel) > 0.6
+        return Try(place, channel, past, expected, now, well)
+
+    def refused(self, now: float, one: Try, memory: PhoneMemory, *, barred: bool = False) -> None:
+        self._outcome(now, one, "refused")
+        memory.refused(one.channel, now, barred=barred)
+
+    def silent(self, now: float, one: Try, memory: PhoneMemory) -> None:
+        """No proof when patience ended; a later `delivered` corrects it."""
+        self._outcome(now, one, "silent")
+        if one.is_learned_from:
+            memory.silent(one.channel, now)
+
+    def delivered(self, now: float, one: Try, memory: PhoneMemory) -> None:
+        if one.outcome == "delivered":
+            return
+        late = one.outcome == "silent"
+        if late:
+            if one.is_learned_from:
+                self.reach.record(now, one.place, one.channel, one.past, hits=1.0)
+            self._health(now, one).correct(now)
+            one.outcome = "delivered"
+        else:
+            self._outcome(now, one, "delivered")
+        seconds = now - one.at
+        self._times(self.proofs, one.place, one.channel, (4.0, 0.8)).add(now, seconds)
+        memory.proved(one.channel, now)
+        self.exploration.succeeded(one.place.country, one.channel)
+
+    def entered(self, now: float, one: Try, memory: PhoneMemory) -> None:
+        """A right code that this try alone can have brought."""
+        self.delivered(now, one, memory)
+        self._times(self.codes, one.place, one.channel, (15.0, 0.7)).add(now, now - one.at)
+        memory.verified(one.channel, now, now - one.at)
+
+    def stayed(self, now: float, arrived_after: float, *, verified: bool) -> None:
+        """Whether a person to whom a code came after so many seconds entered it right."""
+        self._stay(now)
+        self.stays[_stay_bin(min(LAST, int(arrived_after)))].add(
+            now, trials=1.0, hits=float(verified)
+        )
+
+    def _outcome(self, now: float, one: Try, outcome: str) -> None:
+        if one.outcome:
+            return
+        one.outcome = outcome
+        hit = outcome == "delivered"
+        if one.is_learned_from:
+            self.reach.record(
+                now,
+                one.place,
+                one.channel,
+                one.past,
+                trials=1.0,
+                hits=float(hit),
+                marks=float(outcome == "refused"),
+            )
+        self._health(now, one).record(now, one.expected, delivered=hit)
+
+    def _health(self, now: float, one: Try) -> Health:
+        key = one.place.country, one.channel
+        found = self.healths.get(key)
+        if found is None:
+            found = self.healths[key] = Health(now)
+        return found
+
+
+def _stay_bin(second: int) -> int:
+    return next(n for n, edge in enumerate(STAY_EDGES) if second < edge)
+
+
+def _rounded(value: float) -> float:
+    return round(min(1.0, max(0.0, value)) / GRAIN) * GRAIN

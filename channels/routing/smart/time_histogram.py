@@ -1,0 +1,86 @@
+"""Times to an event as a small histogram with logarithmic bins, old ones discounted."""
+
+import math
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+
+from channels.routing.smart.decay import HOUR, weight
+
+SECONDS = 181  # curves have a value for each second from 0 to 180
+EDGES = tuple(0.5 * 1.22**n for n in range(31))  # 0.5 s to 195 s
+
+PRIOR_STRENGTH = 8.0
+LIKE = 0.02  # the greatest distance of two curves that pass for one
+
+
+def log_normal_cdf(median: float, sigma: float) -> Callable[[float], float]:
+    def cdf(seconds: float) -> float:
+        if seconds <= 0:
+            return 0.0
+        return 0.5 * (1 + math.erf(math.log(seconds / median) / (sigma * math.sqrt(2))))
+
+    return cdf
+
+
+class TimeHistogram:
+    """Learns a distribution; starts from a prior that counts as a few observations."""
+
+    def __init__(self, median: float, sigma: float, half_life: float) -> None:
+        cdf = log_normal_cdf(median, sigma)
+        ends = [0.0, *(cdf(edge) for edge in EDGES), 1.0]
+        self.bins = [PRIOR_STRENGTH * (b - a) for a, b in pairwise(ends)]
+        self.half_life = half_life
+        self.at = -math.inf
+        self.unread = PRIOR_STRENGTH  # observations since the curve was last made
+        self._curve: tuple[float, ...] = ()
+        self._curve_at = -math.inf
+
+    def add(self, now: float, seconds: float) -> None:
+        if self.at > -math.inf and now - self.at > self.half_life / 64:
+            left = weight(now - self.at, self.half_life)
+            self.bins = [count * left for count in self.bins]
+            self.at = now
+        elif self.at == -math.inf:
+            self.at = now
+        self.bins[bisect_right(EDGES, seconds)] += 1.0
+        self.unread += 1.0
+
+    def curve(self, now: float) -> tuple[float, ...]:
+        """The share that has happened by each second. Remade when enough was learned since."""
+        due = self.unread >= max(16.0, 0.1 * sum(self.bins)) or now - self._curve_at > HOUR
+        if not self._curve or (due and self.unread >= 8):
+            made = curve_of(self.bins)
+            # A like curve is kept, and with it every choice that was computed from it.
+            if not self._curve or max(map(_distance, made, self._curve)) > LIKE:
+                self._curve = made
+            self._curve_at = now
+            self.unread = 0.0
+        return self._curve
+
+
+def curve_of(bins: Sequence[float]) -> tuple[float, ...]:
+    """Cumulative shares at whole seconds, straight lines within a bin."""
+    total = sum(bins)
+    starts = (0.0, *EDGES)
+    values: list[float] = []
+    below, index = 0.0, 0
+    for second in range(SECONDS):
+        while index < len(EDGES) and EDGES[index] <= second:
+            below += bins[index]
+            index += 1
+        start = starts[index]
+        end = EDGES[index] if index < len(EDGES) else start * 2
+        part = bins[index] * (second - start) / (end - start)
+        values.append(min(1.0, (below + part) / total))
+    return tuple(values)
+
+
+def quantile(curve: Sequence[float], share: float) -> int:
+    """The first whole second by which that share of all has happened; 180 at most."""
+    target = share * curve[-1]
+    return next(second for second, value in enumerate(curve) if value >= target)
+
+
+def _distance(one: float, other: float) -> float:
+    return abs(one - other)

@@ -1,0 +1,118 @@
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from channels.guard.beta_binomial import share_below
+from channels.guard.guard import Guard
+from channels.guard.scopes import ScopeKind, scopes_of
+from channels.guard.steps import GuardStep
+from channels.routing.smart.decay import DAY
+
+SMS = 16.0
+
+
+def play(guard: Guard, now: float, phone: str, *, country: str, verified: bool) -> GuardStep:
+    verdict = guard.judge(now, phone, country)
+    if verdict.step is not GuardStep.ALLOW:
+        return verdict.step
+    case = guard.opened(now, verdict)
+    guard.delivered(now + 4, case, SMS, 4.0)
+    if verified:
+        guard.verified(now + 14, case)
+    else:
+        guard.matured(now + 34, case)
+    return verdict.step
+
+
+def attacked(guard: Guard, start: float, numbers: list[str]) -> int:
+    """The attack's sends that were let through to SMS."""
+    steps = [
+        play(guard, start + n * 40, phone, country="SO", verified=False)
+        for n, phone in enumerate(numbers)
+    ]
+    return steps.count(GuardStep.ALLOW)
+
+
+def people(guard: Guard, count: int, *, share: float = 0.92) -> list[GuardStep]:
+    draw = random.Random(1)  # noqa: S311 - a simulation
+    return [
+        play(
+            guard,
+            n * 20.0,
+            f"+7916{draw.randrange(10**7):07}",
+            country="RU",
+            verified=draw.random() < share,
+        )
+        for n in range(count)
+    ]
+
+
+@pytest.mark.parametrize("kind", ["sequential", "random"])
+def test_an_attack_is_stopped_within_400_tokens(kind: str) -> None:
+    guard, draw = Guard(), random.Random(2)  # noqa: S311 - a simulation
+    people(guard, 500)
+    tails = [n + 1234567 if kind == "sequential" else draw.randrange(10**7) for n in range(200)]
+
+    passed = attacked(guard, 500 * 20.0, [f"+25261{tail:07}" for tail in tails])
+
+    assert passed * SMS <= 400
+
+
+def test_people_are_never_held_back() -> None:
+    assert set(people(Guard(), 5000)) == {GuardStep.ALLOW}
+
+
+def test_undelivered_messages_are_no_evidence() -> None:
+    guard = Guard()
+    people(guard, 500)
+    for n in range(300):
+        verdict = guard.judge(10_000.0 + n, f"+7916{n:07}", "RU")
+        case = guard.opened(10_000.0 + n, verdict)
+        guard.delivered(10_000.0 + n + 200, case, SMS, 200.0)  # too late to be used
+        guard.matured(10_000.0 + n + 230, case)
+
+    assert guard.judge(10_500.0, "+79160000001", "RU").step is GuardStep.ALLOW
+
+
+def test_a_refusal_names_scope_rule_and_end_and_passes_old_friends() -> None:
+    guard, now = Guard(), 10_000.0
+    people(guard, 500)
+    for n in range(15):  # all handed over before any of them is ripe
+        case = guard.opened(now, guard.judge(now, f"+252617654{n:03}", "SO"))
+        guard.delivered(now + 4, case, SMS, 4.0)
+        guard.matured(now + 34, case)
+
+    verdict = guard.judge(now + 60, "+252617654999", "SO")
+
+    assert verdict.step is GuardStep.REFUSE
+    assert verdict.scope is not None
+    assert verdict.rule in {"unverified", "refused"}
+    assert verdict.until is not None
+    assert verdict.until > now + 60
+    old = guard.judge(now + 61, "+252617654998", "SO", verified_at=now - 2 * DAY)
+    assert old.step is GuardStep.ALLOW
+
+
+def test_scopes_go_from_wide_to_narrow() -> None:
+    found = scopes_of("+79161234567", "RU", "192.0.2.1")
+
+    assert [scope.value for scope in found] == [
+        "RU", "+7916", "+7916123", "+79161234", "+791612345", "192.0.2.1",
+    ]  # fmt: skip
+    assert found[-1].kind is ScopeKind.IP
+
+
+def test_the_posterior_is_the_known_one() -> None:
+    assert share_below(0.5, 1, 1, 0.5, 0.0) == pytest.approx(0.5)
+    assert share_below(0.3, 0, 1, 0.5, 2.0) == pytest.approx(1 - 0.7**2)
+
+
+@given(st.integers(0, 60), st.integers(0, 60), st.floats(0.05, 0.95))
+def test_more_right_codes_are_less_suspicious(hits: int, misses: int, bound: float) -> None:
+    fewer = share_below(bound, hits, misses, 0.8, 2.0)
+    more = share_below(bound, hits + 1, misses, 0.8, 2.0)
+
+    assert 0 <= more <= fewer + 1e-9
+    assert fewer <= 1 + 1e-9

@@ -1,0 +1,75 @@
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from channels.routing.smart.plan_choice import LOSS_ALLOWED, choose
+from channels.routing.smart.plans import Candidate
+from channels.routing.smart.time_histogram import SECONDS, log_normal_cdf
+
+PROOF = tuple(log_normal_cdf(3, 0.6)(second) for second in range(SECONDS))
+CODE = tuple(log_normal_cdf(13, 0.6)(second) for second in range(SECONDS))
+STAYS = tuple(max(0.2, 1 - second / 150) for second in range(SECONDS))
+shares = st.sampled_from([0.0, 0.1, 0.3, 0.5, 0.8, 0.95, 1.0])
+
+
+def candidate(channel: str, delivered: float, told: float = 0.5) -> Candidate:
+    price = 16 if channel == "sms" else 1
+    return Candidate(channel, price, delivered, delivered, told, PROOF, CODE)
+
+
+def order(*candidates: Candidate) -> list[str]:
+    return [step.channel for step in choose(candidates, STAYS).best.plan]
+
+
+def test_a_proven_messenger_goes_first() -> None:
+    assert order(candidate("telegram", 0.97), candidate("sms", 0.95)) == ["telegram", "sms"]
+
+
+def test_a_messenger_that_reaches_nobody_is_left_out() -> None:
+    assert order(candidate("telegram", 0.02), candidate("sms", 0.95)) == ["sms"]
+
+
+def test_without_sms_the_surest_plan_is_chosen() -> None:
+    plan = order(candidate("telegram", 0.4), candidate("whatsapp", 0.9))
+
+    assert plan[0] == "whatsapp"
+
+
+def test_a_failing_sms_is_no_measure() -> None:
+    assert order(candidate("telegram", 0.6), candidate("sms", 0.1)) == ["telegram", "sms"]
+
+
+@given(first=shares, second=shares, text=st.sampled_from([0.8, 0.9, 0.97]), told=shares)
+def test_no_plan_loses_more_right_codes_than_allowed(
+    first: float, second: float, text: float, told: float
+) -> None:
+    choice = choose(
+        (candidate("a", first, told), candidate("b", second, told), candidate("sms", text)), STAYS
+    )
+
+    assert choice.sms_first is not None
+    assert choice.best.verified >= choice.sms_first.verified - LOSS_ALLOWED
+    assert choice.best.tokens <= choice.sms_first.tokens or choice.best.verified > (
+        choice.sms_first.verified
+    )
+
+
+@given(first=shares, second=shares, text=st.sampled_from([0.8, 0.9, 0.97]))
+def test_names_and_order_of_channels_do_not_matter(
+    first: float, second: float, text: float
+) -> None:
+    one, two, sms = candidate("a", first), candidate("b", second), candidate("sms", text)
+
+    usual = choose((one, two, sms), STAYS).best
+    renamed = choose((sms, replace(two, channel="y"), replace(one, channel="z")), STAYS).best
+
+    assert (usual.tokens, usual.verified) == (renamed.tokens, renamed.verified)
+
+
+@given(first=shares, text=st.sampled_from([0.8, 0.9, 0.97]), scale=st.sampled_from([2, 4, 8]))
+def test_scaled_prices_choose_the_same_plan(first: float, text: float, scale: int) -> None:
+    pair = candidate("a", first), candidate("sms", text)
+    scaled = tuple(replace(one, price=one.price * scale) for one in pair)
+
+    assert choose(pair, STAYS).best.plan == choose(scaled, STAYS).best.plan

@@ -1,0 +1,117 @@
+from itertools import pairwise
+
+from channels.routing.smart.account_balance import LEAST, REVIEW, AccountBalance
+from channels.routing.smart.decay import DAY
+from channels.routing.smart.exploration import LONGEST, Exploration
+from channels.routing.smart.health import Health
+from channels.routing.smart.phone_memory import EXPIRY, PhoneMemory, Standing
+from channels.routing.smart.reach import Place
+from channels.routing.smart.reasons import ReasonCode
+from channels.routing.smart.router import Router
+
+PLACE = Place("RU", "+7916")
+PRICES = {"telegram": 1, "sms": 16}
+
+
+def test_a_proven_channel_goes_first_and_the_reason_says_so() -> None:
+    memory = PhoneMemory()
+    memory.verified("telegram", 0.0, 9.0)
+
+    decision = Router(PRICES).decide(3 * DAY, PLACE, memory, ["telegram", "sms"])
+
+    assert decision.plan[0].channel == "telegram"
+    assert decision.reason.code is ReasonCode.PROVED
+    assert decision.reason.proved_before == 3 * DAY
+
+
+def test_what_is_barred_is_not_asked() -> None:
+    memory = PhoneMemory()
+    memory.refused("sms", 0.0, barred=True)
+
+    decision = Router(PRICES).decide(10.0, PLACE, memory, ["telegram", "sms"])
+
+    assert [step.channel for step in decision.plan] == ["telegram"]
+
+
+def test_memory_expires() -> None:
+    memory = PhoneMemory()
+    memory.proved("telegram", 0.0)
+
+    assert memory.standing("telegram", EXPIRY - 1) is Standing.PROVED
+    assert memory.standing("telegram", EXPIRY) is Standing.NEW
+
+
+def test_one_silence_does_not_outweigh_a_proof_but_two_do() -> None:
+    memory = PhoneMemory()
+    memory.proved("telegram", 0.0)
+    memory.silent("telegram", 10.0)
+    once = memory.standing("telegram", 11.0)
+    memory.silent("telegram", 20.0)
+
+    assert (once, memory.standing("telegram", 21.0)) == (Standing.PROVED, Standing.MUTE)
+
+
+def test_a_dead_channel_is_seen_within_a_few_sends() -> None:
+    health = Health(0.0)
+    for n in range(500):
+        health.record(n * 10.0, 0.96, delivered=n % 25 != 0)
+    before = health.level(5000.0)
+    for n in range(8):
+        health.record(5000.0 + n * 10, 0.96, delivered=False)
+
+    assert before > 0.9
+    assert health.level(5080.0) < 0.3
+
+
+def test_a_dead_channel_that_delivers_again_is_trusted_again() -> None:
+    health = Health(0.0)
+    for n in range(20):
+        health.record(n * 10.0, 0.96, delivered=False)
+    for n in range(12):
+        health.record(300.0 + n * 10, 0.96, delivered=True)
+
+    assert health.level(420.0) > 0.8
+
+
+def test_reach_of_a_small_cell_is_borrowed_from_its_parent() -> None:
+    router = Router(PRICES)
+    for n in range(300):
+        memory = PhoneMemory()
+        one = router.asked(n * 60.0, PLACE, memory, "telegram", 0)
+        router.refused(n * 60.0, one, memory)
+
+    elsewhere = router.decide(300 * 60.0, Place("RU", "+7999"), PhoneMemory(), ["telegram", "sms"])
+
+    assert elsewhere.choice.best.plan[0].channel == "sms"
+
+
+def test_exploration_spares_proven_phones_and_keeps_its_budget() -> None:
+    exploration = Exploration(tokens_a_day=2)
+    found = [exploration.probe(n * LONGEST, "RU", [("telegram", 1)]) for n in range(1, 20)]
+
+    assert len([one for one in found if one is not None]) == 2
+    assert exploration.probe(DAY * 2, "RU", []) is None
+
+
+def test_an_account_that_verifies_less_loses_its_share_in_steps() -> None:
+    balance = AccountBalance({"a": 0.5, "b": 0.5})
+    changes = []
+    for n in range(2000):
+        before = dict(balance.shares)
+        balance.record(n * 30.0, "a", verified=n % 20 != 0)
+        balance.record(n * 30.0, "b", verified=n % 5 != 0)
+        if balance.shares != before:
+            changes.append(n * 30.0)
+
+    assert balance.shares["b"] < 0.2
+    assert balance.shares["b"] >= LEAST - 1e-9
+    assert all(b - a >= REVIEW for a, b in pairwise(changes))
+
+
+def test_no_account_moves_when_all_are_bad() -> None:
+    balance = AccountBalance({"a": 0.5, "b": 0.5})
+    for n in range(500):
+        balance.record(n * 30.0, "a", verified=n % 3 == 0)
+        balance.record(n * 30.0, "b", verified=n % 3 == 0)
+
+    assert balance.shares == balance.resting

@@ -1,0 +1,1 @@
+"""Plays described populations in virtual time through the router and the guard."""

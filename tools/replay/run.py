@@ -1,0 +1,129 @@
+"""Plays one world with one seed by every policy, and counts."""
+
+import math
+from dataclasses import dataclass, field
+
+from channels.guard.steps import GuardStep
+from channels.routing.smart.plans import Plan, Step
+from tools.replay.oracle import Oracle
+from tools.replay.population import Send, sends
+from tools.replay.smart_policy import SmartPolicy
+from tools.replay.timeline import Outcome, play
+from tools.replay.world import DAY, SMS, World
+
+POLICIES = ("sms", "baseline", "ours", "oracle")
+SMS_PRICE, MESSENGER_PRICE = 16, 1
+BASELINE_PATIENCE = 30
+
+
+@dataclass(slots=True)
+class Tally:
+    """Of the honest sends after the warm-up."""
+
+    sends: int = 0
+    verified: int = 0
+    tokens: int = 0
+    times: list[float] = field(default_factory=list)
+    tokens_by_day: dict[int, list[int]] = field(default_factory=dict)  # tokens, verified
+
+    def add(self, at: float, outcome: Outcome | None) -> None:
+        self.sends += 1
+        day = self.tokens_by_day.setdefault(int(at // DAY), [0, 0])
+        if outcome is None:
+            return
+        self.tokens += outcome.tokens
+        day[0] += outcome.tokens
+        if outcome.verified < math.inf:
+            self.verified += 1
+            day[1] += 1
+            self.times.append(outcome.verified)
+
+    def quantile(self, share: float) -> float | None:
+        if not self.times:
+            return None
+        times = sorted(self.times)
+        return round(times[min(len(times) - 1, int(share * len(times)))], 2)
+
+
+@dataclass(slots=True)
+class AttackTally:
+    sends: int = 0
+    tokens_lost: int = 0
+    sends_until_stopped: int | None = None
+    seconds_until_stopped: float | None = None
+
+
+@dataclass(slots=True)
+class HonestTally:
+    sends: int = 0
+    refused: int = 0
+    challenged: int = 0
+    cheap_only: int = 0
+
+
+@dataclass(slots=True)
+class Result:
+    world: str
+    seed: int
+    policies: dict[str, Tally]
+    attacks: list[AttackTally]
+    honest: HonestTally
+
+
+def run(world: World, seed: int) -> Result:
+    prices = {name: SMS_PRICE if name == SMS else MESSENGER_PRICE for name in world.channels}
+    fixed: dict[str, Plan] = {
+        "sms": (Step(SMS, None),),
+        "baseline": tuple(Step(name, BASELINE_PATIENCE) for name in world.baseline),
+    }
+    ours, oracle = SmartPolicy(world, prices), Oracle(world, prices)
+    result = Result(
+        world.name,
+        seed,
+        {name: Tally() for name in POLICIES},
+        [AttackTally() for _ in world.attacks],
+        HonestTally(),
+    )
+    for send in sends(world, seed):
+        outcome, verdict = ours.send(send)
+        if send.attack is not None:
+            _count_attack(result.attacks[send.attack], world, send, outcome, verdict.step)
+        elif send.at >= 0:
+            _count_honest(result.honest, verdict.step)
+            result.policies["ours"].add(send.at, outcome)
+            for name, plan in fixed.items():
+                result.policies[name].add(send.at, play(world, send, plan, prices))
+            known = oracle.plan(send)
+            best = {step.channel: _best_account(world, send, step.channel) for step in known}
+            result.policies["oracle"].add(send.at, play(world, send, known, prices, best))
+    return result
+
+
+def _best_account(world: World, send: Send, channel: str) -> str:
+    items = world.accounts.get(channel, ())
+    if not items:
+        return ""
+    return min(
+        items,
+        key=lambda one: world.behaviour(channel, send.person.place, one.name, send.at).lost,
+    ).name
+
+
+def _count_attack(
+    tally: AttackTally, world: World, send: Send, outcome: Outcome | None, step: GuardStep
+) -> None:
+    """Stopped: the first send that no longer gets a paid SMS; tokens lost later count too."""
+    tally.sends += 1
+    if outcome is not None:
+        tally.tokens_lost += outcome.tokens
+    if tally.sends_until_stopped is None and step is not GuardStep.ALLOW:
+        tally.sends_until_stopped = tally.sends - 1
+        start = world.attacks[send.attack or 0].start
+        tally.seconds_until_stopped = round(send.at - start, 1)
+
+
+def _count_honest(tally: HonestTally, step: GuardStep) -> None:
+    tally.sends += 1
+    tally.refused += step is GuardStep.REFUSE
+    tally.challenged += step is GuardStep.CHALLENGE
+    tally.cheap_only += step is GuardStep.CHEAP_ONLY

@@ -1,0 +1,158 @@
+"""Our policy in virtual time: asks guard and router, and tells them what happens."""
+
+import heapq
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import count
+
+from channels.guard.guard import Guard, Verdict
+from channels.guard.steps import GuardStep
+from channels.routing.smart.account_balance import AccountBalance
+from channels.routing.smart.phone_memory import PhoneMemory
+from channels.routing.smart.plans import Plan
+from channels.routing.smart.reach import Place
+from channels.routing.smart.router import Router, Try
+from tools.replay.population import Send
+from tools.replay.timeline import Outcome, Played, play
+from tools.replay.world import SMS, World
+
+SILENT_AFTER = 60.0  # seconds until the last step without proof counts as silent
+CLOSED_AFTER = 120.0
+
+
+@dataclass(slots=True)
+class SmartPolicy:
+    world: World
+    prices: dict[str, int]
+    router: Router = field(init=False)
+    guard: Guard = field(default_factory=Guard)
+    memories: dict[str, PhoneMemory] = field(default_factory=dict)
+    _events: list[tuple[float, int, Callable[[float], None]]] = field(default_factory=list)
+    _numbers: "count[int]" = field(default_factory=count)
+
+    def __post_init__(self) -> None:
+        self.router = Router(self.prices)
+
+    def send(self, send: Send) -> tuple[Outcome | None, Verdict]:
+        """None: refused."""
+        self.run_until(send.at)
+        person = send.person
+        memory = self.memories.setdefault(person.phone, PhoneMemory())
+        verdict = self.guard.judge(
+            send.at, person.phone, person.place.country, person.ip, memory.verified_at
+        )
+        allowed = list(self.prices)
+        if verdict.step is GuardStep.REFUSE:
+            return None, verdict
+        if verdict.step is GuardStep.CHEAP_ONLY and len(allowed) > 1:
+            allowed.remove(SMS)
+        place = Place(person.place.country, person.place.prefix)
+        plan = self.router.decide(send.at, place, memory, allowed).plan
+        accounts = self._accounts(send, place, plan)
+        outcome = play(self.world, send, plan, self.prices, accounts)
+        self._schedule(send, place, memory, outcome, verdict)
+        return outcome, verdict
+
+    def run_until(self, now: float) -> None:
+        while self._events and self._events[0][0] <= now:
+            at, _, act = heapq.heappop(self._events)
+            act(at)
+
+    def _at(self, moment: float, act: Callable[[float], None]) -> None:
+        if moment < math.inf:
+            heapq.heappush(self._events, (moment, next(self._numbers), act))
+
+    def _accounts(self, send: Send, place: Place, plan: Plan) -> dict[str, str]:
+        picked = {}
+        for step in plan:
+            balance = self._balance(place.country, step.channel)
+            if balance is not None:
+                picked[step.channel] = balance.pick(send.luck[step.channel].account)
+        return picked
+
+    def _balance(self, country: str, channel: str) -> AccountBalance | None:
+        items = self.world.accounts.get(channel, ())
+        if not items:
+            return None
+        key = country, channel
+        if key not in self.router.accounts:
+            self.router.accounts[key] = AccountBalance({one.name: one.share for one in items})
+        return self.router.accounts[key]
+
+    def _schedule(
+        self, send: Send, place: Place, memory: PhoneMemory, outcome: Outcome, verdict: Verdict
+    ) -> None:
+        tries = [
+            self._schedule_step(send, place, memory, played, n=n, verified=outcome.verified)
+            for n, played in enumerate(outcome.steps)
+        ]
+        arrived = [one for one in outcome.steps if one.receipt <= outcome.verified]
+        sole = self._sole(outcome, arrived)
+        case = self.guard.opened(send.at, verdict)
+        proof = min((one.receipt for one in outcome.steps), default=math.inf)
+        if proof < math.inf:
+            tokens = outcome.tokens
+            self._at(
+                send.at + proof, lambda at: self.guard.delivered(at, case, tokens, at - send.at)
+            )
+            self._at(send.at + proof + self.guard.maturity, lambda at: self.guard.matured(at, case))
+
+        def verified(at: float) -> None:
+            self.guard.verified(at, case)
+            if sole is None:
+                memory.verified(None, at, at - send.at)
+            else:
+                self.router.entered(at, tries[sole], memory)
+            if proof < math.inf:
+                self.router.stayed(at, proof, verified=True)
+
+        if outcome.verified < math.inf:
+            self._at(send.at + outcome.verified, verified)
+        elif proof < CLOSED_AFTER:
+            self._at(
+                send.at + CLOSED_AFTER, lambda at: self.router.stayed(at, proof, verified=False)
+            )
+        for played in outcome.steps:
+            if len(outcome.steps) == 1 and played.account:
+                balance = self._balance(place.country, played.channel)
+                right = outcome.verified < math.inf
+                if balance is not None:
+                    self._at(send.at + CLOSED_AFTER, _recorder(balance, played.account, right))
+
+    @staticmethod
+    def _sole(outcome: Outcome, arrived: list[Played]) -> int | None:
+        """The step that alone can have brought the code, as the service would know it."""
+        asked = [one for one in outcome.steps if one.refused == math.inf]
+        if len(arrived) == 1:
+            return outcome.steps.index(arrived[0])
+        if not arrived and len(asked) == 1:
+            return outcome.steps.index(asked[0])
+        return None
+
+    def _schedule_step(
+        self,
+        send: Send,
+        place: Place,
+        memory: PhoneMemory,
+        played: Played,
+        *,
+        n: int,
+        verified: float,
+    ) -> Try:
+        start = send.at + played.start
+        one = self.router.asked(start, place, memory, played.channel, n)
+        self._at(
+            send.at + played.refused,
+            lambda at: self.router.refused(at, one, memory, barred=played.barred),
+        )
+        self._at(send.at + played.receipt, lambda at: self.router.delivered(at, one, memory))
+        if played.refused == math.inf:
+            silent = min(played.patience_ends, played.start + SILENT_AFTER)
+            if min(played.receipt, verified) > silent:
+                self._at(send.at + silent, lambda at: self.router.silent(at, one, memory))
+        return one
+
+
+def _recorder(balance: AccountBalance, account: str, right: bool) -> Callable[[float], None]:
+    return lambda at: balance.record(at, account, verified=right)
