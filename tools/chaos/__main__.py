@@ -1,5 +1,5 @@
 """`python -m tools.chaos --seed 7 --sends 5000 --kills 20 [--flush] [--short] [--months]
-[--json F]`."""
+[--payments] [--json F]`."""
 
 import argparse
 import secrets
@@ -23,7 +23,9 @@ def _run(given: argparse.Namespace) -> ExitCode:
     seed = secrets.randbelow(1_000_000) if given.seed is None else given.seed
     sends = given.sends or (330 if given.short else 5000)
     kills = (6 if given.short else 20) if given.kills is None else given.kills
-    options = Options(seed, sends, kills, given.flush, given.short, given.keep, given.months)
+    options = Options(
+        seed, sends, kills, given.flush, given.short, given.keep, given.months, given.payments
+    )
     say(f"seed {seed}")
     report = run(options, say)
     report.save(given.json or ROOT / "tools/chaos/results" / f"{seed}.json")
@@ -40,6 +42,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--flush", action="store_true", help="empty Redis every second")
     parser.add_argument("--short", action="store_true", help="a minute; deadlines are aged")
     parser.add_argument("--months", action="store_true", help="old months are archived under kills")
+    parser.add_argument("--payments", action="store_true", help="top-ups, and kills at credits")
     parser.add_argument("--keep", action="store_true", help="keep data and logs in any case")
     parser.add_argument("--json", type=Path, help="where the report goes")
     return parser

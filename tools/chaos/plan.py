@@ -11,6 +11,9 @@ from enum import StrEnum
 from typing import TypeVar
 from uuid import UUID
 
+from tools.chaos import payment_plan
+from tools.chaos.payment_plan import PlannedPayment
+
 PRICES = {"whatsapp": 1, "telegram": 1, "sms": 16}
 
 
@@ -23,6 +26,7 @@ class Options:
     short: bool
     keep: bool = False
     months: bool = False  # old ones are archived meanwhile, and one begins
+    payments: bool = False  # top-ups as well, with kills between notice and credit
 
 
 @dataclass(frozen=True)
@@ -149,6 +153,7 @@ class Plan:
     orders: list[PlannedRequest]
     planned_faults: list[PlannedFault] = field(default_factory=list)
     second_worker_until: float = 0.0
+    payments: list[PlannedPayment] = field(default_factory=list)
 
     @property
     def sends(self) -> int:
@@ -194,9 +199,32 @@ def make(options: Options) -> Plan:
     )
     planned_faults = _planned_faults(_random(options, "blows"), options.kills, seconds, speed)
     orders = _requests(_random(options, "orders"), options.sends, seconds, speed, planned_faults)
+    payments: list[PlannedPayment] = []
+    if options.payments:
+        planned_faults, strikes = _struck(planned_faults)
+        payments = payment_plan.make(
+            _random(options, "payments"), seconds, strikes, is_short=options.short
+        )
     return Plan(
-        seconds, _tokens(orders), orders, planned_faults, second_worker_until=0.75 * seconds
+        seconds,
+        _tokens(orders),
+        orders,
+        planned_faults,
+        second_worker_until=0.75 * seconds,
+        payments=payments,
     )
+
+
+def _struck(planned_faults: list[PlannedFault]) -> tuple[list[PlannedFault], list[float]]:
+    """Kills of web and worker in pairs happen to a credit instead, at the time of the web's."""
+    webs, workers = (
+        [planned_fault for planned_fault in planned_faults if planned_fault.what is target]
+        for target in (Target.WEB, Target.WORKER)
+    )
+    pairs = list(zip(webs, workers, strict=False))
+    taken = [planned_fault for pair in pairs for planned_fault in pair]
+    left = [planned_fault for planned_fault in planned_faults if planned_fault not in taken]
+    return left, [web.at for web, _worker in pairs]
 
 
 def speed_of(options: Options) -> Speed:

@@ -24,6 +24,7 @@ from tools.chaos.report import Report
 from tools.chaos.stack import MARK, Stack
 from tools.chaos.traffic.client import Account
 from tools.chaos.traffic.load import Load
+from tools.chaos.traffic.payers import Payers
 
 Say = Callable[[str], None]
 
@@ -70,9 +71,12 @@ def _run(options: Options, servers: Servers, place: Path, say: Say) -> Report:
     say(f"{plan.sends} sends and {options.kills} kills in {plan.seconds:.0f} s …")
     accounts = prepare(plan.tokens, speed_of(options))
     before = seed_months() if options.months else None
+    payer = prepare_payer() if options.payments else None
     stack.start()
     say("Everything is up.")
-    load = Load(options, plan, stack, accounts=accounts, archive_before=before, say=say)
+    load = Load(
+        options, plan, stack, accounts=accounts, archive_before=before, payer=payer, say=say
+    )
     try:
         load.run()
         is_archived = load.archiver is None or load.archiver.finish()
@@ -84,15 +88,44 @@ def _run(options: Options, servers: Servers, place: Path, say: Say) -> Report:
     findings = list(verdicts.check_invariants())
     if load.archiver is not None:
         findings += _archived(load.archiver, is_finished=is_archived)
-    return Report.of(
+    if load.payers is not None:
+        findings += _credited(load, load.payers)
+    report = Report.of(
         options, plan, stack, load.injector, findings, flushes=load.flusher.times, exits=exits
     )
+    if load.payers is not None:
+        report.facts["top-ups"] = {
+            "paid": len(load.payers.paid),
+            "killed between notice and credit": load.credit_killer.hits,
+        }
+    return report
 
 
 def _archived(archiver: Archiver, *, is_finished: bool) -> Iterator[Finding]:
     from tools.chaos import months  # noqa: PLC0415 - models need Django set up
 
     return months.findings(archiver, is_finished=is_finished)
+
+
+def _credited(load: Load, payers: Payers) -> Iterator[Finding]:
+    from tools.chaos.checks import credits as credit_checks  # noqa: PLC0415 - needs Django set up
+
+    killer = load.credit_killer
+    return credit_checks.findings(
+        payers.paid.values(),
+        len(load.plan.payments),
+        refused=payers.faults,
+        hits=killer.hits,
+        planned=killer.planned,
+    )
+
+
+def prepare_payer() -> Account:
+    from tools.chaos.traffic import companies  # noqa: PLC0415 - models need Django set up
+
+    payer = companies.create_payer()
+    companies.drop_connections()
+    return payer
 
 
 def seed_months() -> date:

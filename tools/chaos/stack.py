@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from config.environment.variables import ROOT
-from config.local.demo_environment import accounts, new_secrets
+from config.local.demo_environment import accounts, new_secrets, payment_accounts
 from config.local.embedded import Servers
 from config.local.processes import StartError
 from config.local.store_servers import Postgres, Redis
@@ -77,7 +77,9 @@ class Stack:
         self.speed = speed_of(options)
         self.simulator_log = place / "simulator.sqlite3"
         self.counts = place / "proxy-counts.json"
-        self.environ = environment(servers, self.ports, place, self.speed)
+        self.environ = environment(
+            servers, self.ports, place, self.speed, has_payments=options.payments
+        )
         self.proxy = self._program(
             "proxy", ["-m", "tools.chaos.faults.proxy", self._lines(options)]
         )
@@ -166,16 +168,19 @@ def _owned(servers: Servers) -> tuple[Postgres, Redis]:
     return servers.postgres, servers.redis
 
 
-def environment(servers: Servers, ports: Ports, place: Path, speed: Speed) -> dict[str, str]:
+def environment(
+    servers: Servers, ports: Ports, place: Path, speed: Speed, *, has_payments: bool = False
+) -> dict[str, str]:
     """Ignores the shell's settings of the service."""
     example = (ROOT / ".env.example").read_text(encoding="utf-8")
     foreign = set(_NAMES.findall(example)) | {"PYTHONDONTWRITEBYTECODE"}
     inherited = {name: value for name, value in os.environ.items() if name not in foreign}
-    made = new_secrets()
+    made, vendors = new_secrets(), url(ports.to_vendors)
     return (
         inherited
         | servers.environ()
-        | accounts(url(ports.to_vendors), made, {})
+        | accounts(vendors, made, {})
+        | (payment_accounts(vendors, made, {}) if has_payments else {})
         | _short_intervals(speed)
         | {
             "ENVIRONMENT": "development",

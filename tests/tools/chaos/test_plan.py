@@ -1,8 +1,18 @@
 """The same seed gives the same plan."""
 
 from collections import Counter
+from dataclasses import replace
 
-from tools.chaos.plan import POOR, PRICES, Disruption, Options, Target, UserBehaviour, make
+from tools.chaos.payment_plan import GATEWAYS, CreditLock
+from tools.chaos.plan import (
+    POOR,
+    PRICES,
+    Disruption,
+    Options,
+    Target,
+    UserBehaviour,
+    make,
+)
 
 FULL = Options(seed=7, sends=5000, kills=20, flush=False, short=False)
 SHORT = Options(seed=7, sends=300, kills=6, flush=False, short=True)
@@ -59,3 +69,22 @@ def test_receipts_are_lost_only_where_the_vendor_can_be_asked() -> None:
 
     assert {order.sent_by for order in lost} == {"telegram", "sms"}
     assert all(order.sent_by == "sms" or order.kind == "code" for order in lost)
+
+
+def test_credits_are_struck_by_kills_of_web_and_worker() -> None:
+    without, plan = make(FULL), make(replace(FULL, payments=True))
+
+    struck = [payment for payment in plan.payments if payment.lock]
+    kills = Counter(planned_fault.what for planned_fault in plan.planned_faults)
+    kills.update({Target.WEB: len(struck), Target.WORKER: len(struck)})
+    assert kills == Counter(planned_fault.what for planned_fault in without.planned_faults)
+    assert {payment.lock for payment in struck} == set(CreditLock)
+    assert {payment.gateway for payment in plan.payments} == set(GATEWAYS)
+    assert (plan.orders, without.payments) == (without.orders, [])
+
+
+def test_a_short_run_strikes_a_credit() -> None:
+    plan = make(replace(SHORT, payments=True))
+
+    assert sum(payment.lock is not None for payment in plan.payments) == 1
+    assert make(replace(SHORT, payments=True)) == plan

@@ -69,6 +69,14 @@ class FaultInjector:
             time.sleep(TICK)
         return True
 
+    def kill_now(self, program: Program, pause: float) -> bool:
+        """Outside of the plan; False if it is not running anyway."""
+        if not self._is_up(program):
+            return False
+        program.kill()
+        self._start_later(program, pause)
+        return True
+
     def retire(self, program: Program) -> None:
         """Stop a program that is no longer needed, and do not restart it."""
         if not self._is_up(program):

@@ -95,7 +95,7 @@ class Backend:
         self.answered = 0
         self.asked_again: set[str] = set()  # keys of orders whose code was asked for once more
         self.given_up = threading.Event()  # nobody waits for answers any more
-        self._carrier = carrier
+        self.carrier = carrier
         self._seed = seed
 
     def schedule(self, orders: Sequence[PlannedRequest], begin: float) -> None:
@@ -157,7 +157,7 @@ class Backend:
 
     def _set_fault(self, fault: dict[str, Any]) -> None:
         with suppress(requests.RequestException):
-            requests.post(f"{self._carrier}/faults", json=fault, timeout=10)
+            requests.post(f"{self.carrier}/faults", json=fault, timeout=10)
 
 
 def body_of(order: PlannedRequest) -> dict[str, Any]:

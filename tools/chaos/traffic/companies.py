@@ -6,9 +6,10 @@ from django.db import connections
 from django.db.backends.postgresql.base import DatabaseWrapper
 
 from billing.budgets import budgets
+from billing.models import BillingProfile
 from billing.wallet import ledger
 from config.channels import BY_NAME
-from tests.factories import ApiKeyFactory, CompanyFactory
+from tests.factories import ApiKeyFactory, CompanyFactory, SellerFactory, TariffFactory
 from tools.chaos.plan import CHAINS, Speed
 from tools.chaos.traffic.client import Account
 
@@ -30,6 +31,18 @@ def create_companies(tokens: Sequence[int], speed: Speed) -> list[Account]:
         budgets.lift_budgets(key.company)
         accounts.append(Account(key.company.pk, key.plaintext))
     return accounts
+
+
+def create_payer() -> Account:
+    """A company with requisites that buys tokens and sends nothing, and somebody who sells them."""
+    SellerFactory.create()
+    TariffFactory.create()
+    company = CompanyFactory.create(name="Payer")
+    BillingProfile.objects.create(
+        company=company, legal_name="ООО «Ромашка»", inn="7800000002", kpp="780001001"
+    )
+    key = ApiKeyFactory.create(company=company)
+    return Account(company.pk, key.plaintext)
 
 
 def drop_connections() -> None:

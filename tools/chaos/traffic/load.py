@@ -10,6 +10,7 @@ import redis
 
 from tools.chaos.database import OPEN, DatabaseProbe
 from tools.chaos.faults.archiver import Archiver, begin_next_month
+from tools.chaos.faults.credit_killer import CreditKiller
 from tools.chaos.faults.fault_injector import FaultInjector
 from tools.chaos.plan import Options, Plan
 from tools.chaos.stack import Stack
@@ -17,12 +18,14 @@ from tools.chaos.traffic.client import Account, Backend, Client
 from tools.chaos.traffic.drain import Drain
 from tools.chaos.traffic.journal import Journal
 from tools.chaos.traffic.log_follower import LogFollower
+from tools.chaos.traffic.payers import STATEMENT_AGED, Payers
 from tools.chaos.traffic.phone_users import PhoneUsers
 from tools.chaos.traffic.scheduler import Scheduler
 
 THREADS = 96
 PROGRESS = 5.0  # seconds between two lines
 VENDORS_TAKE = 60  # ms to answer a send, so some calls are always in progress
+CREDITED_WITHIN = 90.0  # seconds after the last fault
 RECOVERY = 240.0  # seconds from the last request to the last response, on a busy machine
 
 
@@ -41,6 +44,7 @@ class Load:
         *,
         accounts: Sequence[Account],
         archive_before: date | None = None,
+        payer: Account | None = None,
         say: Callable[[str], None],
     ) -> None:
         self.options, self.plan, self.stack, self.say = options, plan, stack, say
@@ -65,6 +69,11 @@ class Load:
         if archive_before:
             self.archiver = Archiver(stack, self.injector, before=archive_before, seed=options.seed)
 
+        self.payers: Payers | None = None
+        if payer:
+            self.payers = Payers(self.backend, payer)
+            self.credit_killer = CreditKiller(stack, self.injector, self.payers)
+
     def run(self) -> None:
         self.follower.start()
         self.begin = time.monotonic() + 0.2
@@ -88,6 +97,9 @@ class Load:
         self.backend.slow_vendors(VENDORS_TAKE)
         self.backend.schedule(self.plan.orders, self.begin)
         self.injector.plan(self.begin, self.plan.planned_faults)
+        if self.payers:
+            self.payers.schedule(self.plan.payments, self.begin)
+            self.credit_killer.plan(self.begin, self.plan.payments)
         if self.archiver:
             half = timedelta(seconds=self.plan.seconds / 2)
             begin_next_month(self.stack.postgres.url, datetime.now(UTC) + half)
@@ -105,11 +117,21 @@ class Load:
             self.say("Not everything was answered in time.")
         self.say(f"{self._since():4.0f} s  the load is over")
         self.flusher.close()
+        if self.payers:
+            self._until_credited(self.payers)
         if self.options.short:
             self.drain.hurry()
         else:
             self.drain.wait(self.stack.speed.hold_deadline)
         self.say(f"{self._since():4.0f} s  {self.database.number(OPEN) or 0} messages are open")
+
+    def _until_credited(self, payers: Payers) -> None:
+        """Whoever was killed while reading the statement keeps others from it for a minute."""
+        if self.options.short:
+            self.database.change(STATEMENT_AGED)
+        self.injector.run(lambda: self.database.number(payers.open_query()) == 0, CREDITED_WITHIN)
+        payers.notify_again()
+        self.say(f"{self._since():4.0f} s  {len(payers.paid)} top-ups are paid")
 
     def _is_loaded(self) -> bool:
         return self.scheduler.is_done and self.injector.is_quiet
