@@ -12,9 +12,10 @@ from pytest_django.live_server_helper import LiveServer
 from accounts.models import Mail
 from billing.wallet import ledger
 from channels.deliver.dispatcher import Dispatcher
-from channels.models import Message
+from channels.models import Message, ProviderAccount
 from tests.browser.clicks import ClickCounter
 from tests.browser.test_accessibility import AXE, RULES, RUN_AXE, THEMES, Theme
+from tests.channels.accounts import open_breaker
 from tests.factories import PASSWORD, CompanyFactory, MemberFactory, MessageFactory
 from tests.operator_admin.operators import code_now, make_operator
 
@@ -262,9 +263,24 @@ def test_tokens_are_given_to_a_company_found_by_its_name(
     page.get_by_label("Причина").fill("по договору")
     page.get_by_role("button", name="Проверить и продолжить").click()
     expect(page.get_by_text("Станет доступно")).to_be_visible()
+    page.get_by_role("button", name="Назад").click()
+    expect(page.get_by_label("Токенов")).to_have_value("1 900")
+    page.get_by_role("button", name="Проверить и продолжить").click()
+    expect(page.get_by_text("Станет доступно")).to_be_visible()
     assert ledger.balance(company.pk) == (0, 0)
     page.get_by_role("button", name="Начислить токены").dblclick()
 
     # The page of the first click, which the second cuts short, may have taken the notice along.
     expect(page.get_by_role("heading", name="1900 + 0")).to_be_visible()
     assert ledger.balance(company.pk) == (1900, 0)
+
+
+def test_breaker_of_an_account_is_closed_by_hand(page: Page, live_server: LiveServer) -> None:
+    open_breaker("twilio")
+    enter(page, live_server)
+    page.get_by_role("link", name="Провайдеры").first.click()
+
+    page.get_by_role("button", name="Замкнуть предохранитель").click()
+
+    expect(page.get_by_role("button", name="Замкнуть предохранитель")).to_have_count(0)
+    assert ProviderAccount.objects.get(name="twilio").open_until is None
