@@ -20,6 +20,7 @@ def receiver() -> Iterator[Receiver]:
         yield one
 
 
+@pytest.mark.long
 @pytest.mark.timeout(400)  # under a minute on two idle cores, many times that on busy ones
 def test_an_upgrade_under_load_fails_and_loses_nothing(
     upgrade: Upgrade, receiver: Receiver
