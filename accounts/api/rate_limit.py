@@ -23,6 +23,7 @@ log = structlog.get_logger(__name__)
 
 LEASES_PER_LIMIT = 100  # in a limit
 MAX_KEYS = 10_000  # keys
+SKEW = 1  # seconds: one may begin between the clock that counts and ours
 
 
 class Usage(NamedTuple):
@@ -77,25 +78,31 @@ class KeyRateLimiter:
             return None
         number, now = usage["count"], int(time.time())
         window = _Window(limit, now + usage["time_left"])
-        if number > count:
-            return self._keep(key_id, window, now)
-        window.in_hand = min(size, limit - size * (number - 1))
-        window.beyond = max(0, limit - size * number)
-        return self._keep(key_id, window, now)
-
-    def _keep(self, key_id: int, window: _Window, now: int) -> Usage:
+        if number <= count:
+            window.in_hand = min(size, limit - size * (number - 1))
+            window.beyond = max(0, limit - size * number)
         with self._lock:
-            known = self._windows.get(key_id)
-            if known and known.last == window.last and known.limit == window.limit:
-                known.in_hand += window.in_hand
-                known.beyond = min(known.beyond, window.beyond)
-                window = known
-            elif len(self._windows) >= MAX_KEYS:
-                self._windows.clear()
-            self._windows[key_id] = window
+            window = self._keep(key_id, window)
             if window.in_hand > 0:
                 return window.take(now)
-            return Usage(window.limit, -1, max(1, window.last - now))
+            if not window.beyond:
+                return Usage(limit, -1, max(1, window.last - now))
+        # What was asked for in the window before came after others had used up a lease of this one.
+        return self._lease(request, key_id, limit, seconds)
+
+    def _keep(self, key_id: int, window: _Window) -> _Window:
+        """The key's window with the lease just had, or the later one that other threads are in."""
+        known = self._windows.get(key_id)
+        if known and known.limit == window.limit and known.last >= window.last - SKEW:
+            if known.last <= window.last + SKEW:
+                known.last = min(known.last, window.last)
+                known.in_hand += window.in_hand
+                known.beyond = min(known.beyond, window.beyond)
+            return known
+        if len(self._windows) >= MAX_KEYS:
+            self._windows.clear()
+        self._windows[key_id] = window
+        return window
 
     def _ask(self, request: HttpRequest, key_id: int, rate: str) -> dict[str, Any] | None:
         if self._back_off.is_active:

@@ -118,3 +118,47 @@ def test_redis_failure_disables_counting_and_backs_off(
 
     assert [process.count(HttpRequest(), who) for _ in range(5)] == [None] * 5
     assert len(asked) == 1
+
+
+def test_lease_is_not_lost_when_a_second_begins_during_another(
+    db: None, clock: time_machine.Traveller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two threads lease at once; the second one's answer is read a second later."""
+    who, process = principal(1000), KeyRateLimiter()
+    seen: list[bool] = []
+
+    def ask(*args: Any, **kwargs: Any) -> Any:
+        if not seen:  # the other thread, meanwhile
+            seen.append(True)
+            assert passed(process, who, 1) == 1
+            usage = get_usage(*args, **kwargs)  # type: ignore[no-untyped-call]
+            clock.shift(1)
+            return usage
+        return get_usage(*args, **kwargs)  # type: ignore[no-untyped-call]
+
+    monkeypatch.setattr(rate_limit, "get_usage", ask)
+
+    assert 1 + passed(process, who, 1200) == 1000
+
+
+def test_answer_of_the_window_before_does_not_end_the_present_one(
+    db: None, clock: time_machine.Traveller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    who, process = principal(3), KeyRateLimiter()
+    seen: list[int] = []
+    assert passed(process, who, 3) == 3
+
+    def ask(*args: Any, **kwargs: Any) -> Any:
+        usage = get_usage(*args, **kwargs)  # type: ignore[no-untyped-call]
+        if not seen:  # refused, and read only after another thread began the next window
+            seen.append(usage["count"])
+            clock.shift(usage["time_left"] + 1)
+            assert passed(process, who, 1) == 1
+            usage["time_left"] -= usage["time_left"] + 1
+        return usage
+
+    monkeypatch.setattr(rate_limit, "get_usage", ask)
+    process._windows.clear()
+
+    assert passed(process, who, 1) == 1
+    assert seen == [4]
