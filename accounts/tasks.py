@@ -3,7 +3,7 @@
 from celery import shared_task
 
 from accounts.outbox import mail_delivery
-from accounts.webhooks import deliveries
+from accounts.webhooks import deliveries, failure_warnings
 
 
 @shared_task(name="accounts.cancel_webhooks")
@@ -14,3 +14,8 @@ def cancel_webhooks() -> None:
 @shared_task(name="accounts.deliver_mail")
 def deliver_mail() -> None:
     mail_delivery.deliver()
+
+
+@shared_task(name="accounts.warn_of_failing_webhooks")
+def warn_of_failing_webhooks() -> None:
+    failure_warnings.warn()

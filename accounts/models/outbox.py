@@ -87,6 +87,7 @@ class Endpoint(models.Model):
     deleted_at = models.DateTimeField(null=True)  # soft-deleted; purged with its last delivery
     last_success_at = models.DateTimeField(_("last accepted"), null=True)
     failing_since = models.DateTimeField(_("failing since"), null=True)
+    warned_at = models.DateTimeField(null=True, editable=False)  # of failing, to the members
 
     objects = EndpointQuerySet.as_manager()
 

@@ -165,6 +165,7 @@ def _drop(_company: Company) -> dict[str, Any]:
 OURS: dict[str, Callable[[Company], dict[str, Any]]] = {
     "delivery_drop": _drop,
     "endpoint_disabled": _endpoint,
+    "endpoint_failing": _endpoint,
     "invitation": _invitation,
     "balance_alert": _balance_alert,
     "balance_low": _balance,
