@@ -20,7 +20,7 @@ run: base ## the whole service with demo data, PORT=8000 SIMULATOR_PORT=8001; Ct
 PYTEST = $(PY) -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
 test: dev ## the tests, ARGS="-k name" and the like go to pytest; WORKERS=0: all in one process
 	@exec $(PYTEST) $(or $(ARGS),-m 'not long')
-test-long: dev ## the tests that `make test` leaves out, 10 minutes: losses under load, every page, our tools
+test-long: dev ## the tests that `make test` leaves out, half an hour: losses under load, most pages, our tools
 	@exec $(PYTEST) -m long
 collect: dev ## compile the tests and migrate their database, once for the processes of `make test`, which would each
 	@mkdir -p var && $(PY) -m pytest --collect-only -qq >var/collect.log || { tail -n 40 var/collect.log; exit 1; }
