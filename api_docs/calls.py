@@ -4,7 +4,7 @@ from accounts.api.calls import Call
 from accounts.webhooks import calls as webhooks
 from billing.web import calls as money
 from channels.web import calls as messages
-from channels.web import policy_calls as policy
+from channels.web.policy import calls as policy
 from links.api import batch_calls, link_calls
 from links.api import calls as links
 from otp.web import calls as codes

@@ -8,7 +8,7 @@ from accounts.webhooks.api import RotateWebhook, TestWebhook, WebhookDetail, Web
 from api_docs.schema.api import OpenApi
 from billing.web.api import Balance, Documents, Seals, TopUp, TopUpOptions, TopUps
 from channels.web.api import Channels, MessageDetail, Messages, TestMessages
-from channels.web.policy_api import Policy, PreviewPolicy
+from channels.web.policy.api import Policy, PreviewPolicy
 from links.api.batch_views import Batch, BulkLinks, ReleaseBatch
 from links.api.link_views import LinkDetail, Links, LinkStats
 from links.api.views import SendLink, Shorten

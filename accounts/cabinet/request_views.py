@@ -13,9 +13,10 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts.api.pagination import forgiving_page_of
-from accounts.cabinet import saved_filter_views, saved_filters
 from accounts.cabinet.live_lists import is_live
 from accounts.cabinet.replica_reads import may_read_replica
+from accounts.cabinet.saved_filters import filters as saved_filters
+from accounts.cabinet.saved_filters import views as saved_filter_views
 from accounts.models import ApiKey, ApiRequest, Company, Mode, SavedFilter
 from accounts.people.phone_masking import mask_phone
 from accounts.people.roles import CabinetRequest, can_read_keys, member_required

@@ -1,16 +1,16 @@
 from django.urls import include, path
 
 from accounts.cabinet import (
-    audit_views,
     member_session_views,
     member_views,
-    profile_views,
     request_views,
-    saved_filter_views,
     settings_views,
-    unsubscribe_views,
     views,
 )
+from accounts.cabinet.audit import views as audit_views
+from accounts.cabinet.profile import unsubscribe_views
+from accounts.cabinet.profile import views as profile_views
+from accounts.cabinet.saved_filters import views as saved_filter_views
 
 urlpatterns = [
     path("language", views.language, name="language"),

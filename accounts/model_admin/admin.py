@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from accounts.audit import texts
-from accounts.cabinet import audit_values
+from accounts.cabinet.audit import values as audit_values
 from accounts.client_ip import client_ip
 from accounts.model_admin.audited_admin import AuditedAdmin
 from accounts.model_admin.change_list import KeysetChangeList, UncountedChangeList, since_filter

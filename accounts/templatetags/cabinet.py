@@ -12,7 +12,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language, gettext, pgettext
 
-from accounts.cabinet import time_zones
+from accounts.cabinet.profile import time_zones
 from accounts.models import Member
 from accounts.people import phone_masking
 

@@ -33,14 +33,10 @@ from billing.models import (
 )
 from billing.models.order import IS_OPEN, NEEDS_REVIEW
 from billing.orders import payments
-from billing.web import (
-    adjust_views,
-    admin_views,
-    bank_transfer_admin,
-    document_admin,
-    price_admin,
-)
+from billing.web import adjust_views, admin_views, price_admin
 from billing.web.audited_admin import AuditedChangesAdmin
+from billing.web.bank_transfers import admin as bank_transfer_admin
+from billing.web.documents import admin as document_admin
 from config.ids import parse_id
 
 __all__ = ["bank_transfer_admin", "document_admin", "price_admin"]  # register their own

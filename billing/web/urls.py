@@ -1,14 +1,9 @@
 from django.urls import path
 
-from billing.web import (
-    alert_views,
-    auto_views,
-    budget_views,
-    document_views,
-    order_views,
-    seal_views,
-    views,
-)
+from billing.web import alert_views, order_views, seal_views, views
+from billing.web.auto_top_up import views as auto_views
+from billing.web.budgets import views as budget_views
+from billing.web.documents import views as document_views
 
 urlpatterns = [
     path("settings/budgets", budget_views.budget_edit, name="budget-edit"),

@@ -1,6 +1,8 @@
 from django.urls import path
 
-from channels.web import export_views, overview, policy_views, test_phone_views, views
+from channels.web import export_views, test_phone_views, views
+from channels.web.overview import views as overview
+from channels.web.policy import views as policy_views
 
 urlpatterns = [
     path("", overview.overview, name="overview"),

@@ -14,10 +14,11 @@ from django.utils import timezone
 from django.utils.translation import get_language
 
 from accounts.audit.events import record
-from accounts.cabinet import saved_filter_views, saved_filters
 from accounts.cabinet.csv_rows import csv_lines
 from accounts.cabinet.live_lists import is_live
 from accounts.cabinet.replica_reads import may_read_replica
+from accounts.cabinet.saved_filters import filters as saved_filters
+from accounts.cabinet.saved_filters import views as saved_filter_views
 from accounts.client_ip import client_ip
 from accounts.models import SavedFilter
 from accounts.people.roles import CabinetRequest, can_read_keys, member_required

@@ -12,8 +12,8 @@ from django.utils import timezone
 
 from accounts.models import Company, Member
 from channels.history.breakdown import Breakdown, Steps
-from channels.web import breakdown_table
-from channels.web.breakdown_table import MIN_CHARGED, compare_with_sms
+from channels.web.overview import breakdown_table
+from channels.web.overview.breakdown_table import MIN_CHARGED, compare_with_sms
 from tests.factories import ApiKeyFactory, MemberFactory, MessageFactory, VerificationFactory
 
 

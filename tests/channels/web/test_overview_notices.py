@@ -11,7 +11,7 @@ from accounts.models import Member
 from billing.models import Wallet
 from channels.models import DayCount, DayTotal, DeliveryDrop
 from channels.vendor_accounts import availability
-from channels.web.overview_notices import notices_for
+from channels.web.overview.notices import notices_for
 from tests.channels.accounts import open_breaker
 from tests.factories import CompanyFactory
 

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from accounts.models import Member
 from channels.models import Message
-from channels.web.period_form import PeriodForm
+from channels.web.overview.period_form import PeriodForm
 from tests.factories import MessageFactory
 
 TODAY = date(2026, 3, 5)

@@ -15,7 +15,7 @@ from accounts.people.roles import (
 from accounts.security import reauthentication
 from billing.budgets import budgets, key_limits
 from billing.wallet import ledger
-from billing.web.budget_forms import BudgetForm
+from billing.web.budgets.forms import BudgetForm
 
 
 @member_required(can_read_settings, can_manage_members)

@@ -31,7 +31,7 @@ from billing.documents import (
 from billing.models import ClosedMonth, Document, Seller
 from billing.orders import billing_profiles
 from billing.seals import statement_check
-from billing.web.document_forms import PeriodForm, StatementCheckForm
+from billing.web.documents.forms import PeriodForm, StatementCheckForm
 from config.ids import parse_id
 
 SHOWN_ADVANCES = 20

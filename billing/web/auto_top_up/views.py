@@ -12,7 +12,7 @@ from billing.gateways import registry
 from billing.models import AutoTopUp, MethodSaving, SavedMethod
 from billing.orders import auto_top_up, billing_profiles, orders, prices, saved_methods
 from billing.orders.prices import Quote
-from billing.web.auto_forms import AutoTopUpForm
+from billing.web.auto_top_up.forms import AutoTopUpForm
 from config.errors import DomainError
 
 

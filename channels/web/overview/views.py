@@ -18,17 +18,17 @@ from billing.wallet import ledger
 from channels.history import messages
 from channels.history.breakdown import Dimension, breakdown, breakdowns, total_before
 from channels.history.figures import figures, has_verified
-from channels.web import breakdown_table
-from channels.web.breakdown_table import (
+from channels.web.chart import chart
+from channels.web.overview import breakdown_table
+from channels.web.overview.breakdown_table import (
     TITLES,
     compare_with_sms,
     dimension_of,
     rows_of,
     steps_of,
 )
-from channels.web.chart import chart
-from channels.web.overview_notices import notices_for
-from channels.web.period_form import PeriodForm
+from channels.web.overview.notices import notices_for
+from channels.web.overview.period_form import PeriodForm
 
 
 @member_required()

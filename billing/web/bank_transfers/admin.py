@@ -17,7 +17,7 @@ from accounts.model_admin.change_list import UrgentFirstChangeList
 from billing.bank_statements import review
 from billing.models import BankTransfer
 from billing.models.bank_transfer import WAITS
-from billing.web import bank_transfer_views
+from billing.web.bank_transfers import views as bank_transfer_views
 
 
 class Waiting(admin.SimpleListFilter):

@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from accounts.api import pagination
 from accounts.audit import texts
 from accounts.audit.events import record
-from accounts.cabinet import audit_values
+from accounts.cabinet.audit import values as audit_values
 from accounts.cabinet.csv_rows import csv_lines
 from accounts.cabinet.replica_reads import may_read_replica
 from accounts.cabinet.settings_forms import SECTIONS

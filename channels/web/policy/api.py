@@ -18,7 +18,7 @@ from channels.providers.base import Content
 from channels.routing import policy_preview, policy_rules
 from channels.routing.policy_preview import PreviewRequest
 from channels.routing.policy_rules import StoredRule
-from channels.web.policy_calls import (
+from channels.web.policy.calls import (
     FOR_PURPOSE,
     GET_POLICY,
     MATCHED,

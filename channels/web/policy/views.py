@@ -20,8 +20,8 @@ from channels.providers.base import Content
 from channels.routing import channel_choice, policy_preview, policy_rules
 from channels.routing.policy_preview import Preview, PreviewRequest
 from channels.routing.policy_rules import StoredRule
-from channels.web.policy_api import DEFAULT_PURPOSE
-from channels.web.policy_forms import PreviewForm, RuleForm
+from channels.web.policy.api import DEFAULT_PURPOSE
+from channels.web.policy.forms import PreviewForm, RuleForm
 from config.errors import DomainError
 
 

@@ -8,7 +8,7 @@ from django.utils import timezone
 from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
-from accounts.cabinet import time_zones
+from accounts.cabinet.profile import time_zones
 from accounts.models import User
 from accounts.outbox.notice_kinds import NoticeKind
 

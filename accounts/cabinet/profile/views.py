@@ -7,7 +7,7 @@ from django.shortcuts import redirect, render
 from django.utils import translation
 from django.utils.translation import gettext as _
 
-from accounts.cabinet.profile_form import ProfileForm
+from accounts.cabinet.profile.form import ProfileForm
 from accounts.models import User
 from accounts.sign_in.adapter import remember_language
 
