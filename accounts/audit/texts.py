@@ -97,7 +97,7 @@ ACTION_LABELS: dict[str, StrOrPromise] = {
     "password.set": _("set a password"),
     "balance_alert.added": _("added a balance alert"),
     "balance_alert.removed": _("removed a balance alert"),
-    "notices.muted": _("switched off letters by the link in one"),
+    "notices.muted": _("switched e-mails off by a link in one of them"),
     "address.added": _("added an e-mail address"),
     "address.confirmed": _("confirmed an e-mail address"),
     "address.primary": _("changed the main e-mail address"),

@@ -51,25 +51,25 @@ NOTICES = {
         _("%(provider)s no longer opens your account."),
     ),
     "session.locked": Notice(
-        _("Somebody tried to confirm that they are you"),
+        _("Too many wrong attempts to confirm your identity"),
         _(
             "In one of your sessions the password or the code was entered wrong too many "
             "times. That session was ended."
         ),
     ),
     "device.new": Notice(
-        _("Your account was opened in a new browser"),
+        _("New sign-in to your account"),
         _(
-            "Somebody signed in to your account in a browser in which it was not opened before, or "
-            "not since your password was changed or your sessions were ended. If it was you, there "
-            "is nothing to do."
+            "Somebody signed in to your account in a new browser: one not used before, or not "
+            "since you changed the password or ended your sessions. If it was you, there is "
+            "nothing to do."
         ),
     ),
     "factor.failed": Notice(
         _("Somebody knows your password"),
         _(
-            "Your password was entered in a browser in which your account was not opened before, "
-            "and then a wrong code of the second step. Nobody got in. If it was you, there is "
+            "In a browser not used for your account before, somebody entered your password and "
+            "then a wrong code of the second step. Nobody got in. If it was you, there is "
             "nothing to do."
         ),
     ),
@@ -99,17 +99,17 @@ NOTICES = {
     ),
     "owner.made": Notice(
         _("A company has a new owner"),
-        _("%(whom)s is an owner of %(company)s now. It was done by %(who)s."),
+        _("%(who)s made %(whom)s an owner of %(company)s."),
     ),
     "owner.gone": Notice(
         _("A company has one owner fewer"),
-        _("%(whom)s is no longer an owner of %(company)s. It was done by %(who)s."),
+        _("%(whom)s is no longer an owner of %(company)s. This was done by %(who)s."),
     ),
     "company.closing": Notice(
-        _("Your company is to be deleted"),
+        _("Your company will be deleted"),
         _(
-            "%(who)s asked to delete %(company)s. This happens on %(day)s; until then everything "
-            "works, and any owner can keep the company in the cabinet: %(page)s"
+            "%(who)s asked to delete %(company)s. It will be deleted on %(day)s. Until then "
+            "everything works, and any owner can keep the company in the cabinet: %(page)s"
         ),
     ),
     "company.hastened": Notice(
@@ -120,23 +120,23 @@ NOTICES = {
         ),
     ),
     "company.closes_soon": Notice(
-        _("Your company is to be deleted in a few days"),
+        _("Your company will be deleted in a few days"),
         _(
-            "%(company)s is to be deleted on %(day)s. If you want to keep it, press “Keep the "
-            "company” in the cabinet before: %(page)s"
+            "%(company)s will be deleted on %(day)s. To keep it, press “Keep the company” in "
+            "the cabinet before then: %(page)s"
         ),
     ),
     "company.kept": Notice(
-        _("Your company is not deleted"),
-        _("%(who)s called off the deletion of %(company)s. Everything goes on as before."),
+        _("Your company will not be deleted"),
+        _("%(who)s canceled the deletion of %(company)s. Everything works as before."),
     ),
     "company.deleted": Notice(
         _("Your company is deleted"),
         _(
-            "%(company)s is deleted: its keys and webhooks are off, its short links lead nowhere "
-            "and its members have no access. What it knew about recipients is being erased. "
-            "Invoices, closing documents, the ledger and the audit log stay for as long as the law "
-            "asks; for a copy of them, write to the operator of the service."
+            "%(company)s is deleted: its keys and webhooks are off, its short links no longer "
+            "work and its members have no access. Its data about recipients is being erased. "
+            "Invoices, closing documents, the ledger and the audit log are kept for as long as "
+            "the law requires; for a copy, write to the operator of the service."
         ),
     ),
 }

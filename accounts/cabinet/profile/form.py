@@ -22,13 +22,13 @@ class ProfileForm(forms.ModelForm):  # type: ignore[type-arg]
     )  # fmt: skip
 
     notices = forms.MultipleChoiceField(
-        label=_("Letters to you"),
+        label=_("E-mails to you"),
         required=False,
         choices=NoticeKind.choices,
         widget=forms.CheckboxSelectMultiple,
         help_text=_(
-            "Of those that your role in a company gets. Letters about the security of your account "
-            "and about the state of a company always come."
+            "From those that your role in a company gets. E-mails about the security of your "
+            "account and the state of a company are always sent."
         ),
     )
 
@@ -37,7 +37,7 @@ class ProfileForm(forms.ModelForm):  # type: ignore[type-arg]
         fields = ("name", "language", "time_zone", "notices", "has_shortcuts")
         labels = {
             "name": _("Your name"),
-            "language": _("Language of the cabinet and of letters to you"),
+            "language": _("Language of the cabinet and of e-mails to you"),
             "has_shortcuts": _("Keyboard shortcuts of single keys"),
         }
         help_texts = {

@@ -40,7 +40,7 @@ def test_email_at_four_fifths_to_owners_once(owner: Member) -> None:
 
     (email,) = Mail.objects.all()
     assert email.to == owner.user.email
-    assert email.subject == f"Kvitok: {owner.company} — израсходовано 80 % бюджета"
+    assert email.subject == f"Kvitok: у компании «{owner.company}» израсходовано 80 % бюджета"
     assert "80 из 100 токенов дневного бюджета" in email.text
     assert "/cabinet/settings/budgets" in email.text
 
