@@ -98,7 +98,7 @@ def format_errors(*, country: str, inn: str, kpp: str) -> dict[str, Promise]:
     if inn and country in EU and not vat_id(country, inn):
         errors["inn"] = _("This is not a VAT ID of the country: check the digits.")
     if country == "RU" and kpp and len(inn) == 12:
-        errors["kpp"] = _("A person has no KPP: it goes with an INN of ten digits.")
+        errors["kpp"] = _("A person has no KPP: only an INN of ten digits has one.")
     return errors
 
 

@@ -295,7 +295,7 @@ class CompanyAdmin(AuditedAdmin, ModelAdmin):
             raise PermissionDenied
         back = HttpResponseRedirect(reverse("admin:accounts_company_change", args=[pk]))
         if not company.is_closing:
-            messages.info(request, _("The company is not to be deleted."))
+            messages.info(request, _("The company is not being deleted."))
             return back
         if settings.OPERATOR_MFA:
             reauthentication.require(request)

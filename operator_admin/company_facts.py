@@ -66,9 +66,9 @@ def of(company: Company) -> CompanyFacts:
 def _requisites(company: Company) -> Fact:
     profile = BillingProfile.objects.filter(company=company).first()
     if profile is None or not profile.legal_name:
-        return Fact(_("Requisites"), False, "—")
+        return Fact(_("Billing details"), False, "—")
     parts = (profile.legal_name, profile.inn, profile.of_country)
-    return Fact(_("Requisites"), not profile.missing, ", ".join(filter(None, parts)))
+    return Fact(_("Billing details"), not profile.missing, ", ".join(filter(None, parts)))
 
 
 def _people(members: Sequence[Member]) -> Fact:

@@ -33,7 +33,7 @@ def start(*, member: Member, language: str, ip: str | None) -> CompanyExport:
     company = member.company
     Company.objects.select_for_update(no_key=True).get(pk=company.pk)
     if CompanyExport.objects.unfinished().filter(company=company).exists():
-        raise ValidationError(_("An archive is being made already: wait for it."), code="running")
+        raise ValidationError(_("An archive is already being made: wait for it."), code="running")
     record("company.exported", company, company=company, user=member.user, ip=ip)
     return CompanyExport.objects.create(company=company, user=member.user, language=language)
 
@@ -105,7 +105,7 @@ def readme(company: Company) -> str:
             "their retention time have only their beginning."
         ),
         "",
-        f"{SETTINGS}: " + gettext("Settings, policy, budgets, texts of codes and requisites."),
+        f"{SETTINGS}: " + gettext("Settings, policy, budgets, texts of codes and billing details."),
     ]
     for file in FILES:
         lines += ["", f"{file.name}: {file.about}", "  " + ", ".join(file.columns)]

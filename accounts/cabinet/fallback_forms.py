@@ -39,7 +39,9 @@ def chain_fields(chain: list[str]) -> dict[str, forms.ChoiceField]:
 
 def patience_fields(patience: Mapping[str, int]) -> dict[str, forms.IntegerField]:
     least, most = settings.PATIENCE_RANGE
-    words = _("From %(least)d to %(most)d. Empty: %(code)d for a code, %(link)d for a link.")
+    words = _(
+        "From %(least)d to %(most)d. Leave empty for %(code)d for a code and %(link)d for a link."
+    )
     return {
         name: forms.IntegerField(
             label=format_lazy(_("Seconds for {channel}"), channel=channel.title),

@@ -240,7 +240,7 @@ class LimitsSection(SectionForm):
             least, most = min(least, held), max(most, held)
         field.validators += [MinValueValidator(least), MaxValueValidator(most)]
         field.widget.attrs |= {"min": least, "max": most, "placeholder": own}
-        field.help_text = _("From %(least)d to %(most)d. Empty: %(own)d.") % {
+        field.help_text = _("From %(least)d to %(most)d. Leave empty for %(own)d.") % {
             "least": least,
             "most": most,
             "own": own,
@@ -293,7 +293,7 @@ class SecuritySection(SectionForm):
     class Meta:
         model = Company
         fields = ("requires_second_factor",)
-        labels = {"requires_second_factor": _("Require two-step sign-in of every member")}
+        labels = {"requires_second_factor": _("Require two-step sign-in from every member")}
         help_texts = {
             "requires_second_factor": _(
                 "A member without a second step is asked to set one up before they see anything "

@@ -46,7 +46,7 @@ def disconnect(request: HttpRequest) -> HttpResponse:
     if not identity_of(user):
         return redirect("sso-identity")
     if not user.has_usable_password():
-        messages.warning(request, _("Set a password first: nothing else would open your account."))
+        messages.warning(request, _("Set a password first, or you could not sign in."))
         return redirect("sso-identity")
     if request.method == "POST":
         identities.unlink(user, request)

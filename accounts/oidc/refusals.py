@@ -42,7 +42,10 @@ DEFAULT_STATUS = HTTPStatus.FORBIDDEN
 TEXTS: dict[Reason, tuple[StrOrPromise, StrOrPromise]] = {
     Reason.EXPIRED: (
         _("This sign-in has expired"),
-        _("It took too long, was finished already, or was begun in another browser. Start again."),
+        _(
+            "It took too long, was already finished, or was started in another browser. Start "
+            "again."
+        ),
     ),
     Reason.CANCELED: (
         _("The sign-in was canceled"),
@@ -53,7 +56,7 @@ TEXTS: dict[Reason, tuple[StrOrPromise, StrOrPromise]] = {
         _("Try again in a minute, or sign in with your password."),
     ),
     Reason.INVALID: (
-        _("The answer of %(provider)s could not be trusted"),
+        _("The response from %(provider)s could not be verified"),
         _("Nobody was signed in. If this repeats, tell the operator of this service."),
     ),
     Reason.NO_ACCOUNT: (
@@ -64,7 +67,7 @@ TEXTS: dict[Reason, tuple[StrOrPromise, StrOrPromise]] = {
         ),
     ),
     Reason.ADDRESS_TAKEN: (
-        _("There is an account with your address already"),
+        _("An account with your address already exists"),
         _("Sign in with its password, then connect %(provider)s under “Single sign-on”."),
     ),
     Reason.ADDRESS_UNVERIFIED: (
@@ -73,18 +76,24 @@ TEXTS: dict[Reason, tuple[StrOrPromise, StrOrPromise]] = {
     ),
     Reason.LINKED_ELSEWHERE: (
         _("It belongs to another account"),
-        _("This identity of %(provider)s opens another account here. Disconnect it there first."),
+        _(
+            "Your %(provider)s account is connected to another account here. Disconnect it there "
+            "first."
+        ),
     ),
     Reason.LINKED_ALREADY: (
         _("Your account is connected already"),
-        _("It can be opened by one identity of %(provider)s. Disconnect that one first."),
+        _("Only one %(provider)s account can be connected to it. Disconnect that one first."),
     ),
     Reason.OTHER_IDENTITY: (
         _("That was somebody else"),
-        _("At %(provider)s you signed in as another person than the one who uses this session."),
+        _(
+            "You signed in to %(provider)s as somebody other than the person this session belongs "
+            "to."
+        ),
     ),
     Reason.NOT_FRESH: (
         _("%(provider)s did not ask you again"),
-        _("To confirm who you are, sign in there anew. Or set a password here by e-mail."),
+        _("To confirm that it is you, sign in there again. Or set a password here by e-mail."),
     ),
 }

@@ -186,7 +186,7 @@ def is_only_owner(member: Member) -> bool:
 def _require_another_owner(member: Member) -> None:
     if is_only_owner(member):
         raise ValidationError(
-            _("A company needs an owner: make somebody else one first."), code="last_owner"
+            _("A company needs an owner: make somebody else an owner first."), code="last_owner"
         )
 
 

@@ -143,7 +143,7 @@ PAGES = (
         can_read_settings,
     ),
     Page("member-list", _("Members"), _("people, team, colleagues, roles"), can_read_settings),
-    Page("member-invite", _("Invite a colleague"), _("add a member"), can_manage_members),
+    Page("member-invite", _("Invite a member"), _("add a member"), can_manage_members),
     Page("audit-list", _("Audit log"), _("history of changes, who changed"), can_manage_keys),
     Page("profile", _("Profile"), _("my name, language, time zone, keyboard shortcuts"), anyone),
     Page("account_email", _("E-mail"), _("my address, change the e-mail"), anyone),

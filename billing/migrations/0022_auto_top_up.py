@@ -75,7 +75,7 @@ class Migration(migrations.Migration):
                 ('consented_at', models.DateTimeField(blank=True, null=True, verbose_name='agreed')),
                 ('resumed_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
                 ('paused_at', models.DateTimeField(blank=True, null=True, verbose_name='paused')),
-                ('paused_for', models.CharField(blank=True, choices=[('declined', 'the payment was declined'), ('unpaid', 'the last top-up was canceled or not paid in time'), ('no_price', 'what was to be bought is not on sale any more'), ('requisites', "an invoice needs the company's requisites"), ('no_gateway', 'the payment method is not available any more')], max_length=10, verbose_name='paused because')),
+                ('paused_for', models.CharField(blank=True, choices=[('declined', 'the payment was declined'), ('unpaid', 'the last top-up was canceled or not paid in time'), ('no_price', 'what it buys is no longer on sale'), ('requisites', "an invoice needs the company's billing details"), ('no_gateway', 'the payment method is no longer available')], max_length=10, verbose_name='paused because')),
                 ('consented_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL, verbose_name='agreed by')),
                 ('package', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='billing.package', verbose_name='package')),
             ],

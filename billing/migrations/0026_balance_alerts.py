@@ -16,7 +16,7 @@ class Migration(migrations.Migration):
             name='BalanceAlert',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('kind', models.CharField(choices=[('tokens', 'tokens left'), ('days', 'days left at the pace of the last week'), ('budget', "per cent of the day's budget used")], max_length=6, verbose_name='alert')),
+                ('kind', models.CharField(choices=[('tokens', 'tokens left'), ('days', "days left at last week's rate"), ('budget', 'percent of the daily budget used')], max_length=6, verbose_name='alert')),
                 ('level', models.PositiveBigIntegerField(verbose_name='level')),
                 ('notified_at', models.DateTimeField(editable=False, null=True)),
                 ('company', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='balance_alerts', to='accounts.company')),

@@ -40,9 +40,9 @@ class AutoTopUp(models.Model):
     class Pause(models.TextChoices):
         DECLINED = "declined", _("the payment was declined")
         UNPAID = "unpaid", _("the last top-up was canceled or not paid in time")
-        NO_PRICE = "no_price", _("what was to be bought is not on sale any more")
-        REQUISITES = "requisites", _("an invoice needs the company's requisites")
-        NO_GATEWAY = "no_gateway", _("the payment method is not available any more")
+        NO_PRICE = "no_price", _("what it buys is no longer on sale")
+        REQUISITES = "requisites", _("an invoice needs the company's billing details")
+        NO_GATEWAY = "no_gateway", _("the payment method is no longer available")
 
     company = models.OneToOneField(
         Company, models.PROTECT, primary_key=True, verbose_name=_("company")

@@ -11,8 +11,8 @@ class BalanceAlert(models.Model):
 
     class Kind(models.TextChoices):
         TOKENS = "tokens", _("tokens left")
-        DAYS = "days", _("days left at the pace of the last week")
-        BUDGET = "budget", _("per cent of the day's budget used")
+        DAYS = "days", _("days left at last week's rate")
+        BUDGET = "budget", _("percent of the daily budget used")
 
     company = models.ForeignKey(
         Company, models.CASCADE, related_name="balance_alerts", db_index=False

@@ -114,4 +114,4 @@ def remove(*, alert: BalanceAlert, user: User, ip: str | None = None) -> None:
         record("balance_alert.removed", alert, company=alert.company, user=user, ip=ip)
 
 
-TOO_MANY = _("A company can have 10 further alerts: remove one first.")
+TOO_MANY = _("A company can have up to 10 more alerts: remove one first.")

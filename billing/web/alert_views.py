@@ -22,11 +22,14 @@ MOST = {Kind.TOKENS: 10**12, Kind.DAYS: balance_alerts.LONGEST_DAYS, Kind.BUDGET
 
 
 class BalanceAlertForm(forms.Form):
-    kind = forms.ChoiceField(label=gettext_lazy("Tell when there are"), choices=Kind.choices)
+    kind = forms.ChoiceField(label=gettext_lazy("What to watch"), choices=Kind.choices)
     level = GroupedIntegerField(
         label=gettext_lazy("Level"),
         min_value=1,
-        help_text=gettext_lazy("Tokens or days: below it. Per cent of the budget: from it on."),
+        help_text=gettext_lazy(
+            "You get an e-mail when tokens or days fall below this level, or when the used share "
+            "of the budget reaches it."
+        ),
     )
 
     def clean(self) -> dict[str, Any]:
@@ -55,7 +58,7 @@ def alert_add(request: CabinetRequest) -> HttpResponse:
     except DomainError as error:
         messages.error(request, " ".join(str(one) for one in (error.errors or {})["level"]))
     else:
-        messages.success(request, _("The alert is added."))
+        messages.success(request, _("Alert added."))
     return redirect("balance")
 
 
@@ -64,5 +67,5 @@ def alert_add(request: CabinetRequest) -> HttpResponse:
 def alert_remove(request: CabinetRequest, pk: int) -> HttpResponse:
     alert = get_object_or_404(BalanceAlert, pk=pk, company=request.company)
     balance_alerts.remove(alert=alert, user=request.user, ip=client_ip(request.META))
-    messages.success(request, _("The alert is removed."))
+    messages.success(request, _("Alert removed."))
     return redirect("balance")

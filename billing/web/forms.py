@@ -159,7 +159,7 @@ class ProfileForm(forms.ModelForm):  # type: ignore[type-arg]
         }
         help_texts = {
             "legal_name": _("As it should appear on invoices."),
-            "kpp": _("Organisations only; empty for a sole proprietor."),
+            "kpp": _("Organisations only. Leave empty for a sole proprietor."),
             "edo_id": _("Of your exchange operator, such as 2BM-…; for documents in XML."),
         }
 

@@ -23,7 +23,9 @@ PAGES = (
     ),
     Page("balance-seals", _("Seals"), _("proof of the statement"), can_see_money),
     Page("balance-order-list", _("Top-ups"), _("payments, invoices, orders"), can_see_money),
-    Page("balance-profile", _("Requisites"), _("tax number, legal address, VAT"), can_see_money),
+    Page(
+        "balance-profile", _("Billing details"), _("tax number, legal address, VAT"), can_see_money
+    ),
     Page("budget-edit", _("Budgets"), _("limits of spending, caps"), can_read_settings),
 )
 

@@ -38,7 +38,7 @@ def start(*, member: Member, mode: str, query: str, language: str, ip: str | Non
     company = member.company
     Company.objects.select_for_update(no_key=True).get(pk=company.pk)
     if company.message_exports.unfinished().count() >= MessageExport.MOST_UNFINISHED:
-        raise ValidationError(_("Three files are being made already: wait for one of them."))
+        raise ValidationError(_("Three files are already being made: wait for one of them."))
     rows = Message.objects.of(company).filter(mode=mode).order_by("created_at", "id")
     oldest = rows.values_list("created_at", flat=True).first()
     record("history.exported", "background", company=company, user=member.user, ip=ip)

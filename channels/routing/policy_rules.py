@@ -181,5 +181,7 @@ def _number_faults(rule: StoredRule) -> list[StrOrPromise]:
     if any(not least <= seconds <= most for seconds in (rule.patience or {}).values()):
         faults.append(format_lazy(_("Patience: {min} to {max} seconds."), min=least, max=most))
     if rule.max_cost is not None and not 1 <= rule.max_cost <= settings.MAX_BUDGET:
-        faults.append(_("The most tokens of a message are a whole number from 1."))
+        faults.append(
+            _("The maximum price of a message must be a whole number of tokens, 1 or more.")
+        )
     return faults

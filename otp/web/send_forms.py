@@ -65,7 +65,7 @@ class SendForm(forms.Form):
         label=_("Mode"),
         choices=[
             (Mode.LIVE, _("Live: to the phone, charged once it is delivered")),
-            (Mode.TEST, _("Test: free, shown on the Test phone page alone")),
+            (Mode.TEST, _("Test: free, shown only on the Test phone page")),
         ],
         widget=forms.RadioSelect(attrs={"class": "form-check-input"}),
     )
@@ -84,7 +84,7 @@ class SendForm(forms.Form):
         country = _country(self.data.get("phone", ""), company)
         own = [(one.name, _priced(one, country)) for one in CHANNELS if self.kind in one.contents]
         channel = cast(forms.ChoiceField, self.fields["channel"])
-        channel.choices = [("", _("By the company's settings")), *own]
+        channel.choices = [("", _("As in the company's settings")), *own]
 
     @property
     def main(self) -> list[forms.BoundField]:
@@ -138,7 +138,7 @@ class SendCodeForm(SendForm):
         label=_("Purpose"),
         max_length=64,
         required=False,
-        help_text=_("A code is valid for its own purpose only. Empty: the usual one."),
+        help_text=_("A code is valid for its own purpose only. Leave empty for the default one."),
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
 

@@ -26,7 +26,9 @@ class DeletionForm(forms.Form):
     name = forms.CharField(
         label=gettext_lazy("Name of the company"),
         max_length=120,
-        help_text=gettext_lazy("Type it as it stands above, so that nobody deletes another one."),
+        help_text=gettext_lazy(
+            "Type it as shown above, so that no other company is deleted by mistake."
+        ),
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
 
@@ -66,7 +68,7 @@ def company_keep(request: CabinetRequest) -> HttpResponse:
     if closing.keep(company=request.company, user=request.user, ip=client_ip(request.META)):
         messages.success(request, _("The company is kept: nothing is deleted."))
     else:
-        messages.info(request, _("The company is not to be deleted."))
+        messages.info(request, _("The company is not being deleted."))
     return redirect("company-delete")
 
 

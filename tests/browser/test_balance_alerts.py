@@ -13,13 +13,13 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def test_alerts_are_added_and_removed(page: Page, live_server: LiveServer) -> None:
     sign_in(page, live_server)
     page.goto(f"{live_server.url}/cabinet/balance")
-    page.get_by_label("Сообщить, когда", exact=True).select_option("days")
+    page.get_by_label("За чем следить", exact=True).select_option("days")
     page.get_by_label("Порог", exact=True).fill("5")
 
     page.get_by_role("button", name="Добавить уведомление").click()
 
     expect(page.get_by_text("токенов меньше чем на 5 дней")).to_be_visible()
-    page.get_by_label("Сообщить, когда", exact=True).select_option("budget")
+    page.get_by_label("За чем следить", exact=True).select_option("budget")
     page.get_by_label("Порог", exact=True).fill("101")
     page.get_by_role("button", name="Добавить уведомление").click()
     expect(page.get_by_role("alert").filter(has_text="не больше 100")).to_be_visible()

@@ -132,7 +132,7 @@ def test_links_are_searched_filtered_and_downloaded(page: Page, live_server: Liv
     expect(rows).to_contain_text("first1")
     page.get_by_label("Короткая ссылка или адрес").fill("winter")
     press(page, "Показать")
-    follow(page, "Сбросить отбор")
+    follow(page, "Сбросить фильтр")
     follow(page, "Тестовые")
     expect(rows).to_have_count(1)
     expect(rows).to_contain_text("trial4")

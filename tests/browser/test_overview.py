@@ -44,7 +44,7 @@ def test_period_is_chosen_and_kept(page: Page, live_server: LiveServer) -> None:
     expect(page.locator("section", has=page.locator("#sent")).locator(".figure")).to_have_text("1")
     page.get_by_role("link", name="Тестовые", exact=True).click()
     expect(page.get_by_role("link", name="30 дней")).to_have_attribute("aria-current", "true")
-    page.get_by_text("Свои дни").click()
+    page.get_by_text("Свои даты").click()
     today = timezone.localdate()
     page.get_by_label("С", exact=True).fill(f"{today:%Y-%m-%d}")
     page.get_by_label("По", exact=True).fill(f"{today:%Y-%m-%d}")

@@ -18,8 +18,8 @@ def test_refusal_is_found_and_explained(page: Page, live_server: LiveServer) -> 
 
     page.get_by_role("link", name="Запросы", exact=True).click()
     page.get_by_label("Ответ").select_option("ok")
-    expect(page.get_by_text("Нет запросов, подходящих под фильтр.")).to_be_visible()
-    page.get_by_role("link", name="Сбросить отбор").click()
+    expect(page.get_by_text("Под этот фильтр не подходит ни один запрос.")).to_be_visible()
+    page.get_by_role("link", name="Сбросить фильтр").click()
     page.get_by_label("Код ошибки").fill("invalid_input")
     page.get_by_role("button", name="Показать").click()
     page.locator("#requests tbody a").first.click()

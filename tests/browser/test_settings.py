@@ -126,11 +126,11 @@ def test_history_of_a_section_shows_old_and_new(page: Page, live_server: LiveSer
 
     expect(page.get_by_text("Страна: Россия")).to_contain_text("Казахстан")
     page.get_by_label("О чём").select_option("keys")
-    expect(page.get_by_text("Под отбор ничего не подходит.")).to_be_visible()
-    page.get_by_role("link", name="Сбросить отбор").click()
+    expect(page.get_by_text("Под этот фильтр не подходит ни одно изменение.")).to_be_visible()
+    page.get_by_role("link", name="Сбросить фильтр").click()
     page.get_by_label("Кто").fill("nobody@")
     page.get_by_role("button", name="Показать").click()
-    expect(page.get_by_text("Под отбор ничего не подходит.")).to_be_visible()
+    expect(page.get_by_text("Под этот фильтр не подходит ни одно изменение.")).to_be_visible()
     page.get_by_role("link", name="Сбросить", exact=True).click()
     with page.expect_download() as download:
         page.get_by_role("link", name="Скачать CSV").click()

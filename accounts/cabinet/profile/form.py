@@ -17,8 +17,8 @@ class ProfileForm(forms.ModelForm):  # type: ignore[type-arg]
     time_zone = forms.ChoiceField(
         label=_("Time zone"),
         required=False,
-        help_text=_("Times in the cabinet are in it. Days, as in filters, charts and statements, "
-                    "are the service's."),
+        help_text=_("Times in the cabinet are shown in it. Days in filters, charts and statements "
+                    "are counted in the service's time zone."),
     )  # fmt: skip
 
     notices = forms.MultipleChoiceField(
@@ -38,12 +38,12 @@ class ProfileForm(forms.ModelForm):  # type: ignore[type-arg]
         labels = {
             "name": _("Your name"),
             "language": _("Language of the cabinet and of e-mails to you"),
-            "has_shortcuts": _("Keyboard shortcuts of single keys"),
+            "has_shortcuts": _("Single-key shortcuts"),
         }
         help_texts = {
             "name": _("As colleagues see it in the list of members."),
             "has_shortcuts": _(
-                "Switch them off if you speak to your computer, or press keys by accident."
+                "Switch them off if you dictate to your computer or press keys by accident."
             ),
         }
 

@@ -35,8 +35,8 @@ class AutoTopUpForm(TopUpForm):
     )
     consent = forms.BooleanField(
         label=_(
-            "I agree that tokens are bought by these terms without asking each time, with money "
-            "taken from the saved payment method. It can be turned off here at any moment."
+            "I agree that tokens are bought on these terms without asking me each time, with "
+            "money taken from the saved payment method. I can turn this off here at any time."
         ),
         error_messages={"required": _("Without your agreement nothing is bought automatically.")},
     )

@@ -62,7 +62,7 @@ def _pay_first(request: CabinetRequest, quote: Quote | None, gateway_name: str) 
     """To the page of an order whose payment saves its method."""
     gateway = registry.find(gateway_name)
     if quote is None or gateway is None:
-        messages.error(request, _("This cannot be bought any more: choose anew."))
+        messages.error(request, _("This is no longer on sale: choose again."))
         return redirect("balance-automatic")
     try:
         order = orders.place(
@@ -110,5 +110,5 @@ def automatic_resume(request: CabinetRequest) -> HttpResponse:
 @member_required(can_see_money, can_manage_money)
 def method_remove(request: CabinetRequest) -> HttpResponse:
     if saved_methods.remove(company=request.company, user=request.user, ip=client_ip(request.META)):
-        messages.success(request, _("The payment method is removed; it is not charged any more."))
+        messages.success(request, _("The payment method is removed and will not be charged again."))
     return redirect("balance-automatic")

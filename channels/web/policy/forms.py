@@ -35,7 +35,7 @@ class RuleForm(forms.Form):
         required=False,
         choices=channels.choices,
         widget=forms.CheckboxSelectMultiple,
-        help_text=_("They carry nothing there, even if a request names one."),
+        help_text=_("Nothing is sent through them there, even if a request names one."),
     )
     max_cost = GroupedIntegerField(
         label=_("Tokens at most"),

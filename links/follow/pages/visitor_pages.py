@@ -37,7 +37,7 @@ _TEXTS: dict[NoTarget | str, tuple[StrOrPromise, ...]] = {  # the title, and wha
         _("Ask the sender for a new link."),
     ),
     ONE_TIME_GONE: (
-        _("This link opens no more"),
+        _("This link can no longer be opened"),
         _("It opens once, and somebody has opened it, or it has expired."),
     ),
     NOT_FOUND: (_("There is no such link"), _("Check that the whole address was copied.")),

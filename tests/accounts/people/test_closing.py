@@ -31,7 +31,7 @@ def test_asking_sets_the_day_and_writes_to_every_owner() -> None:
     letters = {mail.to: mail.text for mail in Mail.objects.all()}
     assert set(letters) == {member.user.email, other.user.email}
     assert f"{member.user.email} asked to delete" in letters[other.user.email]
-    assert "просит удалить компанию" in letters[member.user.email]
+    assert "запрошено удаление компании" in letters[member.user.email]
     assert actions(member.company) == ["company.closing"]
     event = AuditEvent.objects.get()
     assert event.changes is not None

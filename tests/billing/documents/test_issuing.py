@@ -1,4 +1,4 @@
-"""Documents are issued once, numbered without gaps, and wait for requisites."""
+"""Documents are issued once, numbered without gaps, and wait for billing details."""
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import date

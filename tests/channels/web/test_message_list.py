@@ -156,7 +156,7 @@ def test_empty_history_shows_an_example_request(client: Client, owner: Member) -
 def test_filter_that_matches_nothing_offers_its_reset(client: Client, owner: Member) -> None:
     body = client.get(reverse("message-list"), {"state": "failed"}).content.decode()
 
-    assert "Сбросить отбор" in body
+    assert "Сбросить фильтр" in body
     assert "curl" not in body
 
 
