@@ -20,7 +20,7 @@ MOBILE_PREFIXES_OF_SEVEN = {"RU": ("9",), "KZ": ("9", "70", "74", "77")}
 MIN_DIGITS_WITHOUT_PLUS = 11  # of a number that is possible but not valid
 MAX_LENGTH = 16  # a plus and the fifteen digits of E.164; some plans allow more
 
-NOT_A_PHONE = _("Give the number with a plus and its country code, +79161234567 for example")
+NOT_A_PHONE = _("Specify the number with a plus and its country code, for example +79161234567")
 SATELLITE_OR_PREMIUM = _("Sending to satellite and premium numbers is not allowed")
 
 

@@ -185,7 +185,7 @@ def _decode(cursor: str, id_of: Callable[[str], Any]) -> Position:
         created_at, _separator, row_id = text.partition("|")
         return Position(_aware(datetime.fromisoformat(created_at)), id_of(row_id))
     except (ValueError, ValidationError, binascii.Error):
-        raise invalid_input(cursor=_("Take next_cursor from the previous page")) from None
+        raise invalid_input(cursor=_("Pass next_cursor from the previous page")) from None
 
 
 def _aware(moment: datetime) -> datetime:

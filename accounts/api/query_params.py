@@ -13,7 +13,7 @@ from accounts.api.request_fields import RequestFields
 from config.errors import DomainError, Error
 from config.texts import StrOrPromise
 
-NOT_A_TIME = _("A time in ISO 8601, 2026-01-31T10:00:00Z for example")
+NOT_A_TIME = _("A time in ISO 8601, for example 2026-01-31T10:00:00Z")
 
 
 class QueryFields(RequestFields):
@@ -48,7 +48,7 @@ def _unknown_parameter(name: str, known: Collection[str]) -> StrOrPromise:
     near = get_close_matches(name, known, n=1)
     if near:
         return format_lazy(_("Unknown; did you mean {name}?"), name=near[0])
-    return format_lazy(_("Unknown; there are: {names}"), names=", ".join(known))
+    return format_lazy(_("Unknown; allowed: {names}"), names=", ".join(known))
 
 
 def _parse_time(text: str) -> datetime | None:

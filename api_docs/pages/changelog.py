@@ -130,8 +130,8 @@ CHANGES: tuple[Change, ...] = (
     Change(
         NOVEMBER_22,
         _(
-            "The data of every event have `test`; `balance.low` and `top_up.paid` did not have it "
-            "before."
+            "The data of every event has `test`; `balance.low` and `top_up.paid` did not have "
+            "it before."
         ),
     ),
     Change(

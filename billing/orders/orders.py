@@ -27,7 +27,7 @@ log = structlog.get_logger(__name__)
 TOO_MANY_UNPAID = _("Too many unpaid top-ups: pay or cancel the earlier ones")
 OTHER_AMOUNT = _("This payment method does not take such an amount: choose another")
 OTHER_CURRENCY = _("This payment method does not take {currency}: choose another")
-REQUISITES_NEEDED = _("An invoice needs the buyer's requisites, fill them in: {url}")
+REQUISITES_NEEDED = _("An invoice needs the buyer's billing details; fill them in: {url}")
 
 
 class RequisitesNeededError(DomainError):

@@ -49,12 +49,12 @@ from config.errors import DomainError, Error, invalid_input
 from config.ids import parse_id
 from config.texts import StrOrPromise
 
-NOT_IN_TEST = _("Test keys spend no tokens and buy none: call with a live key")
-ONE_OF_TWO = _("Give tokens or package")
-NOT_BOTH = _("Give either tokens or package")
-NO_PACKAGE = _("No such package")
-NOT_SOLD = _("Not sold: take a package")
-NO_GATEWAY = _("Not offered now, see GET /top-up/options")
+NOT_IN_TEST = _("Test keys neither spend nor buy tokens; use a live key")
+ONE_OF_TWO = _("Specify tokens or package")
+NOT_BOTH = _("Specify either tokens or package, not both")
+NO_PACKAGE = _("No such package, see GET /top-up/options")
+NOT_SOLD = _("This number of tokens is not sold; choose a package")
+NO_GATEWAY = _("This payment method is not offered now, see GET /top-up/options")
 NOT_A_URL = _("An http or https URL")
 
 

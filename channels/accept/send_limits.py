@@ -33,7 +33,7 @@ from config.storage.redis_client import redis_client
 
 log = structlog.get_logger(__name__)
 
-SHARED_POOL_EMPTY = _("This number gets too many messages from various senders")
+SHARED_POOL_EMPTY = _("This number gets too many messages from different senders; try again later")
 
 OneTry = Callable[[], AbstractContextManager[object]]
 

@@ -139,7 +139,11 @@ FAILURES_BY_CLASS: dict[str, StrOrPromise] = {
 # Decision of the fallback chain → title, tone, detail.
 _CHARGED_ONCE = _("One delivery is charged, whatever else arrives.")
 FALLBACK_EVENT_TEXTS: dict[FallbackReason, tuple[StrOrPromise, str, StrOrPromise]] = {
-    FallbackReason.PATIENCE: (_("No proof in time: trying %(channel)s"), "warning", _CHARGED_ONCE),
+    FallbackReason.PATIENCE: (
+        _("Not confirmed in time: trying %(channel)s"),
+        "warning",
+        _CHARGED_ONCE,
+    ),
     FallbackReason.REFUSED: (_("Not delivered: trying %(channel)s"), "", ""),
     FallbackReason.TOKENS: (
         _("Too few tokens for %(channel)s"),

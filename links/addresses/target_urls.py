@@ -55,10 +55,10 @@ _WORD_SCRIPTS = (
 # Cyrillic letters that pass for Latin ones: a whole label of them under a Latin ending is bait.
 _LOOKALIKES = frozenset("асԁеһіјӏорԛѕԝхуъьҽпгѵѡ")
 
-_NOT_TEXT = _("Give the URL as a string")
+_NOT_TEXT = _("Specify the URL as a string")
 _TOO_LONG = format_lazy(_("The URL is longer than {max} characters"), max=MAX_LENGTH)
 _UNSEEN_INSIDE = _("The URL contains a space, a backslash or an invisible character")
-_NOT_URL = _("Give a full URL that begins with http:// or https://")
+_NOT_URL = _("Specify a full URL that begins with http:// or https://")
 _USERINFO = _("A user name or password in the URL is not accepted")
 _BAD_PORT = _("The port must be from 1 to 65535")
 _BAD_HOST = _("The host name in the URL is not valid")
@@ -66,11 +66,11 @@ _BAD_HOST = _("The host name in the URL is not valid")
 _IP = _("A URL with an IP address is not accepted; use a host name")
 _PRIVATE = _("The URL leads to a local address that is not on the internet")
 _OWN = _("The URL leads back to this service")
-_SHORTENED = _("The URL is already shortened by another service; give the original one")
+_SHORTENED = _("The URL is already shortened by another service; specify the original one")
 _DECEPTIVE = _("The host name imitates another with look-alike letters")
 _BLOCKED = _("Links to this site are blocked")
-_NOT_LISTED = _("The company's settings do not list this site among those that links may lead to")
-_NOT_SITE = _("Give a site: example.com")
+_NOT_LISTED = _("This site is not among the allowed sites in the company's settings")
+_NOT_SITE = _("Specify a site: example.com")
 
 
 def check_target(url: object, field: str = "url", *, allowed: Iterable[str] = ()) -> str:

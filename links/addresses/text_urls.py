@@ -53,8 +53,8 @@ def check(text: str, *, target: str, allowed: Iterable[str]) -> None:
 
 
 _OTHER_SITE = _(
-    "Beside the short link a text may have addresses of its site and of those that the company's "
-    "settings list. If this is no address, put a space after the full stop"
+    "Besides the short link, a text may contain addresses of its site and of the sites listed "
+    "in the company's settings. If this is not an address, put a space after the full stop"
 )
 
 

@@ -44,8 +44,8 @@ from links.clicks import statistics
 from links.manage import changes
 from links.models import Link, LinkQuerySet
 
-TOO_FAR = _("The year is too far away")
-ENDS_FIRST = _("It begins after it ends")
+TOO_FAR = _("The year is out of range")
+ENDS_FIRST = _("The start is after the end")
 
 
 class LinkView(IdempotentView):

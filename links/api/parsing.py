@@ -33,7 +33,7 @@ from links.make.new_link import PENDING_LIFETIME, SLUG_LENGTH, SLUG_LENGTH_IN_ME
 from links.manage.changes import NO_EXPIRED_URL_YET, Change
 
 NO_ALIAS_YET = _("Aliases work once the company is approved")
-NOT_BOTH = _("Give either expires_in or never_expires")
+NOT_BOTH = _("Specify either expires_in or never_expires")
 
 
 NOT_OWN_HOST = _("The company has no such host of short links")

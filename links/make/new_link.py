@@ -23,7 +23,7 @@ MAX_TRIES = 5
 # A company may make links before its approval; those must neither look trusted nor last.
 PENDING_LIFETIME = 3600  # seconds
 HOST_NOT_IN_WHATSAPP = _(
-    "By WhatsApp links are under the service's own host: name another channel or leave host out"
+    "In WhatsApp, links use the service's own host: name another channel or leave host out"
 )
 
 

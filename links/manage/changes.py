@@ -24,8 +24,10 @@ from links.make.new_link import PENDING_LIFETIME
 from links.models import Link
 
 AUDITED = ("url", "expired_url", "utm", "expires_at")
-USED = _("This link opens once, and somebody opened it; make a new one")
-STOPPED = _("This link is stopped with its batch or with all links of the company; release those")
+USED = _("This link opens once and has already been opened; create a new one")
+STOPPED = _(
+    "This link is stopped with its batch or with all links of the company; release those first"
+)
 NO_EXPIRED_URL_YET = _("expired_url works once the company is approved")
 BARRED = _("The operator of the service disabled this link, and only they can enable it")
 

@@ -27,7 +27,7 @@ URL = "https://example.com/"
 REQUIRED = ("Обязательное поле", "This field is required")
 NOT_A_PHONE = (
     "Укажите номер с плюсом и кодом страны, например +79161234567",
-    "Give the number with a plus and its country code, +79161234567 for example",
+    "Specify the number with a plus and its country code, for example +79161234567",
 )
 
 
@@ -149,7 +149,7 @@ ANOTHER_KEY = post("/links/shorten", {"url": URL + "2"}, Idempotency_Key="k")
 SAME_KEY = post("/links/shorten", {"url": URL}, Idempotency_Key="k")
 LINK_TO_A_HOST = post("/links/shorten", {"url": "https://127.0.0.1/"})
 IP_WORDS = (
-    "Ссылки на IP-адрес не принимаются, укажите имя сайта",
+    "Ссылки на IP-адрес не принимаются; укажите имя сайта",
     "A URL with an IP address is not accepted; use a host name",
 )
 TOO_LARGE = ("Тело запроса больше 64 КБ", "The request body is larger than 64 KB")

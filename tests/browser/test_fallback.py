@@ -41,4 +41,4 @@ def test_message_shows_why_it_fell_back(page: Page, live_server: LiveServer) -> 
 
     page.goto(f"{live_server.url}/cabinet/messages/{message.public_id}")
 
-    expect(page.get_by_text("Подтверждения нет — дальше через SMS")).to_be_visible()
+    expect(page.get_by_text("Не подтверждено вовремя — дальше через SMS")).to_be_visible()

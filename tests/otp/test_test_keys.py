@@ -42,7 +42,14 @@ def verify(api: Api, digits: str) -> Answer:
 @pytest.mark.parametrize(
     ("digits", "status", "body"),
     [
-        ("0001", 422, {"code": "invalid_phone", "message": "Неверный номер телефона"}),
+        (
+            "0001",
+            422,
+            {
+                "code": "invalid_phone",
+                "message": "Неверный номер телефона; проверьте цифры и код страны",
+            },
+        ),
         (
             "0002",
             402,
@@ -81,7 +88,14 @@ def verify(api: Api, digits: str) -> Answer:
                 "retry_after": 3600,
             },
         ),
-        ("0013", 422, {"code": "channel_unavailable", "message": "Канал сейчас недоступен"}),
+        (
+            "0013",
+            422,
+            {
+                "code": "channel_unavailable",
+                "message": "Канал сейчас недоступен; попробуйте другой",
+            },
+        ),
         (
             "0014",
             422,

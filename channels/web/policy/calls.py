@@ -53,7 +53,7 @@ PATIENCE = Field(
 MAX_COST = Field(
     "max_cost",
     nullable(integer(1, settings.MAX_BUDGET)),
-    _("Tokens at most for a message; more expensive channels are skipped."),
+    _("The maximum price of a message, in tokens; more expensive channels are skipped."),
     None,
     required=False,
     source="max_cost",
@@ -61,7 +61,7 @@ MAX_COST = Field(
 BARRED = Field(
     "barred",
     nullable(array(CHANNEL_NAMES)),
-    _("Channels that carry nothing there, even if a request names one."),
+    _("Channels through which nothing is sent there, even if a request names one."),
     ["whatsapp"],
     required=False,
     source="barred",
@@ -69,7 +69,7 @@ BARRED = Field(
 LOCALE = Field(
     "locale",
     nullable(LOCALE_NAMES),
-    _("The language of messages whose request names none."),
+    _("The language of messages if the request names none."),
     None,
     required=False,
     source=lambda rule: rule.locale or None,
@@ -79,9 +79,9 @@ RULES = Field(
     "rules",
     array() | {"minItems": 0, "maxItems": MAX_RULES},
     _(
-        "The rules. The most exact one that matches counts: by country and purpose, by country, by "
-        "purpose, then for all. What it leaves out (`null`) comes from the next one that matches, "
-        "and at last from the company's settings."
+        "The rules. The most specific one that matches applies: by country and purpose, by "
+        "country, by purpose, then for all. What it leaves out (`null`) comes from the next one "
+        "that matches, and finally from the company's settings."
     ),
     fields=RULE,
 )
@@ -172,7 +172,9 @@ PREVIEW_POLICY = Call(
         Field("locale", LOCALE_NAMES, _("The language of the message."), "ru"),
         Field("steps", array(), _("The channels, in their order."), fields=STEP),
         Field("barred", array(CHANNEL_NAMES), _("Channels that the policy bars."), ["whatsapp"]),
-        Field("rules", array(), _("The rules that matched, the most exact first."), fields=MATCHED),
+        Field(
+            "rules", array(), _("The rules that matched, the most specific first."), fields=MATCHED
+        ),
     ),
     refusals=(
         Error.INVALID_INPUT,

@@ -341,8 +341,9 @@ def test_queries_do_not_grow_with_rows(
         ),
         (
             "x",
-            "Нет такого параметра; есть: phone, channel, status, kind, from, to, limit, cursor",
-            "Unknown; there are: phone, channel, status, kind, from, to, limit, cursor",
+            "Нет такого параметра; допустимы: "
+            "phone, channel, status, kind, from, to, limit, cursor",
+            "Unknown; allowed: phone, channel, status, kind, from, to, limit, cursor",
         ),
     ],
 )

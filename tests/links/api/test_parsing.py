@@ -158,7 +158,7 @@ def test_pending_company_cannot_lengthen_a_lifetime(test_api: Api, change: bytes
 @pytest.mark.parametrize(
     ("language", "words"),
     [
-        ("ru", "Свои имена ссылок заработают, когда компанию подтвердят"),
+        ("ru", "Свои имена ссылок заработают, когда компанию одобрят"),
         ("en", "Aliases work once the company is approved"),
     ],
 )

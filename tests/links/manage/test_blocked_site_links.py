@@ -181,7 +181,7 @@ def test_used_one_time_link_cannot_be_enabled(api: Api, company: Company) -> Non
     answer = enable(api, used)
 
     assert (answer.status, answer.code) == (403, "forbidden")
-    assert "один раз" in answer.body["message"]
+    assert "одноразовая" in answer.body["message"]
 
 
 def test_aliases_given_before_their_names_were_reserved_are_listed(

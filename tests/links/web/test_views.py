@@ -146,7 +146,7 @@ def test_company_that_waits_for_approval_lengthens_none(client: Client, owner: M
     link.refresh_from_db()
     assert link.expires_at == link.created_at + timedelta(hours=1)
     assert link.expired_url == ""
-    assert "когда компанию подтвердят" in response.content.decode()
+    assert "когда компанию одобрят" in response.content.decode()
 
 
 def test_link_is_switched_off_and_on(client: Client, owner: Member) -> None:

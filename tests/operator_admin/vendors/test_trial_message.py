@@ -106,7 +106,7 @@ def test_company_of_the_same_name_with_people_is_not_the_services_own(
 
 @pytest.mark.parametrize("phone", ["123", "не номер"])
 def test_invalid_phone_is_reported(client: Client, operator: User, phone: str) -> None:
-    assert "Неверный номер телефона" in send(client, phone=phone)
+    assert "Неверный номер телефона; проверьте цифры и код страны" in send(client, phone=phone)
     assert not Company.objects.exists()
 
 
