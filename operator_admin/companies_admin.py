@@ -78,7 +78,7 @@ class ClosingForm(forms.Form):
         min_value=0,
         max_value=closing.TIME_TO_THINK.days - 1,
         initial=1,
-        help_text=_("0: within a minute, and nobody can call it off any more."),
+        help_text=_("0: within a minute, and nobody can cancel it."),
     )
 
 
@@ -175,12 +175,12 @@ class CompanyAdmin(AuditedAdmin, ModelAdmin):
             kind, words = "suspended", str(_("deleted"))
         elif company.closes_at is not None:
             day = date_format(timezone.localtime(company.closes_at), "j E Y")
-            kind, words = "pending", gettext("to be deleted on %(day)s") % {"day": day}
+            kind, words = "pending", gettext("will be deleted on %(day)s") % {"day": day}
         else:
             kind, words = company.status, company.get_status_display()
         return format_html('<span class="admin-state is-{}">{}</span>', kind, words)
 
-    @admin.display(description=_("tokens: free + held"))
+    @admin.display(description=_("tokens: available + held"))
     def balance(self, company: "Listed") -> str:
         day = company.day
         if day.available is None or day.held is None:
@@ -324,7 +324,7 @@ class CompanyAdmin(AuditedAdmin, ModelAdmin):
         if form.is_valid():
             text = form.cleaned_data["text"]
             CompanyNote.objects.create(company=company, author=operator(request), text=text)
-            messages.success(request, _("The note is kept."))
+            messages.success(request, _("Note saved."))
         else:
             messages.error(request, " ".join(map(str, form.errors["text"])))
         return HttpResponseRedirect(reverse("admin:accounts_company_change", args=[pk]))
@@ -334,7 +334,7 @@ def _keep(request: HttpRequest, company: Company) -> None:
     if closing.keep(company=company, user=operator(request), ip=client_ip(request.META)):
         messages.success(request, _("The company is kept, and its owners get an e-mail."))
     else:
-        messages.error(request, _("Too late: the company is deleted, or was kept already."))
+        messages.error(request, _("Too late: the company is already deleted or kept."))
 
 
 def _hasten(request: HttpRequest, company: Company, days: int) -> None:

@@ -28,8 +28,8 @@ _ACCOUNT = _(
 _TEMPLATE = _(
     "The message template is missing, paused or does not match. The operator has been notified."
 )
-_TEMPLATE_LOST = _("Meta took the template out of use; see it in WhatsApp Manager.")
-_FLAGGED = _("People complain of the template: it may soon be paused.")
+_TEMPLATE_LOST = _("Meta has disabled the template; see it in WhatsApp Manager.")
+_FLAGGED = _("People complain about the template: it may soon be paused.")
 _TOO_FAST = _("The provider asks us to send more slowly.")
 _BUSY = _("The provider could not accept the message at that moment.")
 _BAD_NUMBER = _("The provider does not accept this number.")
@@ -53,7 +53,7 @@ FAILURES_BY_CODE: dict[tuple[str, str], StrOrPromise] = {
             (("0", "3", "10", "190", "368", "131031", "131037"), _ACCOUNT),
             (("131042", "131045", "133010"), _ACCOUNT),
             (("33", "100", "131008", "131009", "131047"), _TEMPLATE),
-            (("131030",), _("A trial account of WhatsApp writes to listed numbers only.")),
+            (("131030",), _("A WhatsApp trial account can write only to listed numbers.")),
             (("4", "80007", "130429", "131048", "131056"), _TOO_FAST),
             (("1", "2", "131000", "131016", "131057", "133004"), _BUSY),
         )
@@ -172,19 +172,19 @@ FALLBACK_EVENT_TEXTS: dict[FallbackReason, tuple[StrOrPromise, str, StrOrPromise
 
 ALERTS_BY_KIND: dict[str, StrOrPromise] = {
     "refused": _("It lasts until somebody fixes the account."),
-    "throttled": _("It passes by itself."),
-    "template": _("It concerns one template; with the others the account goes on."),
-    "warning": _("The account goes on, but the provider warns."),
+    "throttled": _("It clears up by itself."),
+    "template": _("It concerns one template; the account keeps working with the others."),
+    "warning": _("The account works, but the provider has sent a warning."),
 }
 
 # Vendors' alerts about an account, for the operator.
 _RESTRICTED = _("Meta restricts the account. See Account quality in Meta Business Suite.")
-_LOST_ACCOUNT = _("Meta has taken the WhatsApp account away: nothing goes out by it.")
+_LOST_ACCOUNT = _("Meta has disabled the WhatsApp account: nothing is sent through it.")
 _APP_REMOVED = _("Our app lost its access to the WhatsApp account: subscribe it again.")
-_COMPLAINTS = _("People complain of the number's messages: its limit may be lowered next.")
-_CATEGORY = _("Meta puts the template into another category: its price and its limits change.")
+_COMPLAINTS = _("People complain about messages from this number: its limit may be lowered next.")
+_CATEGORY = _("Meta is moving the template to another category: its price and limits change.")
 _NO_COUNTRY = _("Switch the country on in Twilio: Messaging, Settings, Geo permissions.")
-_NO_SENDER = _("The sender (TWILIO_FROM) may not be used for this: choose another in Twilio.")
+_NO_SENDER = _("The sender (TWILIO_FROM) cannot be used for this: choose another in Twilio.")
 _STOP_UNMATCHED = _(
     "Somebody said STOP, and WhatsApp hides the phone: find the person by the id and block it."
 )
@@ -192,13 +192,19 @@ ALERTS_BY_CODE: dict[tuple[str, str], StrOrPromise] = {
     **{
         ("whatsapp_cloud", code): words
         for codes, words in (
-            (("held_for_quality_assessment",), _("Held back until Meta has judged the template.")),
+            (
+                ("held_for_quality_assessment",),
+                _("Held back until Meta has reviewed the template."),
+            ),
             (("paused", "template_paused", "template_disabled"), _TEMPLATE_LOST),
             (("template_rejected", "template_archived", "template_deleted"), _TEMPLATE_LOST),
             (("template_pending_deletion",), _TEMPLATE_LOST),
             (("template_flagged", "template_quality_red"), _FLAGGED),
             (("template_locked",), _("Meta has locked the template: it cannot be edited.")),
-            (("template_limit_exceeded",), _("The account has as many templates as it may.")),
+            (
+                ("template_limit_exceeded",),
+                _("The account already has as many templates as it may have."),
+            ),
             (("template_category", "template_category_soon"), _CATEGORY),
             (("account_restriction", "account_violation", "review_rejected"), _RESTRICTED),
             (("disabled_update", "account_deleted", "account_offboarded"), _LOST_ACCOUNT),

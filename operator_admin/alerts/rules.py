@@ -74,8 +74,8 @@ RULES: dict[str, Rule] = {
         _("Nothing on the schedule runs: e-mails, counts and checks wait"),
         _HEARD,
         _(
-            "Start the beat (systemctl start kvitok-beat), exactly one. If it runs, see the broker "
-            "and the worker."
+            "Start the beat (systemctl start kvitok-beat), exactly one. If it runs, check the "
+            "broker and the worker."
         ),
         causes=("worker-silent", "redis-down"),
     ),
@@ -87,7 +87,10 @@ RULES: dict[str, Rule] = {
     "bind-down": Rule(
         _("%(subject)s is not bound: its messages wait or go another way"),
         _("Its process is alive: %(alive)s."),
-        _("Read the log of its process: it says why the centre lets nobody in. See “SMS by SMPP”."),
+        _(
+            "Read the log of its process: it says why the SMS centre refuses the bind. See “SMS by "
+            "SMPP”."
+        ),
         pending=2 * _MIN,
         subject_title=error_texts.provider_title,
     ),
@@ -99,7 +102,7 @@ RULES: dict[str, Rule] = {
         causes=("worker-silent",),
     ),
     "provider-paused": Rule(
-        _("%(subject)s is paused: nothing is sent by it"),
+        _("%(subject)s is paused: nothing is sent through it"),
         "%(reason)s",
         _ACCOUNT_CURE,
         subject_title=error_texts.provider_title,
@@ -136,28 +139,28 @@ RULES: dict[str, Rule] = {
         pending=15 * _MIN,
     ),
     "balance-low": Rule(
-        _("The balance with %(subject)s runs low"),
+        _("The balance at %(subject)s is running low"),
         "%(said)s",
         _("Top up with the provider: without funds it refuses every message."),
         pending=timedelta(),
         subject_title=error_texts.provider_title,
     ),
     "listener-down": Rule(
-        _("A web process hears no outcomes: sends are answered “queued”"),
+        _("A web process receives no outcomes: sends are answered “queued”"),
         _("Such processes: %(count)s."),
-        _("Redis is down or hangs: see it first, then restart the web process."),
+        _("Redis is down or hangs: fix it first, then restart the web process."),
         pending=5 * _MIN,
         causes=("redis-down",),
     ),
     "redis-down": Rule(
         _("Redis does not answer"),
         _("Sends are answered “queued”, clicks and scheduled work wait; no message is lost."),
-        _("Start Redis, or mend REDIS_URL."),
+        _("Start Redis, or correct REDIS_URL."),
     ),
     "clicks-stand": Rule(
         _("Clicks on links are not counted"),
         _("The oldest has waited for %(age)s s."),
-        _("See the worker and the beat, then the log for clicks_dead_lettered."),
+        _("Check the worker and the beat, then the log for clicks_dead_lettered."),
         pending=5 * _MIN,
         causes=("worker-silent", "beat-silent"),
     ),
@@ -174,14 +177,14 @@ RULES: dict[str, Rule] = {
     "webhooks-stand": Rule(
         _("Webhooks wait to be sent"),
         _("Due: %(due)s; the oldest for %(age)s s."),
-        _("See the worker: it delivers them."),
+        _("Check the worker: it delivers them."),
         pending=5 * _MIN,
         causes=("worker-silent",),
     ),
     "mail-stands": Rule(
         _("E-mails wait to be sent"),
         _("Due: %(due)s; the oldest for %(age)s s."),
-        _("See the mail server, then the worker and the broker: doctor tells which."),
+        _("Check the mail server, then the worker and the broker: doctor says which it is."),
         pending=5 * _MIN,
         causes=("worker-silent", "beat-silent"),
     ),
@@ -201,9 +204,9 @@ RULES: dict[str, Rule] = {
         pending=2 * _MIN,
     ),
     "certificate-ends": Rule(
-        _("The certificate of %(subject)s ends soon"),
+        _("The certificate of %(subject)s expires soon"),
         _("Days left: %(days)s."),
-        _("Renew it, then reload the proxy or the web process that has it."),
+        _("Renew it, then reload the proxy or the web process that uses it."),
         pending=timedelta(),
         group=Group.OUTSIDE,
     ),

@@ -63,7 +63,7 @@ class Kind:
 
 KINDS: dict[str, Kind] = {
     "incident": Kind(
-        _("Open incident"), _("Say what is new"), "operator_admin.change_incident", _INCIDENTS,
+        _("Open incident"), _("Post an update"), "operator_admin.change_incident", _INCIDENTS,
         "bad",
     ),
     "alert": Kind(
@@ -83,10 +83,10 @@ KINDS: dict[str, Kind] = {
         _("Refund or dispute"), _("Settle"), "billing.view_refund", _REFUNDS, "bad"
     ),
     "report": Kind(
-        _("Link reported"), _("Judge the link"), "links.view_report", _REPORTS, "bad"
+        _("Link reported"), _("Review the report"), "links.view_report", _REPORTS, "bad"
     ),
     "company": Kind(
-        _("Company to approve"), _("Look and approve"), "accounts.change_company", _COMPANIES
+        _("Company to approve"), _("Review and approve"), "accounts.change_company", _COMPANIES
     ),
     "month": Kind(
         _("Month without documents"), _("See the month"), "billing.view_closedmonth", _MONTHS

@@ -12,7 +12,7 @@ from operator_admin.doctor.finding import Finding, verdict
 
 TIMEOUT = 4.0  # seconds
 MIN_DAYS = 14  # renewals run from 30 days on; half of that leaves time to mend one
-CURE = "Renew it, then reload the proxy or the web process that has it."
+CURE = "Renew it, then reload the proxy or the web process that uses it."
 
 
 @dataclass(frozen=True, slots=True)

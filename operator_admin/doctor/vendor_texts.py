@@ -35,8 +35,8 @@ TITLES: dict[str, StrOrPromise] = {
 }
 
 _COMPARE = _("Compare the account's variables with the vendor's console, then restart the service.")
-_RETRY = _("The vendor did not answer. See its status page, and that this machine may reach it.")
-_ASK_AGAIN = _("Test again; if it stays, look at it in the vendor's console.")
+_RETRY = _("The vendor did not answer. Check its status page, and that this server can reach it.")
+_ASK_AGAIN = _("Test again; if it still fails, check it in the vendor's console.")
 
 CURES: dict[tuple[str, str], StrOrPromise] = {
     ("whatsapp_cloud", "number_registered"): _(
@@ -47,31 +47,32 @@ CURES: dict[tuple[str, str], StrOrPromise] = {
         "Verify the number by SMS or call: WhatsApp Manager, Phone numbers, the number."
     ),
     ("whatsapp_cloud", "number_quality"): _(
-        "People complain of messages from this number. See its Insights in WhatsApp Manager; until "
-        "it recovers, Meta may lower its limit."
+        "People complain about messages from this number. See its Insights in WhatsApp Manager; "
+        "until it recovers, Meta may lower its limit."
     ),
     ("whatsapp_cloud", "display_name"): _(
         "Give the number a display name that Meta approves: WhatsApp Manager, Phone numbers, "
         "the number, Profile."
     ),
     ("whatsapp_cloud", "app_secret"): _(
-        "Copy the app secret (App settings, Basic) into WHATSAPP_APP_SECRET: without it no receipt "
-        "is believed."
+        "Copy the app secret (App settings, Basic) into WHATSAPP_APP_SECRET: without it no "
+        "receipt is accepted."
     ),
     ("whatsapp_cloud", "verify_token"): _(
-        "Make up WHATSAPP_VERIFY_TOKEN and give Meta the same: without it the webhook's address "
-        "cannot be saved."
+        "Choose a WHATSAPP_VERIFY_TOKEN and give Meta the same: without it the webhook's "
+        "address cannot be saved."
     ),
     ("whatsapp_cloud", "business_account"): _(
-        "Set WHATSAPP_BUSINESS_ACCOUNT_ID to have the subscription and the templates looked at."
+        "Set WHATSAPP_BUSINESS_ACCOUNT_ID to have the subscription and the templates checked."
     ),
     ("whatsapp_cloud", "subscribed_app"): _(
         "Subscribe the app to the account: POST to /BUSINESS_ACCOUNT_ID/subscribed_apps with the "
         "account's token. Until then Meta sends no receipts."
     ),
     ("whatsapp_cloud", "template"): _(
-        "Make the template in this language and wait until Meta approves it: WhatsApp Manager, "
-        "Message templates. The names and languages are WHATSAPP_…_TEMPLATE and WHATSAPP_LANGUAGES."
+        "Create the template in this language and wait until Meta approves it: WhatsApp "
+        "Manager, Message templates. The names and languages are WHATSAPP_…_TEMPLATE and "
+        "WHATSAPP_LANGUAGES."
     ),
     ("whatsapp_cloud", "templates"): _(
         "Give the token whatsapp_business_management, and see that WHATSAPP_BUSINESS_ACCOUNT_ID is "
@@ -91,7 +92,7 @@ CURES: dict[tuple[str, str], StrOrPromise] = {
         "after a paid message; when it runs low, operators get an e-mail."
     ),
     ("telegram_bot", "secret"): _(
-        "Set TELEGRAM_BOT_SECRET and give it to setWebhook: without it no update is believed."
+        "Set TELEGRAM_BOT_SECRET and give it to setWebhook: without it no update is accepted."
     ),
     ("telegram_bot", "webhook_address"): _("Run the setWebhook command of this page."),
     ("telegram_bot", "webhook_fields"): _(
@@ -121,7 +122,7 @@ CURES: dict[tuple[str, str], StrOrPromise] = {
     ),
     ("smsc", "callback_secret"): _(
         "Set SMSC_CALLBACK_SECRET to the secret given with the handler's address: without it no "
-        "report is believed."
+        "report is accepted."
     ),
 }
 

@@ -113,7 +113,7 @@ class UpdateForm(forms.Form):
         data = super().clean() or self.cleaned_data
         for given, missing in (("text_ru", "text_en"), ("text_en", "text_ru")):
             if data.get(given) and not data.get(missing) and missing not in self.errors:
-                self.add_error(missing, _("Say it in both languages, or in neither."))
+                self.add_error(missing, _("Fill in both languages, or neither."))
         return data
 
     def text(self) -> Wording | None:

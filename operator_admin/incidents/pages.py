@@ -70,10 +70,10 @@ def pause(request: HttpRequest, name: str) -> HttpResponse:
     wanted = _channel(request, name)
     reason = " ".join(request.POST.get("reason", "").split())[:REASON_LENGTH]
     if not reason:
-        messages.error(request, _("Say why it is paused: the other operators read it."))
+        messages.error(request, _("Say why it is paused: the other operators will see it."))
     elif pauses.pause_channel(channel=wanted, reason=reason, **_actor(request)):
         availability.refresh()
-        messages.success(request, _("Paused. Nothing more is sent by it within two seconds."))
+        messages.success(request, _("Paused. Within two seconds nothing more is sent through it."))
     else:
         messages.info(request, _("Nothing to pause: none of its accounts is in use."))
     return HttpResponseRedirect(reverse("admin:channel", args=[name]))
@@ -85,7 +85,7 @@ def resume(request: HttpRequest, name: str) -> HttpResponse:
     wanted = _channel(request, name)
     if pauses.resume_channel(channel=wanted, **_actor(request)):
         availability.refresh()
-        messages.success(request, _("Resumed. Messages go by it again."))
+        messages.success(request, _("Resumed. Messages are sent through it again."))
     else:
         messages.info(request, _("Nothing to resume: its accounts were not paused with it."))
     return HttpResponseRedirect(reverse("admin:channel", args=[name]))
@@ -102,7 +102,7 @@ def new(request: HttpRequest) -> HttpResponse:
     form = IncidentForm(request.POST or None, initial=usual(kind, about))
     if form.is_valid():
         opened = timeline.open_incident(form.incident(), **_actor(request))
-        messages.success(request, _("Companies are told within seconds."))
+        messages.success(request, _("Companies see the notice within seconds."))
         return HttpResponseRedirect(reverse("admin:incident", args=[opened.pk]))
     context = {"form": form, "impacts": Incident.Impact.choices, "impact": kind, "channel": about}
     return _page(request, "incident_new.html", gettext_lazy("Tell companies"), context)
@@ -150,7 +150,7 @@ def _report(request: HttpRequest, changed: Incident | None) -> None:
     elif changed.resolved_at:
         messages.success(request, _("Resolved: the notice is gone within seconds."))
     else:
-        messages.success(request, _("Added: companies read it within seconds."))
+        messages.success(request, _("Added: companies see it within seconds."))
 
 
 def _channel(request: HttpRequest, name: str) -> Channel:

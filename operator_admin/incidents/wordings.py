@@ -34,7 +34,7 @@ FIRST_TEXTS: dict[str, StrOrPromise] = {
 LATER_TEXTS: dict[str, StrOrPromise] = {
     State.INVESTIGATING: _("We are still looking for the cause."),
     State.IDENTIFIED: _("The cause is found. We are working on it."),
-    State.MONITORING: _("It works again. We are watching it before we call it over."),
+    State.MONITORING: _("It works again. We are watching it before we close the incident."),
     State.RESOLVED: _("It is over. Everything works as usual."),
 }
 

@@ -78,7 +78,7 @@ def switch(request: HttpRequest, name: str) -> HttpResponse:
     elif reason := " ".join(request.POST.get("reason", "").split())[:REASON_LENGTH]:
         pauses.pause_account(name=account.name, reason=reason, user=user, ip=ip)
     else:
-        messages.error(request, _("Say why it is paused: the other operators read it."))
+        messages.error(request, _("Say why it is paused: the other operators will see it."))
     return HttpResponseRedirect(reverse("admin:providers"))
 
 

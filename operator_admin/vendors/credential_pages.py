@@ -65,7 +65,7 @@ class CredentialsForm(forms.Form):
         account: str = self.cleaned_data[ACCOUNT]
         name = f"{self.name}:{account}"
         if registry.is_in_environment(name) or stored_credentials.has_stored(name):
-            raise ValidationError(_("There is an account of this name already."))
+            raise ValidationError(_("An account with this name already exists."))
         return account
 
     def clean(self) -> dict[str, Any]:

@@ -57,18 +57,21 @@ def _whatsapp(name: str) -> Guide:
         (
             Step(
                 "Meta for Developers → My Apps → Create app → Use cases → WhatsApp → API Setup",
-                _("Make an app of the business portfolio that is to send, and open its API setup."),
+                _(
+                    "Create an app in the business portfolio that will send, and open its API "
+                    "setup."
+                ),
                 ("WHATSAPP_PHONE_NUMBER_ID", "WHATSAPP_BUSINESS_ACCOUNT_ID"),
             ),
             Step(
                 "App settings → Basic → App secret",
-                _("Receipts are signed with the app secret: without it none is believed."),
+                _("Receipts are signed with the app secret: without it none is accepted."),
                 ("WHATSAPP_APP_SECRET",),
             ),
             Step(
                 "Meta Business Suite → Settings → Users → System users → Generate token",
                 _(
-                    "Make a system user, assign it the app and the WhatsApp account with full "
+                    "Create a system user, assign it the app and the WhatsApp account with full "
                     "control, and generate a token that never expires, with "
                     "whatsapp_business_messaging and whatsapp_business_management."
                 ),
@@ -102,8 +105,9 @@ def _whatsapp(name: str) -> Guide:
             Step(
                 "WhatsApp Manager → Message templates → Create template",
                 _(
-                    "Make each template in both languages, worded as in the operator's guide, and "
-                    "wait until Meta approves them. The link's button leads to the address below."
+                    "Create each template in both languages, worded as in the operator's guide, "
+                    "and wait until Meta approves them. The link's button leads to the address "
+                    "below."
                 ),
                 (
                     "WHATSAPP_CODE_TEMPLATE",
@@ -135,7 +139,7 @@ def _telegram_gateway(name: str) -> Guide:
             ),
             Step(
                 "Telegram Gateway → Account → Add funds",
-                _("Add funds. Codes to the phone you signed in with are free, so try with it."),
+                _("Add funds. Codes to the phone you signed in with are free, so use it to try."),
             ),
             Step(
                 "Telegram Gateway",
@@ -224,8 +228,8 @@ def _smsc(name: str) -> Guide:
             Step(
                 "Настройки → Пароли и авторизация",
                 _(
-                    "Make a password for the API (or a key, and leave the login empty), and allow "
-                    "this server's address if the account lists addresses."
+                    "Create a password for the API (or a key, and leave the login empty), and "
+                    "allow this server's address if the account lists addresses."
                 ),
                 ("SMSC_LOGIN", "SMSC_PASSWORD"),
             ),

@@ -119,7 +119,7 @@ def test_message_is_found_by_a_phone_as_it_was_dictated(
     MessageFactory.create(phone="+79261234567")
     enter(page, live_server)
 
-    page.get_by_role("navigation", name="Рабочее место").get_by_role(
+    page.get_by_role("navigation", name="Меню админки").get_by_role(
         "link", name="Сообщения"
     ).click()
     page.locator("#searchbar").fill("8 (916) 123-45-67")

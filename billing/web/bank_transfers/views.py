@@ -49,7 +49,7 @@ class UploadForm(forms.Form):
         label=gettext_lazy("file"),
         help_text=gettext_lazy(
             "Statement of the seller's account in the format 1CClientBankExchange: the bank's "
-            "cabinet exports it for 1C. A line that is known already changes nothing."
+            "website exports it for 1C. A line that was already read changes nothing."
         ),
     )
 

@@ -64,4 +64,4 @@ def _subject() -> str:
 
 
 def _text() -> str:
-    return _("Alerts reach you here. Nothing is wrong, and nothing is to be done.")
+    return _("Alerts reach you here. Nothing is wrong, and there is nothing to do.")

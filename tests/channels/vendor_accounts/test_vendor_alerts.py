@@ -189,11 +189,11 @@ def test_operator_sees_them(client: Client) -> None:
     page = client.get(reverse("admin:providers")).content.decode()
 
     assert "short_link ru" in page
-    assert "Meta вывела шаблон из употребления" in page
+    assert "Meta отключила шаблон" in page
     assert "Locked" in page
 
 
 def test_admin_shows_no_section_without_alerts(client: Client) -> None:
     sign_in(client, make_operator(), "password", "mfa")
 
-    assert "говорил о счёте" not in client.get(reverse("admin:providers")).content.decode()
+    assert "сообщал об аккаунте" not in client.get(reverse("admin:providers")).content.decode()

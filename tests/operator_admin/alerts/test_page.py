@@ -41,9 +41,9 @@ def test_page_shows_what_is_open_and_what_is_over(operator: Client) -> None:
     html = operator.get(reverse("admin:alerts")).content.decode()
 
     assert "Открыты 2 оповещения." in html
-    assert "Ждут: 1; самое старое — 99 с." in html
+    assert "Ждут: 1; самое старое — 99\u00a0с." in html
     assert "&lt;b&gt;" in html
-    assert "Таких квитанций: 9." in html
+    assert "Таких отчётов: 9." in html
     assert all(f'id="{name}"' in html for name in RULES)
     assert "Открыты 3 оповещения." in operator.get(reverse("admin:index")).content.decode()
 

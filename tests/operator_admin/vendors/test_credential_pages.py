@@ -109,7 +109,7 @@ def test_further_account_has_a_name_and_an_address_of_its_own(client: Client) ->
     assert "/hooks/twilio/kz" in page
     assert "twilio:kz" in registry.live_providers()
     again = post(client, "twilio", "vendor-add", account="kz", **TWILIO)
-    assert "There is an account of this name already." in again
+    assert "An account with this name already exists." in again
     for name in ("KZ", "k z", "1kz", "a" * 13, ""):
         assert "errorlist" in post(client, "twilio", "vendor-add", account=name, **TWILIO)
 
