@@ -13,6 +13,7 @@ from tests.browser.clicks import ClickCounter
 from tests.factories import (
     PASSWORD,
     ApiKeyFactory,
+    InvitationFactory,
     MemberFactory,
     MessageFactory,
     VerificationFactory,
@@ -224,6 +225,17 @@ def test_colleague_is_invited_joins_and_is_removed(page: Page, live_server: Live
     expect(page.get_by_text("больше не участник")).to_be_visible()
     page.get_by_role("link", name="Журнал действий").click()
     expect(page.get_by_text("Участник удалён")).to_be_visible()
+
+
+def test_invitation_is_cancelled(page: Page, live_server: LiveServer) -> None:
+    member = sign_in(page, live_server)
+    InvitationFactory.create(company=member.company, email="boris@example.com")
+    page.goto(f"{live_server.url}/cabinet/members")
+
+    page.get_by_role("button", name="Отозвать приглашение boris@example.com").click()
+
+    expect(page.get_by_text("Приглашение для boris@example.com отозвано.")).to_be_visible()
+    assert Invitation.objects.get().revoked_at is not None
 
 
 def test_key_is_replaced_and_revoked(page: Page, live_server: LiveServer) -> None:
