@@ -25,7 +25,7 @@ def member_sessions_page(request: CabinetRequest, pk: int) -> HttpResponse:
         _end(request, person, request.POST.get("session", ""))
         return redirect("member-sessions", pk)
     found = UserSession.objects.alive().filter(user=person.user_id).order_by("-last_seen_at", "pk")
-    rows = [(one, member_sessions.mask_address(one.ip)) for one in found]
+    rows = [(one, member_sessions.mask_address(one.ip), "", False) for one in found]
     return render(request, "cabinet/member_sessions.html", {"person": person, "sessions": rows})
 
 

@@ -4,6 +4,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST
@@ -26,11 +27,14 @@ def session_list(request: HttpRequest) -> HttpResponse:
     user, key = _user(request), request.session.session_key
     sessions.record_activity(request, user)
     found = UserSession.objects.alive().filter(user=user).order_by("-last_seen_at")
-    rows = sorted(((one, one.session_key == key) for one in found), key=lambda row: not row[1])
+    rows = [
+        (one, one.ip, reverse("session-end", args=[one.pk]), one.session_key == key)
+        for one in found
+    ]
     events = AuditEvent.objects.filter(user=user, company=None).order_by("-id")[:RECENT]
     context = {
-        "sessions": rows,
-        "has_others": any(not is_this for _session, is_this in rows),
+        "sessions": sorted(rows, key=lambda row: not row[-1]),  # this one first
+        "has_others": any(not row[-1] for row in rows),
         "events": [(event, texts.label(event.action)) for event in events],
     }
     return render(request, "account/session_list.html", context)
