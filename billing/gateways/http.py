@@ -21,9 +21,10 @@ TIMEOUT = urllib3.Timeout(connect=3.0, read=8.0)
 class RefusedByProviderError(GatewayError):
     """The provider refused the call itself, which a repeat would not change."""
 
-    def __init__(self, status: int, detail: str) -> None:
+    def __init__(self, status: int, detail: str, kind: str = "") -> None:
         super().__init__(f"{status} {detail}")
         self.status = status
+        self.kind = kind  # Stripe's `error.type`
 
 
 def pool_by(proxy: str) -> urllib3.PoolManager:
@@ -64,7 +65,7 @@ class ProviderApi:
         if response.status in {200, 201} and answer is not None:
             return answer
         if 400 <= response.status < 500 and response.status not in {408, 409, 429}:
-            raise RefusedByProviderError(response.status, _reason(answer))
+            raise RefusedByProviderError(response.status, _reason(answer), _kind(answer))
         raise GatewayError(f"status {response.status}")
 
 
@@ -73,7 +74,7 @@ def reading() -> Iterator[None]:
     """An answer without what is read of it is a GatewayError, not one of ours."""
     try:
         yield
-    except (KeyError, TypeError, ValueError, ArithmeticError) as error:
+    except (KeyError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
         raise GatewayError(f"malformed answer: {type(error).__name__}") from None
 
 
@@ -83,6 +84,11 @@ def _object(raw: bytes) -> dict[str, Any] | None:
     except ValueError:
         return None
     return answer if isinstance(answer, dict) else None
+
+
+def _kind(answer: dict[str, Any] | None) -> str:
+    error = (answer or {}).get("error")
+    return str(error.get("type") or "") if isinstance(error, dict) else ""
 
 
 def _reason(answer: dict[str, Any] | None) -> str:

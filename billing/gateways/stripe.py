@@ -59,8 +59,11 @@ INTENT_STATES = {
     "requires_action": State.CANCELED,  # nobody is there to do it
 }
 INTENT = "pi_"
-# The card was declined; there is no such method. Not 400: it may be a repeat that differs.
-DECLINED = {402, 404}
+DECLINED = 402
+# https://docs.stripe.com/api/errors: a method that was deleted or detached is `INVALID`, mostly
+# with 400, as is a repeat that differs: that one has a type of its own and decides nothing.
+REFUSED = {400, 404}
+INVALID = "invalid_request_error"
 REFUNDED = {"refund.created", "refund.updated", "refund.failed", "charge.refund.updated"}
 REFUND_ENDS = {"succeeded": False, "failed": True, "canceled": True}  # a bank may send it back
 DISPUTED = {"charge.dispute.funds_withdrawn": False, "charge.dispute.funds_reinstated": True}
@@ -108,7 +111,7 @@ class Stripe(Gateway):
         }
         session = self.api.post("/v1/checkout/sessions", urlencode(fields).encode(), headers)
         with reading():
-            return PaymentSession(str(session["url"]), str(session["id"]))
+            return PaymentSession(_text(session["url"]), _text(session["id"]))
 
     def method_of(self, payment_id: str) -> PaymentMethod | None:
         expanded = "expand[]=payment_intent.payment_method"
@@ -147,7 +150,7 @@ class Stripe(Gateway):
         try:
             intent = self.api.post("/v1/payment_intents", urlencode(fields).encode(), headers)
         except RefusedByProviderError as refused:
-            if refused.status in DECLINED:
+            if _is_final(refused):
                 raise DeclinedError(str(refused)) from None
             raise
         with reading():
@@ -176,7 +179,7 @@ class Stripe(Gateway):
         try:
             event = json.loads(webhook.body)
             return _translate(str(event["type"]), event["data"]["object"])
-        except (ValueError, TypeError, KeyError, ArithmeticError):
+        except (ValueError, TypeError, KeyError, ArithmeticError, AttributeError):
             raise InvalidWebhookError from None
 
     def _verify(self, header: str, body: bytes) -> None:
@@ -197,11 +200,23 @@ class Stripe(Gateway):
         return hmac.new(self.webhook_secret, signed, hashlib.sha256).hexdigest()
 
 
+def _is_final(refused: RefusedByProviderError) -> bool:
+    is_invalid = refused.status in REFUSED and refused.kind == INVALID
+    return is_invalid or refused.status == DECLINED
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(value)
+    return value
+
+
 def _translate(kind: str, what: Mapping[str, Any]) -> PaymentEvent | RefundEvent | None:
     if kind in PAID:
         # `completed` also comes for payments by bank that are still to be confirmed.
         return _event(what, State.PAID) if what["payment_status"] == "paid" else None
-    if kind in ENDED:
+    # One without an amount, of mode `setup`, is not ours.
+    if kind in ENDED and what["amount_total"] is not None:
         return _event(what, ENDED[kind])
     if kind in CHARGED:
         is_ours = (what.get("metadata") or {}).get("automatic") == "true"

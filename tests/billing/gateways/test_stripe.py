@@ -9,7 +9,7 @@ import responses
 
 from accounts.models import Company
 from billing.gateways import stripe
-from billing.models import Payment
+from billing.models import Order, Payment
 from billing.wallet import ledger
 from config.errors import DomainError
 from tests.billing.gateways import test_contract
@@ -111,6 +111,33 @@ def test_event_without_what_it_needs_is_refused(
     vendor: StripeVendor, what: dict[str, object]
 ) -> None:
     assert vendor.post("checkout.session.completed", what) == 403
+
+
+def test_session_without_an_amount_is_somebody_elses(vendor: StripeVendor, payer: Company) -> None:
+    """One in mode `setup`, of the same account: a refusal would be repeated for days."""
+    fields = {"mode": "setup", "amount_total": None, "currency": None, "client_reference_id": None}
+    session = vendor.session(vendor.place(payer), "canceled", payment_id="cs_2") | fields
+
+    assert vendor.post("checkout.session.expired", session) == 200
+
+
+def test_session_without_a_page_opens_nothing(payer: Company) -> None:
+    vendor = StripeVendor()
+    responses.add(
+        "POST", vendor.url, json={"id": "cs_1", "object": "checkout.session", "url": None}
+    )
+
+    with pytest.raises(DomainError):
+        vendor.place(payer)
+
+    assert Order.objects.get().payment_url == ""
+
+
+@pytest.mark.parametrize("kind", ["payment_intent.succeeded", "refund.updated"])
+def test_event_about_no_object_is_refused(vendor: StripeVendor, kind: str) -> None:
+    event = {"type": kind, "data": {"object": ["status"]}}
+
+    assert vendor.post_event(event) == 403
 
 
 def test_body_that_is_no_json_is_refused() -> None:

@@ -125,6 +125,9 @@ class StripeVendor(Vendor):
         self, kind: str, what: dict[str, Any], *, age: float = 0.0, signature: str = ""
     ) -> int:
         event = {"id": "evt_1", "object": "event", "type": kind, "data": {"object": what}}
+        return self.post_event(event, age=age, signature=signature)
+
+    def post_event(self, event: dict[str, Any], *, age: float = 0.0, signature: str = "") -> int:
         body = json.dumps(event).encode()
         stripe = gateway("stripe")
         assert isinstance(stripe, Stripe)

@@ -10,6 +10,7 @@ import responses
 from django.utils import timezone
 
 from accounts.models import Company, Mail
+from billing.gateways.base import GatewayError
 from billing.models import AutomaticOrder, Order, Package, Payment, SavedMethod
 from billing.orders import auto_top_up, saved_methods
 from tests.billing.gateways.vendors import StripeVendor
@@ -23,8 +24,23 @@ from tests.billing.orders.automatic import (
     save,
     yookassa_payment,
 )
-from tests.billing.top_ups import place_order
+from tests.billing.top_ups import gateway, place_order
 
+# An object that a parameter names is missing with 400; 404 is for one that the path names.
+NO_METHOD = {
+    "code": "resource_missing",
+    "doc_url": "https://stripe.com/docs/error-codes/resource-missing",
+    "message": "No such PaymentMethod: 'm-1'",
+    "param": "payment_method",
+    "type": "invalid_request_error",
+}
+DETACHED = {
+    "message": "The provided PaymentMethod was previously used with a PaymentIntent without "
+    "Customer attachment, shared with a connected account without Customer attachment, or was "
+    "detached from a Customer. It may not be used again. To use a PaymentMethod multiple times, "
+    "you must attach it to a Customer first.",
+    "type": "invalid_request_error",
+}
 pytestmark = pytest.mark.django_db
 wire, package, payer = automatic.wire, automatic.package, automatic.payer
 
@@ -147,7 +163,36 @@ class TestStripe:
 
         assert (pause_of(payer), Order.objects.get().state) == ("declined", "canceled")
 
-    @pytest.mark.parametrize("status", [400, 401, 409, 429, 500])
+    @pytest.mark.parametrize("error", [NO_METHOD, DETACHED], ids=["deleted", "detached"])
+    def test_method_that_is_gone_pauses(self, payer: Company, error: dict[str, str]) -> None:
+        responses.add("POST", STRIPE, json={"error": error}, status=400)
+
+        auto_top_up.run()
+
+        assert (pause_of(payer), Order.objects.get().state) == ("declined", "canceled")
+
+    def test_repeat_that_differs_decides_nothing(self, payer: Company) -> None:
+        error = {"type": "idempotency_error", "message": "Keys for idempotent requests …"}
+        responses.add("POST", STRIPE, json={"error": error}, status=400)
+
+        auto_top_up.run()
+
+        assert (pause_of(payer), Order.objects.get().state) == ("", "created")
+
+    @pytest.mark.parametrize("payment_intent", ["pi_1", [1], 7])
+    def test_method_is_read_of_an_expanded_payment_alone(
+        self, payer: Company, payment_intent: object
+    ) -> None:
+        responses.add(
+            "GET",
+            f"{StripeVendor.url}/cs_1",
+            json={"id": "cs_1", "customer": "cus_1", "payment_intent": payment_intent},
+        )
+
+        with pytest.raises(GatewayError):
+            gateway("stripe").method_of("cs_1")
+
+    @pytest.mark.parametrize("status", [400, 401, 404, 409, 429, 500])
     def test_other_refusals_decide_nothing(self, payer: Company, status: int) -> None:
         responses.add("POST", STRIPE, json={"error": {"message": "x"}}, status=status)
 
