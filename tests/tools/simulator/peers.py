@@ -32,6 +32,8 @@ ACCOUNT = {
     "SMSC_PASSWORD": "smsc-password",
     "SMSC_SENDER": "KVITOK",
     "SMSC_CALLBACK_SECRET": "smsc-secret",
+    "STRIPE_SECRET_KEY": "sk_test_1",
+    "STRIPE_WEBHOOK_SECRET": "whsec_test",
     "SHORT_URL": "https://kv.example",
 }
 

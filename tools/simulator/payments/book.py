@@ -30,6 +30,7 @@ class Payment:
     key: str = ""  # the idempotency key that made it
     refunds: dict[str, str] = field(default_factory=dict)  # id → amount
     disputed: bool = False
+    fields: dict[str, str] = field(default_factory=dict)  # of the form that made it
     at: float = field(default_factory=time.time)
 
     def shown(self) -> dict[str, Any]:

@@ -1,6 +1,5 @@
-"""Stripe Checkout, as https://docs.stripe.com/api/checkout/sessions words it.
-
-Of its own account of the currencies: two decimals in each but a few.
+"""Stripe Checkout and charges of saved cards: https://docs.stripe.com/api/checkout/sessions and
+https://docs.stripe.com/api/payment_intents.
 """
 
 import hashlib
@@ -8,18 +7,22 @@ import hmac
 import json
 import secrets
 import time
-from decimal import Decimal
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from aiohttp import web
 
-from tools.simulator.payments.book import CANCELED, PAID, Payment
-from tools.simulator.payments.provider import PaymentProvider
-from tools.simulator.request_bodies import form
+from tools.simulator.payments import stripe_objects as objects
+from tools.simulator.payments.book import CANCELED, OPEN, PAID, Payment
+from tools.simulator.payments.provider import Call, PaymentProvider
+from tools.simulator.request_bodies import form, whole
 from tools.simulator.vendor import Post
 
 SESSIONS = "/stripe/v1/checkout/sessions"
-WHOLE = {"jpy", "krw", "vnd", "clp", "xaf", "xof"}
+INTENTS = "/stripe/v1/payment_intents"
+DEFAULT_LIMIT = 10
+EXPANDED = "payment_intent.payment_method"
 
 
 class Stripe(PaymentProvider):
@@ -28,69 +31,127 @@ class Stripe(PaymentProvider):
 
     def routes(self) -> list[web.RouteDef]:
         return [
-            web.post(SESSIONS, self.guarded(self.create)),
-            web.get(SESSIONS, self.guarded(self.list)),
-            web.get(f"{SESSIONS}/{{id}}", self.guarded(self.retrieve)),
+            web.post(SESSIONS, self._ours(self.create)),
+            web.get(SESSIONS, self._ours(self.list)),
+            web.get(f"{SESSIONS}/{{id}}", self._ours(self.retrieve)),
+            web.post(INTENTS, self._ours(self.charge)),
+            web.get(f"{INTENTS}/{{id}}", self._ours(self.retrieve_intent)),
         ]
 
     async def create(self, request: web.Request) -> web.Response:
-        if not self._is_ours(request):
-            return _error(401, "Invalid API Key provided")
-        given, key = await form(request), request.headers.get("Idempotency-Key", "")
+        given = await form(request)
         price = "line_items[0][price_data]"
         currency = given.get(f"{price}[currency]", "")
         minor = given.get(f"{price}[unit_amount]", "")
         if given.get("mode") != "payment" or len(currency) != 3 or not minor.isdecimal():
-            return _error(400, "Missing required param: line_items.")
-        payment = self.book.made_by(self.name, key) or Payment(
-            id=f"cs_test_{secrets.token_hex(29)}",
-            provider=self.name,
-            order=given.get("client_reference_id", ""),
-            amount=str(Decimal(minor) / _unit(currency)),
-            currency=currency.upper(),
-            title=given.get(f"{price}[product_data][name]", ""),
-            return_url=given.get("success_url", ""),
-            key=key,
+            return _error(400, "Missing required param: line_items.", param="line_items")
+        return self._once(
+            request,
+            Payment(
+                id=f"cs_test_{secrets.token_hex(29)}",
+                provider=self.name,
+                order=given.get("client_reference_id", ""),
+                amount=objects.major(minor, currency),
+                currency=currency.upper(),
+                title=given.get(f"{price}[product_data][name]", ""),
+                return_url=given.get("success_url", ""),
+                fields=given,
+            ),
+            # A repeat is answered as the first time, when the page was open.
+            lambda payment: self.session(replace(payment, state=OPEN)),
         )
-        self.book.save(payment)
-        return web.json_response(self.session(payment))
+
+    async def charge(self, request: web.Request) -> web.Response:
+        """Without the payer, at once."""
+        given = await form(request)
+        currency, minor = given.get("currency", ""), given.get("amount", "")
+        if len(currency) != 3 or not minor.isdecimal() or given.get("confirm") != "true":
+            return _error(400, "Missing required param: amount.", param="amount")
+        method = given.get("payment_method", "")
+        if not self._is_saved(method, given.get("customer", "")):
+            text = f"No such PaymentMethod: '{method}'"
+            return _error(400, text, code="resource_missing", param="payment_method")
+        named = f"pi_{secrets.token_hex(12)}"
+        return self._once(
+            request,
+            Payment(
+                id=named,
+                provider=self.name,
+                order=given.get("metadata[order]", ""),
+                amount=objects.major(minor, currency),
+                currency=currency.upper(),
+                title=given.get("description", ""),
+                return_url="",
+                state=PAID,
+                reference=named,
+                fields=given,
+            ),
+            objects.intent,
+        )
+
+    def _once(
+        self, request: web.Request, payment: Payment, shown: Callable[[Payment], dict[str, Any]]
+    ) -> web.Response:
+        """One payment for each idempotency key."""
+        key = request.headers.get("Idempotency-Key", "")
+        made = self.book.made_by(self.name, key)
+        if made is None:
+            made = replace(payment, key=key)
+            self.book.save(made)
+        elif made.fields != payment.fields:
+            text = "Keys for idempotent requests can only be used with the same parameters."
+            return _error(400, text, kind="idempotency_error")
+        return web.json_response(shown(made))
+
+    def _is_saved(self, method: str, customer: str) -> bool:
+        pages = (one for one in self._own() if not objects.is_intent(one) and one.state == PAID)
+        return any(
+            objects.SAVES_METHOD in one.fields
+            and (objects.method_id(one), objects.customer_id(one)) == (method, customer)
+            for one in pages
+        )
+
+    def _own(self) -> list[Payment]:
+        return [one for one in self.book.newest() if one.provider == self.name]
 
     async def list(self, request: web.Request) -> web.Response:
-        if not self._is_ours(request):
-            return _error(401, "Invalid API Key provided")
-        return web.json_response({"object": "list", "data": [], "has_more": False})
+        sessions = [self.session(one) for one in self._own() if not objects.is_intent(one)]
+        limit = whole(request.query.get("limit")) or DEFAULT_LIMIT
+        return web.json_response(
+            {
+                "object": "list",
+                "data": sessions[:limit],
+                "has_more": len(sessions) > limit,
+                "url": "/v1/checkout/sessions",
+            }
+        )
 
     async def retrieve(self, request: web.Request) -> web.Response:
-        if not self._is_ours(request):
-            return _error(401, "Invalid API Key provided")
-        payment = self.book.of(self.name, request.match_info["id"])
+        named = request.match_info["id"]
+        payment = self.book.of(self.name, named)
+        if payment is None or objects.is_intent(payment):
+            return _missing("checkout.session", named)
+        session = self.session(payment)
+        expanded = {value for name, value in request.query.items() if name.startswith("expand[")}
+        if EXPANDED in expanded and payment.state == PAID:
+            method = {"payment_method": objects.method(payment)}
+            session["payment_intent"] = objects.intent(payment) | method
+        return web.json_response(session)
+
+    async def retrieve_intent(self, request: web.Request) -> web.Response:
+        named = request.match_info["id"]
+        paid = (one for one in self._own() if one.state == PAID)
+        payment = next((one for one in paid if one.reference == named), None)
         if payment is None:
-            return _error(404, "No such checkout.session")
-        return web.json_response(self.session(payment))
+            return _missing("payment_intent", named)
+        return web.json_response(objects.intent(payment))
 
     def session(self, payment: Payment) -> dict[str, Any]:
-        is_paid = payment.state == PAID
-        minor = _minor(payment.amount, payment.currency)
-        return {
-            "id": payment.id,
-            "object": "checkout.session",
-            "amount_subtotal": minor,
-            "amount_total": minor,
-            "client_reference_id": payment.order,
-            "created": int(payment.at),
-            "currency": payment.currency.lower(),
-            "expires_at": int(payment.at) + 86_400,
-            "livemode": False,
-            "metadata": {"order": payment.order},
-            "mode": "payment",
-            "payment_intent": payment.reference if is_paid else None,
-            "payment_status": "paid" if is_paid else "unpaid",
-            "status": {PAID: "complete", CANCELED: "expired"}.get(payment.state, "open"),
-            "success_url": payment.return_url,
-            "url": self.page(payment) if payment.state == "open" else None,
-        }
+        return objects.session(payment, self.page(payment))
 
     def notice(self, payment: Payment) -> Post:
+        if objects.is_intent(payment):
+            return self._post("payment_intent.succeeded", objects.intent(payment))
         kind = "expired" if payment.state == CANCELED else "completed"
         return self._post(f"checkout.session.{kind}", self.session(payment))
 
@@ -99,38 +160,22 @@ class Stripe(PaymentProvider):
         return self._post("checkout.session.completed", paid, secret="whsec_somebody")  # noqa: S106
 
     def refund_notice(self, payment: Payment, refund_id: str) -> Post:
-        what = {
-            "id": refund_id,
-            "object": "refund",
-            "amount": _minor(payment.refunds[refund_id], payment.currency),
-            "charge": f"ch_{payment.reference[3:]}",
-            "currency": payment.currency.lower(),
-            "payment_intent": payment.reference,
-            "reason": "requested_by_customer",
-            "status": "succeeded",
-        }
-        return self._post("refund.created", what)
+        return self._post("refund.created", objects.refund(payment, refund_id))
 
     def dispute_notice(self, payment: Payment, *, is_won: bool) -> Post:
-        what = {
-            "id": f"du_{payment.reference[3:]}",
-            "object": "dispute",
-            "amount": _minor(payment.amount, payment.currency),
-            "currency": payment.currency.lower(),
-            "payment_intent": payment.reference,
-            "status": "won" if is_won else "needs_response",
-        }
-        return self._post(f"charge.dispute.funds_{'reinstated' if is_won else 'withdrawn'}", what)
+        kind = f"charge.dispute.funds_{'reinstated' if is_won else 'withdrawn'}"
+        return self._post(kind, objects.dispute(payment, is_won=is_won))
 
     def _post(self, kind: str, what: dict[str, Any], secret: str = "") -> Post:
         event = {
             "id": f"evt_{secrets.token_hex(12)}",
             "object": "event",
-            "api_version": "2026-08-26.dahlia",
+            "api_version": "2026-10-28.endive",
             "created": int(time.time()),
             "data": {"object": what},
             "livemode": False,
             "pending_webhooks": 1,
+            "request": {"id": None, "idempotency_key": None},
             "type": kind,
         }
         body, sent_at = json.dumps(event).encode(), str(int(time.time()))
@@ -142,18 +187,22 @@ class Stripe(PaymentProvider):
         }
         return Post(self.hook, body, headers, any_2xx=True)
 
-    def _is_ours(self, request: web.Request) -> bool:
-        return request.headers.get("Authorization") == f"Bearer {self.settings.stripe_secret_key}"
+    def _ours(self, call: Call) -> Call:
+        async def answer(request: web.Request) -> web.Response:
+            own = f"Bearer {self.settings.stripe_secret_key}"
+            if request.headers.get("Authorization") != own:
+                return _error(401, "Invalid API Key provided")
+            return await call(request)
+
+        return self.guarded(answer)
 
 
-def _unit(currency: str) -> int:
-    return 1 if currency.lower() in WHOLE else 100
+def _missing(kind: str, named: str) -> web.Response:
+    return _error(404, f"No such {kind}: '{named}'", code="resource_missing", param="id")
 
 
-def _minor(amount: str, currency: str) -> int:
-    return int(Decimal(amount) * _unit(currency))
-
-
-def _error(status: int, message: str) -> web.Response:
-    kind = {"type": "invalid_request_error", "message": message}
-    return web.json_response({"error": kind}, status=status)
+def _error(
+    status: int, message: str, *, kind: str = "invalid_request_error", **more: str
+) -> web.Response:
+    error = {"type": kind, "message": message} | more
+    return web.json_response({"error": error}, status=status)

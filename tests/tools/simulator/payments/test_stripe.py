@@ -1,0 +1,156 @@
+"""The simulated Stripe against our gateway, and its objects against Stripe's own library."""
+
+from decimal import Decimal
+from itertools import count
+from typing import Any
+
+import pytest
+import requests
+import urllib3
+
+from billing.gateways.base import DeclinedError, PaymentMethod, PaymentRequest, PaymentState
+from billing.gateways.http import RefusedByProviderError
+from billing.gateways.stripe import Stripe
+from tests.tools.simulator.peers import ACCOUNT, Receiver, Simulator, get, post
+
+NUMBERS = count(1)
+KEY = {"Authorization": f"Bearer {ACCOUNT['STRIPE_SECRET_KEY']}"}
+# What stripe-python 16.1.0 (API 2026-10-28.endive) annotates as never absent, 26 November 2026.
+ALWAYS = {
+    "checkout.session": {"automatic_tax", "created", "custom_fields", "custom_text", "expires_at"}
+    | {"id", "livemode", "mode", "object", "payment_method_types", "payment_status"}
+    | {"shipping_options"},
+    "dispute": {"amount", "balance_transactions", "charge", "created", "currency", "evidence"}
+    | {"enhanced_eligibility_types", "evidence_details", "id", "is_charge_refundable"}
+    | {"livemode", "metadata", "object", "reason", "status"},
+    "payment_intent": {"amount", "amount_capturable", "amount_received", "capture_method"}
+    | {"confirmation_method", "created", "currency", "id", "livemode", "metadata", "object"}
+    | {"payment_method_types", "status"},
+    "refund": {"amount", "created", "currency", "id", "object"},
+}
+
+
+@pytest.fixture
+def stripe(simulator: Simulator) -> Stripe:
+    return Stripe(
+        url=f"{simulator.url}/stripe",
+        secret_key=ACCOUNT["STRIPE_SECRET_KEY"],
+        webhook_secret=ACCOUNT["STRIPE_WEBHOOK_SECRET"],
+        pool=urllib3.PoolManager(),
+    )
+
+
+def request(currency: str = "EUR", **changes: Any) -> PaymentRequest:
+    fields: dict[str, Any] = {
+        "order_id": f"order-{next(NUMBERS)}",
+        "amount": Decimal("19.00"),
+        "currency": currency,
+        "title": "Tokens",
+        "return_url": "https://kv.example/back",
+        "saves_method": True,
+    }
+    return PaymentRequest(**(fields | changes))
+
+
+def act(simulator: Simulator, payment_id: str, action: str) -> None:
+    answer = post(f"{simulator.url}/payments/{payment_id}/actions", json={"action": action})
+    assert answer.ok, answer.text
+
+
+def sessions(simulator: Simulator, path: str = "") -> requests.Response:
+    return get(f"{simulator.url}/stripe/v1/checkout/sessions{path}", headers=KEY)
+
+
+def paid(simulator: Simulator, stripe: Stripe) -> str:
+    payment_id = stripe.open(request()).payment_id
+    act(simulator, payment_id, "pay")
+    return payment_id
+
+
+def saved(simulator: Simulator, stripe: Stripe) -> PaymentMethod:
+    method = stripe.method_of(paid(simulator, stripe))
+    assert method is not None
+    return method
+
+
+def test_paid_page_saves_the_card(simulator: Simulator, stripe: Stripe) -> None:
+    method = saved(simulator, stripe)
+
+    assert (method.brand, method.last4) == ("Visa", "4242")
+    assert (method.method_id[:3], method.customer_id[:4]) == ("pm_", "cus_")
+
+
+def test_saved_card_is_charged_once_for_each_key(simulator: Simulator, stripe: Stripe) -> None:
+    method, payment = saved(simulator, stripe), request()
+
+    first, again = stripe.charge(method, payment), stripe.charge(method, payment)
+
+    assert first.event is not None
+    assert (first.event.state, first.event.order_id) == (PaymentState.PAID, payment.order_id)
+    assert first == again
+    assert stripe.ask(first.payment_id) == first.event
+
+
+def test_card_that_nobody_saved_is_declined(stripe: Stripe) -> None:
+    with pytest.raises(DeclinedError, match="No such PaymentMethod"):
+        stripe.charge(PaymentMethod("pm_1", "cus_1"), request())
+
+
+def test_repeat_is_answered_as_the_first_time(simulator: Simulator, stripe: Stripe) -> None:
+    payment = request()
+    first = stripe.open(payment)
+    act(simulator, first.payment_id, "pay")
+
+    assert stripe.open(payment) == first
+
+
+def test_repeat_that_differs_is_refused(stripe: Stripe) -> None:
+    payment = request()
+    stripe.open(payment)
+
+    with pytest.raises(RefusedByProviderError) as refused:
+        stripe.open(request(order_id=payment.order_id, title="Others"))
+
+    assert (refused.value.status, refused.value.kind) == (400, "idempotency_error")
+
+
+def test_newest_sessions_are_listed(simulator: Simulator, stripe: Stripe) -> None:
+    opened = [stripe.open(request()).payment_id for _time in range(2)]
+
+    page = sessions(simulator, "?limit=1").json()
+
+    assert [one["id"] for one in page["data"]] == opened[1:]
+    assert (page["has_more"], page["url"]) == (True, "/v1/checkout/sessions")
+
+
+def test_missing_session_is_named(simulator: Simulator) -> None:
+    answer = sessions(simulator, "/cs_1")
+
+    assert answer.status_code == 404
+    assert answer.json()["error"]["code"] == "resource_missing"
+
+
+@pytest.mark.parametrize("currency", ["KWD", "XPF", "EUR"])
+def test_amount_is_what_we_asked_for(simulator: Simulator, stripe: Stripe, currency: str) -> None:
+    payment_id = stripe.open(request(currency)).payment_id
+
+    payments = get(f"{simulator.url}/payments.json").json()
+
+    (amount,) = (one["amount"] for one in payments if one["id"] == payment_id)
+    assert Decimal(amount) == 19
+
+
+def test_objects_have_what_stripe_always_returns(
+    simulator: Simulator, stripe: Stripe, receiver: Receiver
+) -> None:
+    payment_id = paid(simulator, stripe)
+    reference = sessions(simulator, f"/{payment_id}").json()["payment_intent"]
+    intent = get(f"{simulator.url}/stripe/v1/payment_intents/{reference}", headers=KEY).json()
+    for action in ("refund", "dispute"):
+        act(simulator, payment_id, action)
+
+    hooks = receiver.wait(lambda hook: reference.encode() in hook.body, many=3)
+
+    found = [intent, *(hook.json["data"]["object"] for hook in hooks)]
+    assert {one["object"] for one in found} == ALWAYS.keys()
+    assert [ALWAYS[one["object"]] - one.keys() for one in found] == [set()] * 4
