@@ -1,5 +1,6 @@
 // Names what Django's admin leaves without one: the fields of a table by their columns, search boxes
-// of related rows by their labels, signs with a tooltip as images; and cells for phones.
+// of related rows by their labels, signs with a tooltip as images; and cells for phones. Tables of
+// related rows that are only read are reached by Tab, so that a keyboard can scroll them.
 "use strict";
 
 (() => {
@@ -61,10 +62,17 @@
     }
   }
 
+  function reachTables() {
+    for (const table of document.querySelectorAll(".inline-group .tabular fieldset.module")) {
+      table.tabIndex = 0;
+    }
+  }
+
   // Search boxes are made by a script of Django's, rows of a formset by the operator.
   window.addEventListener("load", () => {
     labelCells();
     nameFields();
+    reachTables();
     new MutationObserver(nameFields).observe(document.body, { childList: true, subtree: true });
   });
 })();
