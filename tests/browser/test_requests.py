@@ -1,5 +1,7 @@
 """The log of requests in a browser: from the list to a refusal and what to do about it."""
 
+import re
+
 import pytest
 from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
@@ -22,6 +24,7 @@ def test_refusal_is_found_and_explained(page: Page, live_server: LiveServer) -> 
     page.get_by_role("link", name="Сбросить фильтр").click()
     page.get_by_label("Код ошибки").fill("invalid_input")
     page.get_by_role("button", name="Показать").click()
+    expect(page).to_have_url(re.compile("code=invalid_input"))  # a click before it is cut short
     page.locator("#requests tbody a").first.click()
 
     expect(page.get_by_role("heading", name="Почему отказано")).to_be_visible()
