@@ -4,11 +4,11 @@ After an hour: a deployment or a short outage of the receiver is over by then, a
 left to mend it before retries end.
 """
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.urls import reverse
 from django.utils import timezone
 
@@ -21,22 +21,29 @@ PATIENCE = timedelta(hours=1)
 PAUSE = timedelta(days=1)
 
 
-@transaction.atomic
 def warn() -> None:
     now = timezone.now()
-    failing = Endpoint.objects.filter(
+    for endpoint in _due(now).select_related("company").order_by("pk"):
+        _warn(endpoint, now)
+
+
+def _due(now: datetime) -> QuerySet[Endpoint]:
+    return Endpoint.objects.filter(
         Q(warned_at=None) | Q(warned_at__lte=now - PAUSE),
         disabled_at=None,
         deleted_at=None,
         failing_since__lte=now - PATIENCE,
     )
-    locked = failing.select_for_update(of=["self"], no_key=True, skip_locked=True)
-    for endpoint in locked.select_related("company").order_by("pk"):
-        Endpoint.objects.filter(pk=endpoint.pk).update(warned_at=now)
-        page = reverse("webhook-detail", args=[endpoint.public_id])
-        mail.post_to_members(
-            company=endpoint.company,
-            roles=NOTIFIED_ROLES,
-            template="endpoint_failing",
-            context={"endpoint": endpoint, "page_url": f"{settings.PUBLIC_URL}{page}"},
-        )
+
+
+@transaction.atomic  # one for each: the outcomes of further calls wait for its row
+def _warn(endpoint: Endpoint, now: datetime) -> None:
+    if not _due(now).filter(pk=endpoint.pk).update(warned_at=now):
+        return  # it is well again, or another worker writes
+    page = reverse("webhook-detail", args=[endpoint.public_id])
+    mail.post_to_members(
+        company=endpoint.company,
+        roles=NOTIFIED_ROLES,
+        template="endpoint_failing",
+        context={"endpoint": endpoint, "page_url": f"{settings.PUBLIC_URL}{page}"},
+    )
