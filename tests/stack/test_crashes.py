@@ -21,11 +21,12 @@ def test_worker_killed_between_intent_and_call_sends_nothing_and_charges_nothing
     stack.start_worker_that_dies_at("call")
 
     sent = sender.send_code(phone)
-    stack.replace_dead_worker()
+    stack.worker.wait_stopped()
 
     assert (sent.status_code, sent.json()["status"]) == (OK, "queued")
     assert attempt.get().state == "submitting"
     expire(attempt, "lease_until")
+    stack.worker.start()
     wait_until(lambda: attempt.get().state == "ambiguous")
     assert sender.balance() == (TOKENS - 1, 1)
     expire(Message.objects.filter(phone=phone), "deadline")
