@@ -1,7 +1,7 @@
 """An operator sets a price of SMS for a country; a company sees it before it sends."""
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 from pytest_django.live_server_helper import LiveServer
 
 from billing import message_prices
@@ -29,6 +29,32 @@ def test_company_sees_a_country_s_price(page: Page, live_server: LiveServer) -> 
     phone = page.get_by_role("textbox", name="Телефон")
     phone.fill("+7 701 123-45-67")
     phone.blur()
+    expect(channel).to_contain_text("SMS · 22 токена")
+    expect(channel).to_have_value("sms")
+
+
+def test_channel_chosen_while_prices_are_on_their_way_stays(
+    page: Page, live_server: LiveServer
+) -> None:
+    sign_in(page, live_server)
+    SmsPrice.objects.create(country="KZ", tokens=22)
+    message_prices.refresh()
+    asked: list[Route] = []
+
+    def hold(route: Route) -> None:
+        asked.append(route)
+
+    page.route("**/send/channels**", hold)
+
+    page.goto(f"{live_server.url}/cabinet/send")
+    channel = page.get_by_label("Канал")
+    phone = page.get_by_role("textbox", name="Телефон")
+    phone.fill("+7 701 123-45-67")
+    with page.expect_request("**/send/channels**"):
+        phone.blur()
+    channel.select_option("sms")
+    asked[0].continue_()
+
     expect(channel).to_contain_text("SMS · 22 токена")
     expect(channel).to_have_value("sms")
 
