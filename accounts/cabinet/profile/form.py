@@ -25,7 +25,7 @@ class ProfileForm(forms.ModelForm):  # type: ignore[type-arg]
         label=_("E-mails to you"),
         required=False,
         choices=NoticeKind.choices,
-        widget=forms.CheckboxSelectMultiple,
+        widget=forms.CheckboxSelectMultiple(attrs={"class": "form-check-input"}),
         help_text=_(
             "From those that your role in a company gets. E-mails about the security of your "
             "account and the state of a company are always sent."

@@ -34,7 +34,7 @@ class RuleForm(forms.Form):
         label=_("Barred channels"),
         required=False,
         choices=channels.choices,
-        widget=forms.CheckboxSelectMultiple,
+        widget=forms.CheckboxSelectMultiple(attrs={"class": "form-check-input"}),
         help_text=_("Nothing is sent through them there, even if a request names one."),
     )
     max_cost = GroupedIntegerField(
