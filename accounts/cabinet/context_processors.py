@@ -12,15 +12,23 @@ from accounts.security.reauthentication import is_fresh
 
 # Sections shown under another menu entry.
 PARENT_SECTION = dict.fromkeys(
-    ("member", "audit", "invitation", "text", "autofill", "policy"), "settings"
+    ("member", "audit", "invitation", "text", "autofill", "policy", "budget"), "settings"
 )
-SECTION_OF_VIEW = {"link-settings": "settings", "send": "message", "send-check": "message"}
+SECTION_OF_VIEW = {
+    "link-settings": "settings",
+    "company-export": "settings",
+    "company-delete": "settings",
+    "send": "message",
+    "send-check": "message",
+}
 
 
 def cabinet(request: HttpRequest) -> dict[str, object]:
     match = request.resolver_match
     name = (match.url_name or "") if match else ""
-    section = SECTION_OF_VIEW.get(name, name.partition("-")[0])
+    # All pages of the second step, which allauth names, are below one of them.
+    first = "mfa_index" if name.startswith("mfa_") else name.partition("-")[0]
+    section = SECTION_OF_VIEW.get(name, first)
     return {
         "section": PARENT_SECTION.get(section, section),
         "member": SimpleLazyObject(partial(current_member, request)),
