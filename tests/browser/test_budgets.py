@@ -19,11 +19,12 @@ def test_owner_raises_the_budget_of_the_day(page: Page, live_server: LiveServer)
     page.get_by_role("link", name="Бюджеты", exact=True).click()
     expect(page.get_by_text("Израсходовано 0 из 40;")).to_be_visible()
 
-    page.get_by_label("Компания, за день").fill("5 000")
+    day = page.get_by_label("Токенов в день, вся компания")
+    day.fill("5 000")
     page.get_by_role("button", name="Сохранить").click()
     page.get_by_label("Пароль").fill(PASSWORD)
     page.get_by_role("button", name="Подтвердить").click()
-    expect(page.get_by_label("Компания, за день")).to_have_value("5 000")  # typed once only
+    expect(day).to_have_value("5 000")  # typed once only
     page.get_by_role("button", name="Сохранить").click()
 
     expect(page.get_by_role("status").filter(has_text="Бюджеты сохранены")).to_be_visible()

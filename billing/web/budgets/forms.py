@@ -12,6 +12,7 @@ from django.utils.dateformat import time_format
 from django.utils.translation import gettext_lazy as _
 
 from accounts.cabinet.number_fields import GroupedIntegerField, grouped
+from accounts.people import countries
 from billing.budgets.key_limits import KeyUsage
 from billing.budgets.sql import NO_LIMIT
 from billing.budgets.usage import BudgetUsage
@@ -26,7 +27,7 @@ class TokensField(GroupedIntegerField):
 
 
 class BudgetForm(forms.Form):
-    day = TokensField(label=_("The company, per day"))
+    day = TokensField(label=_("Tokens per day, the whole company"))
     any_country = TokensField(label=_("Tokens per hour, any other country"))
     new_country = forms.CharField(
         label=_("Another country"),
@@ -53,7 +54,7 @@ class BudgetForm(forms.Form):
         self.stored = stored
         super().__init__(data, initial={**stored, **typed})
         for use in self.hours:
-            label = _("%(country)s, per hour") % {"country": use.country}
+            label = _("Tokens per hour, %(country)s") % {"country": countries.name(use.country)}
             self.fields[_name(use)] = TokensField(label=label)
         for key in keys:
             self.fields[_key_name(key.key_id)] = _key_field(key)

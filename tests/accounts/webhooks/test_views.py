@@ -356,9 +356,9 @@ def test_empty_webhook_list_shows_instructions(client: Client, owner: Member) ->
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
-        ({}, "Ещё не вызывался"),
-        ({"last_success_at": timezone.now()}, "Работает"),
-        ({"failing_since": timezone.now()}, "Не отвечает"),
+        ({}, "ещё не вызывался"),
+        ({"last_success_at": timezone.now()}, "работает"),
+        ({"failing_since": timezone.now()}, "не отвечает"),
         ({"disabled_at": timezone.now(), "disabled_reason": "gone"}, "410 Gone"),
         ({"disabled_at": timezone.now(), "disabled_reason": "failing"}, "за целые сутки"),
         ({"disabled_at": timezone.now(), "disabled_reason": "person"}, "выключен вручную"),
