@@ -14,7 +14,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
-from django.utils.formats import date_format
+from django.utils.formats import date_format, number_format
 from django.utils.html import format_html
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
@@ -197,7 +197,7 @@ class CompanyAdmin(AuditedAdmin, ModelAdmin):
 
     @admin.display(description=_("delivered"))
     def delivered(self, company: "Listed") -> str:
-        return "—" if company.day.share is None else f"{company.day.share} %"
+        return "—" if company.day.share is None else f"{number_format(company.day.share)} %"
 
     @admin.display(description=_("members"))
     def members(self, company: "Listed") -> int:

@@ -1,6 +1,7 @@
 """Template filters for durations, contents, breakers and error classes."""
 
 from django import template
+from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -29,7 +30,7 @@ def span(seconds: float | None) -> str:
     if seconds is None:
         return "—"
     if seconds < 60:
-        return _("%(n)s s") % {"n": f"{seconds:.1f}" if seconds < 10 else round(seconds)}
+        return _("%(n)s s") % {"n": number_format(seconds, 1) if seconds < 10 else round(seconds)}
     if seconds < 3600:
         return _("%(n)s min") % {"n": round(seconds / 60)}
     return _("%(n)s h") % {"n": round(seconds / 3600)}
