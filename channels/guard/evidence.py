@@ -16,6 +16,9 @@ PRIOR = 2.0  # sends
 WINDOW = 12 * HOUR
 NORM_HALF_LIFE = 7 * DAY
 NORM_STRENGTH = 50.0
+EASED = 0.7
+PEOPLE = 10.0  # right codes lately that show that people are there
+EXPLAINED, ROUNDING = 0.8, 1e-6
 
 
 @dataclass(slots=True)
@@ -28,6 +31,8 @@ class Evidence:
     tokens: float = 0.0  # charged for what was not verified
     pending: int = 0  # delivered, not yet ripe
     refusals: int = 0
+    # Held back by itself: what is lost here counts no longer against the people around it.
+    is_apart: bool = False
     refused_until: float = -math.inf
 
     def usual(self, now: float, parent: float) -> float:
@@ -49,6 +54,21 @@ class Evidence:
         self.tokens += tokens
         self.score += math.log((1 - SUSPECT * parent) / (1 - parent))
 
+    def excuse(self, now: float, tokens: float, parent: float) -> None:
+        """A miss that was none: the person entered the same code from a later message."""
+        self.fade(now)
+        self.norm.add(now, trials=-1.0)
+        self.misses = max(0.0, self.misses - 1.0)
+        self.tokens = max(0.0, self.tokens - tokens)
+        self.score = max(0.0, self.score - math.log((1 - SUSPECT * parent) / (1 - parent)))
+
+    def ease(self) -> None:
+        """At a refusal: what led to it counts for less once it is over, so that it takes new losses
+        to refuse again, and not many.
+        """
+        self.misses *= EASED
+        self.tokens *= EASED
+
     def hit(self, now: float, parent: float, *, corrects: float | None = None) -> None:
         """`corrects`: the tokens of a miss that turns out a hit."""
         self.fade(now)
@@ -61,6 +81,25 @@ class Evidence:
             self.score -= math.log((1 - SUSPECT * parent) / (1 - parent))
         if self.score <= 0:
             self.score = self.hits = self.misses = self.tokens = 0.0
+            self.is_apart = False
+
+    @property
+    def has_people(self) -> bool:
+        return self.norm.hits >= PEOPLE
+
+    def is_explained_by(self, narrower: "Evidence") -> bool:
+        """Whether people enter codes here, and nearly all that was lost was lost there."""
+        return (
+            self.has_people
+            and narrower.tokens <= self.tokens * (1 + ROUNDING)
+            and narrower.tokens >= EXPLAINED * self.tokens
+        )
+
+    def forgive(self, narrower: "Evidence") -> None:
+        """Leaves out what was lost there; the counts are otherwise kept."""
+        self.misses = max(0.0, self.misses - narrower.misses)
+        self.tokens = max(0.0, self.tokens - narrower.tokens)
+        self.score = max(0.0, self.score - narrower.score)
 
     def excess(self, parent: float) -> float:
         """Tokens lost beyond what people's own mistakes would have cost."""

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from channels.guard.evidence import Evidence
-from channels.guard.scopes import CUTS, Scope, ScopeKind, scopes_of
+from channels.guard.scopes import Scope, ScopeKind, scopes_of
 from channels.guard.steps import GuardStep
 from channels.routing.smart.decay import DAY, HOUR
 
@@ -14,6 +14,8 @@ EXCESS = ((GuardStep.REFUSE, 176.0), (GuardStep.CHALLENGE, 144.0), (GuardStep.CH
 FIRST_REFUSAL, LONGEST_REFUSAL = HOUR, 24 * HOUR
 PENDING = {ScopeKind.COUNTRY: 24.0, ScopeKind.RANGE: 14.0}
 PENDING_SMALL = 8.0  # in smaller scopes, before any right code
+# Held back alone where nearly all that was lost around them was lost there.
+SMALL = {ScopeKind.THOUSAND, ScopeKind.HUNDRED, ScopeKind.IP, ScopeKind.DEVICE}
 GREATEST_NORM, LEAST_NORM, FIRST_NORM = 0.95, 0.3, 0.8
 SWEEP = 6 * HOUR
 
@@ -26,6 +28,8 @@ class Verdict:
     until: float | None = None
     excess: float = 0.0  # tokens lost in it
     rule: str = ""
+    hits: float = 0.0  # right codes, and misses, that it was judged by
+    misses: float = 0.0
 
 
 @dataclass(slots=True)
@@ -63,38 +67,75 @@ class Guard:
         if verified_at is not None and now - verified_at > DAY:
             return Verdict(GuardStep.ALLOW, scopes, rule="verified_before")
         worst = Verdict(GuardStep.ALLOW, scopes)
-        parent = self._company_norm(now)
-        for scope in scopes:
-            evidence = self.found.get(scope)
-            if evidence is None:
-                continue
-            one = self._judge_scope(now, scopes, scope, evidence, parent)
+        for one in self.verdicts(now, scopes):
             if one.step > worst.step:
                 worst = one
-            parent = self._next_norm(now, scope, evidence, parent)
         if worst.step is not GuardStep.REFUSE and (trusted or verified_at is not None):
             return Verdict(GuardStep.ALLOW, scopes, rule="trusted")
         return worst
+
+    def verdicts(self, now: float, scopes: tuple[Scope, ...]) -> list[Verdict]:
+        """Of each scope that something is known of, the widest first; `scopes` as of a phone.
+
+        Judged from the narrowest on: what one of them is held back for is no reason to hold back
+        the people around it.
+        """
+        found: list[Verdict] = []
+        known = self._known(now, scopes)
+        for n, (scope, evidence, norm) in reversed(list(enumerate(known))):
+            verdict = self._judge_scope(now, scopes, scope, evidence, norm)
+            if verdict.step >= GuardStep.CHALLENGE and scope.kind in SMALL:
+                self._set_apart(evidence, [wider for _scope, wider, _norm in known[:n]])
+            found.append(verdict)
+        for (_scope, evidence, _norm), verdict in zip(known, found[::-1], strict=True):
+            if verdict.step is GuardStep.REFUSE and verdict.rule == "unverified":
+                evidence.ease()
+        return found[::-1]
+
+    @staticmethod
+    def _set_apart(evidence: Evidence, wider: list[Evidence]) -> None:
+        if evidence.is_apart:
+            return
+        evidence.is_apart = True
+        for one in wider:
+            if one.is_explained_by(evidence):
+                one.forgive(evidence)
+
+    def _known(self, now: float, scopes: tuple[Scope, ...]) -> list[tuple[Scope, Evidence, float]]:
+        """With the norm that each is held to."""
+        known, norm = [], self._company_norm(now)
+        for scope in scopes:
+            evidence = self.found.get(scope)
+            if evidence is not None:
+                known.append((scope, evidence, norm))
+                norm = self._next_norm(now, scope, evidence, norm)
+        return known
 
     def _judge_scope(
         self, now: float, scopes: tuple[Scope, ...], scope: Scope, evidence: Evidence, parent: float
     ) -> Verdict:
         if now < evidence.refused_until:
             until = evidence.refused_until
-            return Verdict(GuardStep.REFUSE, scopes, scope, until, evidence.tokens, "refused")
+            counts = evidence.hits, evidence.misses
+            return Verdict(
+                GuardStep.REFUSE, scopes, scope, until, evidence.tokens, "refused", *counts
+            )
         evidence.fade(now)
         excess = evidence.excess(parent)
         step = next((step for step, least in EXCESS if excess >= least), GuardStep.ALLOW)
         if step and evidence.score >= SCORE and evidence.doubt(parent) > DOUBT:
             ends: float | None = None
             if step is GuardStep.REFUSE:
-                ends = now + min(LONGEST_REFUSAL, FIRST_REFUSAL * 4**evidence.refusals)
+                ends = now + min(LONGEST_REFUSAL, FIRST_REFUSAL * 4 ** min(evidence.refusals, 3))
                 evidence.refused_until = ends
                 evidence.refusals += 1
-            return Verdict(step, scopes, scope, ends, excess, "unverified")
+            counts = evidence.hits, evidence.misses
+            return Verdict(step, scopes, scope, ends, excess, "unverified", *counts)
         if evidence.pending > self._pending_allowed(scope, evidence):
-            return Verdict(GuardStep.CHEAP_ONLY, scopes, scope, None, excess, "pending")
-        return Verdict(GuardStep.ALLOW, scopes)
+            return Verdict(
+                GuardStep.CHEAP_ONLY, scopes, scope, None, excess, "pending", 0.0, evidence.pending
+            )
+        return Verdict(GuardStep.ALLOW, scopes, scope)
 
     @staticmethod
     def _pending_allowed(scope: Scope, evidence: Evidence) -> float:
@@ -110,43 +151,75 @@ class Guard:
         if after > PROMPT:
             return
         case.tokens, case.is_pending = tokens, True
-        for evidence in self._of(now, case):
-            evidence.pending += 1
+        self.awaited(now, case.scopes)
 
     def matured(self, now: float, case: Case) -> None:
         """No right code in time; a later one corrects it."""
         if not case.is_pending:
             return
-        case.is_pending, case.is_missed = False, True
-        parent = self._company_norm(now)
-        self.company.norm.add(now, trials=1.0)
-        for scope, evidence in zip(case.scopes, self._of(now, case), strict=True):
-            evidence.pending -= 1
-            evidence.missed(now, case.tokens, parent)
-            parent = self._next_norm(now, scope, evidence, parent)
+        self._no_longer_pending(now, case)
+        case.is_missed = True
+        self.missed(now, case.scopes, case.tokens)
 
     def verified(self, now: float, case: Case) -> None:
+        self._no_longer_pending(now, case)
+        self.entered(now, case.scopes, corrects=case.tokens if case.is_missed else None)
+        case.is_missed = False
+
+    def awaited(self, now: float, scopes: tuple[Scope, ...]) -> None:
+        """A code that was delivered and may yet be entered."""
+        for evidence in self._of(now, scopes):
+            evidence.pending += 1
+
+    def missed(self, now: float, scopes: tuple[Scope, ...], tokens: float) -> None:
+        """A code that was delivered at once, for so many tokens, and not entered in time."""
         parent = self._company_norm(now)
-        corrects = case.tokens if case.is_missed else None
-        self.company.norm.add(now, trials=0.0 if case.is_missed else 1.0, hits=1.0)
-        for scope, evidence in zip(case.scopes, self._of(now, case), strict=True):
-            if case.is_pending:
-                evidence.pending -= 1
+        several = self._of(now, scopes)
+        is_apart = any(one.is_apart for one in several)
+        if not is_apart:
+            self.company.norm.add(now, trials=1.0)
+        for scope, evidence in zip(scopes, several, strict=True):
+            if not (is_apart and scope.kind not in SMALL and evidence.has_people):
+                evidence.missed(now, tokens, parent)
+            parent = self._next_norm(now, scope, evidence, parent)
+
+    def entered(
+        self, now: float, scopes: tuple[Scope, ...], *, corrects: float | None = None
+    ) -> None:
+        """A right code; `corrects`: the tokens of one that was taken for missed."""
+        parent = self._company_norm(now)
+        self.company.norm.add(now, trials=0.0 if corrects is not None else 1.0, hits=1.0)
+        for scope, evidence in zip(scopes, self._of(now, scopes), strict=True):
             evidence.hit(now, parent, corrects=corrects)
             parent = self._next_norm(now, scope, evidence, parent)
-        case.is_pending = case.is_missed = False
 
-    def _of(self, now: float, case: Case) -> list[Evidence]:
-        return [self.found.setdefault(scope, Evidence(now)) for scope in case.scopes]
+    def excused(self, now: float, scopes: tuple[Scope, ...], tokens: float) -> None:
+        """A missed code whose person entered it from a later message."""
+        parent = self._company_norm(now)
+        self.company.norm.add(now, trials=-1.0)
+        for scope, evidence in zip(scopes, self._of(now, scopes), strict=True):
+            evidence.excuse(now, tokens, parent)
+            parent = self._next_norm(now, scope, evidence, parent)
+
+    def _no_longer_pending(self, now: float, case: Case) -> None:
+        if case.is_pending:
+            for evidence in self._of(now, case.scopes):
+                evidence.pending -= 1
+        case.is_pending = False
+
+    def _of(self, now: float, scopes: tuple[Scope, ...]) -> list[Evidence]:
+        return [self.found.setdefault(scope, Evidence(now)) for scope in scopes]
 
     def _company_norm(self, now: float) -> float:
         return _bounded(self.company.usual(now, FIRST_NORM))
 
     def _next_norm(self, now: float, scope: Scope, evidence: Evidence, parent: float) -> float:
-        """The norm of the next smaller range; addresses are held to the company's."""
-        if scope.kind is CUTS[-1][0]:
+        """The norm of the next smaller scope. Small ones are held to the company's: theirs would
+        fall with the very losses that they are judged by.
+        """
+        if scope.kind is ScopeKind.TEN_THOUSAND or scope.kind in SMALL:
             return self._company_norm(now)
-        return parent if scope.kind is ScopeKind.IP else _bounded(evidence.usual(now, parent))
+        return _bounded(evidence.usual(now, parent))
 
     def _sweep(self, now: float) -> None:
         """Forgets scopes that have nothing to say any more."""
