@@ -16,6 +16,9 @@ PRIOR = 1.5  # sends as expected, which a dead channel forgets its failures agai
 BEST, WORST = 1.0, 0.02
 
 
+Run = tuple[float, float, float]
+
+
 @dataclass(slots=True)
 class _Run:
     """A sequential test and the counts since it began."""
@@ -43,6 +46,18 @@ class Health:
         self.changed_at = now
         self._fall, self._rise = _Run(), _Run()
 
+    @property
+    def runs(self) -> tuple[Run, Run]:
+        """Both tests: their score, and what was expected and delivered since they began."""
+        return (
+            (self._fall.score, self._fall.expected, self._fall.delivered),
+            (self._rise.score, self._rise.expected, self._rise.delivered),
+        )
+
+    @runs.setter
+    def runs(self, runs: tuple[Run, Run]) -> None:
+        self._fall, self._rise = _Run(*runs[0]), _Run(*runs[1])
+
     def level(self, now: float) -> float:
         left = weight(now - self.at, HALF_LIFE)
         value = (self.delivered * left + PRIOR) / (self.expected * left + PRIOR)
@@ -55,7 +70,7 @@ class Health:
         hit = 1.0 if delivered else 0.0
         self.expected = self.expected * left + expected
         self.delivered = self.delivered * left + hit
-        self.at = now
+        self.at = max(self.at, now)  # outcomes come in the order of their sends
         usual = _probability(expected * level)
         for run, factor in ((self._fall, FALL), (self._rise, RISE)):
             other = _probability(expected * min(BEST, level * factor))

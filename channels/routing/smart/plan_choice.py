@@ -34,7 +34,7 @@ class Choice:
     is_as_good_as_sms: bool
 
 
-@lru_cache(maxsize=20_000)
+@lru_cache(maxsize=2_000)
 def choose(candidates: tuple[Candidate, ...], stays: Curve, sms: str = "sms") -> Choice:
     """The order of the candidates does not matter. At least one is needed."""
     text = next((one for one in candidates if one.channel == sms), None)
@@ -72,6 +72,15 @@ def _surest_choice(plans: Sequence[Steps], stays: Curve, bound: int) -> Choice:
 
 
 def _sequences(messengers: Sequence[Candidate], text: Candidate | None) -> Iterator[Steps]:
+    """A messenger that reached the phone is not kept waiting behind one that never did."""
+    proved = [one for one in messengers if one.is_proved]
+    for sequence in _all_sequences(messengers, text):
+        first = sequence[0][0]
+        if first is text or first.is_proved or not proved:
+            yield sequence
+
+
+def _all_sequences(messengers: Sequence[Candidate], text: Candidate | None) -> Iterator[Steps]:
     last: list[tuple[Candidate, int | None]] = [] if text is None else [(text, None)]
     if text is not None:
         yield last

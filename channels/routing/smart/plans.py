@@ -32,6 +32,7 @@ class Candidate:
     proof: Curve  # share of deliveries that are proved by each second
     code: Curve  # share of right codes that are entered by each second from the hand-over
     half: int = 3  # seconds by which half of the deliveries are proved
+    is_proved: bool = False  # it reached this phone
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,7 @@ def _verified(
     if patience is None:
         return own
     told = (1 - rate) * candidate.told
-    waits = (1 - rate) * (1 - candidate.told) + rate * (1 - candidate.proof[patience]) * 0.5
+    waits = (1 - rate) * (1 - candidate.told)
     refused = _verified(sequence, index + 1, start + REFUSAL_DELAY, by, stays) if told else 0.0
     return (
         own + told * refused + waits * _verified(sequence, index + 1, start + patience, by, stays)

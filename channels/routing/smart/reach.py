@@ -84,7 +84,8 @@ class Reach:
         hits: float = 0.0,
         marks: float = 0.0,
     ) -> None:
-        for key in _levels(place, channel, past):
+        # Without a country two levels are one.
+        for key in dict.fromkeys(_levels(place, channel, past)):
             cell = self.cells.get(key)
             if cell is None:
                 cell = self.cells[key] = Counts(HALF_LIFE, now)

@@ -15,6 +15,7 @@ class ReasonCode(StrEnum):
     SMS_SURER = "sms_surer"  # messengers would cost time or right codes
     BARRED = "barred"  # the subscriber bars SMS
     EXPLORED = "explored"
+    LEARNED = "learned"  # as `PROVED`, where how it is known is nobody's business
     ONLY_ONE = "only_one"  # nothing else is allowed
 
 

@@ -20,6 +20,7 @@ from channels.routing.smart.time_histogram import SECONDS, TimeHistogram
 STAY_EDGES = (5, 10, 15, 20, 30, 45, 60, 90, 120, SECONDS)  # seconds until a code arrives
 STAY_GUESS = (0.95, 0.94, 0.93, 0.91, 0.88, 0.8, 0.65, 0.5, 0.35, 0.2)
 TIMES_HALF_LIFE = 12 * HOUR
+STAY_HALF_LIFE = 14 * DAY
 GRAIN = 0.05  # probabilities are rounded, so that like sends share one computed choice
 SMS = "sms"
 
@@ -100,6 +101,7 @@ class Router:
             proof=proof,
             code=self._times(self.codes, place, name, (15.0, 0.7)).curve(now),
             half=half(proof),
+            is_proved=memory.standing(name, now) is Standing.PROVED,
         )
 
     def _past(
@@ -144,7 +146,7 @@ class Router:
 
     def _stay(self, now: float) -> Curve:
         if not self.stays:
-            self.stays = [Counts(14 * DAY, now) for _ in STAY_EDGES]
+            self.stays = [Counts(STAY_HALF_LIFE, now) for _ in STAY_EDGES]
         if not self._stay_curve or now - self._stays_at > 12 * HOUR:
             rates = [
                 _rounded(counts.hit_rate(now, guess, 20.0))

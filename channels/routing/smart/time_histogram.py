@@ -46,6 +46,17 @@ class TimeHistogram:
         self.bins[bisect_right(EDGES, seconds)] += 1.0
         self.unread += 1.0
 
+    @property
+    def last_curve(self) -> tuple[tuple[float, ...], float]:
+        """The one that was made last, and when."""
+        return self._curve, self._curve_at
+
+    def keep_curve_of(self, earlier: "TimeHistogram") -> None:
+        """A like curve is kept when what was learned is read again, as when it grows."""
+        known, at = earlier.last_curve
+        if known and max(map(_distance, curve_of(self.bins), known)) <= LIKE:
+            self._curve, self._curve_at, self.unread = known, at, 0.0
+
     def curve(self, now: float) -> tuple[float, ...]:
         """The share that has happened by each second. Remade when enough was learned since."""
         due = self.unread >= max(16.0, 0.1 * sum(self.bins)) or now - self._curve_at > HOUR
