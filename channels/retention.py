@@ -39,9 +39,9 @@ DELETE FROM channels_part WHERE id IN (
   WHERE a.started_at < now() - make_interval(days => %s) LIMIT %s)
 """
 
-# Keeps the prefix for statistics; it identifies nobody.
+# Keeps the prefix for statistics; it identifies nobody. `sender` has hashes of address and device.
 ANONYMISE_PHONES = """
-UPDATE channels_message SET phone = left(phone, 5) || '*'
+UPDATE channels_message SET phone = left(phone, 5) || '*', params = params - 'sender'
 WHERE id IN (SELECT id FROM channels_message
              WHERE created_at < now() - make_interval(days => %s)
                AND phone NOT LIKE '%%*' AND state NOT IN ('queued', 'sent')

@@ -47,6 +47,13 @@ class Error(Enum):
     URL_NOT_ALLOWED = (422, _("This URL cannot be shortened"))
     ALIAS_TAKEN = (422, _("This alias is already taken; choose another"))
     IDEMPOTENCY_MISMATCH = (422, _("This Idempotency-Key was used with a different request"))
+    CHALLENGE_REQUIRED = (
+        422,
+        _(
+            "Too many codes to such numbers are not entered: have the page solve `challenge` and "
+            "send the request again with the result as `challenge`"
+        ),
+    )
     CODE_INVALID = (422, _("Wrong code"))
     CODE_EXPIRED = (422, _("The code has expired; request a new one"))
     CODE_USED = (422, _("The code has already been used"))

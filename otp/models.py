@@ -5,7 +5,7 @@ from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models import Company, Language, Mode
+from accounts.models import Company, Language, Mode, User
 from config.channels import CHANNELS
 from config.ids import public_id, uuid7
 from config.texts import StrOrPromise
@@ -130,3 +130,151 @@ class Autofill(models.Model):
 
     def __str__(self) -> str:
         return " ".join(part for part in (self.webotp_host, self.app_hash) if part)
+
+
+class ScopeKind(models.TextChoices):
+    """What sends are judged by together: as `channels.guard.scopes.ScopeKind`, and the company."""
+
+    COMPANY = "company", _("company")
+    COUNTRY = "country", _("country")
+    RANGE = "range", _("operator's range")
+    TEN_THOUSAND = "prefix-4", _("ten thousand numbers")
+    THOUSAND = "prefix-3", _("thousand numbers")
+    HUNDRED = "prefix-2", _("hundred numbers")
+    IP = "ip", _("IP address")
+    DEVICE = "device", _("device")
+
+
+class GuardEvidence(models.Model):
+    """`channels.guard.evidence.Evidence` of one scope of one company, between two looks at it."""
+
+    company = models.ForeignKey(
+        Company, models.CASCADE, related_name="+", db_index=False, db_constraint=False
+    )
+    kind = models.CharField(max_length=8, choices=ScopeKind.choices)
+    value = models.CharField(max_length=32)  # the country, the prefix, the hash of an address
+    country = models.CharField(max_length=4, blank=True)  # that a prefix is in
+    seen_at = models.DateTimeField()
+    score = models.FloatField(default=0.0)
+    hits = models.FloatField(default=0.0)
+    misses = models.FloatField(default=0.0)
+    tokens = models.FloatField(default=0.0)
+    norm_at = models.DateTimeField()
+    norm_trials = models.FloatField(default=0.0)
+    norm_hits = models.FloatField(default=0.0)
+    refusals = models.PositiveIntegerField(default=0)
+    refused_until = models.DateTimeField(null=True)
+    is_apart = models.BooleanField(default=False)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["company", "kind", "value"], name="guard_evidence_of_scope"
+            )
+        ]
+        indexes = [models.Index(fields=["seen_at"], name="guard_evidence_seen")]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.value}"
+
+
+class GuardRestriction(models.Model):
+    """What the guard does about one scope of a company, and why. `otp.protection.restrictions`."""
+
+    class Step(models.IntegerChoices):
+        """`channels.guard.steps.GuardStep`."""
+
+        ALLOW = 0, _("let through")
+        CHEAP_ONLY = 1, _("no SMS")
+        CHALLENGE = 2, _("proof of work")
+        REFUSE = 3, _("refused")
+
+    class Rule(models.TextChoices):
+        UNVERIFIED = "unverified", _("codes are delivered and not entered")
+        PENDING = "pending", _("many codes wait to be entered")
+        LIFTED = "lifted", _("let through by a member")
+
+    company = models.ForeignKey(
+        Company, models.CASCADE, related_name="+", db_index=False, verbose_name=_("company")
+    )
+    kind = models.CharField(_("scope"), max_length=8, choices=ScopeKind.choices)
+    value = models.CharField(_("value"), max_length=32)
+    country = models.CharField(_("country"), max_length=4, blank=True)  # that a prefix is in
+    step = models.PositiveIntegerField(_("step"), choices=Step.choices)
+    rule = models.CharField(_("rule"), max_length=10, choices=Rule.choices)
+    # False: in the mode that only watches, so nothing was held back.
+    is_enforced = models.BooleanField(_("enforced"))
+    codes = models.PositiveIntegerField(_("codes delivered"), default=0)
+    entered = models.PositiveIntegerField(_("entered"), default=0)
+    excess = models.PositiveIntegerField(_("tokens in excess"), default=0)
+    stopped = models.PositiveIntegerField(_("sends held back"), default=0, db_default=0)
+    began_at = models.DateTimeField(_("since"))
+    until = models.DateTimeField(_("until"))
+    ended_at = models.DateTimeField(_("ended"), null=True)
+    lifted_by = models.ForeignKey(
+        User, models.SET_NULL, null=True, related_name="+", verbose_name=_("lifted by")
+    )
+
+    class Meta:
+        verbose_name = _("restriction of the guard")
+        verbose_name_plural = _("restrictions of the guard")
+        constraints = [
+            models.UniqueConstraint(
+                fields=["company", "kind", "value"],
+                condition=Q(ended_at__isnull=True),
+                name="guard_restriction_open_once",
+            )
+        ]
+        indexes = [
+            models.Index(fields=["company", "-began_at"], name="guard_restriction_of_company"),
+            models.Index(fields=["began_at"], name="guard_restriction_began"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.get_step_display()}: {self.value}"
+
+
+class GuardProgress(models.Model):
+    """One row: up to when outcomes of codes are counted as evidence. Locked by whoever counts."""
+
+    ONLY = 1
+
+    counted_until = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.CheckConstraint(condition=Q(id=1), name="guard_progress_one_row")]
+
+    def __str__(self) -> str:
+        return self.counted_until.isoformat()
+
+
+class GuardReplay(models.Model):
+    """What the guard would have done to a company's codes of the last days; the newest one only."""
+
+    company = models.OneToOneField(Company, models.CASCADE, related_name="guard_replay")
+    asked_at = models.DateTimeField()
+    started_at = models.DateTimeField(null=True)
+    tries = models.PositiveIntegerField(default=0)
+    made_at = models.DateTimeField(null=True)
+    is_failed = models.BooleanField(default=False)
+    codes = models.PositiveIntegerField(default=0)
+    refused = models.PositiveIntegerField(default=0)
+    challenged = models.PositiveIntegerField(default=0)
+    cheap_only = models.PositiveIntegerField(default=0)
+    entered = models.PositiveIntegerField(default=0)  # of those refused or challenged
+    tokens = models.PositiveBigIntegerField(default=0)  # charged for those that were not entered
+    since = models.DateTimeField(null=True)  # of the oldest code that was looked at
+
+    class Meta:
+        indexes = [
+            models.Index(
+                fields=["asked_at"], name="guard_replay_due", condition=Q(made_at__isnull=True)
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.company}: {self.asked_at:%Y-%m-%d %H:%M}"
+
+    @property
+    def is_over(self) -> bool:
+        return self.made_at is not None

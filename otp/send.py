@@ -15,7 +15,7 @@ from channels.accept.acceptance import NewMessage, Sender
 from channels.models import Message
 from channels.providers.base import Content
 from channels.routing import sms_segments, test_numbers
-from channels.routing.channel_plan import plan_channels
+from channels.routing.channel_plan import ChannelPlan, plan_channels
 from channels.waiting.first_outcome import SendOutcome
 from config.channels import BY_NAME, CHANNELS, Channel
 from config.errors import DomainError, Error
@@ -26,6 +26,8 @@ from links.make.new_link import NewLink, short_url
 from otp import code_writes, codes, guess_cap, sql
 from otp.code_writes import CodeRow, CodeWrite
 from otp.models import Verification
+from otp.protection import send_check
+from otp.protection.senders import UNKNOWN, CodeSender
 from otp.texts import rendering
 
 # A parallel send inserted the verification, or took the slug, first.
@@ -41,6 +43,7 @@ class CodeSendRequest:
     locale: str
     channel: str | None
     link: NewLink | None
+    by: CodeSender = UNKNOWN  # who asked the company for the code
 
     @property
     def content(self) -> Content:
@@ -59,7 +62,22 @@ class SentCode:
 
 def send_code(*, sender: Sender, order: CodeSendRequest) -> SentCode:
     """Sends a code, or resends the live one; raises a DomainError before anything is spent."""
-    plan = plan_channels(sender.principal, order, kind="code")
+    principal = sender.principal
+    held = send_check.held_back(principal, order.phone, order.by)
+    plan = plan_channels(principal, order, kind="code")
+    with send_check.checked(principal, order.phone, order.by, plan, held) as allowed:
+        code, url, outcome = _accept(sender, order, allowed)
+    return SentCode(
+        outcome=outcome,
+        expires_in=_whole_seconds(code.expires_in),
+        attempts_left=code.attempts_left,
+        short_url=url,
+    )
+
+
+def _accept(
+    sender: Sender, order: CodeSendRequest, plan: ChannelPlan
+) -> tuple[CodeRow, str | None, SendOutcome]:
     link = order.link.for_channels(plan.channel_names) if order.link else None
     if plan.has_segments:
         # Only an operator's long short host makes a code with a link too long for SMS.
@@ -70,12 +88,7 @@ def send_code(*, sender: Sender, order: CodeSendRequest) -> SentCode:
     (code, url), outcome = acceptance.accept(
         message, partial(_write, message, order, link), retried_on=RETRIED_ON
     )
-    return SentCode(
-        outcome=outcome,
-        expires_in=_whole_seconds(code.expires_in),
-        attempts_left=code.attempts_left,
-        short_url=url,
-    )
+    return code, url, outcome
 
 
 def _whole_seconds(left: float) -> int:
@@ -139,6 +152,8 @@ def _params(message: NewMessage, order: CodeSendRequest, link: NewLink | None) -
     # A message with a fallback chain keeps its text for every channel.
     channels = CHANNELS if message.plan.chain else (message.plan.channel,)
     params["params"] = _renderer_params(principal, order, channels, link_params)
+    if order.by.stored:
+        params["params"]["sender"] = order.by.stored
     return params
 
 

@@ -3,8 +3,20 @@
 from celery import shared_task
 
 from otp import usual_spending
+from otp.protection import evidence_counting, week_replay
 
 
 @shared_task(name="otp.refresh_budgets")
 def refresh_budgets() -> None:
     usual_spending.refresh()
+
+
+@shared_task(name="otp.count_guard_evidence")
+def count_guard_evidence() -> None:
+    evidence_counting.count()
+
+
+@shared_task(name="otp.make_guard_replays")
+def make_guard_replays() -> None:
+    while week_replay.make_next():
+        pass

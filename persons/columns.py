@@ -59,6 +59,10 @@ KEPT = {
         "links_report": "reason",
         "otp_verification": "purpose key_id",
     },
+    "a hundred numbers at least, or a keyed hash of an address; goes after some days or months": {
+        "otp_guardevidence": "kind value score hits misses tokens norm_trials norm_hits",
+        "otp_guardrestriction": "kind value rule",
+    },
     "goes after REQUEST_LOG_DAYS; the phone is masked": {
         "accounts_apirequest": "request_id path code fields phone",
     },
@@ -74,7 +78,7 @@ NOT_OF_RECIPIENTS = {
     "accounts_apikey": "name prefix digest scopes allowed_ips day_limit",
     "accounts_cacheentry": "key value",
     "accounts_company": "name status brand default_channel allowed_countries budgets policy"
-    " fallback_chain link_host link_targets link_utm link_expired_url patience",
+    " guard_restrictions fallback_chain link_host link_targets link_utm link_expired_url patience",
     "accounts_delivery": "state",
     "accounts_deliveryattempt": "headers error",
     "accounts_savedfilter": "page name query",
@@ -137,6 +141,7 @@ NOT_OF_RECIPIENTS = {
     "operator_admin_incidentupdate": "state text_ru text_en",
     "operator_admin_statusday": "component total good largest",
     "operator_admin_telegramnotice": "text error",
+    "otp_guardreplay": "tokens",
     "otp_autofill": "webotp_host app_hash",
     "otp_codetext": "purpose channel body",
     "socialaccount_socialaccount": "provider uid extra_data",  # of users

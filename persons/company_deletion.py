@@ -37,7 +37,7 @@ from links.clicks.clickhouse import erasure as clicks_in_clickhouse
 from links.follow import resolution
 from links.manage import stopping
 from links.models import Link, LinkImport
-from otp.models import Autofill, CodeText
+from otp.models import Autofill, CodeText, GuardEvidence, GuardReplay, GuardRestriction
 from persons import sql
 from persons.erasure import NotFinishedError, erase_with_company
 from persons.models import CompanyExport
@@ -62,6 +62,9 @@ DELETED: tuple[type[Model], ...] = (
     Invitation,
     CodeText,
     Autofill,
+    GuardEvidence,
+    GuardRestriction,
+    GuardReplay,
 )
 
 

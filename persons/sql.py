@@ -56,11 +56,12 @@ CLICKS = "DELETE FROM links_click WHERE link_id = ANY(%(links)s)"
 REPORTS = "UPDATE links_report SET words = '' WHERE link_id = ANY(%(links)s) AND words <> ''"
 
 # Of the parameters the texts of the company's own templates stay; `text` is what it wrote to this
-# person.
+# person, `sender` has hashes of their address and device.
 MESSAGES_ERASED = """
 UPDATE channels_message SET phone = %(anonymised)s,
-  params = params || CASE WHEN params ? 'short_url' THEN '{"short_url": null}' ELSE '{}' END::jsonb
-                  || CASE WHEN params ? 'text' THEN '{"text": ""}' ELSE '{}' END::jsonb
+  params = (params - 'sender')
+    || CASE WHEN params ? 'short_url' THEN '{"short_url": null}' ELSE '{}' END::jsonb
+    || CASE WHEN params ? 'text' THEN '{"text": ""}' ELSE '{}' END::jsonb
 WHERE id = ANY(%(messages)s)
 """
 # WhatsApp's message ids contain the phone.

@@ -12,7 +12,8 @@ from accounts.security.reauthentication import is_fresh
 
 # Sections shown under another menu entry.
 PARENT_SECTION = dict.fromkeys(
-    ("member", "audit", "invitation", "text", "autofill", "policy", "budget"), "settings"
+    ("member", "audit", "invitation", "text", "autofill", "policy", "protection", "budget"),
+    "settings",
 )
 SECTION_OF_VIEW = {
     "link-settings": "settings",

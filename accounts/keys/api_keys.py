@@ -14,7 +14,7 @@ import orjson
 from accounts.keys.company_changes import CompanyChanges
 from accounts.keys.company_texts import NO_TEXTS, CompanyTexts, column_sql, texts_of
 from accounts.keys.key_cache import KeyCache, Known
-from accounts.models import Company
+from accounts.models import Company, GuardMode
 from config.background import PeriodicThread
 from config.storage.process_cache import KeyedCache
 from config.storage.statements.single_statement import fetch_rows
@@ -60,6 +60,7 @@ class PolicyRule(NamedTuple):
     max_cost: int | None = None  # in tokens, of a message
     barred: frozenset[str] | None = None  # channels that carry nothing there
     locale: str = ""
+    is_smart: bool | None = None  # channels and patience by what was learned
 
 
 Policy = Mapping[tuple[str, str], PolicyRule]  # by country and purpose; "" matches all
@@ -75,6 +76,26 @@ class LinkRules(NamedTuple):
 
 
 NO_RULES = LinkRules()
+
+
+class OpenRestriction(NamedTuple):
+    """What the guard does about sends of one scope; `otp.models.GuardRestriction`."""
+
+    kind: str  # of the scope
+    value: str
+    step: int  # of `channels.guard.steps.GuardStep`
+    until: float  # seconds since 1970
+    id: int
+
+
+class GuardSettings(NamedTuple):
+    """The company's mode of the guard; its open restrictions by kind and value of scope."""
+
+    mode: str
+    restrictions: Mapping[tuple[str, str], OpenRestriction] = {}
+
+
+GUARD_OFF = GuardSettings(GuardMode.OFF)
 Budgets = Mapping[str, tuple[int | None, int | None]]  # country → (set by hand, usual)
 
 
@@ -109,6 +130,7 @@ class Principal:
     link_rules: LinkRules = NO_RULES
     budgets: Budgets = field(default_factory=dict)  # as stored in the company's row
     day_limit: int | None = None  # tokens that this key may spend in a day
+    guard: GuardSettings = GUARD_OFF
 
     @property
     def is_test(self) -> bool:
@@ -160,7 +182,7 @@ _COMPANY = """
        CASE WHEN c.all_countries THEN '{{}}' WHEN c.allowed_countries = '{{}}' THEN ARRAY[c.country]
             ELSE c.allowed_countries END AS allowed_countries, c.default_link_lifetime, c.api_rate,
        CASE WHEN c.falls_back THEN c.fallback_chain END AS fallback_chain,
-       c.patience, c.fallback_max_cost, c.policy,
+       c.patience, c.fallback_max_cost, c.policy, c.guard_mode, c.guard_restrictions,
        c.budgets, c.link_host, c.link_targets, c.link_utm, c.link_expired_url,
        c.cool_down, c.codes_per_10_min, c.codes_per_hour, c.codes_per_day,
        c.links_per_10_min, c.links_per_day"""
@@ -294,7 +316,18 @@ def _principal(row: Mapping[str, Any]) -> Principal:
         link_rules=NO_RULES if rules == NO_RULES else rules,
         budgets=orjson.loads(row["budgets"]),
         day_limit=row["day_limit"],
+        guard=_guard(row["guard_mode"], orjson.loads(row["guard_restrictions"])),
     )
+
+
+def _guard(mode: str, restrictions: Iterable[tuple[str, str, int, float, int]]) -> GuardSettings:
+    if mode == GuardMode.OFF:
+        return GUARD_OFF
+    found = {
+        (kind, value): OpenRestriction(kind, value, step, until, restriction_id)
+        for kind, value, step, until, restriction_id in restrictions
+    }
+    return GuardSettings(mode, found)
 
 
 def policy_of(stored: Iterable[Mapping[str, Any]]) -> Policy:
@@ -306,6 +339,7 @@ def policy_of(stored: Iterable[Mapping[str, Any]]) -> Policy:
             max_cost=rule["max_cost"],
             barred=None if rule["barred"] is None else frozenset(rule["barred"]),
             locale=rule["locale"],
+            is_smart=rule.get("smart"),  # rules of before have none
         )
         for rule in stored
     }

@@ -17,6 +17,7 @@ from accounts.models.outbox import (
 from accounts.models.people import (
     Company,
     CompanyQuerySet,
+    GuardMode,
     Invitation,
     InvitationQuerySet,
     Member,
@@ -44,6 +45,7 @@ __all__ = [
     "EndpointQuerySet",
     "Event",
     "EventKind",
+    "GuardMode",
     "IdempotencyQuerySet",
     "IdempotentRequest",
     "Invitation",

@@ -26,6 +26,7 @@ class EventKind(models.TextChoices):
     LINK_CLICKED = "link.clicked", _("a person opened a short link")
     BALANCE_LOW = "balance.low", _("the balance is running out")
     TOP_UP_PAID = "top_up.paid", _("a top-up was paid")
+    GUARD_TRIGGERED = "guard.triggered", _("sends began to be held back as an attack")
 
 
 class Event(models.Model):

@@ -21,6 +21,14 @@ class Mode(models.TextChoices):
     TEST = "test", _("test")
 
 
+class GuardMode(models.TextChoices):
+    """What is done about sends that look like SMS pumping."""
+
+    OFF = "off", _("off")
+    WATCH = "watch", _("watch only")
+    ENFORCE = "enforce", _("hold back")
+
+
 class CompanyQuerySet(models.QuerySet["Company"]):
     def of(self, user: User) -> "CompanyQuerySet":
         return self.filter(members__user=user)
@@ -111,6 +119,15 @@ class Company(models.Model):
     fallback_max_cost = _limit(_("tokens that a fallback may cost"))
     # Rules by country and purpose, which `channels.routing.policy_rules` alone writes.
     policy = models.JSONField(default=list, db_default=[], editable=False)
+    guard_mode = models.CharField(
+        _("protection against SMS pumping"),
+        max_length=7,
+        choices=GuardMode.choices,
+        default=GuardMode.ENFORCE,
+        db_default=GuardMode.WATCH,  # for companies that were here before the guard
+    )
+    # Open restrictions, which `otp.protection.restrictions` alone writes.
+    guard_restrictions = models.JSONField(default=list, db_default=[], editable=False)
     # one of its own; empty: the service's
     link_host = models.CharField(
         _("host of short links"), max_length=253, blank=True, default="", db_default=""

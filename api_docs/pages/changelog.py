@@ -18,6 +18,15 @@ class Change:
 NOVEMBER_22 = date(2026, 11, 22)
 CHANGES: tuple[Change, ...] = (
     Change(
+        date(2026, 11, 26),
+        _(
+            "Protection against SMS pumping: `POST /otp/send` takes `ip`, `device_id`, `trusted` "
+            "and `challenge`, and may answer `challenge_required`, or `send_limit` with "
+            "`limit.kind` `guard`. Companies that were here before hold nothing back unless they "
+            "switch it on. Webhooks have the event `guard.triggered`."
+        ),
+    ),
+    Change(
         date(2026, 11, 25),
         _(
             "`GET /channels?country=KZ` returns the prices for a country: an SMS may have a price "

@@ -56,6 +56,7 @@ SECTIONS: tuple[tuple[StrOrPromise, tuple[Page, ...]], ...] = (
             Page("limits", _("Limits")),
             Page("links", _("Short links")),
             Page("policy", _("Policy by country")),
+            Page("protection", _("Protection against pumping")),
             Page("texts", _("Texts and autofill")),
             Page("idempotency", _("Safe retries")),
             Page("webhooks", _("Webhooks")),

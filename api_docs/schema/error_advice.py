@@ -116,6 +116,17 @@ ADVICE: dict[Error, Advice] = {
         _("Choose another channel; `GET /channels` lists those available."),
         retry=True,
     ),
+    Error.CHALLENGE_REQUIRED: Advice(
+        _(
+            "The protection against SMS pumping asks for a proof of work: codes to such numbers, "
+            "or for this address or device, are delivered and not entered. Nothing was charged."
+        ),
+        _(
+            "Have the person's page solve `challenge` with the ALTCHA widget and send the request "
+            "again with the result as `challenge`, under another Idempotency-Key."
+        ),
+        extra=("challenge",),
+    ),
     Error.LINK_NOT_SUPPORTED: Advice(
         _("The channel you named cannot carry a link."),
         _("Leave `channel` out and the service chooses a capable one, or name another."),

@@ -9,7 +9,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from accounts.models import ApiKey, Company, Endpoint, EventKind, Mode, User
+from accounts.models import ApiKey, Company, Endpoint, EventKind, GuardMode, Mode, User
 from accounts.people import companies
 from billing.budgets import budgets
 from billing.wallet import ledger
@@ -56,7 +56,9 @@ def _company(user: User, name: str, *, listens: bool) -> Company:
     if company is not None:
         return company
     company = companies.sign_up_company(user=user, name=name)
-    Company.objects.filter(pk=company.pk).update(status=Company.Status.APPROVED)
+    Company.objects.filter(pk=company.pk).update(
+        status=Company.Status.APPROVED, guard_mode=GuardMode.WATCH
+    )
     budgets.lift_budgets(company)
     ledger.grant(company=company, amount=GIFT, reason="demo")
     # Rows alone: the services would send e-mails about them. Nobody knows the key's secret.

@@ -7,7 +7,7 @@ from django.http import HttpRequest
 from accounts.model_admin.admin import ReadOnlyAdmin
 from accounts.model_admin.change_list import SinceFilter
 from channels.history import search
-from otp.models import CodeText, Verification
+from otp.models import CodeText, GuardRestriction, Verification
 
 
 @admin.register(Verification)
@@ -45,3 +45,28 @@ class CodeTextAdmin(ReadOnlyAdmin):
     list_select_related = ("company",)
     search_fields = ("company__name", "body")
     ordering = ("-pk",)
+
+
+@admin.register(GuardRestriction)
+class GuardRestrictionAdmin(ReadOnlyAdmin):
+    """Across all companies: a range that one of them is attacked through is news for the others."""
+
+    list_display = (
+        "began_at",
+        "company",
+        "kind",
+        "value",
+        "step",
+        "rule",
+        "is_enforced",
+        "codes",
+        "entered",
+        "excess",
+        "stopped",
+        "until",
+        "ended_at",
+    )
+    list_filter = (("ended_at", admin.EmptyFieldListFilter), "step", "rule", "is_enforced")
+    list_select_related = ("company",)
+    search_fields = ("company__name", "value")
+    ordering = ("-began_at",)

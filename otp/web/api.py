@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.http import HttpResponse
+from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
 from accounts.api.idempotent_view import IdempotentView
@@ -20,8 +21,19 @@ from channels.web.send_view import SendView
 from config.ids import public_id
 from links.api.parsing import link_for_code
 from otp.check import check_code
+from otp.protection.senders import CodeSender, hashed, network_of
 from otp.send import CodeSendRequest, SentCode, send_code, sent_code
-from otp.web.calls import CODE, DEFAULT_PURPOSE, PURPOSE, SEND_CODE, VERIFY_CODE
+from otp.web.calls import (
+    CHALLENGE,
+    CODE,
+    DEFAULT_PURPOSE,
+    DEVICE_ID,
+    IP,
+    PURPOSE,
+    SEND_CODE,
+    TRUSTED,
+    VERIFY_CODE,
+)
 
 
 def parse_code(payload: Mapping[str, Any], principal: Principal) -> CodeSendRequest:
@@ -32,6 +44,7 @@ def parse_code(payload: Mapping[str, Any], principal: Principal) -> CodeSendRequ
     channel = fields.text(CHANNEL)
     locale = fields.text(LOCALE)
     link = link_for_code(fields, principal)
+    by = _sender(fields, principal)
     fields.check()
     number = phone_numbers.normalise(phone or "", principal.country)
     return CodeSendRequest(
@@ -40,6 +53,20 @@ def parse_code(payload: Mapping[str, Any], principal: Principal) -> CodeSendRequ
         locale=locale or locale_for(principal, number, purpose),
         channel=channel,
         link=link,
+        by=by,
+    )
+
+
+def _sender(fields: RequestFields, principal: Principal) -> CodeSender:
+    company_id, ip = principal.company_id, fields.text(IP)
+    network = network_of(ip) if ip else ""
+    if network is None:
+        fields.add_error(IP, _("Not an IP address"))
+    return CodeSender(
+        ip=hashed(company_id, "ip", network or ""),
+        device=hashed(company_id, "device", fields.text(DEVICE_ID) or ""),
+        is_trusted=bool(fields.boolean(TRUSTED)),
+        challenge=fields.text(CHALLENGE) or "",
     )
 
 

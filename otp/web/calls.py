@@ -6,7 +6,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.api.calls import Call
 from accounts.api.common_fields import TEST
-from accounts.api.fields import Field, Shape, identifier, integer, nullable, text, time
+from accounts.api.fields import Field, Shape, boolean, identifier, integer, nullable, text, time
 from accounts.models import Scope
 from channels.history.status_texts import status_text
 from channels.web.fields import (
@@ -37,6 +37,38 @@ PURPOSE = Field(
     required=False,
 )
 
+IP = Field(
+    "ip",
+    nullable(text(minLength=1, maxLength=64)),
+    _(
+        "The IP address of the person who asked for the code. Tells attacks from people; only a "
+        "keyed hash of it (of an IPv6 address, of its /64) is stored, and goes with the number. "
+        "Private addresses are ignored."
+    ),
+    required=False,
+)
+DEVICE_ID = Field(
+    "device_id",
+    nullable(text(minLength=1, maxLength=200)),
+    _("Whatever names the person's device in your system. Stored as a keyed hash, like `ip`."),
+    required=False,
+)
+TRUSTED = Field(
+    "trusted",
+    nullable(boolean()),
+    _(
+        "`true` for a person whom you know already. The protection then asks for no proof of "
+        "work, and may only refuse."
+    ),
+    required=False,
+)
+CHALLENGE = Field(
+    "challenge",
+    nullable(text(minLength=1, maxLength=4000)),
+    _("A solved challenge, if the call before was refused with `challenge_required`."),
+    required=False,
+)
+
 SEND_CODE = Call(
     "POST",
     "/otp/send",
@@ -54,6 +86,10 @@ SEND_CODE = Call(
         LINK_FOR_CODE,
         LINK_FOR_CODE_LIFETIME,
         LINK_UNTIL,
+        IP,
+        DEVICE_ID,
+        TRUSTED,
+        CHALLENGE,
     ),
     answer=(
         MESSAGE_ID,
@@ -87,7 +123,12 @@ SEND_CODE = Call(
             required=False,
         ),
     ),
-    refusals=(*SENT_REFUSALS, Error.RESEND_TOO_SOON, Error.TOO_MANY_ATTEMPTS),
+    refusals=(
+        *SENT_REFUSALS,
+        Error.RESEND_TOO_SOON,
+        Error.TOO_MANY_ATTEMPTS,
+        Error.CHALLENGE_REQUIRED,
+    ),
 )
 
 VERIFICATION_ID = Field(

@@ -17,7 +17,7 @@ from channels.routing.policy_rules import StoredRule, rules_of
 from config.ids import uuid7
 from links.clicks import partitions
 from links.models import ClickDay, LinkImport, Stop
-from otp.models import Autofill
+from otp.models import Autofill, GuardReplay, GuardRestriction
 from persons.models import CompanyExport
 from tests.billing.top_ups import fill_requisites
 from tests.cabinet.requests import create_request
@@ -77,6 +77,31 @@ def create_content(company: Company) -> None:
     create_imports(company)
     create_request(company)
     create_export(company)
+    create_restrictions(company)
+
+
+def create_restrictions(company: Company) -> None:
+    """A range that is held back, one that was, and what the last week would have been."""
+    now = timezone.now()
+    shared = {
+        "company": company,
+        "kind": "prefix-4",
+        "rule": "unverified",
+        "is_enforced": True,
+        "codes": 12,
+        "excess": 176,
+        "began_at": now - timedelta(hours=1),
+        "until": now + timedelta(hours=1),
+    }
+    GuardRestriction.objects.create(
+        value="+7916123", step=GuardRestriction.Step.REFUSE, stopped=3, **shared
+    )
+    GuardRestriction.objects.create(
+        value="+7916124", step=GuardRestriction.Step.CHEAP_ONLY, ended_at=now, **shared
+    )
+    GuardReplay.objects.create(
+        company=company, asked_at=now, made_at=now, codes=5120, refused=12, tokens=192, since=now
+    )
 
 
 def create_export(company: Company) -> None:

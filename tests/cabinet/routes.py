@@ -11,6 +11,7 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from accounts.models import Company, Member
 from channels.routing.policy_rules import rules_of
+from otp.models import GuardRestriction
 from persons.models import CompanyExport
 
 OWNER, DEVELOPER, ACCOUNTANT, VIEWER = Member.Role.values
@@ -106,6 +107,10 @@ def _rule(company: Company) -> Args:
     return {"address": rule.address}
 
 
+def _restriction(company: Company) -> Args:
+    return {"pk": GuardRestriction.objects.get(company=company, ended_at=None).pk}
+
+
 def _invitation(company: Company) -> Args:
     return {"pk": company.invitations.get().pk}
 
@@ -156,6 +161,12 @@ CABINET = {
     "policy-rule-create": Route(MANAGERS, MANAGERS),
     "policy-rule-edit": Route(MANAGERS, MANAGERS, of=_rule),
     "policy-rule-delete": Route(MANAGERS, MANAGERS, of=_rule),
+    "protection": Route(READERS),
+    "protection-mode": Route(NOBODY, MANAGERS),
+    "protection-let-through": Route(NOBODY, MANAGERS),
+    "protection-replay": Route(NOBODY, MANAGERS),
+    "protection-replay-status": Route(READERS, kind=Kind.PART),
+    "protection-lift": Route(MANAGERS, MANAGERS, of=_restriction),
     "link-settings": Route(READERS, MANAGERS),
     "budget-edit": Route(READERS, OWNERS),
     "webhook-list": Route(READERS),

@@ -26,6 +26,7 @@ PROMISED = {
     "url_not_allowed": 422,
     "alias_taken": 422,
     "idempotency_mismatch": 422,
+    "challenge_required": 422,
     "code_invalid": 422,
     "code_expired": 422,
     "code_used": 422,
@@ -39,11 +40,12 @@ PROMISED = {
     "unavailable": 503,
 }
 # Produced by tests of their own: keys, rate, plain HTTP, slow bodies, outcomes after the
-# effect, a database that hangs.
+# effect, a database that hangs, proofs of work.
 ELSEWHERE = {
     Error.HTTPS_REQUIRED,
     Error.REQUEST_TIMEOUT,
     Error.PERSON_BUSY,
+    Error.CHALLENGE_REQUIRED,
     Error.INVALID_API_KEY,
     Error.RATE_LIMITED,
     Error.DELIVERY_FAILED,

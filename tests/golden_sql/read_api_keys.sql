@@ -21,9 +21,10 @@ SELECT k.digest, EXTRACT(epoch
       brand, c.default_channel, c.code_length, CASE WHEN c.all_countries THEN '{}' WHEN
       c.allowed_countries = '{}' THEN ARRAY[c.country] ELSE c.allowed_countries END AS
       allowed_countries, c.default_link_lifetime, c.api_rate, CASE WHEN c.falls_back THEN
-      c.fallback_chain END AS fallback_chain, c.patience, c.fallback_max_cost, c.policy, c.budgets,
-      c.link_host, c.link_targets, c.link_utm, c.link_expired_url, c.cool_down, c.codes_per_10_min,
-      c.codes_per_hour, c.codes_per_day, c.links_per_10_min, c.links_per_day
+      c.fallback_chain END AS fallback_chain, c.patience, c.fallback_max_cost, c.policy,
+      c.guard_mode, c.guard_restrictions, c.budgets, c.link_host, c.link_targets, c.link_utm,
+      c.link_expired_url, c.cool_down, c.codes_per_10_min, c.codes_per_hour, c.codes_per_day,
+      c.links_per_10_min, c.links_per_day
 FROM accounts_apikey k
 JOIN accounts_company c ON c.id = k.company_id
 WHERE k.digest = ANY(%(digests)s::bytea[]) AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR

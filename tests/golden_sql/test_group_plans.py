@@ -31,7 +31,8 @@ def _others(company: Company) -> None:
     """Other companies have wallets, and this one a past."""
     companies = [Company(name=f"Company {number}") for number in range(2_000)]
     Wallet.objects.bulk_create(
-        Wallet(company=one, available=1) for one in Company.objects.bulk_create(companies)
+        Wallet(company=one, available=1)
+        for one in Company.objects.bulk_create(companies, batch_size=500)
     )
     demo_history.seed(company=company, mode="live", messages=CODES, days=20)
     with connection.cursor() as cursor:

@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
 from accounts.keys.api_keys import digest
-from accounts.models import ApiKey, Company, Mode, User
+from accounts.models import ApiKey, Company, GuardMode, Mode, User
 from accounts.people import companies
 from billing import demo_data
 from billing.budgets import budgets
@@ -106,8 +106,9 @@ def _company(user: User, name: str) -> Company:
     company = Company.objects.of(user).filter(name=name).first()
     if company is None:
         company = companies.sign_up_company(user=user, name=name)
-        # Demo keys send to any country without a budget.
-        companies.change_settings(company=company, user=user, changes={"all_countries": True})
+        # Demo keys send to any country without a budget, also codes that nobody enters.
+        changes = {"all_countries": True, "guard_mode": GuardMode.WATCH}
+        companies.change_settings(company=company, user=user, changes=changes)
         budgets.lift_budgets(company)
     return company
 

@@ -26,6 +26,7 @@ from accounts.security.notifications import NOTICES
 from accounts.sign_in.adapter import AccountAdapter
 from billing.budgets.usage import BudgetUsage
 from billing.models import AutoTopUp, BalanceAlert
+from otp.models import GuardRestriction
 from tests.document_factories import DocumentFactory
 from tests.factories import (
     PASSWORD,
@@ -161,9 +162,26 @@ def _drop(_company: Company) -> dict[str, Any]:
     return {"channel": "SMS", "share": 61.5, "usual": 97.0, "page_url": page_url}
 
 
+def _restriction(company: Company) -> dict[str, Any]:
+    now = timezone.now()
+    restriction = GuardRestriction(
+        company=company,
+        kind="country",
+        value="SO",
+        step=GuardRestriction.Step.REFUSE,
+        rule="unverified",
+        is_enforced=True,
+        codes=12,
+        began_at=now,
+        until=now,
+    )
+    return {"restriction": restriction, "page_url": f"{HERE}{reverse('protection')}"}
+
+
 # The context of each of our e-mails; an e-mail without a row fails.
 OURS: dict[str, Callable[[Company], dict[str, Any]]] = {
     "delivery_drop": _drop,
+    "guard_triggered": _restriction,
     "endpoint_disabled": _endpoint,
     "endpoint_failing": _endpoint,
     "invitation": _invitation,

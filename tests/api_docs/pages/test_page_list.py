@@ -28,10 +28,10 @@ NAMES = """
     Kvitok WhatsApp Telegram SMS API OpenAPI Swagger UI HTTP HTTPS JSON GET POST PUT PATCH DELETE IP
     GDPR CSV PDF XML UUID ASCII ISO UTC JavaScript TypeScript Python PHP Java Go Rust curl xx
     Authorize Unix HMAC SHA base Standard Webhooks
-    Android Chrome Gateway Markdown llms txt
+    Android Chrome Gateway Markdown llms txt ALTCHA Base IPv
 """
 # Fields, their names and kinds, where they are the subject: the term of a definition, say.
-TECHNICAL = re.compile(r"openapi\.json|purpose|Idempotency-Key|queued|application/json")
+TECHNICAL = re.compile(r"openapi\.json|purpose|Idempotency-Key|queued|application/json|challenge")
 
 
 @pytest.fixture(autouse=True, scope="module")

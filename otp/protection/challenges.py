@@ -1,0 +1,86 @@
+"""Proofs of work by ALTCHA: what a browser solves in a second costs a farm of requests its profit.
+
+A challenge is for one number of one company, for ten minutes, and opens the door once. It is signed
+and not stored; only used ones are remembered, in Redis. Without Redis one can be used again: what
+cannot be read lets people through, budgets hold.
+"""
+
+import hashlib
+from datetime import timedelta
+from typing import Any
+
+import structlog
+from altcha import Payload, create_challenge, verify_solution
+from django.utils import timezone
+from django.utils.crypto import salted_hmac
+from redis.exceptions import RedisError
+
+from config.errors import DomainError, Error
+from config.storage.redis_client import redis_client
+
+log = structlog.get_logger(__name__)
+
+ALGORITHM, COST = "PBKDF2/SHA-256", 3000  # iterations of one try, about a millisecond
+KEY_PREFIX = "00"  # one try in 256 succeeds
+LIFETIME = timedelta(minutes=10)
+LONGEST = 4000  # characters of a solved challenge
+
+
+def new(company_id: int, phone: str) -> dict[str, Any]:
+    """As ALTCHA's widget takes it: `parameters` and `signature`."""
+    challenge = create_challenge(
+        algorithm=ALGORITHM,
+        cost=COST,
+        key_prefix=KEY_PREFIX,
+        expires_at=timezone.now() + LIFETIME,
+        data={"for": _recipient(company_id, phone)},
+        hmac_secret=_secret(),
+    )
+    made: dict[str, Any] = challenge.to_dict()
+    return made
+
+
+def check(company_id: int, phone: str, solved: str) -> None:
+    """Uses it; raises `challenge_required` with a new challenge unless it is solved and unused."""
+    if not (solved and _is_good(company_id, phone, solved)):
+        raise DomainError(Error.CHALLENGE_REQUIRED, challenge=new(company_id, phone))
+
+
+def _is_good(company_id: int, phone: str, solved: str) -> bool:
+    if len(solved) > LONGEST or not verify_solution(solved, _secret()).verified:
+        return False
+    parameters = Payload.from_base64(solved).challenge.parameters
+    is_for = (parameters.data or {}).get("for") == _recipient(company_id, phone)
+    return is_for and _use(parameters.nonce)
+
+
+def _use(nonce: str) -> bool:
+    """Whether it is used for the first time."""
+    try:
+        return bool(
+            redis_client().set(_key(nonce), 1, nx=True, ex=int(LIFETIME.total_seconds()) + 60)
+        )
+    except RedisError as error:
+        log.warning("guard_challenge_not_marked", error=type(error).__name__)
+        return True
+
+
+def give_back(solved: str) -> None:
+    """After a send that came to nothing for another reason: the person need not solve another."""
+    try:
+        redis_client().delete(_key(Payload.from_base64(solved).challenge.parameters.nonce))
+    except RedisError as error:
+        log.warning("guard_challenge_not_given_back", error=type(error).__name__)
+
+
+def _key(nonce: str) -> str:
+    return f"guard:solved:{hashlib.sha256(nonce.encode()).hexdigest()}"
+
+
+def _recipient(company_id: int, phone: str) -> str:
+    salt = f"otp.protection.challenge.{company_id}"
+    return salted_hmac(salt, phone, algorithm="sha256").hexdigest()[:24]
+
+
+def _secret() -> str:
+    return salted_hmac("otp.protection.challenge", "", algorithm="sha256").hexdigest()

@@ -1,0 +1,224 @@
+"""What became of recent codes, as the guard wants to know it: entered, missed or still awaited.
+
+An outcome follows from the times of the message and its code alone, so that each one falls into
+exactly one interval of `(since, until]`, whenever it is looked at. What was written more than `LAG`
+after its time may be left out.
+
+Of messages with the same code the newest counts: a person who asks three times and enters once is
+one right code. Codes with a link are left out: whoever follows the link need not enter the code.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from django.conf import settings
+from django.db import connection
+
+from channels.guard.guard import PROMPT
+from config.ids import first_id_at
+from config.storage.statements.named_rows import fetch_all
+
+LAG = timedelta(seconds=5)
+MATURITY = 30.0  # seconds from a delivery until a code that was not entered counts as missed
+# From a send until its code is ripe, at most: the last channel begins after a minute, say, and an
+# id is older than its row.
+RIPE = timedelta(seconds=2 * PROMPT + MATURITY + 10)
+# So many codes to one phone count against all the numbers around it. A developer's own phone, or
+# one that somebody bombs, says nothing of them.
+COUNTED_OF_PHONE, PHONE_WINDOW = 3, timedelta(hours=12)
+
+# Ids begin with the time, so all ranges are some pages of primary keys. `asked` is when the last
+# channel was: only of a message that came late is that looked up.
+_COLUMNS = """
+SELECT m.id, m.company_id, m.phone, m.price, m.subject_id,
+  COALESCE(m.params->'sender'->>'ip', '') AS ip,
+  COALESCE(m.params->'sender'->>'device', '') AS device,
+  EXTRACT(epoch FROM m.created_at)::float AS created,
+  EXTRACT(epoch FROM CASE WHEN m.delivered_at > m.created_at + make_interval(secs => %(prompt)s)
+    THEN (SELECT max(a.started_at) FROM channels_attempt a WHERE a.message_id = m.id)
+    ELSE m.created_at END)::float AS asked,
+  EXTRACT(epoch FROM m.delivered_at)::float AS delivered,
+  EXTRACT(epoch FROM v.verified_at)::float AS verified
+"""
+_OF_MESSAGES = """
+FROM channels_message m {companies} LEFT JOIN otp_verification v ON v.id = m.subject_id
+  AND v.id >= %(first_code)s AND v.id < %(last)s
+WHERE m.id >= %(first)s AND m.id < %(last)s AND m.kind = 'code' AND m.content = 'code'
+  AND m.mode = 'live' AND m.phone NOT LIKE '%%*'
+"""
+_NOT_OFF = "JOIN accounts_company c ON c.id = m.company_id AND c.guard_mode <> 'off'"
+_OF_ALL = f"{_COLUMNS} {_OF_MESSAGES.format(companies=_NOT_OFF)}"
+_OF_COMPANY = f"""
+{_COLUMNS} {_OF_MESSAGES.format(companies="")} AND m.company_id = %(company_id)s
+ORDER BY m.id DESC LIMIT %(most)s
+"""
+_ENTERED = f"""
+{_COLUMNS}
+FROM otp_verification v JOIN channels_message m ON m.subject_id = v.id
+  {_NOT_OFF}
+WHERE v.id >= %(first)s AND v.id < %(last)s
+  AND v.verified_at > %(since)s AND v.verified_at <= %(until)s AND m.id >= %(first)s
+  AND m.kind = 'code' AND m.content = 'code' AND m.mode = 'live' AND m.phone NOT LIKE '%%*'
+"""
+
+
+class OutcomeKind(StrEnum):
+    ENTERED = "entered"
+    MISSED = "missed"
+    ENTERED_LATE = "entered_late"  # corrects a `MISSED`
+    EXCUSED = "excused"  # takes a `MISSED` back: the same code was entered from a later message
+    AWAITED = "awaited"  # delivered, and not yet to be missed
+
+
+SAID_OF_PEOPLE = {OutcomeKind.ENTERED, OutcomeKind.AWAITED}
+
+
+@dataclass(frozen=True, slots=True)
+class CodeOutcome:
+    kind: OutcomeKind
+    at: float  # seconds since 1970
+    company_id: int
+    phone: str
+    ip: str  # hashed; empty: not told
+    device: str
+    tokens: float
+
+
+class SentCode(NamedTuple):
+    """The message of a code, and what became of it; times are seconds since 1970."""
+
+    id: UUID
+    company_id: int
+    phone: str
+    price: int
+    subject_id: UUID
+    ip: str
+    device: str
+    created: float
+    asked: float | None
+    delivered: float | None
+    verified: float | None
+
+    @property
+    def ripe_at(self) -> float | None:
+        """None for a code that was not delivered at once: an outage is no evidence."""
+        if self.delivered is None or self.delivered - (self.asked or self.created) > PROMPT:
+            return None
+        return self.delivered + MATURITY
+
+
+def outcomes(since: datetime, until: datetime) -> list[CodeOutcome]:
+    """Those of `(since, until]` in the order of their times, and those awaited at its end."""
+    found = [*_of_ripening(since, until), *_of_entered(since, until)]
+    return sorted(_without_repeated(found, until), key=lambda one: one.at)
+
+
+def _of_ripening(since: datetime, until: datetime) -> Iterator[CodeOutcome]:
+    start, end = since.timestamp(), until.timestamp()
+    codes = _fetch(_OF_ALL, _id_ranges(since - RIPE, until))
+    newest = _newest(codes)
+    for code in codes:
+        ripe_at = code.ripe_at
+        if ripe_at is None:
+            continue
+        if ripe_at > end:
+            if code.verified is None or code.verified > end:
+                yield _made(code, OutcomeKind.AWAITED, end)
+        elif ripe_at > start:
+            if code.verified is None or code.verified > ripe_at:
+                yield _made(code, OutcomeKind.MISSED, ripe_at)
+            elif code.id == newest[code.subject_id]:
+                yield _made(code, OutcomeKind.ENTERED, ripe_at)
+
+
+def _of_entered(since: datetime, until: datetime) -> Iterator[CodeOutcome]:
+    """Codes that were entered in this interval, and were ripe before it or never."""
+    lifetime = timedelta(seconds=settings.CODE_LIFETIME) + RIPE
+    params = _id_ranges(since - lifetime, until) | {"since": since, "until": until}
+    codes = _fetch(_ENTERED, params)
+    newest = _newest(codes)
+    for code in codes:
+        verified = code.verified or 0.0  # all of them are
+        is_newest, ripe_at = code.id == newest[code.subject_id], code.ripe_at
+        if ripe_at is not None and verified > ripe_at:
+            kind = OutcomeKind.ENTERED_LATE if is_newest else OutcomeKind.EXCUSED
+            yield _made(code, kind, verified)
+        elif ripe_at is None and is_newest:
+            yield _made(code, OutcomeKind.ENTERED, verified)
+
+
+def _newest(codes: Iterable[SentCode]) -> dict[UUID, UUID]:
+    """The newest message of each code."""
+    found: dict[UUID, UUID] = {}
+    for code in codes:
+        found[code.subject_id] = max(code.id, found.get(code.subject_id, code.id))
+    return found
+
+
+_SENT_LATELY = """
+SELECT company_id, phone, count(*) FROM channels_message
+WHERE phone = ANY(%s) AND created_at > %s AND created_at <= %s AND kind = 'code' AND mode = 'live'
+GROUP BY company_id, phone HAVING count(*) > %s
+"""
+
+
+def _without_repeated(found: list[CodeOutcome], until: datetime) -> Iterator[CodeOutcome]:
+    """Without those missed by phones that were sent many codes, and what would correct them."""
+    phones = sorted({one.phone for one in found if one.kind not in SAID_OF_PEOPLE})
+    with connection.cursor() as cursor:
+        params: list[Any] = [phones, until - PHONE_WINDOW, until, COUNTED_OF_PHONE]
+        cursor.execute(_SENT_LATELY, params)
+        many = {(company_id, phone) for company_id, phone, _count in cursor.fetchall()}
+    for one in found:
+        if (one.company_id, one.phone) not in many or one.kind in SAID_OF_PEOPLE:
+            yield one
+        elif one.kind is OutcomeKind.ENTERED_LATE:  # of a miss that was not counted
+            yield replace(one, kind=OutcomeKind.ENTERED)
+
+
+def endings(code: SentCode) -> list[tuple[OutcomeKind, float]]:
+    """What the code alone shows, in the order of time; nothing, if it came late and is unused."""
+    ripe_at, verified = code.ripe_at, code.verified
+    if ripe_at is None:
+        return [] if verified is None else [(OutcomeKind.ENTERED, verified)]
+    if verified is not None and verified <= ripe_at:
+        return [(OutcomeKind.ENTERED, ripe_at)]
+    late = [] if verified is None else [(OutcomeKind.ENTERED_LATE, verified)]
+    return [(OutcomeKind.MISSED, ripe_at), *late]
+
+
+def sent_codes(company_id: int, since: datetime, until: datetime, *, most: int) -> list[SentCode]:
+    """The company's newest ones, the oldest of them first."""
+    ranges = _id_ranges(since, until)
+    return _fetch(_OF_COMPANY, ranges | {"company_id": company_id, "most": most})[::-1]
+
+
+def _made(code: SentCode, kind: OutcomeKind, at: float) -> CodeOutcome:
+    return CodeOutcome(
+        kind=kind,
+        at=at,
+        company_id=code.company_id,
+        phone=code.phone,
+        ip=code.ip,
+        device=code.device,
+        tokens=float(code.price),
+    )
+
+
+def _fetch(statement: str, params: dict[str, Any]) -> list[SentCode]:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, params | {"prompt": PROMPT})
+        return fetch_all(cursor, SentCode)
+
+
+def _id_ranges(since: datetime, until: datetime) -> dict[str, Any]:
+    """Of messages accepted in `[since, until)`; a code that is sent again is older than them."""
+    return {
+        "first": first_id_at(since),
+        "last": first_id_at(until),
+        "first_code": first_id_at(since - timedelta(seconds=settings.CODE_LIFETIME)),
+    }

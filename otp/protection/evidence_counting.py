@@ -1,0 +1,146 @@
+"""Counts what became of codes as evidence, every two seconds, and judges the numbers concerned.
+
+One transaction moves `GuardProgress`, the evidence and the restrictions together, so an outcome
+counts once, whichever worker dies in between.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.utils import timezone
+
+from channels.guard.guard import Guard, Verdict
+from channels.guard.scopes import Scope, scopes_of
+from channels.guard.steps import GuardStep
+from channels.phone_numbers import country_of
+from config.storage.database_clock import database_now
+from otp.models import GuardEvidence, GuardProgress, GuardRestriction, ScopeKind
+from otp.protection import code_outcomes, evidence_rows, restrictions
+from otp.protection.code_outcomes import LAG, CodeOutcome, OutcomeKind
+from otp.protection.restrictions import Judged
+
+# A worker that was away catches up in steps, and leaves what is older: it is over.
+LONGEST_STEP, LONGEST_ABSENCE = timedelta(seconds=20), timedelta(hours=1)
+# Of numbers and addresses that nothing more is heard of; ranges and countries keep their norm.
+FORGOTTEN_AFTER, NORMS_FORGOTTEN_AFTER = timedelta(days=2), timedelta(days=60)
+KEPT = timedelta(days=180)
+BATCH = 1000  # rows
+
+
+def count() -> None:
+    """Does nothing while another worker counts."""
+    until = database_now() - LAG
+    while _count_step(until):
+        pass
+    restrictions.fold_stopped()
+
+
+def _count_step(until: datetime) -> bool:
+    """Whether there is more to count."""
+    with transaction.atomic():
+        progress = _locked(until)
+        if progress is None or progress.counted_until >= until:
+            return False
+        since = max(progress.counted_until, until - LONGEST_ABSENCE)
+        end = min(until, since + LONGEST_STEP)
+        found = _count(code_outcomes.outcomes(since, end), end)
+        restrictions.update(found, end, _judge_anew)
+        GuardProgress.objects.filter(pk=GuardProgress.ONLY).update(counted_until=end)
+    return end < until
+
+
+def _locked(until: datetime) -> GuardProgress | None:
+    """None if another worker has it; it begins with the outcomes after `until`."""
+    GuardProgress.objects.bulk_create(
+        [GuardProgress(pk=GuardProgress.ONLY, counted_until=until)], ignore_conflicts=True
+    )
+    return GuardProgress.objects.select_for_update(skip_locked=True).first()
+
+
+def _count(found: Sequence[CodeOutcome], now: datetime) -> list[Judged]:
+    """The companies with a reason for restrictions."""
+    by_company: dict[int, list[CodeOutcome]] = defaultdict(list)
+    for outcome in found:
+        by_company[outcome.company_id].append(outcome)
+    judged = []
+    for company_id, own in sorted(by_company.items()):
+        scopes = {_key(outcome): _scopes(outcome) for outcome in own}
+        guard = evidence_rows.load(company_id, {one for each in scopes.values() for one in each})
+        touched: set[Scope] = set()
+        for outcome in own:
+            _learn(guard, outcome, scopes[_key(outcome)])
+            if outcome.kind is not OutcomeKind.AWAITED:
+                touched.update(scopes[_key(outcome)])
+        verdicts = _judge(guard, now.timestamp(), scopes.values())
+        countries = {scope: each[0].value for each in scopes.values() for scope in each[1:]}
+        if touched or verdicts:
+            evidence_rows.save(company_id, guard, touched | verdicts.keys(), countries)
+        if verdicts:
+            judged.append(Judged(company_id, verdicts, countries))
+    return judged
+
+
+def _key(outcome: CodeOutcome) -> tuple[str, str, str]:
+    return outcome.phone, outcome.ip, outcome.device
+
+
+def _scopes(outcome: CodeOutcome) -> tuple[Scope, ...]:
+    return scopes_of(outcome.phone, country_of(outcome.phone), outcome.ip, outcome.device)
+
+
+def _learn(guard: Guard, outcome: CodeOutcome, scopes: tuple[Scope, ...]) -> None:
+    if outcome.kind is OutcomeKind.MISSED:
+        guard.missed(outcome.at, scopes, outcome.tokens)
+    elif outcome.kind is OutcomeKind.ENTERED:
+        guard.entered(outcome.at, scopes)
+    elif outcome.kind is OutcomeKind.ENTERED_LATE:
+        guard.entered(outcome.at, scopes, corrects=outcome.tokens)
+    elif outcome.kind is OutcomeKind.EXCUSED:
+        guard.excused(outcome.at, scopes, outcome.tokens)
+    else:
+        guard.awaited(outcome.at, scopes)
+
+
+def _judge(guard: Guard, now: float, several: Iterable[tuple[Scope, ...]]) -> dict[Scope, Verdict]:
+    """The steps that each scope gives reason for, but where a wider one is as strict already."""
+    judged: dict[Scope, Verdict] = {}
+    strict: dict[Scope, Verdict] = {}
+    chains = list(several)
+    for scopes in chains:
+        if not all(scope in judged for scope in scopes):  # many sends share the wide ones
+            for verdict in guard.verdicts(now, scopes):
+                if verdict.scope is not None:
+                    judged.setdefault(verdict.scope, verdict)
+    for scopes in chains:
+        widest = GuardStep.ALLOW
+        for scope in scopes:
+            verdict_of = judged.get(scope)
+            if verdict_of is not None and verdict_of.step > widest:
+                widest = verdict_of.step
+                strict[scope] = verdict_of
+    return strict
+
+
+def _judge_anew(restriction: GuardRestriction, now: datetime) -> Judged:
+    """Of a restriction whose time is over: it goes on while its evidence does."""
+    scopes = restrictions.scopes_of_restriction(restriction)
+    guard = evidence_rows.load(restriction.company_id, scopes)
+    verdicts = _judge(guard, now.timestamp(), [scopes])
+    countries = dict.fromkeys(scopes[1:], restriction.country)
+    evidence_rows.save(restriction.company_id, guard, verdicts, countries)
+    return Judged(restriction.company_id, verdicts, countries)
+
+
+def purge(limit: int) -> int:
+    """Forgets evidence that has faded, and restrictions of long ago; returns the number of rows."""
+    now = timezone.now()
+    norms = [ScopeKind.COMPANY, ScopeKind.COUNTRY, ScopeKind.RANGE]
+    old = GuardEvidence.objects.filter(seen_at__lt=now - FORGOTTEN_AFTER)
+    faded = old.exclude(kind__in=norms) | old.filter(seen_at__lt=now - NORMS_FORGOTTEN_AFTER)
+    rows = GuardEvidence.objects.filter(pk__in=faded.values("pk")[:limit])
+    count, _each = rows.delete()
+    ended = GuardRestriction.objects.filter(ended_at__isnull=False, began_at__lt=now - KEPT)
+    gone, _each = GuardRestriction.objects.filter(pk__in=ended.values("pk")[:limit]).delete()
+    return count + gone

@@ -1,0 +1,50 @@
+"""Tells a company that the guard has begun to hold sends back, or would in another mode."""
+
+from django.conf import settings
+from django.urls import reverse
+
+from accounts.models import EventKind, Member, Mode
+from accounts.outbox import events, mail
+from otp.models import GuardRestriction, ScopeKind
+
+HASHED = {ScopeKind.IP, ScopeKind.DEVICE}
+NOTIFIED_ROLES = (Member.Role.OWNER, Member.Role.DEVELOPER)
+
+
+def post(restriction: GuardRestriction) -> None:
+    """In the caller's transaction."""
+    page = f"{settings.PUBLIC_URL}{reverse('protection')}"
+    mail.post_to_members(
+        company=restriction.company,
+        roles=NOTIFIED_ROLES,
+        template="guard_triggered",
+        context={"restriction": restriction, "page_url": page},
+        key=f"guard:{restriction.pk}:{restriction.step}",
+    )
+
+
+def emit_event(restriction: GuardRestriction) -> None:
+    """In the caller's transaction; `guard.triggered`, for webhooks."""
+    events.emit(
+        company_id=restriction.company_id,
+        mode=Mode.LIVE,
+        kind=EventKind.GUARD_TRIGGERED,
+        data=_event_data(restriction),
+        key=f"guard:{restriction.pk}:{restriction.step}",
+        at=restriction.began_at,
+    )
+
+
+def _event_data(restriction: GuardRestriction) -> dict[str, object]:
+    return {
+        "scope": restriction.kind,
+        # The hash of an address means nothing outside.
+        "value": None if restriction.kind in HASHED else restriction.value,
+        "step": GuardRestriction.Step(restriction.step).name.lower(),
+        "rule": restriction.rule,
+        "enforced": restriction.is_enforced,
+        "codes": restriction.codes,
+        "entered": restriction.entered,
+        "tokens": restriction.excess,
+        "until": restriction.until,
+    }

@@ -1,0 +1,312 @@
+"""What is to be done about which numbers: opened, renewed, ended and lifted here alone.
+
+Open restrictions are copied into the company's row, which its keys carry, so that a send needs no
+query for them (`docs/decisions/0013-settings-in-the-company-row.md`).
+"""
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import structlog
+from django.db import transaction
+from django.db.models import F
+from django.utils import timezone
+from redis.exceptions import RedisError
+
+from accounts.audit.events import record
+from accounts.models import Company, GuardMode, User
+from accounts.people.companies import evict_keys
+from channels.guard.guard import Verdict
+from channels.guard.scopes import CUTS, Scope, scopes_of
+from channels.guard.scopes import ScopeKind as GuardScopeKind
+from channels.guard.steps import GuardStep
+from config.storage.redis_client import redis_client
+from otp.models import GuardEvidence, GuardProgress, GuardRestriction, ScopeKind
+from otp.protection import notices
+
+log = structlog.get_logger(__name__)
+
+# Until it is judged anew; a refusal says itself how long it lasts.
+LASTS = {"unverified": timedelta(minutes=15), "pending": timedelta(minutes=2)}
+LIFTED_FOR = timedelta(hours=1)
+PREFIXES = dict(CUTS)
+STOPPED = "guard:stopped"  # in Redis: sends held back since the last look, by restriction
+MOST_PUBLISHED = 500  # a key carries no longer list
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What the guard says of a company's scopes."""
+
+    company_id: int
+    verdicts: Mapping[Scope, Verdict]
+    countries: Mapping[Scope, str]  # that the prefixes are in
+
+
+JudgeAnew = Callable[[GuardRestriction, datetime], Judged]
+
+
+def update(found: Iterable[Judged], now: datetime, judge_anew: JudgeAnew) -> None:
+    """Opens, renews and ends restrictions; in the caller's transaction, which has `GuardProgress`.
+
+    The companies are locked all at once and in order, as by whoever else locks several.
+    """
+    strict = {one.company_id: one for one in found}
+    over = GuardRestriction.objects.filter(ended_at=None, until__lte=now)
+    due = set(over.values_list("company_id", flat=True))
+    rows = Company.objects.filter(pk__in=due | strict.keys()).order_by("pk")
+    for company in rows.select_for_update(no_key=True):
+        judged = strict.get(company.pk)
+        if judged is not None and company.guard_mode != GuardMode.OFF:
+            _apply(company, judged, now)
+        if company.pk in due:
+            _review(company, now, judge_anew)
+        publish(company)
+
+
+def _apply(company: Company, judged: Judged, now: datetime) -> None:
+    """A restriction for each of these scopes, or the open one as its verdict is."""
+    rows = list(GuardRestriction.objects.select_for_update().filter(company=company, ended_at=None))
+    open_now = {(row.kind, row.value): row for row in rows}
+    strictest = max((row.step for row in rows if _is_attack(row)), default=0)
+    for scope, verdict in judged.verdicts.items():
+        country = judged.countries.get(scope, "")
+        if any(_lets_through(row, scope, country) for row in rows):
+            continue
+        restriction = open_now.get((scope.kind.value, scope.value)) or GuardRestriction(
+            company=company,
+            kind=scope.kind.value,
+            value=scope.value,
+            country=country,
+            is_enforced=company.guard_mode == GuardMode.ENFORCE,
+            began_at=now,
+        )
+        told = restriction.step if _is_attack(restriction) else 0
+        _renew(restriction, verdict, now)
+        if _is_attack(restriction) and _is_news(told, restriction.step):
+            _announce(restriction, by_mail=_is_news(strictest, restriction.step))
+            strictest = max(strictest, restriction.step)
+
+
+def _is_attack(row: GuardRestriction) -> bool:
+    return row.rule == GuardRestriction.Rule.UNVERIFIED
+
+
+def _is_news(told: int | None, step: int) -> bool:
+    """The first step, and the refusal."""
+    return not told or (step == GuardRestriction.Step.REFUSE and told < step)
+
+
+def _lets_through(row: GuardRestriction, scope: Scope, country: str) -> bool:
+    """Whether a member let this scope, or a wider one, through."""
+    if row.step != GuardRestriction.Step.ALLOW:
+        return False
+    if row.kind == ScopeKind.COUNTRY and scope.kind in PREFIXES:
+        return row.value == country
+    if scope.kind in PREFIXES and GuardScopeKind(row.kind) in PREFIXES:
+        return scope.value.startswith(row.value)
+    return (row.kind, row.value) == (scope.kind.value, scope.value)
+
+
+def _review(company: Company, now: datetime, judge_anew: JudgeAnew) -> None:
+    """Ends restrictions whose time is over, or goes on with them while their evidence does."""
+    over = GuardRestriction.objects.filter(company=company, ended_at=None, until__lte=now)
+    for restriction in over.order_by("pk"):
+        scope = scope_of(restriction)
+        if restriction.step != GuardRestriction.Step.ALLOW and company.guard_mode != GuardMode.OFF:
+            judged = judge_anew(restriction, now)
+            if scope in judged.verdicts:
+                _renew(restriction, judged.verdicts[scope], now)
+                continue
+        GuardRestriction.objects.filter(pk=restriction.pk).update(ended_at=restriction.until)
+
+
+def _announce(restriction: GuardRestriction, *, by_mail: bool) -> None:
+    """One attack shows in several scopes: the first of them is written of, the others are not."""
+    log.warning(
+        "guard_restriction",
+        company=restriction.company_id,
+        scope=restriction.kind,
+        step=GuardStep(restriction.step).name.lower(),
+    )
+    notices.emit_event(restriction)
+    if by_mail:
+        notices.post(restriction)
+
+
+def _renew(restriction: GuardRestriction, verdict: Verdict, now: datetime) -> None:
+    """Written only where it changes something: during an attack it is judged every two seconds."""
+    rule = "pending" if verdict.rule == "pending" else "unverified"
+    until = (
+        now + LASTS[rule] if verdict.until is None else datetime.fromtimestamp(verdict.until, UTC)
+    )
+    known = restriction.step, restriction.rule
+    is_fresh = restriction.pk and restriction.until - now > (until - now) / 2
+    if known == (verdict.step.value, rule) and is_fresh:
+        return
+    restriction.step = verdict.step.value
+    restriction.rule = rule
+    restriction.codes = max(restriction.codes or 0, round(verdict.hits + verdict.misses))
+    restriction.entered = round(verdict.hits)
+    restriction.excess = max(restriction.excess or 0, math.ceil(verdict.excess))
+    restriction.until = until
+    restriction.save()
+
+
+@transaction.atomic
+def lift(*, restriction: GuardRestriction, user: User, ip: str | None = None) -> None:
+    """Lets sends of its scope through for an hour, and forgets what spoke against them."""
+    # In the order of `evidence_counting`, which would otherwise write its evidence back.
+    list(GuardProgress.objects.select_for_update())
+    company = Company.objects.select_for_update(no_key=True).get(pk=restriction.company_id)
+    stored = GuardRestriction.objects.select_for_update().get(pk=restriction.pk)
+    if stored.ended_at is not None or stored.step == GuardRestriction.Step.ALLOW:
+        return
+    now = timezone.now()
+    _end(stored, now, user)
+    _let_through(company, scope_of(stored), stored.country, user, now)
+    evidence = GuardEvidence.objects.filter(company=company)
+    evidence.filter(kind=stored.kind, value=stored.value).delete()
+    if narrower := _narrower(stored):
+        evidence.filter(**narrower).delete()
+        for one in GuardRestriction.objects.filter(
+            company=company, ended_at=None, **narrower
+        ).exclude(step=GuardRestriction.Step.ALLOW):
+            _end(one, now, user)
+    record("guard.lifted", stored.value, company=company, user=user, ip=ip)
+    publish(company)
+
+
+def _narrower(row: GuardRestriction) -> dict[str, Any]:
+    """A filter for the prefixes within it."""
+    kinds = [kind.value for kind in PREFIXES]
+    if row.kind == ScopeKind.COUNTRY:
+        return {"kind__in": kinds, "country": row.value}
+    if GuardScopeKind(row.kind) in PREFIXES:
+        return {"kind__in": kinds, "value__startswith": row.value}
+    return {}
+
+
+def _end(restriction: GuardRestriction, now: datetime, user: User) -> None:
+    restriction.ended_at, restriction.lifted_by = now, user
+    restriction.save(update_fields=["ended_at", "lifted_by"])
+
+
+def _let_through(company: Company, scope: Scope, country: str, user: User, now: datetime) -> None:
+    GuardRestriction.objects.create(
+        company=company,
+        kind=scope.kind.value,
+        value=scope.value,
+        country=country,
+        step=GuardRestriction.Step.ALLOW,
+        rule=GuardRestriction.Rule.LIFTED,
+        is_enforced=True,
+        began_at=now,
+        until=now + LIFTED_FOR,
+        lifted_by=user,
+    )
+
+
+@transaction.atomic
+def let_through(
+    *, company: Company, scope: Scope, country: str = "", user: User, ip: str | None = None
+) -> None:
+    """Lets sends to numbers with this prefix (in `country`), or of this country, through for an
+    hour.
+    """
+    list(GuardProgress.objects.select_for_update())
+    stored = Company.objects.select_for_update(no_key=True).get(pk=company.pk)
+    now = timezone.now()
+    known = GuardRestriction.objects.filter(
+        company=stored, kind=scope.kind.value, value=scope.value, ended_at=None
+    ).first()
+    if known is not None and known.step == GuardRestriction.Step.ALLOW:
+        GuardRestriction.objects.filter(pk=known.pk).update(until=now + LIFTED_FOR)
+    elif known is not None:
+        lift(restriction=known, user=user, ip=ip)
+        return
+    else:
+        _let_through(stored, scope, country, user, now)
+    record("guard.let_through", scope.value, company=stored, user=user, ip=ip)
+    publish(stored)
+
+
+@transaction.atomic
+def set_mode(*, company: Company, mode: str, user: User, ip: str | None = None) -> bool:
+    """Takes effect within two seconds in every process; returns whether it changed."""
+    list(GuardProgress.objects.select_for_update())
+    stored = Company.objects.select_for_update(no_key=True).get(pk=company.pk)
+    before = stored.guard_mode
+    if before == mode:
+        return False
+    stored.guard_mode = mode
+    stored.save(update_fields=["guard_mode"])
+    open_now = GuardRestriction.objects.filter(company=stored, ended_at=None)
+    if mode == GuardMode.OFF:
+        open_now.update(ended_at=timezone.now())
+    else:
+        open_now.exclude(step=GuardRestriction.Step.ALLOW).update(
+            is_enforced=mode == GuardMode.ENFORCE
+        )
+    values = {"guard_mode": [before, mode]}
+    record("guard.mode_changed", f"{before} → {mode}", company=stored, user=user, ip=ip,
+           changes=values)  # fmt: skip
+    publish(stored)
+    return True
+
+
+def publish(company: Company) -> None:
+    """Copies the open restrictions into the company's row, in the caller's transaction: what is let
+    through, then the strictest.
+    """
+    rows = list(GuardRestriction.objects.filter(company=company, ended_at=None))
+    rows.sort(key=lambda row: (row.step != GuardRestriction.Step.ALLOW, -row.step, row.pk))
+    published = [
+        [row.kind, row.value, row.step, math.ceil(row.until.timestamp()), row.pk]
+        for row in rows[:MOST_PUBLISHED]
+    ]
+    stale = Company.objects.filter(pk=company.pk).exclude(guard_restrictions=published)
+    if stale.update(guard_restrictions=published):
+        evict_keys(company)
+
+
+def scope_of(restriction: GuardRestriction) -> Scope:
+    return Scope(GuardScopeKind(restriction.kind), restriction.value)
+
+
+def scopes_of_restriction(restriction: GuardRestriction) -> tuple[Scope, ...]:
+    """From its country to its scope, as of a phone in it."""
+    scope = scope_of(restriction)
+    if scope.kind not in PREFIXES:
+        return (scope,)
+    whole = scopes_of(scope.value + "0" * PREFIXES[scope.kind], restriction.country)
+    return whole[: whole.index(scope) + 1]
+
+
+# --- Sends that were held back ---
+
+
+def note_stopped(restriction_id: int) -> None:
+    """Counted in Redis, so that a refusal writes nothing; without it, not counted."""
+    try:
+        redis_client().hincrby(STOPPED, str(restriction_id), 1)
+    except RedisError as error:
+        log.warning("guard_stop_not_counted", error=type(error).__name__)
+
+
+def fold_stopped() -> None:
+    """Adds what was counted to the restrictions; a crash between the two loses a few."""
+    try:
+        with redis_client().pipeline(transaction=True) as pipe:
+            pipe.hgetall(STOPPED)
+            pipe.delete(STOPPED)
+            counts, _deleted = pipe.execute()
+    except RedisError:
+        return
+    for restriction_id, number in counts.items():
+        GuardRestriction.objects.filter(pk=int(restriction_id)).update(
+            stopped=F("stopped") + int(number)
+        )

@@ -1,0 +1,169 @@
+"""Obeys the company's open restrictions at a send of a code; no query, but for those under one."""
+
+import math
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+from django.utils import timezone
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
+
+from accounts.keys.api_keys import GuardSettings, OpenRestriction, Principal
+from accounts.models import GuardMode
+from channels.guard.scopes import scopes_of
+from channels.guard.steps import GuardStep
+from channels.models import Message
+from channels.phone_numbers import country_of
+from channels.routing.channel_plan import ChannelPlan
+from config.channels import BY_NAME
+from config.errors import AfterEffectError, DomainError, Error
+from otp.models import ScopeKind, Verification
+from otp.protection import challenges, restrictions
+from otp.protection.scope_names import scope_name
+from otp.protection.senders import UNKNOWN, CodeSender
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A send that a restriction concerns."""
+
+    step: GuardStep
+    restriction: OpenRestriction
+    is_enforced: bool
+
+    @property
+    def is_without_sms(self) -> bool:
+        return self.is_enforced and self.step is GuardStep.CHEAP_ONLY
+
+
+KNOWN_AFTER = timedelta(days=1)  # from a right code on, a number passes every step
+KNOWN_CODES = 3  # a day
+REMEMBERED = timedelta(days=60)  # how far back right codes are looked for
+
+
+def held_back(principal: Principal, phone: str, sender: CodeSender) -> Held | None:
+    """What is to be done about this send; None: nothing."""
+    if principal.is_test or not principal.guard.restrictions:
+        return None
+    found = _strictest(principal.guard, phone, sender)
+    if found is None or _is_known(principal, phone):
+        return None
+    step = GuardStep(found.step)
+    if step is not GuardStep.REFUSE and sender.is_trusted:
+        return None
+    return Held(step, found, is_enforced=principal.guard.mode == GuardMode.ENFORCE)
+
+
+@contextmanager
+def checked(
+    principal: Principal, phone: str, sender: CodeSender, plan: ChannelPlan, held: Held | None
+) -> Iterator[ChannelPlan]:
+    """The plan, without SMS where only messengers are left; raises `challenge_required` or
+    `send_limit`. What the send inside is refused for afterwards costs no solved challenge.
+    """
+    if held is None:
+        yield plan
+        return
+    left = _without_sms(plan) if held.is_without_sms else plan
+    _hold_back(principal, phone, sender, held, is_shorter=left != plan)
+    uses_challenge = held.is_enforced and held.step is GuardStep.CHALLENGE
+    with _challenge_used(sender if uses_challenge else UNKNOWN):
+        yield left
+
+
+def _hold_back(
+    principal: Principal, phone: str, sender: CodeSender, held: Held, *, is_shorter: bool
+) -> None:
+    """Counts what is held back, and what would be."""
+    if held.step is GuardStep.CHEAP_ONLY:
+        if is_shorter or not held.is_enforced:
+            restrictions.note_stopped(held.restriction.id)
+        return
+    if held.is_enforced and held.step is GuardStep.CHALLENGE:
+        try:
+            challenges.check(principal.company_id, phone, sender.challenge)
+        except DomainError:
+            restrictions.note_stopped(held.restriction.id)
+            raise
+        return
+    restrictions.note_stopped(held.restriction.id)
+    if held.is_enforced:
+        raise _refusal(held.restriction)
+
+
+@contextmanager
+def _challenge_used(sender: CodeSender) -> Iterator[None]:
+    try:
+        yield
+    except AfterEffectError:
+        raise
+    except DomainError:
+        if sender.challenge:
+            challenges.give_back(sender.challenge)
+        raise
+
+
+def _strictest(guard: GuardSettings, phone: str, sender: CodeSender) -> OpenRestriction | None:
+    """None also where a member let one of the number's scopes through."""
+    now, strictest = time.time(), None
+    for scope in scopes_of(phone, country_of(phone), sender.ip, sender.device):
+        found = guard.restrictions.get((scope.kind.value, scope.value))
+        if found is None or found.until <= now:
+            continue
+        if found.step == GuardStep.ALLOW:
+            return None
+        if strictest is None or found.step > strictest.step:
+            strictest = found
+    return strictest
+
+
+def _is_known(principal: Principal, phone: str) -> bool:
+    """Whether it entered a code a day ago or earlier. It passes with the first codes of a day: a
+    number that was bought may know how to enter one.
+    """
+    now = timezone.now()
+    own = {"company": principal.company_id, "mode": principal.mode, "phone": phone}
+    is_verified = Verification.objects.filter(
+        **own, judged_at__gte=now - REMEMBERED, verified_at__lt=now - KNOWN_AFTER
+    ).exists()
+    if not is_verified:
+        return False
+    sent = Message.objects.filter(
+        **own, kind=Message.Kind.CODE, created_at__gte=now - KNOWN_AFTER
+    ).count()
+    return sent < KNOWN_CODES
+
+
+def _without_sms(plan: ChannelPlan) -> ChannelPlan:
+    """The same plan where SMS is its only channel: there is no cheaper way to that number."""
+    steps = [step for step in plan.chain if not BY_NAME[step.channel].has_segments]
+    if not plan.channel.has_segments:
+        return replace(plan, chain=tuple(steps))
+    if not steps:
+        return plan
+    first, *rest = steps
+    return replace(
+        plan,
+        channel=BY_NAME[first.channel],
+        price=first.price,
+        own_patience=first.patience,
+        chain=tuple(rest),
+    )
+
+
+def _refusal(found: OpenRestriction) -> DomainError:
+    left = max(1, math.ceil(found.until - time.time()))
+    message = format_lazy(
+        _(
+            "Held back by the protection against SMS pumping: codes to this scope ({scope}) are "
+            "delivered and not entered. Lift it in the cabinet, Settings → Protection"
+        ),
+        scope=scope_name(found.kind, found.value),
+    )
+    limit = {"kind": "guard", "scope": found.kind}
+    if found.kind not in (ScopeKind.IP, ScopeKind.DEVICE):
+        limit["value"] = found.value
+    return DomainError(Error.SEND_LIMIT, message=message, retry_after=left, limit=limit)

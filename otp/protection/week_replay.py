@@ -1,0 +1,133 @@
+"""What the guard would have done to the codes of the last week, before it is switched on.
+
+A code that it would have refused teaches it nothing, as it would not have been sent.
+"""
+
+import heapq
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+import structlog
+from django.db import transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from accounts.models import Company
+from channels.guard.guard import Guard
+from channels.guard.scopes import Scope
+from channels.guard.steps import GuardStep
+from channels.phone_numbers import country_of
+from otp.models import GuardReplay
+from otp.protection import code_outcomes
+from otp.protection.code_outcomes import OutcomeKind, SentCode
+
+DAYS = 7
+# Of a very large company the newest ones; half a minute of a worker's time.
+MOST_CODES = 50_000
+RESULT = ("codes", "since", "refused", "challenged", "cheap_only", "entered", "tokens")
+LEASE, MOST_TRIES = timedelta(minutes=5), 3
+log = structlog.get_logger(__name__)
+
+
+@dataclass(slots=True)
+class _Week:
+    guard: Guard = field(default_factory=Guard)
+    verified_at: dict[str, float] = field(default_factory=dict)  # the first right code, by phone
+    # (time, number, kind, scopes, tokens) of outcomes to come
+    due: list[tuple[float, int, OutcomeKind, tuple[Scope, ...], float]] = field(
+        default_factory=list
+    )
+    held: dict[GuardStep, int] = field(default_factory=dict)
+    entered: int = 0
+    tokens: int = 0
+
+    def play(self, number: int, code: SentCode) -> None:
+        self._learn_until(code.created)
+        verdict = self.guard.judge(
+            code.created,
+            code.phone,
+            country_of(code.phone),
+            code.ip,
+            self.verified_at.get(code.phone),
+            device=code.device,
+        )
+        step = verdict.step
+        if step is not GuardStep.ALLOW:
+            self.held[step] = self.held.get(step, 0) + 1
+        if step in {GuardStep.REFUSE, GuardStep.CHALLENGE}:
+            self.entered += code.verified is not None
+            if code.delivered is not None and code.verified is None:
+                self.tokens += code.price
+            return
+        if code.verified is not None:
+            self.verified_at.setdefault(code.phone, code.verified)
+        for kind, at in code_outcomes.endings(code):
+            heapq.heappush(self.due, (at, number, kind, verdict.scopes, float(code.price)))
+
+    def _learn_until(self, now: float) -> None:
+        while self.due and self.due[0][0] <= now:
+            at, _number, kind, scopes, tokens = heapq.heappop(self.due)
+            if kind is OutcomeKind.MISSED:
+                self.guard.missed(at, scopes, tokens)
+            else:
+                corrects = tokens if kind is OutcomeKind.ENTERED_LATE else None
+                self.guard.entered(at, scopes, corrects=corrects)
+
+
+def ask(company: Company) -> GuardReplay:
+    """Another one is made anew, unless one is still being made."""
+    replay, is_new = GuardReplay.objects.get_or_create(
+        company=company, defaults={"asked_at": timezone.now()}
+    )
+    if not is_new and replay.is_over:
+        replay = GuardReplay(pk=replay.pk, company=company, asked_at=timezone.now())
+        replay.save()
+    return replay
+
+
+def make_next() -> bool:
+    """Makes the oldest one that was asked for; False if there is none.
+
+    It takes a while, so no transaction is open meanwhile; one whose worker died is tried again.
+    """
+    replay = _claim()
+    if replay is None:
+        return False
+    try:
+        _make(replay)
+    except Exception:
+        log.exception("guard_replay_failed", company=replay.company_id, tries=replay.tries)
+        if replay.tries < MOST_TRIES:
+            return True
+        replay.is_failed = True
+    replay.made_at = timezone.now()
+    replay.save(update_fields=[*RESULT, "made_at", "is_failed"])
+    return True
+
+
+@transaction.atomic
+def _claim() -> GuardReplay | None:
+    now = timezone.now()
+    due = GuardReplay.objects.filter(made_at=None).filter(
+        Q(started_at=None) | Q(started_at__lt=now - LEASE)
+    )
+    replay = due.order_by("asked_at").select_for_update(skip_locked=True).first()
+    if replay is not None:
+        replay.started_at, replay.tries = now, replay.tries + 1
+        replay.save(update_fields=["started_at", "tries"])
+    return replay
+
+
+def _make(replay: GuardReplay) -> None:
+    until = replay.asked_at
+    since = until - timedelta(days=DAYS)
+    codes = code_outcomes.sent_codes(replay.company_id, since, until, most=MOST_CODES)
+    week = _Week()
+    for number, code in enumerate(codes):
+        week.play(number, code)
+    replay.codes = len(codes)
+    replay.since = datetime.fromtimestamp(codes[0].created, UTC) if codes else None
+    replay.refused = week.held.get(GuardStep.REFUSE, 0)
+    replay.challenged = week.held.get(GuardStep.CHALLENGE, 0)
+    replay.cheap_only = week.held.get(GuardStep.CHEAP_ONLY, 0)
+    replay.entered, replay.tokens = week.entered, week.tokens

@@ -1,0 +1,345 @@
+"""From the outcomes of codes to restrictions: each outcome counts once, whoever dies in between."""
+
+import random
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from itertools import pairwise
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from accounts.models import Company, GuardMode, Mail
+from channels.guard.steps import GuardStep
+from channels.models import Attempt, Message
+from otp.models import GuardEvidence, GuardProgress, GuardRestriction
+from otp.protection import code_outcomes, evidence_counting, restrictions
+from otp.protection.code_outcomes import OutcomeKind
+from tests.factories import AttemptFactory, CompanyFactory, MemberFactory
+from tests.otp.protection.sends import sent
+
+pytestmark = pytest.mark.django_db
+
+
+def begin(ago: float = 300.0) -> None:
+    """The count stands so many seconds ago."""
+    until = timezone.now() - timedelta(seconds=ago)
+    GuardProgress.objects.all().delete()
+    GuardProgress.objects.create(pk=1, counted_until=until)
+
+
+def evidence(company: Company, kind: str, value: str) -> tuple[int, int]:
+    """Right and missed codes of a scope, undiscounted within a minute or two."""
+    row = GuardEvidence.objects.get(company=company, kind=kind, value=value)
+    hits = round(row.norm_hits)
+    return hits, round(row.norm_trials) - hits
+
+
+def attack(company: Company, codes: int = 20, **fields: object) -> None:
+    for n in range(codes):
+        sent(company, ago=200 - n, phone=f"+252617654{n:03}", **fields)  # type: ignore[arg-type]
+
+
+def test_attack_on_a_range_is_refused_and_told_once(company: Company) -> None:
+    MemberFactory.create(company=company, role="owner", user__email="owner@example.com")
+    begin()
+    attack(company)
+
+    evidence_counting.count()
+    evidence_counting.count()
+
+    restriction = GuardRestriction.objects.get(company=company, kind="country", ended_at=None)
+    assert restriction.step == GuardStep.REFUSE
+    assert (restriction.rule, restriction.is_enforced, restriction.entered) == (
+        "unverified",
+        True,
+        0,
+    )
+    assert restriction.codes == 20
+    assert restriction.excess > 176
+    assert timedelta(minutes=50) < restriction.until - timezone.now() <= timedelta(hours=1)
+    company.refresh_from_db()
+    published = {(kind, value): step for kind, value, step, *_rest in company.guard_restrictions}
+    assert published["country", "SO"] == GuardStep.REFUSE
+    about = Mail.objects.filter(template="guard_triggered", to="owner@example.com")
+    assert about.count() == GuardRestriction.objects.filter(rule="unverified").count()
+
+
+def test_people_who_take_their_time_are_people(company: Company) -> None:
+    begin()
+    for n in range(40):
+        phone = f"+7916{n:03}{n:04}"
+        sent(company, ago=280 - 4 * n, phone=phone, entered_after=9.0 if n % 3 else 50.0)
+
+    evidence_counting.count()
+
+    assert not GuardRestriction.objects.exists()
+    assert evidence(company, "country", "RU") == (40, 0)
+
+
+def test_developer_s_own_phone_holds_back_nobody(company: Company) -> None:
+    begin()
+    for n in range(20):
+        sent(company, ago=280 - 5 * n, phone="+79161234567")
+
+    evidence_counting.count()
+
+    assert not GuardRestriction.objects.filter(rule="unverified").exists()
+
+
+def test_code_asked_for_three_times_and_entered_once_is_one_right_code(company: Company) -> None:
+    begin()
+    first = sent(company, ago=280, phone="+79161234567", entered_after=100.0)
+    for ago in (250, 215):
+        again = sent(company, ago=ago, phone="+79161234567")
+        Message.objects.filter(pk=again.pk).update(subject_id=first.subject_id)
+
+    evidence_counting.count()
+
+    assert evidence(company, "country", "RU") == (1, 0)
+
+
+def test_attack_on_one_block_leaves_the_people_around_it_alone(company: Company) -> None:
+    begin()
+    draw = random.Random(7)  # noqa: S311 - a simulation
+    for n in range(40):
+        phone = f"+7916{draw.randrange(10**7):07}"
+        sent(company, ago=280 - n, phone=phone, entered_after=9.0)
+    for n in range(60):
+        sent(company, ago=190 - n, phone=f"+791612300{n:02}")
+
+    evidence_counting.count()
+
+    found = GuardRestriction.objects.filter(rule="unverified", ended_at=None)
+    assert found
+    assert all("+791612300".startswith(one.value) for one in found)
+    assert not found.filter(kind__in=["country", "range"]).exists()
+
+
+def test_messages_that_came_late_by_the_last_channel_are_evidence(company: Company) -> None:
+    begin()
+    for n in range(20):
+        message = sent(company, ago=200 - n, phone=f"+252617654{n:03}", delivered_after=70.0)
+        attempt = AttemptFactory.create(message=message)
+        at = timezone.now() - timedelta(seconds=200 - n - 65)
+        Attempt.objects.filter(pk=attempt.pk).update(started_at=at)
+
+    evidence_counting.count()
+
+    assert evidence(company, "country", "SO") == (0, 20)
+
+
+def test_people_are_left_alone(company: Company) -> None:
+    begin()
+    draw = random.Random(3)  # noqa: S311 - a simulation
+    for n in range(60):
+        phone = f"+7916{draw.randrange(10**7):07}"
+        sent(company, ago=250 - n, phone=phone, entered_after=None if n % 10 == 0 else 12.0)
+
+    evidence_counting.count()
+
+    assert not GuardRestriction.objects.exists()
+    assert evidence(company, "country", "RU") == (54, 6)
+
+
+def test_undelivered_and_late_codes_are_no_evidence(company: Company) -> None:
+    begin()
+    attack(company, delivered_after=None)
+    attack(company, delivered_after=61.0)
+
+    evidence_counting.count()
+
+    assert not GuardEvidence.objects.filter(kind="country").exists()
+    assert not GuardRestriction.objects.exists()
+
+
+def test_codes_wait_half_a_minute_before_they_count(company: Company) -> None:
+    begin()
+    sent(company, ago=30, phone="+252611111111")
+
+    (outcome,) = code_outcomes.outcomes(timezone.now() - timedelta(seconds=60), timezone.now())
+
+    assert outcome.kind is OutcomeKind.AWAITED
+
+
+def test_many_codes_at_once_go_without_sms_before_any_is_missed(company: Company) -> None:
+    begin()
+    for n in range(20):
+        sent(company, ago=20, phone=f"+2526176540{n:02}")
+
+    evidence_counting.count()
+
+    steps = set(GuardRestriction.objects.values_list("rule", "step"))
+    assert steps == {("pending", GuardStep.CHEAP_ONLY)}
+    assert not Mail.objects.filter(template="guard_triggered").exists()
+
+
+def test_code_that_is_entered_late_takes_its_evidence_back(company: Company) -> None:
+    begin(400)
+    sent(company, ago=350, phone="+252611111111", entered_after=200.0)
+
+    evidence_counting.count()
+
+    row = GuardEvidence.objects.get(company=company, kind="country", value="SO")
+    assert (round(row.norm_hits), round(row.norm_trials)) == (1, 1)
+    assert (row.misses, row.tokens) == (0.0, 0.0)
+
+
+def test_each_outcome_falls_into_one_interval(company: Company) -> None:
+    draw = random.Random(4)  # noqa: S311 - a simulation
+    for n in range(80):
+        sent(
+            company,
+            ago=draw.uniform(5, 500),
+            phone=f"+25261{n:07}",
+            delivered_after=draw.choice([None, 1.0, 30.0, 59.0, 61.0, 90.0]),
+            entered_after=draw.choice([None, 0.5, 33.9, 94.0, 96.0, 200.0, 299.0]),
+        )
+    end = timezone.now()
+    start = end - timedelta(seconds=900)
+
+    def found(cuts: list[float]) -> list[tuple[str, str]]:
+        edges = [start, *(start + timedelta(seconds=cut) for cut in sorted(cuts)), end]
+        several = [code_outcomes.outcomes(one, other) for one, other in pairwise(edges)]
+        return sorted(
+            (outcome.phone, outcome.kind.value)
+            for outcomes in several
+            for outcome in outcomes
+            if outcome.kind is not OutcomeKind.AWAITED
+        )
+
+    whole = found([])
+    assert len(whole) > 40
+    for _round in range(5):
+        assert found([draw.uniform(0, 900) for _cut in range(12)]) == whole
+
+
+def test_test_codes_and_companies_that_are_off_are_not_counted(company: Company) -> None:
+    begin()
+    attack(company, mode="test")
+    attack(CompanyFactory.create(guard_mode=GuardMode.OFF))
+
+    evidence_counting.count()
+
+    assert not GuardEvidence.objects.filter(kind="country").exists()
+
+
+def test_codes_with_a_link_are_not_counted(company: Company) -> None:
+    begin()
+    attack(company)
+    Message.objects.update(content="code_with_link")
+
+    evidence_counting.count()
+
+    assert not GuardEvidence.objects.filter(kind="country").exists()
+
+
+def test_attack_on_one_company_holds_no_other(company: Company) -> None:
+    other = CompanyFactory.create()
+    begin()
+    attack(company)
+    sent(other, ago=100, phone="+252617654999")
+
+    evidence_counting.count()
+
+    other.refresh_from_db()
+    assert other.guard_restrictions == []
+
+
+def test_one_address_is_told_from_the_country_around_it(company: Company) -> None:
+    begin()
+    draw = random.Random(5)  # noqa: S311 - a simulation
+    for n in range(200):
+        phone = f"+7916{draw.randrange(10**7):07}"
+        sent(company, ago=280, phone=phone, entered_after=9.0, sender={"ip": f"{n:024x}"})
+    for _n in range(16):
+        phone = f"+7916{draw.randrange(10**7):07}"
+        sent(company, ago=100, phone=phone, sender={"ip": "f" * 24})
+
+    evidence_counting.count()
+
+    (restriction,) = GuardRestriction.objects.filter(rule="unverified")
+    assert (restriction.kind, restriction.value, restriction.step) == (
+        "ip",
+        "f" * 24,
+        GuardStep.REFUSE,
+    )
+
+
+def test_watching_company_hears_of_it_and_holds_nothing_back(company: Company) -> None:
+    Company.objects.filter(pk=company.pk).update(guard_mode=GuardMode.WATCH)
+    begin()
+    attack(company)
+
+    evidence_counting.count()
+
+    assert set(GuardRestriction.objects.values_list("is_enforced", flat=True)) == {False}
+
+
+def test_worker_that_dies_counts_nothing(company: Company, monkeypatch: pytest.MonkeyPatch) -> None:
+    begin()
+    attack(company)
+    before = GuardProgress.objects.get().counted_until
+
+    def die(*_args: object) -> None:
+        raise ConnectionError
+
+    with monkeypatch.context() as patched:
+        patched.setattr(restrictions, "update", die)
+        with pytest.raises(ConnectionError):
+            evidence_counting.count()
+        assert GuardProgress.objects.get().counted_until == before
+        assert not GuardEvidence.objects.exists()
+
+    evidence_counting.count()
+
+    assert evidence(company, "country", "SO") == (0, 20)
+
+
+def test_worker_that_was_away_leaves_what_is_long_over(company: Company) -> None:
+    begin(86_400)
+    for n in range(16):
+        sent(company, ago=7200, phone=f"+252617654{n:03}")
+
+    evidence_counting.count()
+
+    assert not GuardRestriction.objects.exists()
+    assert timezone.now() - GuardProgress.objects.get().counted_until < timedelta(seconds=10)
+
+
+def test_first_look_begins_now(company: Company) -> None:
+    attack(company)
+
+    evidence_counting.count()
+
+    assert not GuardEvidence.objects.filter(kind="country").exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_workers_count_once(company: Company) -> None:
+    begin()
+    attack(company)
+
+    def count(_n: int) -> None:
+        try:
+            evidence_counting.count()
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(count, range(8)))
+
+    assert evidence(company, "country", "SO") == (0, 20)
+
+
+def test_faded_evidence_is_forgotten(company: Company) -> None:
+    begin()
+    attack(company)
+    evidence_counting.count()
+    GuardEvidence.objects.update(seen_at=timezone.now() - timedelta(days=3))
+
+    evidence_counting.purge(1000)
+
+    assert set(GuardEvidence.objects.values_list("kind", flat=True)) == {
+        "company", "country", "range",
+    }  # fmt: skip

@@ -1,0 +1,172 @@
+"""Restrictions end, go on, are lifted, and follow the company's mode."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from accounts.models import AuditEvent, Company, GuardMode, Member, User
+from channels.guard.scopes import Scope, ScopeKind
+from channels.guard.steps import GuardStep
+from otp.models import GuardEvidence, GuardRestriction
+from otp.protection import evidence_counting, restrictions
+from tests.otp.protection.sends import count_at, sent
+from tests.otp.protection.test_evidence_counting import attack, begin
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def user(owner: Member) -> User:
+    return owner.user
+
+
+@pytest.fixture
+def attacked(company: Company) -> GuardRestriction:
+    begin()
+    attack(company)
+    evidence_counting.count()
+    return GuardRestriction.objects.get(company=company, ended_at=None)
+
+
+def steps(company: Company) -> dict[str, int]:
+    """What the company's row says, by the value of the scope."""
+    company.refresh_from_db()
+    return {value: step for _kind, value, step, *_rest in company.guard_restrictions}
+
+
+def test_lifted_restriction_lets_through_for_an_hour_and_forgets(
+    company: Company, attacked: GuardRestriction, user: User
+) -> None:
+    restrictions.lift(restriction=attacked, user=user)
+
+    attacked.refresh_from_db()
+    assert (attacked.lifted_by, attacked.ended_at is not None) == (user, True)
+    through = GuardRestriction.objects.get(kind="country", value="SO", ended_at=None)
+    assert (through.step, through.rule) == (GuardStep.ALLOW, "lifted")
+    assert timedelta(minutes=59) < through.until - timezone.now() <= timedelta(hours=1)
+    assert steps(company)["SO"] == GuardStep.ALLOW
+    assert not GuardEvidence.objects.filter(kind="country", value="SO").exists()
+    assert AuditEvent.objects.filter(action="guard.lifted", company=company).count() == 1
+
+    restrictions.lift(restriction=attacked, user=user)  # pressed twice
+
+    assert GuardRestriction.objects.filter(rule="lifted").count() == 1
+
+
+def test_attack_that_goes_on_after_the_hour_is_held_back_again(
+    company: Company, attacked: GuardRestriction, user: User
+) -> None:
+    restrictions.lift(restriction=attacked, user=user)
+    GuardRestriction.objects.filter(rule="lifted").update(
+        until=timezone.now() - timedelta(seconds=9)
+    )
+    begin(150)
+    for n in range(16):
+        sent(company, ago=120 - n, phone=f"+2526176548{n:02}")
+
+    evidence_counting.count()  # ends the hour
+    begin(150)
+    evidence_counting.count()
+
+    assert steps(company)["SO"] == GuardStep.REFUSE
+
+
+def test_refusal_is_not_renewed_without_new_losses(
+    company: Company, attacked: GuardRestriction
+) -> None:
+    count_at(timezone.now() + timedelta(minutes=61))
+
+    attacked.refresh_from_db()
+    is_eased = attacked.ended_at is not None or attacked.step < GuardStep.REFUSE
+    assert is_eased
+
+
+def test_attack_that_goes_on_is_refused_again_for_longer(
+    company: Company, attacked: GuardRestriction
+) -> None:
+    past = timezone.now() - timedelta(seconds=200)
+    GuardEvidence.objects.update(refused_until=past)
+    GuardRestriction.objects.update(until=past)
+    begin(150)
+    for n in range(20):
+        sent(company, ago=130 - n, phone=f"+2526177{n:05}")
+
+    evidence_counting.count()
+
+    again = GuardRestriction.objects.get(company=company, ended_at=None, kind="country")
+    assert again.step == GuardStep.REFUSE
+    assert again.until - timezone.now() > timedelta(hours=3)
+
+
+def test_restriction_ends_once_its_evidence_has_faded(
+    company: Company, attacked: GuardRestriction
+) -> None:
+    GuardEvidence.objects.update(score=0, misses=0, tokens=0, refused_until=None)
+    over = timezone.now() - timedelta(seconds=30)
+    GuardRestriction.objects.update(until=over)
+
+    evidence_counting.count()
+
+    attacked.refresh_from_db()
+    assert attacked.ended_at == over
+    assert steps(company) == {}
+
+
+def test_restriction_is_told_which_sends_it_held_back(attacked: GuardRestriction) -> None:
+    for _send in range(3):
+        restrictions.note_stopped(attacked.pk)
+
+    count_at(timezone.now() + timedelta(seconds=15))
+    count_at(timezone.now() + timedelta(seconds=30))
+
+    attacked.refresh_from_db()
+    assert attacked.stopped == 3
+
+
+@pytest.mark.usefixtures("no_redis")
+def test_without_redis_sends_are_held_back_and_not_counted(attacked: GuardRestriction) -> None:
+    restrictions.note_stopped(attacked.pk)
+
+    count_at(timezone.now() + timedelta(seconds=15))
+
+    attacked.refresh_from_db()
+    assert attacked.stopped == 0
+
+
+def test_mode_is_audited_and_holds_for_open_restrictions(
+    company: Company, attacked: GuardRestriction, user: User
+) -> None:
+    assert restrictions.set_mode(company=company, mode=GuardMode.WATCH, user=user)
+    attacked.refresh_from_db()
+    assert not attacked.is_enforced
+
+    assert restrictions.set_mode(company=company, mode=GuardMode.OFF, user=user)
+    attacked.refresh_from_db()
+    assert attacked.ended_at is not None
+    assert steps(company) == {}
+    assert not restrictions.set_mode(company=company, mode=GuardMode.OFF, user=user)
+    assert AuditEvent.objects.filter(action="guard.mode_changed").count() == 2
+
+
+def test_country_is_let_through_before_a_sale(company: Company, user: User) -> None:
+    scope = Scope(ScopeKind.COUNTRY, "SO")
+    restrictions.let_through(company=company, scope=scope, user=user)
+    restrictions.let_through(company=company, scope=scope, user=user)  # an hour from now on again
+    begin()
+    attack(company)
+
+    evidence_counting.count()
+
+    assert steps(company)["SO"] == GuardStep.ALLOW
+    assert GuardRestriction.objects.filter(kind="country").count() == 1
+
+
+def test_letting_an_attacked_range_through_lifts_its_restriction(
+    company: Company, attacked: GuardRestriction, user: User
+) -> None:
+    restrictions.let_through(company=company, scope=restrictions.scope_of(attacked), user=user)
+
+    attacked.refresh_from_db()
+    assert attacked.lifted_by == user
+    assert steps(company)["SO"] == GuardStep.ALLOW

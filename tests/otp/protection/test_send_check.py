@@ -1,0 +1,324 @@
+"""A send of a code while a restriction of the guard holds for its number."""
+
+from datetime import timedelta
+
+import pytest
+from altcha import Challenge, Payload, solve_challenge
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from accounts.keys import api_keys
+from accounts.models import GuardMode
+from billing.wallet import ledger
+from channels.models import Message
+from otp.models import GuardRestriction
+from otp.protection import challenges, evidence_counting, restrictions
+from otp.protection.senders import hashed, network_of
+from tests.api.clients import Answer, Api
+from tests.factories import VerificationFactory
+from tests.otp.aging import forget_limits
+from tests.otp.protection.test_evidence_counting import begin
+
+pytestmark = pytest.mark.usefixtures("queued_at_once")
+PHONE = "+79161234567"
+STEP = GuardRestriction.Step
+
+
+@pytest.fixture(autouse=True)
+def _cheap_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same proof of work, solved in milliseconds."""
+    monkeypatch.setattr(challenges, "COST", 1)
+
+
+def hold(
+    api: Api,
+    step: int,
+    *,
+    kind: str = "prefix-4",
+    value: str = "+79161234567"[:-4],
+    until: float = 600.0,
+) -> GuardRestriction:
+    now = timezone.now()
+    restriction: GuardRestriction = GuardRestriction.objects.create(
+        company=api.company,
+        kind=kind,
+        value=value,
+        step=step,
+        rule="unverified",
+        is_enforced=api.company.guard_mode == GuardMode.ENFORCE,
+        codes=12,
+        began_at=now,
+        until=now + timedelta(seconds=until),
+    )
+    restrictions.publish(api.company)
+    api_keys.clear_cache()
+    return restriction
+
+
+def send(api: Api, phone: str = PHONE, **fields: object) -> Answer:
+    return api.post("/otp/send", {"phone": phone} | fields)
+
+
+def solved(challenge: dict[str, object]) -> str:
+    made = Challenge.from_dict(challenge)
+    solution = solve_challenge(made)
+    assert solution is not None
+    encoded: str = Payload(made, solution).to_base64()
+    return encoded
+
+
+def test_refusal_names_scope_and_time_and_costs_nothing(api: Api) -> None:
+    hold(api, STEP.REFUSE)
+
+    answer = send(api)
+
+    assert (answer.status, answer.body["code"]) == (429, "send_limit")
+    assert answer.body["limit"] == {"kind": "guard", "scope": "prefix-4", "value": "+7916123"}
+    assert 595 < answer.body["retry_after"] <= 601
+    assert "+7916123••••" in answer.body["message"]
+    assert not Message.objects.exists()
+    assert ledger.balance(api.company.pk) == (1000, 0)
+
+
+def test_neighbours_and_others_are_not_held(api: Api) -> None:
+    hold(api, STEP.REFUSE)
+
+    assert send(api, "+79161244567").status == 200
+    assert send(api, "+79171234567").status == 200
+
+
+def test_country_is_refused_with_all_its_numbers(api: Api) -> None:
+    hold(api, STEP.REFUSE, kind="country", value="RU")
+
+    assert send(api).body["limit"] == {"kind": "guard", "scope": "country", "value": "RU"}
+
+
+def test_address_is_refused_by_its_hash_alone(api: Api) -> None:
+    ip = hashed(api.company.pk, "ip", "8.8.4.9")
+    hold(api, STEP.REFUSE, kind="ip", value=ip)
+
+    answer = send(api, ip="8.8.4.9")
+
+    assert answer.body["limit"] == {"kind": "guard", "scope": "ip"}
+    assert send(api, ip="8.8.4.8").status == 200
+    assert send(api, "+79161234560").status == 200
+    assert ip not in str(answer.body)
+
+
+def test_what_is_told_of_the_person_is_kept_as_hashes(api: Api) -> None:
+    send(api, ip="8.8.4.9", device_id="phone-17")
+
+    params = Message.objects.get().params
+    assert params["sender"] == {
+        "ip": hashed(api.company.pk, "ip", "8.8.4.9"),
+        "device": hashed(api.company.pk, "device", "phone-17"),
+    }
+    assert "8.8.4.9" not in str(params)
+    assert hashed(api.company.pk + 1, "ip", "8.8.4.9") != params["sender"]["ip"]
+
+
+def test_messengers_alone_are_left(api: Api) -> None:
+    api.company.falls_back, api.company.fallback_chain = True, ["telegram", "sms"]
+    api.company.default_channel = "telegram"
+    api.company.save()
+    hold(api, STEP.CHEAP_ONLY)
+
+    answer = send(api)
+
+    message = Message.objects.get()
+    assert (answer.status, message.channel, message.chain) == (200, "telegram", [])
+
+
+def test_first_messenger_takes_the_place_of_sms(api: Api) -> None:
+    api.company.falls_back, api.company.fallback_chain = True, ["sms", "telegram"]
+    api.company.default_channel = "sms"
+    api.company.save()
+    hold(api, STEP.CHEAP_ONLY)
+
+    answer = send(api)
+
+    assert (answer.body["channel"], answer.body["cost"]) == ("telegram", 1)
+
+
+def test_sms_alone_goes_on_where_nothing_is_cheaper(api: Api) -> None:
+    hold(api, STEP.CHEAP_ONLY)
+
+    assert send(api, channel="sms").status == 200
+
+
+def test_challenge_is_solved_and_used_once(api: Api) -> None:
+    hold(api, STEP.CHALLENGE)
+
+    asked = send(api)
+    proof = solved(asked.body["challenge"])
+    passed = send(api, challenge=proof)
+    again = send(api, "+79161234568", challenge=proof)
+
+    assert (asked.status, asked.body["code"]) == (422, "challenge_required")
+    assert passed.status == 200
+    assert (again.status, again.body["code"]) == (422, "challenge_required")
+
+
+def test_challenge_cannot_be_replayed(api: Api) -> None:
+    hold(api, STEP.CHALLENGE)
+    proof = solved(send(api).body["challenge"])
+
+    challenges.check(api.company.pk, PHONE, proof)
+
+    assert send(api, challenge=proof).body.get("code") == "challenge_required"
+
+
+@pytest.mark.parametrize("proof", ["x", "e30=", "AA==", "W10=", "eyJjaGFsbGVuZ2UiOjF9", "A" * 3999])
+def test_anything_else_is_no_proof(api: Api, proof: str) -> None:
+    hold(api, STEP.CHALLENGE)
+
+    answer = send(api, challenge=proof)
+
+    assert (answer.status, answer.body["code"]) == (422, "challenge_required")
+    assert solved(answer.body["challenge"])
+
+
+def test_unsolved_challenge_is_no_proof(api: Api) -> None:
+    hold(api, STEP.CHALLENGE)
+    made = Challenge.from_dict(send(api).body["challenge"])
+    solution = solve_challenge(made)
+    assert solution is not None
+    solution.counter += 1
+
+    answer = send(api, challenge=Payload(made, solution).to_base64())
+
+    assert answer.body["code"] == "challenge_required"
+
+
+def test_trusted_person_needs_no_proof_and_can_be_refused(api: Api) -> None:
+    restriction = hold(api, STEP.CHALLENGE)
+    passed = send(api, trusted=True)
+    restriction.delete()
+    hold(api, STEP.REFUSE)
+
+    assert passed.status == 200
+    assert send(api, "+79161234568", trusted=True).status == 429
+
+
+def test_refusal_for_another_reason_gives_the_proof_back(api: Api) -> None:
+    send(api)
+    hold(api, STEP.CHALLENGE)
+    proof = solved(send(api).body["challenge"])
+
+    too_soon = send(api, challenge=proof)
+    forget_limits()
+    passed = send(api, challenge=proof)
+
+    assert (too_soon.body["code"], passed.status) == ("resend_too_soon", 200)
+    assert send(api, challenge=proof).body["code"] == "challenge_required"
+
+
+def test_known_number_passes_with_the_first_codes_of_a_day(api: Api) -> None:
+    at = timezone.now() - timedelta(days=2)
+    VerificationFactory.create(
+        company=api.company, phone=PHONE, verified_at=at, judged_at=at, superseded_at=at
+    )
+    hold(api, STEP.REFUSE)
+
+    statuses = []
+    for _send in range(4):
+        statuses.append(send(api).status)
+        forget_limits()
+
+    assert statuses == [200, 200, 200, 429]
+
+
+@pytest.mark.parametrize(
+    ("typed", "other", "is_same"),
+    [
+        ("8.8.4.9", " 8.8.4.9", True),
+        ("8.8.4.9", "::ffff:8.8.4.9", True),
+        ("2a00:1450:4010::1", "2A00:1450:4010:0:9::2", True),
+        ("2a00:1450:4010::1", "2a00:1450:4010:1::1", False),
+        ("8.8.4.9", "8.8.4.10", False),
+    ],
+)
+def test_one_subscriber_has_one_address(typed: str, other: str, is_same: bool) -> None:
+    assert (network_of(typed) == network_of(other)) is is_same
+
+
+def test_address_of_a_proxy_is_ignored_and_nonsense_is_refused(api: Api) -> None:
+    answer = send(api, ip="not an address")
+
+    assert network_of("10.0.0.7") == ""
+    assert (answer.status, list(answer.body["errors"])) == (422, ["ip"])
+
+
+@pytest.mark.parametrize(("days", "status"), [(2, 200), (0.5, 429), (61, 429)])
+def test_number_known_for_a_day_passes(api: Api, days: float, status: int) -> None:
+    at = timezone.now() - timedelta(days=days)
+    VerificationFactory.create(
+        company=api.company, phone=PHONE, verified_at=at, judged_at=at, superseded_at=at
+    )
+    hold(api, STEP.REFUSE)
+
+    assert send(api).status == status
+
+
+def test_right_code_of_another_company_opens_no_door(api: Api) -> None:
+    at = timezone.now() - timedelta(days=2)
+    VerificationFactory.create(phone=PHONE, verified_at=at, judged_at=at, superseded_at=at)
+    hold(api, STEP.REFUSE)
+
+    assert send(api).status == 429
+
+
+def test_watching_lets_through_and_counts(api: Api) -> None:
+    api.company.guard_mode = GuardMode.WATCH
+    api.company.save()
+    restriction = hold(api, STEP.REFUSE)
+
+    begin()
+    assert send(api).status == 200
+    evidence_counting.count()
+
+    restriction.refresh_from_db()
+    assert (restriction.stopped, restriction.is_enforced) == (1, False)
+
+
+def test_restriction_that_is_over_holds_nobody(api: Api) -> None:
+    hold(api, STEP.REFUSE, until=-1)
+
+    assert send(api).status == 200
+
+
+def test_range_that_is_let_through_passes_narrower_restrictions_too(api: Api) -> None:
+    hold(api, STEP.REFUSE, kind="prefix-2", value=PHONE[:-2])
+    hold(api, STEP.ALLOW)
+
+    assert send(api).status == 200
+
+
+def test_test_keys_and_links_are_not_looked_at(api: Api, test_api: Api) -> None:
+    hold(api, STEP.REFUSE)
+
+    assert send(test_api).status == 200
+    assert api.post("/links/send", {"phone": PHONE, "url": "https://example.com/"}).status == 200
+
+
+def test_restrictions_come_with_the_key_and_need_no_query(api: Api) -> None:
+    send(api, "+79260000001")
+    with CaptureQueriesContext(connection) as before:
+        send(api, "+79260000002")
+    hold(api, STEP.REFUSE)
+    send(api, "+79260000003")
+    with CaptureQueriesContext(connection) as after:
+        send(api, "+79260000004")
+
+    assert len(after) == len(before)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("ip", 5), ("device_id", ""), ("trusted", "yes"), ("challenge", 1)]
+)
+def test_wrong_types_are_named(api: Api, field: str, value: object) -> None:
+    answer = api.post("/otp/send", {"phone": PHONE, field: value})
+
+    assert answer.status == 422
+    assert list(answer.body["errors"]) == [field]

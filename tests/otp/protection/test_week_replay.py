@@ -1,0 +1,81 @@
+"""What the guard would have done last week, from the company's own codes."""
+
+import random
+
+import pytest
+from django.utils import timezone
+
+from accounts.models import Company
+from otp.models import GuardEvidence, GuardReplay, GuardRestriction
+from otp.protection import week_replay
+from tests.factories import CompanyFactory
+from tests.otp.protection.sends import sent
+
+pytestmark = pytest.mark.django_db
+DAY = 86_400.0
+
+
+def replayed(company: Company) -> GuardReplay:
+    week_replay.ask(company)
+    assert week_replay.make_next()
+    assert not week_replay.make_next()
+    return GuardReplay.objects.get(company=company)
+
+
+def people(company: Company, count: int) -> None:
+    draw = random.Random(6)  # noqa: S311 - a simulation
+    for n in range(count):
+        phone = f"+7916{draw.randrange(10**7):07}"
+        entered = None if n % 12 == 0 else 9.0
+        sent(company, ago=5 * DAY - 60 * n, phone=phone, entered_after=entered)
+
+
+def test_people_would_have_passed(company: Company) -> None:
+    people(company, 120)
+
+    replay = replayed(company)
+
+    assert (replay.codes, replay.refused, replay.challenged, replay.cheap_only) == (120, 0, 0, 0)
+    assert replay.since is not None
+    assert (timezone.now() - replay.since).days in {4, 5}
+
+
+def test_attack_would_have_been_refused(company: Company) -> None:
+    people(company, 60)
+    for n in range(60):
+        sent(company, ago=2 * DAY - 10 * n, phone=f"+252617654{n:03}")
+
+    replay = replayed(company)
+
+    assert replay.refused > 30
+    assert replay.entered == 0
+    assert replay.tokens == 16 * (replay.refused + replay.challenged)
+    assert not GuardRestriction.objects.exists()
+    assert not GuardEvidence.objects.exists()
+
+
+def test_codes_of_others_and_of_long_ago_are_not_looked_at(company: Company) -> None:
+    sent(company, ago=8 * DAY)
+    sent(company, ago=DAY, mode="test")
+    sent(CompanyFactory.create(), ago=DAY)
+    sent(company, ago=DAY)
+
+    assert replayed(company).codes == 1
+
+
+def test_company_without_codes_gets_an_answer_too(company: Company) -> None:
+    replay = replayed(company)
+
+    assert (replay.codes, replay.since, replay.made_at is not None) == (0, None, True)
+
+
+def test_asking_again_makes_it_anew_and_twice_at_once_only_once(company: Company) -> None:
+    first = replayed(company)
+    sent(company, ago=DAY)
+    week_replay.ask(company)
+    week_replay.ask(company)
+
+    assert GuardReplay.objects.get().made_at is None
+    assert week_replay.make_next()
+    again = GuardReplay.objects.get()
+    assert (again.pk, again.codes) == (first.pk, 1)
