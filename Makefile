@@ -27,7 +27,7 @@ collect: dev ## compile the tests and migrate their database, once for the proce
 coverage: dev ## the quick tests, and which modules they cover too little; pages in var/coverage/html; ARGS="tests/otp"
 	@$(PYTEST) --cov --cov-report html --cov-report json $(or $(ARGS),-m 'not slow and not long')
 	@$(PY) -m tests.coverage_report $(if $(ARGS),,--check)
-chaos: dev ## kills under load, then the books: ARGS="--seed 7 --sends 5000 --kills 20 --flush --months --payments --short"
+chaos: dev ## kills under load, then the books: ARGS="--seed 7 --sends 5000 --kills 20 --flush --months --payments --smart --short"
 	@exec $(PY) -m tools.chaos $(ARGS)
 drill: dev ## one part lost under load, and what that cost: ARGS="redis|redis-replica|redis-failover|postgres|web|worker|beat|smpp|all --rate 15"
 	@exec $(PY) -m tools.drills $(ARGS)

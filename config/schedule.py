@@ -50,6 +50,7 @@ SCHEDULE = {
     "check-ledger": _every(21_600, "channels.check_ledger", expires=3600),
     "check-whole-ledger": _every(600, "channels.check_whole_ledger", expires=300),
     "count-guard-evidence": _new(_every(2, "otp.count_guard_evidence", expires=4)),
+    "learn-routes": _new(_every(30, "otp.learn_routes", expires=25)),
     "make-guard-replays": _new(_every(3, "otp.make_guard_replays", expires=5)),
     "refresh-budgets": _every(3600, "otp.refresh_budgets", expires=600),
     "send-budget-alerts": _every(30, "billing.send_budget_alerts", expires=30),

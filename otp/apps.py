@@ -22,6 +22,7 @@ class OtpConfig(AppConfig):
             timeline,
         )
         from otp.protection import evidence_counting  # noqa: PLC0415
+        from otp.route_learning import savings_count  # noqa: PLC0415
         from otp.texts import own_texts, rendering  # noqa: PLC0415
         from otp.web import search_sources, webhook_events  # noqa: PLC0415
 
@@ -34,6 +35,7 @@ class OtpConfig(AppConfig):
         extensions.register_purpose_filter(breakdown_counts.with_purpose)
         extensions.register_purger(retention.purge_phones)
         extensions.register_purger(evidence_counting.purge)
+        extensions.register_purger(savings_count.purge)
         search_sources.register()
         event_declarations.declare(webhook_events.VERIFICATION_EVENT)
         event_declarations.declare(webhook_events.GUARD_EVENT)

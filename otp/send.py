@@ -64,7 +64,8 @@ def send_code(*, sender: Sender, order: CodeSendRequest) -> SentCode:
     """Sends a code, or resends the live one; raises a DomainError before anything is spent."""
     principal = sender.principal
     held = send_check.held_back(principal, order.phone, order.by)
-    plan = plan_channels(principal, order, kind="code")
+    avoids_sms = held is not None and held.is_without_sms
+    plan = plan_channels(principal, order, kind="code", avoids_sms=avoids_sms)
     with send_check.checked(principal, order.phone, order.by, plan, held) as allowed:
         code, url, outcome = _accept(sender, order, allowed)
     return SentCode(
@@ -152,6 +153,8 @@ def _params(message: NewMessage, order: CodeSendRequest, link: NewLink | None) -
     # A message with a fallback chain keeps its text for every channel.
     channels = CHANNELS if message.plan.chain else (message.plan.channel,)
     params["params"] = _renderer_params(principal, order, channels, link_params)
+    if message.plan.route:
+        params["params"]["route"] = message.plan.route_of_its_channels
     if order.by.stored:
         params["params"]["sender"] = order.by.stored
     return params

@@ -4,6 +4,7 @@ from celery import shared_task
 
 from otp import usual_spending
 from otp.protection import evidence_counting, week_replay
+from otp.route_learning import learning, savings_count
 
 
 @shared_task(name="otp.refresh_budgets")
@@ -20,3 +21,9 @@ def count_guard_evidence() -> None:
 def make_guard_replays() -> None:
     while week_replay.make_next():
         pass
+
+
+@shared_task(name="otp.learn_routes")
+def learn_routes() -> None:
+    learning.learn()
+    savings_count.count()

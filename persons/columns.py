@@ -15,6 +15,7 @@ ERASED = {
     "channels_part": "provider provider_id",
     "channels_provideralert": "provider code detail kind",
     "channels_receipt": "provider_id alternatives phone error_detail raw",
+    "channels_rememberedphone": "phone_hash traces",
     "django_admin_log": "object_repr change_message",
     "links_click": "kind referrer device",
     "links_link": "url utm expired_url",
@@ -122,6 +123,8 @@ NOT_OF_RECIPIENTS = {
     "channels_daybreakdown": "value spent",
     "channels_daycount": "channel state",
     "channels_deliverydrop": "channel share usual",
+    "channels_routeday": "arm codes entered tokens tokens_squared seconds",
+    "channels_routerstate": "version state",  # by operator's range
     "channels_daytotal": "spent returned",
     "channels_heartbeat": "process kind facts",
     "channels_provideraccount": "credentials name prefixes reason pause_reason",

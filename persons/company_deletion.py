@@ -32,7 +32,7 @@ from accounts.models import (
 from accounts.people import closing, companies
 from accounts.security.notifications import post_to_owners
 from billing.orders import saved_methods
-from channels.models import Message, MessageExport
+from channels.models import Message, MessageExport, RouteDay
 from links.clicks.clickhouse import erasure as clicks_in_clickhouse
 from links.follow import resolution
 from links.manage import stopping
@@ -65,6 +65,7 @@ DELETED: tuple[type[Model], ...] = (
     GuardEvidence,
     GuardRestriction,
     GuardReplay,
+    RouteDay,
 )
 
 

@@ -19,6 +19,8 @@ from accounts.audit.events import record
 from accounts.models import Company, User
 from channels.accept import send_limits
 from channels.history import background_export
+from channels.models import RouterState
+from channels.routing.learned import phone_memories
 from links.clicks.clickhouse import erasure as clicks_in_clickhouse
 from links.follow import resolution
 from links.models import Link
@@ -110,10 +112,18 @@ def _erase_rows(
     for name, statement in statements.items():
         cursor.execute(statement, params)
         counts[name] = cursor.rowcount
+    if rows.messages or person.is_everywhere:
+        counts["routing_memory"] = _forget_routes(person)
     background_export.discard_of(rows.companies)
     CompanyExport.objects.filter(company_id__in=rows.companies).delete()
     clicks_in_clickhouse.note(cursor, rows.links)
     return counts
+
+
+def _forget_routes(person: Person) -> int:
+    """What the channels' reach to this phone was; after whoever is learning just now."""
+    list(RouterState.objects.select_for_update())
+    return phone_memories.forget(person.phone)
 
 
 def _record(person: Person, rows: Rows, user: User | None, ip: str | None) -> None:

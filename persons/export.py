@@ -78,6 +78,9 @@ SECTIONS = {
 SECTIONS_EVERYWHERE = {
     "blocked_phones": Section("channels_blockedphone t WHERE phone = %(phone)s"),
     "bot_contacts": Section("channels_contact t WHERE phone = %(phone)s"),
+    "routing_memory": Section(
+        "channels_rememberedphone t WHERE phone_hash = %(phone_hash)s", "", ("phone_hash",)
+    ),
     "vendor_user_ids": Section(
         "channels_knownrecipient t WHERE attempt_id = ANY(%(attempts)s) ORDER BY id"
     ),

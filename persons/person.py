@@ -10,6 +10,7 @@ from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
 from channels.phone_numbers import e164_or_none
+from channels.routing.learned import phone_memories
 from config.storage.statements.named_rows import fetch_all
 from persons import sql
 
@@ -34,6 +35,7 @@ class Person:
         return {
             "phone": self.phone,
             "digits": self.phone.removeprefix("+"),
+            "phone_hash": phone_memories.hash_of(self.phone),
             "anonymised": self.anonymised,
             "company_id": self.company_id,
             "mode": self.mode,

@@ -20,6 +20,13 @@ CHANGES: tuple[Change, ...] = (
     Change(
         date(2026, 11, 26),
         _(
+            "Smart routing: rules of the policy have `smart`, and `GET /messages/{id}` says in "
+            "`route` how the channels were chosen."
+        ),
+    ),
+    Change(
+        date(2026, 11, 26),
+        _(
             "Protection against SMS pumping: `POST /otp/send` takes `ip`, `device_id`, `trusted` "
             "and `challenge`, and may answer `challenge_required`, or `send_limit` with "
             "`limit.kind` `guard`. Companies that were here before hold nothing back unless they "

@@ -14,6 +14,7 @@ from billing.models import Transfer
 from channels import extensions
 from channels.lifecycle.steps import FallbackReason
 from channels.models import Attempt, FallbackEvent, Message, Receipt
+from channels.routing.learned import route_words
 from channels.vendor_accounts import error_texts
 from config.texts import StrOrPromise
 
@@ -49,6 +50,9 @@ WEBHOOK_TITLES: dict[str, tuple[StrOrPromise, str]] = {
 def timeline(message: Message, *, with_webhooks: bool = True) -> list[Step]:
     """All events in order; webhooks only for members who may see them."""
     steps = [Step(message.created_at, _("Accepted for sending"))]
+    if route := message.params.get("route"):
+        title = _("Channels chosen by smart routing")
+        steps.append(Step(message.created_at, title, detail=route_words.words(route)))
     for attempt in message.attempts.prefetch_related("receipts").order_by("n"):
         steps += _of_attempt(attempt)
     steps += map(_of_fallback_event, message.fallback_events.order_by("id"))

@@ -9,6 +9,7 @@ from channels.models.open_messages import OpenMessage
 from channels.models.provider_accounts import ProviderAccount, ProviderAlert, VendorApproval
 from channels.models.receipts import Part, Receipt
 from channels.models.recipients import BlockedPhone, Contact, KnownRecipient
+from channels.models.routing import RememberedPhone, RouteDay, RouterState
 
 __all__ = [
     "Attempt",
@@ -31,6 +32,9 @@ __all__ = [
     "ProviderAccount",
     "ProviderAlert",
     "Receipt",
+    "RememberedPhone",
+    "RouteDay",
+    "RouterState",
     "StaleDay",
     "VendorApproval",
 ]

@@ -9,6 +9,8 @@ from channels.vendor_accounts import availability, registry
 from config.channels import BY_NAME, Channel
 from config.errors import DomainError, Error
 
+NO_PATIENCE = 60.0  # seconds; of the last step, after which nothing follows
+
 
 def choose_channel(
     *, named: str | None, order: Sequence[Channel], content: Content, mode: str, phone: str = ""

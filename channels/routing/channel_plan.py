@@ -1,7 +1,8 @@
 """The channels of a message, the first and its fallback chain, at today's prices."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 from django.conf import settings
 from django.utils.text import format_lazy
@@ -14,6 +15,8 @@ from channels.phone_numbers import country_of
 from channels.providers.base import Content
 from channels.routing import channel_choice, test_numbers
 from channels.routing.company_policy import SendPolicy, policy_for
+from channels.routing.learned import smart_plan
+from channels.vendor_accounts import availability, registry
 from config.channels import BY_NAME, Channel
 from config.errors import DomainError, Error
 
@@ -45,6 +48,15 @@ class ChannelPlan:
     chain: tuple[Step, ...]
     own_patience: float  # seconds the first channel has to prove delivery, if others follow
     segments: int = 1  # of an SMS
+    route: Mapping[str, Any] | None = None  # of smart routing: what was decided, and why
+
+    @property
+    def route_of_its_channels(self) -> dict[str, Any]:
+        """Without channels that were taken out of the plan since."""
+        route = dict(self.route or {})
+        if "plan" in route:
+            route["plan"] = [step for step in route["plan"] if step[0] in self.channel_names]
+        return route
 
     @property
     def channel_names(self) -> set[str]:
@@ -68,12 +80,97 @@ class ChannelPlan:
         return replace(self, chain=tuple(steps))
 
 
-def plan_channels(principal: Principal, request: SendRequest, *, kind: str) -> ChannelPlan:
-    """Raises every refusal that needs no counter."""
+def plan_channels(
+    principal: Principal,
+    request: SendRequest,
+    *,
+    kind: str,
+    avoids_sms: bool = False,
+    is_preview: bool = False,
+) -> ChannelPlan:
+    """Raises every refusal that needs no counter. `avoids_sms`: smart routing leaves it out where
+    anything else is left. A preview is neither held out nor explores.
+    """
     test_numbers.refuse_scripted(principal, request.phone)
     check_country(principal, request.phone)
     policy = policy_for(principal, request.phone, request.purpose)
     channel = _first_channel(principal, request, policy)
+    plan = _plan_by_policy(principal, request, policy, channel, kind)
+    if not _is_smart(principal, request, policy, kind):
+        return plan
+    if not is_preview and smart_plan.is_held_out():
+        return replace(plan, route=smart_plan.held_out_route())
+    smart = _smart_plan(principal, request, policy, avoids_sms=avoids_sms, is_preview=is_preview)
+    return smart or plan
+
+
+def _is_smart(principal: Principal, request: SendRequest, policy: SendPolicy, kind: str) -> bool:
+    """Of codes alone, as it learns from codes that are entered."""
+    is_code = kind == "code" and request.content is Content.CODE
+    return policy.is_smart and is_code and request.channel is None and not principal.is_test
+
+
+def _smart_plan(
+    principal: Principal,
+    request: SendRequest,
+    policy: SendPolicy,
+    *,
+    avoids_sms: bool,
+    is_preview: bool,
+) -> ChannelPlan | None:
+    """None where nothing can be planned: the send then goes by the policy's order."""
+    prices = _smart_prices(principal, request, policy, avoids_sms=avoids_sms)
+    made = smart_plan.plan(principal.company_id, request.phone, prices, is_preview=is_preview)
+    if made is None:
+        return None
+    # As in the policy's order, only the first channel must have an account at this moment.
+    steps = list(made.steps)
+    while steps and not _has_account(principal, request, steps[0].channel):
+        del steps[0]
+    if not steps:
+        return None
+    first, *rest = steps
+    return ChannelPlan(
+        channel=BY_NAME[first.channel],
+        price=prices[first.channel],
+        own_patience=float(first.patience or channel_choice.NO_PATIENCE),
+        chain=tuple(
+            Step(
+                step.channel,
+                prices[step.channel],
+                float(step.patience or channel_choice.NO_PATIENCE),
+            )
+            for step in rest
+        ),
+        route=made.route,
+    )
+
+
+def _smart_prices(
+    principal: Principal, request: SendRequest, policy: SendPolicy, *, avoids_sms: bool
+) -> dict[str, int]:
+    """Of the channels that the policy allows and that carry this content."""
+    country = country_of(request.phone)
+    allowed = [
+        channel
+        for channel in policy.order
+        if channel_choice.costs_at_most(channel, policy.max_cost, country)
+        and registry.carries(channel, request.content, principal.mode)
+    ]
+    cheap = [channel for channel in allowed if not channel.has_segments]
+    return {
+        channel.name: price(channel, principal.mode, country)
+        for channel in (cheap if avoids_sms and cheap else allowed)
+    }
+
+
+def _has_account(principal: Principal, request: SendRequest, name: str) -> bool:
+    return availability.has_account(BY_NAME[name], request.content, principal.mode, request.phone)
+
+
+def _plan_by_policy(
+    principal: Principal, request: SendRequest, policy: SendPolicy, channel: Channel, kind: str
+) -> ChannelPlan:
     return ChannelPlan(
         channel=channel,
         price=price(channel, principal.mode, country_of(request.phone)),

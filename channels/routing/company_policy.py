@@ -26,6 +26,7 @@ class SendPolicy:
     max_cost: int | None = None
     locale: str = ""
     is_own: bool = False  # whether a rule matched
+    is_smart: bool = False  # the order and patience of codes by what was learned
 
 
 def policy_for(principal: Principal, phone: str, purpose: str) -> SendPolicy:
@@ -58,6 +59,7 @@ def merged(rules: Sequence[PolicyRule]) -> PolicyRule:
             max_cost=rule.max_cost if result.max_cost is None else result.max_cost,
             barred=rule.barred if result.barred is None else result.barred,
             locale=result.locale or rule.locale,
+            is_smart=rule.is_smart if result.is_smart is None else result.is_smart,
         )
     return result
 
@@ -90,4 +92,5 @@ def _combined(standard: SendPolicy, rule: PolicyRule) -> SendPolicy:
         max_cost=rule.max_cost,
         locale=rule.locale,
         is_own=True,
+        is_smart=bool(rule.is_smart) and rule.channels is not None,
     )

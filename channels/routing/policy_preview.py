@@ -50,7 +50,7 @@ def preview(principal: Principal, request: PreviewRequest) -> Preview:
     refusal: DomainError | None = None
     kind = "link" if request.content is Content.LINK else "code"
     try:
-        plan = channel_plan.plan_channels(principal, request, kind=kind)
+        plan = channel_plan.plan_channels(principal, request, kind=kind, is_preview=True)
     except DomainError as error:
         refusal = error
     else:

@@ -38,6 +38,7 @@ class StoredRule:
     max_cost: int | None = None  # in tokens, of a message
     barred: list[str] | None = None
     locale: str = ""
+    smart: bool | None = None  # order and patience of codes by what was learned
 
     @property
     def key(self) -> tuple[str, str]:
@@ -50,7 +51,7 @@ class StoredRule:
 
     @property
     def sets_nothing(self) -> bool:
-        own = (self.channels, self.patience or None, self.max_cost, self.barred)
+        own = (self.channels, self.patience or None, self.max_cost, self.barred, self.smart)
         return not self.locale and all(value is None for value in own)
 
     def stored(self) -> dict[str, Any]:
@@ -154,6 +155,8 @@ def faults_of(rule: StoredRule) -> list[StrOrPromise]:
         faults.append(format_lazy(_("Allowed: {choices}"), choices=", ".join(LOCALES)))
     faults += _channel_faults(rule)
     faults += _number_faults(rule)
+    if rule.smart and not rule.channels:
+        faults.append(_("A smart rule names the channels to choose from."))
     if not faults and rule.sets_nothing:
         faults.append(SETS_NOTHING)
     return faults

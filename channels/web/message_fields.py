@@ -1,5 +1,7 @@
 """The fields of messages, channels and test messages in responses."""
 
+from typing import Any
+
 from django.utils.translation import gettext_lazy as _
 
 from accounts.api.common_fields import REQUEST_ID, TEST
@@ -20,6 +22,7 @@ from channels.lifecycle.steps import FallbackReason
 from channels.models import Attempt, Message, Receipt
 from channels.providers.base import Content
 from channels.providers.inbound import ReceiptState
+from channels.routing.learned import route_words
 from channels.web.fields import CHANNEL_NAMES, MESSAGE_ID, STATUS, USED_CHANNEL
 from config.channels import of_row
 from config.texts import StrOrPromise
@@ -230,9 +233,38 @@ FALLBACK_EVENT = Shape(
     ),
 )
 
+
+def _route(message: Message) -> dict[str, Any] | None:
+    route = message.params.get("route")
+    if not route:
+        return None
+    return {
+        "arm": route.get("arm"),
+        "reason": route_words.words(route),
+        "plan": [
+            {"channel": channel, "patience": patience}
+            for channel, patience in route.get("plan") or []
+        ],
+        "alternatives": route.get("alternatives") or [],
+    }
+
+
 MESSAGE_DETAILS = Shape(
     "MessageDetails",
     (
+        Field(
+            "route",
+            nullable({"type": "object", "additionalProperties": True}),
+            _(
+                "How smart routing chose the channels; `null` for messages sent without it. `arm`: "
+                "`smart`, or `hold_out` for the codes that go by the company's own order, so that "
+                "the saving can be measured; `reason`: why, in words; `plan`: channels in their "
+                "order with the seconds each had to prove delivery; `alternatives`: other orders "
+                "with the tokens they were expected to cost."
+            ),
+            None,
+            source=_route,
+        ),
         Field(
             "timeline",
             array(),

@@ -21,6 +21,7 @@ urlpatterns = [
     path("messages/<str:public_id>", views.message_detail, name="message-detail"),
     path("messages/<str:public_id>/status", views.message_status, name="message-status"),
     path("policy", policy_views.policy, name="policy"),
+    path("policy/savings", policy_views.policy_savings, name="policy-savings"),
     path("policy/new", policy_views.rule_create, name="policy-rule-create"),
     path("policy/<str:address>", policy_views.rule_edit, name="policy-rule-edit"),
     path("policy/<str:address>/delete", policy_views.rule_delete, name="policy-rule-delete"),

@@ -6,6 +6,8 @@ from typing import Any
 import structlog
 from django.db import Error as DatabaseError
 from django.db import connection
+from django.db.models import Count
+from django.utils import timezone
 from prometheus_client import CollectorRegistry
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.multiprocess import MultiProcessCollector
@@ -16,6 +18,7 @@ from config.monitoring import metrics
 from config.storage import clickhouse
 from links.clicks import stream
 from operator_admin.metrics import figures
+from otp.models import GuardProgress, GuardRestriction
 
 log = structlog.get_logger(__name__)
 
@@ -46,6 +49,7 @@ class DatabaseCollector:
         try:
             queue, beats = figures.queue(), figures.heartbeats()
             states = figures.account_states()
+            guard = list(_guard_gauges())
         except (DatabaseError, PoolTimeout) as error:
             log.warning("scrape_without_database", error=type(error).__name__)
             yield GaugeMetricFamily("kvitok_database_up", "PostgreSQL answers", 0)
@@ -57,7 +61,27 @@ class DatabaseCollector:
             yield GaugeMetricFamily(name, help_text, getattr(queue, field) or 0)
         yield from _process_gauges(beats)
         yield _breaker_gauge(states)
+        yield from guard
         yield from _click_gauges()
+
+
+def _guard_gauges() -> Iterator[GaugeMetricFamily]:
+    """What is held back as SMS pumping, and whether anybody looks."""
+    held = GaugeMetricFamily(
+        "kvitok_guard_restrictions",
+        "Open restrictions of the protection against SMS pumping",
+        labels=["step"],
+    )
+    found = GuardRestriction.objects.filter(ended_at=None, is_enforced=True)
+    counts = dict(found.values_list("step").annotate(n=Count("pk")).order_by("step"))
+    for step in GuardRestriction.Step:
+        held.add_metric([step.name.lower()], counts.get(step.value, 0))
+    yield held
+    progress = GuardProgress.objects.first()
+    if progress is not None:
+        age = (timezone.now() - progress.counted_until).total_seconds()
+        help_text = "Since when outcomes of codes are not counted as evidence"
+        yield GaugeMetricFamily("kvitok_guard_counted_seconds", help_text, max(0.0, age))
 
 
 def _click_gauges() -> Iterator[GaugeMetricFamily]:

@@ -5,6 +5,7 @@ from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
 from tests.browser.test_cabinet import sign_in
+from tests.cabinet.pages import create_route_days
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -40,3 +41,30 @@ def test_rule_is_added_tried_changed_and_deleted(page: Page, live_server: LiveSe
     expect(page.get_by_text("Правило удалено.")).to_be_visible()
     member.company.refresh_from_db()
     assert member.company.policy == []
+
+
+def test_smart_rule_is_made_and_its_saving_looked_up(page: Page, live_server: LiveServer) -> None:
+    company = sign_in(page, live_server).company
+    page.goto(f"{live_server.url}/cabinet/policy")
+    page.get_by_role("link", name="Сколько сберегла умная маршрутизация").click()
+    expect(page.get_by_text("В политике пока нет умных правил.")).to_be_visible()
+    page.get_by_role("link", name="Новое правило").click()
+
+    page.get_by_label("Порядок").select_option("yes")
+    page.get_by_role("button", name="Сохранить").click()
+    expect(page.get_by_text("Умное правило называет каналы")).to_be_visible()
+    page.get_by_label("Сначала").select_option("telegram")
+    page.get_by_label("Затем", exact=True).select_option("sms")
+    page.get_by_role("button", name="Сохранить").click()
+    expect(page.get_by_role("row", name="умный")).to_be_visible()
+    page.get_by_role("link", name="Все страны").first.click()
+    expect(page.get_by_label("Порядок")).to_have_value("yes")
+
+    create_route_days(company)
+    page.goto(f"{live_server.url}/cabinet/policy/savings")
+    row = page.get_by_role("row", name="Россия")
+    expect(row).to_contain_text("9 400")
+    expect(row).to_contain_text("от 7 914 до 10 886")
+    expect(page.get_by_role("row", name="Казахстан")).to_contain_text("пока неизвестно")
+    page.get_by_role("link", name="Политика").first.click()
+    expect(page).to_have_url(f"{live_server.url}/cabinet/policy")

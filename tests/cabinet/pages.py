@@ -12,7 +12,7 @@ from billing.gateways import registry
 from billing.models import BalanceAlert
 from billing.orders import orders
 from billing.orders.prices import Quote
-from channels.models import Message
+from channels.models import Message, RouteDay
 from channels.routing.policy_rules import StoredRule, rules_of
 from config.ids import uuid7
 from links.clicks import partitions
@@ -78,6 +78,28 @@ def create_content(company: Company) -> None:
     create_request(company)
     create_export(company)
     create_restrictions(company)
+    create_route_days(company)
+
+
+def create_route_days(company: Company) -> None:
+    """Enough to say what was saved in Russia, and too little abroad."""
+    today = timezone.localdate()
+    for country, arm, codes, tokens in [
+        ("RU", "smart", 950, 2000),
+        ("RU", "hold_out", 50, 600),
+        ("KZ", "smart", 3, 3),
+    ]:
+        RouteDay.objects.create(
+            company=company,
+            day=today,
+            country=country,
+            arm=arm,
+            codes=codes,
+            entered=codes - 1,
+            tokens=tokens,
+            tokens_squared=tokens * 16,
+            seconds=codes * 11.0,
+        )
 
 
 def create_restrictions(company: Company) -> None:

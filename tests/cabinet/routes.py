@@ -158,6 +158,7 @@ CABINET = {
     "settings": Route(READERS, MANAGERS),
     "saved-filter-create": Route(EVERYONE, EVERYONE),
     "policy": Route(READERS),
+    "policy-savings": Route(READERS),
     "policy-rule-create": Route(MANAGERS, MANAGERS),
     "policy-rule-edit": Route(MANAGERS, MANAGERS, of=_rule),
     "policy-rule-delete": Route(MANAGERS, MANAGERS, of=_rule),

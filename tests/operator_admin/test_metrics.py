@@ -20,8 +20,15 @@ from config.environment.variables import ROOT
 from config.storage.redis_client import redis_client
 from links.clicks.buffer import STREAM
 from operator_admin.metrics.prometheus import DatabaseCollector
+from otp.models import GuardProgress, GuardRestriction
 from tests.config.test_settings import GOOD
-from tests.factories import AttemptFactory, MessageFactory, ReceiptFactory, WalletFactory
+from tests.factories import (
+    AttemptFactory,
+    CompanyFactory,
+    MessageFactory,
+    ReceiptFactory,
+    WalletFactory,
+)
 from tests.links.visiting import without_redis
 from tests.ports import free_port
 
@@ -141,6 +148,24 @@ def test_gauges_are_what_the_database_says() -> None:
     assert found["kvitok_parked_receipts"] == 1
     assert (found["kvitok_waiters"], found["kvitok_listeners_down"]) == (5, 1)
     assert 1 <= found["kvitok_heartbeat_age_secondsweb"] < 30
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_is_held_back_as_pumping_is_exported() -> None:
+    now = timezone.now()
+    shared = {"company": CompanyFactory.create(), "kind": "prefix-4", "until": now, "began_at": now}
+    step = GuardRestriction.Step
+    GuardRestriction.objects.create(value="+1", step=step.REFUSE, is_enforced=True, **shared)
+    GuardRestriction.objects.create(value="+2", step=step.REFUSE, is_enforced=False, **shared)
+    ended = {"step": step.REFUSE, "is_enforced": True, "ended_at": now}
+    GuardRestriction.objects.create(value="+3", **ended, **shared)
+    GuardProgress.objects.create(pk=1, counted_until=now - timedelta(seconds=40))
+
+    found = gauges()
+
+    assert found["kvitok_guard_restrictionsrefuse"] == 1
+    assert found["kvitok_guard_restrictionschallenge"] == 0
+    assert 40 <= found["kvitok_guard_counted_seconds"] < 60
 
 
 @pytest.mark.django_db(transaction=True)

@@ -11,11 +11,12 @@ from accounts.api.atomic_limits import hashed
 from accounts.models import AuditEvent, Company
 from channels import reconciliation
 from channels.accept import send_limits
-from channels.models import BlockedPhone, Contact, Message, Receipt
+from channels.models import BlockedPhone, Contact, Message, Receipt, RememberedPhone
 from config.ids import uuid7
 from config.storage.redis_client import redis_client
 from links.models import ErasedClicks, Link
 from otp.models import Verification
+from otp.protection import senders
 from otp.settlement import settle_verified
 from persons import columns
 from persons.erasure import NotFinishedError, erase
@@ -49,12 +50,29 @@ def tables() -> list[str]:
 def test_table_does_not_name_the_phone_afterwards(company: Company, table: str) -> None:
     leave(company)
     leave_with_the_service()
-    if table != "channels_knownrecipient":  # the vendor's id of the person is deleted
+    # Of the first the vendor's id of the person is deleted, of the second the hash of the phone.
+    if table not in {"channels_knownrecipient", "channels_rememberedphone"}:
         assert rows_naming(PHONE, table) > 0
 
     erase(person=Person(PHONE))
 
     assert rows_naming(PHONE, table) == 0
+
+
+@pytest.mark.parametrize("is_everywhere", [True, False])
+def test_neither_hash_of_phone_nor_of_address_and_device_is_left(
+    company: Company, *, is_everywhere: bool
+) -> None:
+    message = leave(company)
+    leave_with_the_service()
+    sender = {kind: senders.hashed(company.pk, kind, "1") for kind in ("ip", "device")}
+    Message.objects.filter(pk=message.pk).update(params={"brand": "x", "sender": sender})
+
+    erase(person=Person(PHONE, None if is_everywhere else company.pk))
+
+    message.refresh_from_db()
+    assert message.params == {"brand": "x"}
+    assert not RememberedPhone.objects.exists()
 
 
 @pytest.mark.parametrize("url", ["", "http://127.0.0.1:1/"])

@@ -10,6 +10,8 @@ from django.utils import timezone
 
 from accounts.models import Company, DeliveryAttempt, IdempotentRequest
 from channels.models import Attempt, Contact, KnownRecipient, Message, Part, ProviderAlert, Receipt
+from channels.routing.learned import phone_memories
+from channels.routing.smart.phone_memory import PhoneMemory
 from links.clicks import partitions
 from links.models import Link, Report
 from otp.models import Verification
@@ -50,6 +52,9 @@ def leave(company: Company, phone: str = PHONE, mode: str = "live") -> Message:
 def leave_with_the_service(phone: str = PHONE) -> None:
     """What belongs to no company."""
     digits = phone.removeprefix("+")
+    memory = PhoneMemory()
+    memory.proved("telegram", timezone.now().timestamp())
+    phone_memories.save_many({phone: memory}, timezone.now().timestamp())
     Contact.objects.create(phone=phone, chat_id=int(digits))
     ProviderAlert.objects.create(provider="twilio", code="x", detail=f"{phone} is odd")
     Receipt.objects.create(

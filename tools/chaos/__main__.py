@@ -24,7 +24,15 @@ def _run(given: argparse.Namespace) -> ExitCode:
     sends = given.sends or (330 if given.short else 5000)
     kills = (6 if given.short else 20) if given.kills is None else given.kills
     options = Options(
-        seed, sends, kills, given.flush, given.short, given.keep, given.months, given.payments
+        seed,
+        sends,
+        kills,
+        given.flush,
+        given.short,
+        keep=given.keep,
+        months=given.months,
+        smart=given.smart,
+        payments=given.payments,
     )
     say(f"seed {seed}")
     report = run(options, say)
@@ -42,6 +50,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--flush", action="store_true", help="empty Redis every second")
     parser.add_argument("--short", action="store_true", help="a minute; deadlines are aged")
     parser.add_argument("--months", action="store_true", help="old months are archived under kills")
+    parser.add_argument("--smart", action="store_true", help="every company has smart routing")
     parser.add_argument("--payments", action="store_true", help="top-ups, and kills at credits")
     parser.add_argument("--keep", action="store_true", help="keep data and logs in any case")
     parser.add_argument("--json", type=Path, help="where the report goes")

@@ -26,6 +26,7 @@ class Options:
     short: bool
     keep: bool = False
     months: bool = False  # old ones are archived meanwhile, and one begins
+    smart: bool = False  # every company has smart routing
     payments: bool = False  # top-ups as well, with kills between notice and credit
 
 

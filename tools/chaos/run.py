@@ -69,7 +69,7 @@ def _run(options: Options, servers: Servers, place: Path, say: Say) -> Report:
     stack = Stack(servers, place, options)
     os.environ.update(stack.environ)
     say(f"{plan.sends} sends and {options.kills} kills in {plan.seconds:.0f} s …")
-    accounts = prepare(plan.tokens, speed_of(options))
+    accounts = prepare(plan.tokens, speed_of(options), is_smart=options.smart)
     before = seed_months() if options.months else None
     payer = prepare_payer() if options.payments else None
     stack.start()
@@ -138,7 +138,7 @@ def seed_months() -> date:
     return before
 
 
-def prepare(tokens: Sequence[int], speed: Speed) -> list[Account]:
+def prepare(tokens: Sequence[int], speed: Speed, *, is_smart: bool = False) -> list[Account]:
     """Django, the schema, and a company for each amount of tokens."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     django.setup()
@@ -146,6 +146,6 @@ def prepare(tokens: Sequence[int], speed: Speed) -> list[Account]:
     from tools.chaos.traffic import companies  # noqa: PLC0415 - models need Django set up
 
     call_command("migrate", verbosity=0, interactive=False)
-    accounts = companies.create_companies(tokens, speed)
+    accounts = companies.create_companies(tokens, speed, is_smart=is_smart)
     companies.drop_connections()
     return accounts

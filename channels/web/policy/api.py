@@ -42,8 +42,15 @@ TYPES: dict[str, type] = {
     "max_cost": int,
     "barred": list,
     "locale": str,
+    "smart": bool,
 }
-TYPE_NAMES = {str: _("a string"), list: _("an array"), dict: _("an object"), int: _("an integer")}
+TYPE_NAMES = {
+    bool: _("true or false"),
+    str: _("a string"),
+    list: _("an array"),
+    dict: _("an object"),
+    int: _("an integer"),
+}
 
 
 class Policy(ApiView):
@@ -134,7 +141,7 @@ def _type_faults(rule: object) -> list[StrOrPromise]:
 
 
 def _is_a(value: object, kind: type) -> bool:
-    return isinstance(value, kind) and not isinstance(value, bool)
+    return isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
 
 
 def _rule(rule: Mapping[str, Any]) -> StoredRule:
@@ -146,4 +153,5 @@ def _rule(rule: Mapping[str, Any]) -> StoredRule:
         max_cost=rule.get("max_cost"),
         barred=rule.get("barred"),
         locale=rule.get("locale") or "",
+        smart=rule.get("smart"),
     )

@@ -74,7 +74,19 @@ LOCALE = Field(
     required=False,
     source=lambda rule: rule.locale or None,
 )
-RULE = Shape("PolicyRule", (COUNTRY, PURPOSE, CHANNELS, PATIENCE, MAX_COST, BARRED, LOCALE))
+SMART = Field(
+    "smart",
+    nullable(boolean()),
+    _(
+        "`true`: order and patience of codes come from what was learned of the number and its "
+        "operator; `channels` says among which. One code in twenty goes without it, so that the "
+        "saving can be measured."
+    ),
+    None,
+    required=False,
+    source="smart",
+)
+RULE = Shape("PolicyRule", (COUNTRY, PURPOSE, CHANNELS, PATIENCE, MAX_COST, BARRED, LOCALE, SMART))
 RULES = Field(
     "rules",
     array() | {"minItems": 0, "maxItems": MAX_RULES},

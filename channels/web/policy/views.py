@@ -16,6 +16,7 @@ from accounts.people.roles import (
     can_read_settings,
     member_required,
 )
+from channels.history import savings
 from channels.providers.base import Content
 from channels.routing import channel_choice, policy_preview, policy_rules
 from channels.routing.policy_preview import Preview, PreviewRequest
@@ -46,6 +47,18 @@ def _preview(company: Company, asked: PreviewForm) -> Preview:
     purpose = "" if content is Content.LINK else values["purpose"] or DEFAULT_PURPOSE
     order = PreviewRequest(values["phone"], purpose, content=content)
     return policy_preview.preview(api_keys.without_key(company, Mode.LIVE), order)
+
+
+@member_required(can_read_settings)
+def policy_savings(request: CabinetRequest) -> HttpResponse:
+    """What smart routing saved, by country, against the codes held out from it."""
+    context = {
+        "savings": savings.savings(request.company),
+        "days": savings.DAYS,
+        "least_codes": savings.LEAST_CODES,
+        "is_on": any(rule.smart for rule in policy_rules.rules_of(request.company)),
+    }
+    return render(request, "cabinet/policy_savings.html", context)
 
 
 @member_required(can_change_settings, can_change_settings)

@@ -315,6 +315,15 @@ class TestRaces:
         assert (held(api.company), Message.objects.count()) == (5, 5)
         assert used(api.company) == (5, {"RU": 5})
 
+    def test_two_hundred_sends_at_once_take_the_twenty_that_are_left(self, api: Api) -> None:
+        set_budget(api.company, day=20)
+
+        answers = at_once([partial(send, api, n) for n in range(200)])
+
+        assert Counter(answer.status for answer in answers) == {200: 20, 429: 180}
+        assert (held(api.company), Message.objects.count()) == (20, 20)
+        assert used(api.company) == (20, {"RU": 20})
+
     def test_sends_and_releases_at_once_leave_the_books_right(self, api: Api) -> None:
         set_budget(api.company, day=30)
         attempts = [submitted(api, f"+7916200000{n}") for n in range(8)]

@@ -20,6 +20,7 @@ RULE = {
     "max_cost": None,
     "barred": ["whatsapp"],
     "locale": None,
+    "smart": None,
 }
 
 

@@ -5,17 +5,22 @@ from collections.abc import Sequence
 from django.db import connections
 from django.db.backends.postgresql.base import DatabaseWrapper
 
+from accounts.models import GuardMode
 from billing.budgets import budgets
 from billing.models import BillingProfile
 from billing.wallet import ledger
+from channels.routing.policy_rules import StoredRule
 from config.channels import BY_NAME
 from tests.factories import ApiKeyFactory, CompanyFactory, SellerFactory, TariffFactory
 from tools.chaos.plan import CHAINS, Speed
 from tools.chaos.traffic.client import Account
 
 
-def create_companies(tokens: Sequence[int], speed: Speed) -> list[Account]:
+def create_companies(
+    tokens: Sequence[int], speed: Speed, *, is_smart: bool = False
+) -> list[Account]:
     """One company for each amount of tokens, with a live key; some fall back."""
+    rules = [StoredRule(smart=True, channels=list(BY_NAME)).stored()] if is_smart else []
     accounts = []
     for number, amount in enumerate(tokens):
         chain = CHAINS.get(number, [])
@@ -25,6 +30,8 @@ def create_companies(tokens: Sequence[int], speed: Speed) -> list[Account]:
             falls_back=bool(chain),
             fallback_chain=chain,
             patience=dict.fromkeys(BY_NAME, speed.patience),
+            policy=rules,
+            guard_mode=GuardMode.WATCH,  # many of these codes are never entered
         )
         key = ApiKeyFactory.create(company=company)
         ledger.grant(company=key.company, amount=amount, reason="chaos")

@@ -1,0 +1,71 @@
+"""What smart routing has learned, and what it saved."""
+
+from django.db import models
+
+from accounts.models import Company
+
+
+class RouterState(models.Model):
+    """One row: everything learned that is not about one phone. Locked by whoever learns."""
+
+    ONLY = 1
+
+    version = models.PositiveBigIntegerField(default=0)
+    learned_until = models.DateTimeField()
+    counted_until = models.DateTimeField(null=True)  # by `otp.route_learning.savings_count`
+    state = models.JSONField(default=dict)  # `channels.routing.learned.state_codec`
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(condition=models.Q(id=1), name="router_state_one_row")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.version}: {self.learned_until.isoformat()}"
+
+
+class RememberedPhone(models.Model):
+    """Which channels reached a phone and which did not, for all companies together.
+
+    The phone is a keyed hash. Erased with the person, and 180 days after the last outcome.
+    """
+
+    phone_hash = models.BinaryField(max_length=16, primary_key=True)
+    traces = models.JSONField(default=dict)  # channel → `phone_memories.Stored`
+    seen_at = models.DateTimeField()
+
+    class Meta:
+        indexes = [models.Index(fields=["seen_at"], name="remembered_phone_seen")]
+
+    def __str__(self) -> str:
+        return bytes(self.phone_hash).hex()
+
+
+class RouteDay(models.Model):
+    """Codes of a company that chose smart routing, by day, country and arm of its hold-out."""
+
+    class Arm(models.TextChoices):
+        SMART = "smart"
+        HOLD_OUT = "hold_out"  # by the company's own order, to compare with
+
+    company = models.ForeignKey(Company, models.CASCADE, related_name="+", db_index=False)
+    day = models.DateField()
+    country = models.CharField(max_length=2, blank=True)
+    arm = models.CharField(max_length=8, choices=Arm.choices)
+    codes = models.PositiveBigIntegerField(default=0)
+    entered = models.PositiveBigIntegerField(default=0)
+    tokens = models.PositiveBigIntegerField(default=0)
+    tokens_squared = models.PositiveBigIntegerField(default=0)  # the sum of the squares
+    # Seconds from the send to the right code, of those entered.
+    seconds = models.FloatField(default=0.0)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["company", "day", "country", "arm"], name="route_day_once"
+            )
+        ]
+        indexes = [models.Index(fields=["day"], name="route_day_day")]
+
+    def __str__(self) -> str:
+        return f"{self.day} {self.country} {self.arm}"

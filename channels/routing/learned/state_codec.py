@@ -1,0 +1,99 @@
+"""The router's knowledge as JSON, and back. What has faded is left out."""
+
+from math import inf
+from typing import Any
+
+from channels.routing.smart.decay import Counts, weight
+from channels.routing.smart.health import Health
+from channels.routing.smart.phone_memory import Standing
+from channels.routing.smart.reach import HALF_LIFE, Reach, Stratum
+from channels.routing.smart.router import STAY_HALF_LIFE, TIMES_HALF_LIFE, Router
+from channels.routing.smart.time_histogram import EDGES, TimeHistogram
+
+FORMAT = 1
+FADED, FADED_RANGE = 0.05, 0.5  # trials; who chooses ranges must not make the state grow
+DIGITS = 5  # significant ones
+State = dict[str, Any]
+
+
+def encode(router: Router, now: float) -> State:
+    return {
+        "format": FORMAT,
+        "cells": [
+            [country, range_, channel, past.standing.value, past.sisters, *_counts(cell)]
+            for (country, range_, channel, past), cell in router.reach.cells.items()
+            if cell.trials * weight(now - cell.at, HALF_LIFE) > (FADED_RANGE if range_ else FADED)
+        ],
+        "healths": [[*key, *_health(one)] for key, one in router.healths.items()],
+        "proofs": [[*key, *_histogram(one)] for key, one in router.proofs.items()],
+        "codes": [[*key, *_histogram(one)] for key, one in router.codes.items()],
+        "stays": [_counts(one) for one in router.stays],
+    }
+
+
+def decode(state: State) -> Router:
+    """A router that knows nothing, of a state of another format: it learns anew within a day."""
+    router = Router({})
+    if state.get("format") != FORMAT:
+        return router
+    router.reach = Reach(
+        {
+            (country, range_, channel, Stratum(Standing(standing), sisters)): Counts(
+                HALF_LIFE, *counts
+            )
+            for country, range_, channel, standing, sisters, *counts in state["cells"]
+        }
+    )
+    router.healths = {
+        (country, channel): _health_of(values) for country, channel, *values in state["healths"]
+    }
+    router.proofs = _histograms(state["proofs"])
+    router.codes = _histograms(state["codes"])
+    router.stays = [Counts(STAY_HALF_LIFE, *counts) for counts in state["stays"]]
+    return router
+
+
+def _counts(counts: Counts) -> list[float]:
+    return [
+        round(counts.at, 1), _short(counts.trials), _short(counts.hits), _short(counts.marks)
+    ]  # fmt: skip
+
+
+def _health(health: Health) -> list[Any]:
+    fall, rise = health.runs
+    return [
+        round(health.at, 1),
+        _short(health.expected),
+        _short(health.delivered),
+        round(health.changed_at, 1),
+        [_short(value) for value in fall],
+        [_short(value) for value in rise],
+    ]
+
+
+def _health_of(values: list[Any]) -> Health:
+    at, expected, delivered, changed_at, fall, rise = values
+    health = Health(at)
+    health.expected, health.delivered, health.changed_at = expected, delivered, changed_at
+    health.runs = (fall[0], fall[1], fall[2]), (rise[0], rise[1], rise[2])
+    return health
+
+
+def _histogram(times: TimeHistogram) -> list[Any]:
+    at = None if times.at == -inf else round(times.at, 1)
+    return [at, [_short(count) for count in times.bins]]
+
+
+def _histograms(rows: list[list[Any]]) -> dict[tuple[str, str], TimeHistogram]:
+    found = {}
+    for country, channel, at, bins in rows:
+        if len(bins) == len(EDGES) + 1:
+            times = TimeHistogram(1.0, 1.0, TIMES_HALF_LIFE)  # its guess is in the bins
+            times.bins = list(bins)
+            times.at = -inf if at is None else at
+            found[country, channel] = times
+    return found
+
+
+def _short(value: float) -> float:
+    return float(f"{value:.{DIGITS}g}")

@@ -1,0 +1,129 @@
+"""Learns from codes that are over, every thirty seconds.
+
+One transaction moves the mark of what was learned, the router's state and the memories of phones
+together: a code teaches once, whichever worker dies in between.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from math import inf
+from typing import Any
+
+from django.db import transaction
+
+from channels.models import RouterState
+from channels.phone_numbers import country_of
+from channels.routing.learned import phone_memories, state_codec
+from channels.routing.learned.smart_plan import range_of
+from channels.routing.smart.phone_memory import PhoneMemory
+from channels.routing.smart.reach import Place
+from channels.routing.smart.router import Router, Try
+from config.channels import BY_NAME
+from config.storage.database_clock import database_now
+from otp.route_learning import code_attempts
+from otp.route_learning.code_attempts import CLOSED_AFTER, ChannelTry, TriedCode
+
+LAG = timedelta(seconds=3)  # until what happened is committed
+SILENT_AFTER = 60.0  # seconds without proof, where nothing followed
+LONGEST_STEP, LONGEST_ABSENCE = timedelta(minutes=1), timedelta(hours=6)
+
+
+def learn() -> None:
+    """Does nothing while another worker learns."""
+    until = database_now() - LAG
+    known = Known(-1, Router({}))
+    while _learn_step(until, known):
+        pass
+
+
+@dataclass(slots=True)
+class Known:
+    """The router of a version of the state: read once for a run of steps."""
+
+    version: int
+    router: Router
+
+
+def _learn_step(until: datetime, known: Known) -> bool:
+    """Whether there is more to learn."""
+    with transaction.atomic():
+        state = _locked(until)
+        if state is None or state.learned_until >= until:
+            return False
+        since = max(state.learned_until, until - LONGEST_ABSENCE)
+        end = min(until, since + LONGEST_STEP)
+        codes = list(code_attempts.tried_codes(since, end))
+        changed: dict[str, Any] = {"learned_until": end}
+        if codes:
+            if known.version != state.version:
+                known.router = state_codec.decode(state.state)
+                known.router.prices = dict.fromkeys(BY_NAME, 0)  # names alone matter here
+            memories = phone_memories.load_many(code.phone for code in codes)
+            for code in codes:
+                _teach(known.router, memories[code.phone], code)
+            phone_memories.save_many(memories, end.timestamp())
+            known.version = state.version + 1
+            changed |= {
+                "state": state_codec.encode(known.router, end.timestamp()),
+                "version": known.version,
+            }
+        RouterState.objects.filter(pk=RouterState.ONLY).update(**changed)
+    return end < until
+
+
+def _locked(until: datetime) -> RouterState | None:
+    """None if another worker has it; it begins with the codes that are closed after `until`."""
+    RouterState.objects.bulk_create(
+        [RouterState(pk=RouterState.ONLY, learned_until=until)], ignore_conflicts=True
+    )
+    return RouterState.objects.select_for_update(skip_locked=True).first()
+
+
+def _teach(router: Router, memory: PhoneMemory, code: TriedCode) -> None:
+    place = Place(country_of(code.phone), range_of(code.phone))
+    tries = [one for one in code.tries if not one.is_fault]
+    steps = [
+        router.asked(one.started, place, memory, one.channel, n) for n, one in enumerate(tries)
+    ]
+    for n, (one, step) in enumerate(zip(tries, steps, strict=True)):
+        following = tries[n + 1].started if n + 1 < len(tries) else None
+        _teach_try(router, memory, one, step, following)
+    verified = code.verified if code.verified is not None else inf
+    proof = min((one.delivered for one in tries if one.delivered is not None), default=inf)
+    if verified < inf:
+        sole = _sole(tries, verified)
+        if sole is None or code.is_sent_again:
+            memory.verified(None, verified, verified - code.created)
+        else:
+            router.entered(verified, steps[sole], memory)
+    if proof < inf and not code.is_sent_again:
+        after = proof - code.created
+        if verified < inf or after < CLOSED_AFTER.total_seconds():
+            router.stayed(proof, after, verified=verified < inf)
+
+
+def _teach_try(
+    router: Router, memory: PhoneMemory, one: ChannelTry, step: Try, following: float | None
+) -> None:
+    """In the order in which a sender would have seen it."""
+    if one.refused is not None:
+        router.refused(one.refused, step, memory, barred=one.is_barred)
+        return
+    silent_at = one.started + SILENT_AFTER
+    if following is not None:
+        silent_at = min(silent_at, following)
+    if one.delivered is None or one.delivered > silent_at:
+        router.silent(silent_at, step, memory)
+    if one.delivered is not None:
+        router.delivered(one.delivered, step, memory)
+
+
+def _sole(tries: list[ChannelTry], verified: float) -> int | None:
+    """The one that alone can have brought the code."""
+    arrived = [
+        n for n, one in enumerate(tries) if one.delivered is not None and one.delivered <= verified
+    ]
+    if len(arrived) == 1:
+        return arrived[0]
+    asked = [n for n, one in enumerate(tries) if one.refused is None and one.started <= verified]
+    return asked[0] if not arrived and len(asked) == 1 else None

@@ -1,0 +1,124 @@
+"""Counts the codes of companies with smart routing by arm of the hold-out, once all is charged.
+
+Eleven minutes after a send its holds are charged or released, so what each code cost is known: of a
+code that was sent again, of all its messages together, under the arm of the first.
+"""
+
+from datetime import UTC, date, datetime, timedelta
+from typing import Any, NamedTuple
+
+from django.conf import settings
+from django.db import connection, transaction
+from django.db.models import F
+from django.utils import timezone
+
+from channels.models import Message, RouteDay, RouterState
+from channels.phone_numbers import country_of
+from channels.routing.learned import phone_memories
+from config.ids import first_id_at
+from config.storage.database_clock import database_now
+from config.storage.statements.named_rows import fetch_all
+
+# The last hold is released then, and swept soon after.
+SETTLED_AFTER = timedelta(seconds=settings.HOLD_DEADLINE[Message.Kind.CODE.value] + 60)
+LONGEST_STEP, LONGEST_ABSENCE = timedelta(minutes=10), timedelta(days=2)
+KEPT = timedelta(days=400)
+
+_CODES = """
+SELECT m.company_id, m.phone, m.params->'route'->>'arm' AS arm,
+  EXTRACT(epoch FROM m.created_at)::float AS created,
+  EXTRACT(epoch FROM v.verified_at)::float AS verified,
+  (SELECT COALESCE(sum(t.amount), 0) FROM channels_message own
+     JOIN billing_transfer t ON t.message_id = own.id AND t.kind = 'capture'
+   WHERE own.subject_id = m.subject_id)::bigint AS tokens
+FROM channels_message m LEFT JOIN otp_verification v ON v.id = m.subject_id
+  AND v.id >= %(first_code)s AND v.id < %(last)s
+WHERE m.id >= %(first)s AND m.id < %(last)s AND m.kind = 'code' AND m.mode = 'live'
+  AND m.phone NOT LIKE '%%*' AND m.params->'route'->>'arm' = ANY(%(arms)s)
+  AND NOT EXISTS (SELECT 1 FROM channels_message earlier
+    WHERE earlier.subject_id = m.subject_id AND earlier.id < m.id)
+"""
+
+
+class _Code(NamedTuple):
+    """A row of `_CODES`."""
+
+    company_id: int
+    phone: str
+    arm: str
+    created: float
+    verified: float | None
+    tokens: int
+
+
+def count() -> None:
+    """Does nothing while another worker counts, or learns."""
+    until = database_now() - SETTLED_AFTER
+    while _count_step(until):
+        pass
+
+
+def _count_step(until: datetime) -> bool:
+    with transaction.atomic():
+        state = RouterState.objects.select_for_update(skip_locked=True).defer("state").first()
+        if state is None:
+            return False
+        since = state.counted_until
+        if since is None or since < until - LONGEST_ABSENCE:
+            since = until - LONGEST_ABSENCE if since else until
+        if since > until:
+            return False
+        end = min(until, since + LONGEST_STEP)
+        _add(_codes(since, end))
+        RouterState.objects.filter(pk=RouterState.ONLY).update(counted_until=end)
+    return end < until
+
+
+def _codes(since: datetime, until: datetime) -> list[_Code]:
+    params: dict[str, Any] = {
+        "first": first_id_at(since),
+        "last": first_id_at(until),
+        "first_code": first_id_at(since - timedelta(seconds=settings.CODE_LIFETIME)),
+        "arms": RouteDay.Arm.values,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(_CODES, params)
+        return fetch_all(cursor, _Code)
+
+
+def _add(codes: list[_Code]) -> None:
+    """`RouterState` is locked, so nobody else writes them."""
+    days: dict[tuple[int, date, str, str], RouteDay] = {}
+    for code in codes:
+        day = timezone.localdate(datetime.fromtimestamp(code.created, UTC))
+        key = code.company_id, day, country_of(code.phone), code.arm
+        row = days.setdefault(key, _empty_day(*key))
+        row.codes += 1
+        row.tokens += code.tokens
+        row.tokens_squared += code.tokens**2
+        if code.verified is not None:
+            row.entered += 1
+            row.seconds += code.verified - code.created
+    for row in days.values():
+        _add_day(row)
+
+
+def _empty_day(company_id: int, day: date, country: str, arm: str) -> RouteDay:
+    return RouteDay(company_id=company_id, day=day, country=country, arm=arm)
+
+
+def _add_day(row: RouteDay) -> None:
+    key = {"company_id": row.company_id, "day": row.day, "country": row.country, "arm": row.arm}
+    added = {
+        name: F(name) + getattr(row, name)
+        for name in ("codes", "entered", "tokens", "tokens_squared", "seconds")
+    }
+    if not RouteDay.objects.filter(**key).update(**added):
+        row.save()
+
+
+def purge(limit: int) -> int:
+    """Old days, and memories of phones that nobody has sent to for long."""
+    old = RouteDay.objects.filter(day__lt=timezone.localdate() - KEPT)
+    count, _each = RouteDay.objects.filter(pk__in=old.values("pk")[:limit]).delete()
+    return count + phone_memories.purge(limit)

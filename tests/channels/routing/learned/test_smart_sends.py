@@ -1,0 +1,287 @@
+"""Sends of a company that chose smart routing, by what was learned of the number."""
+
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from accounts.keys import api_keys
+from channels.models import Message
+from channels.routing import policy_rules
+from channels.routing.learned import learned_router, phone_memories, smart_plan
+from channels.routing.policy_rules import StoredRule
+from channels.routing.smart.phone_memory import PhoneMemory
+from channels.vendor_accounts import availability
+from config.channels import Channel
+from otp.models import GuardRestriction
+from tests.api.clients import Answer, Api
+from tests.channels.web.test_policy_api import put
+from tests.factories import MessageFactory
+from tests.otp.protection.test_send_check import hold
+
+pytestmark = pytest.mark.usefixtures("queued_at_once")
+PHONE = "+79161234567"
+ALL = ["whatsapp", "telegram", "sms"]
+
+
+@pytest.fixture(autouse=True)
+def _nothing_learned(monkeypatch: pytest.MonkeyPatch) -> None:
+    learned_router.reset()
+    monkeypatch.setattr(smart_plan, "is_held_out", lambda: False)
+    monkeypatch.setattr(learned_router._exploration, "tokens_a_day", 0)
+
+
+@pytest.fixture
+def smart_api(api: Api) -> Api:
+    choose(api, StoredRule(smart=True, channels=ALL))
+    return api
+
+
+def choose(api: Api, *rules: StoredRule) -> None:
+    policy_rules.replace_rules(company=api.company, rules=rules, user=None)
+    api_keys.clear_cache()
+
+
+def reach(api: Api, phone: str = PHONE, channel: str = "telegram") -> None:
+    """The company itself has delivered there."""
+    MessageFactory.create(
+        company=api.company, phone=phone, channel=channel, state="delivered", due_at=None
+    )
+
+
+def remember(phone: str = PHONE, **channels: str) -> None:
+    """`proved`, `refused` or `barred`, an hour ago."""
+    memory, at = PhoneMemory(), timezone.now().timestamp() - 3600
+    for channel, what in channels.items():
+        if what == "proved":
+            memory.proved(channel, at)
+        else:
+            memory.refused(channel, at, barred=what == "barred")
+    phone_memories.save_many({phone: memory}, at)
+
+
+def send(api: Api, phone: str = PHONE, **fields: object) -> Answer:
+    return api.post("/otp/send", {"phone": phone} | fields)
+
+
+def way(message: Message) -> list[str]:
+    return [message.channel, *(step["channel"] for step in message.chain)]
+
+
+def test_channel_that_reached_the_number_comes_first(smart_api: Api) -> None:
+    remember(telegram="proved")
+    reach(smart_api)
+
+    answer = send(smart_api)
+
+    message = Message.objects.get(state="queued")
+    assert (answer.body["channel"], answer.body["cost"]) == ("telegram", 1)
+    assert way(message)[0] == "telegram"
+    assert way(message)[-1] == "sms"
+    assert message.fallback_at is not None
+    assert message.params["route"]["reason"] == "proved"
+    assert message.params["route"]["plan"][0][0] == "telegram"
+
+
+def test_message_waits_as_long_as_was_planned(smart_api: Api) -> None:
+    remember(telegram="proved")
+
+    send(smart_api)
+
+    message = Message.objects.get()
+    (_first, patience), *rest = message.params["route"]["plan"]
+    assert message.fallback_at is not None
+    waits = (message.fallback_at - message.created_at).total_seconds()
+    assert waits == pytest.approx(patience, abs=0.5)
+    assert [step["channel"] for step in message.chain] == [channel for channel, _patience in rest]
+
+
+def test_refused_messengers_are_left_out(smart_api: Api) -> None:
+    remember(telegram="refused", whatsapp="refused", sms="proved")
+
+    send(smart_api)
+
+    assert way(Message.objects.get()) == ["sms"]
+
+
+def test_barred_sms_is_not_tried(smart_api: Api) -> None:
+    remember(sms="barred", telegram="proved")
+
+    send(smart_api)
+
+    assert "sms" not in way(Message.objects.get())
+
+
+def test_policy_says_among_which_channels(api: Api) -> None:
+    choose(api, StoredRule(smart=True, channels=["whatsapp", "sms"]))
+    remember(telegram="proved", whatsapp="proved")
+
+    send(api)
+
+    assert "telegram" not in way(Message.objects.get())
+
+
+def test_named_channel_is_obeyed(smart_api: Api) -> None:
+    remember(telegram="proved")
+
+    answer = send(smart_api, channel="sms")
+
+    message = Message.objects.get()
+    assert (answer.body["channel"], way(message)) == ("sms", ["sms"])
+    assert "route" not in message.params
+
+
+def test_company_that_chose_nothing_sees_no_change(api: Api) -> None:
+    remember(telegram="proved")
+
+    answer = send(api)
+
+    assert answer.body["channel"] == "whatsapp"
+    assert "route" not in Message.objects.get().params
+
+
+def test_test_keys_and_links_go_as_before(smart_api: Api, test_api: Api) -> None:
+    choose(test_api, StoredRule(smart=True, channels=ALL))
+    remember(telegram="proved")
+
+    assert send(test_api).body["channel"] == "whatsapp"
+    link = smart_api.post("/links/send", {"phone": PHONE, "url": "https://example.com/"})
+    assert link.body["channel"] == "whatsapp"
+
+
+def test_memory_of_one_number_is_nobody_else_s(smart_api: Api) -> None:
+    remember(telegram="proved")
+
+    send(smart_api, "+79161234568")
+
+    assert Message.objects.get().params["route"]["reason"] != "proved"
+
+
+def test_held_out_code_goes_by_the_company_s_order(
+    smart_api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(smart_plan, "is_held_out", lambda: True)
+    remember(telegram="proved")
+
+    answer = send(smart_api)
+
+    assert answer.body["channel"] == "whatsapp"
+    assert Message.objects.get().params["route"] == {"arm": "hold_out"}
+
+
+def test_a_twentieth_is_held_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+
+    held = sum(smart_plan.is_held_out() for _draw in range(20_000))
+
+    assert 850 < held < 1150
+
+
+def test_preview_is_neither_held_out_nor_explores(
+    smart_api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(smart_plan, "is_held_out", lambda: True)
+    remember(telegram="proved")
+    reach(smart_api)
+
+    answer = smart_api.get("/policy/preview", {"phone": PHONE})
+
+    assert answer.body["steps"][0]["channel"] == "telegram"
+
+
+def test_rule_is_set_and_read_by_the_api(api: Api) -> None:
+    answer = put(
+        api, [{"country": "RU", "smart": True, "channels": ALL}, {"smart": None, "locale": "en"}]
+    )
+
+    assert answer.status == 200
+    assert [rule["smart"] for rule in answer.body["rules"]] == [None, True]
+    assert put(api, [{"smart": "yes", "channels": ALL}]).status == 422
+    assert put(api, [{"smart": True}]).status == 422
+
+
+def test_reason_is_told_in_words(smart_api: Api) -> None:
+    remember(telegram="proved")
+    reach(smart_api)
+    sent = send(smart_api)
+
+    route: dict[str, Any] = smart_api.get(f"/messages/{sent.body['id']}").body["route"]
+
+    assert route["arm"] == "smart"
+    assert route["reason"].startswith(
+        "Сначала Telegram: дошло до этого номера 1 час назад; SMS через"
+    )
+    assert route["plan"][0]["channel"] == "telegram"
+    assert {"channels", "tokens"} == set(route["alternatives"][0])
+
+
+def test_message_without_smart_routing_has_no_route(api: Api) -> None:
+    sent = send(api)
+
+    assert api.get(f"/messages/{sent.body['id']}").body["route"] is None
+
+
+def test_what_others_sent_to_a_number_is_told_nobody(smart_api: Api) -> None:
+    unknown = smart_api.get("/policy/preview", {"phone": PHONE}).body["steps"]
+    remember(telegram="proved", whatsapp="refused")
+
+    known = smart_api.get("/policy/preview", {"phone": PHONE}).body["steps"]
+    sent = send(smart_api)
+    route = smart_api.get(f"/messages/{sent.body['id']}").body["route"]
+
+    assert known == unknown
+    assert Message.objects.get().params["route"]["proved_before"] is None
+    assert "дошло" not in route["reason"]
+
+
+@pytest.mark.parametrize("is_held_out", [True, False])
+def test_guard_leaves_messengers_alone_in_both_arms(
+    smart_api: Api, monkeypatch: pytest.MonkeyPatch, *, is_held_out: bool
+) -> None:
+    monkeypatch.setattr(smart_plan, "is_held_out", lambda: is_held_out)
+    remember(telegram="refused", whatsapp="refused", sms="proved")
+    hold(smart_api, GuardRestriction.Step.CHEAP_ONLY)
+
+    send(smart_api)
+
+    message = Message.objects.get()
+    assert "sms" not in way(message)
+    planned = message.params["route"].get("plan") or []
+    assert {channel for channel, _patience in planned} <= set(way(message))
+
+
+def test_costs_that_a_rule_forbids_are_in_no_plan(api: Api) -> None:
+    choose(api, StoredRule(smart=True, channels=ALL, max_cost=8))
+
+    send(api)
+
+    assert "sms" not in way(Message.objects.get())
+
+
+def test_paused_channel_stays_a_fallback_and_is_not_first(
+    smart_api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    remember(telegram="proved")
+    own = availability.has_account
+    paused = "sms"
+
+    def has_account(channel: Channel, *args: Any) -> bool:
+        return channel.name != paused and own(channel, *args)
+
+    monkeypatch.setattr(availability, "has_account", has_account)
+    send(smart_api)
+    assert way(Message.objects.get())[-1] == "sms"
+
+    paused = "telegram"
+    remember("+79161234568", telegram="proved", whatsapp="refused")
+    send(smart_api, "+79161234568")
+    assert Message.objects.get(phone="+79161234568").channel == "sms"
+
+
+def test_fault_of_planning_stops_no_code(smart_api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_args: object, **_named: object) -> None:
+        raise KeyError
+
+    monkeypatch.setattr(learned_router, "router", fail)
+
+    assert send(smart_api).body["channel"] == "whatsapp"

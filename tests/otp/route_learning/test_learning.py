@@ -1,0 +1,209 @@
+"""From what became of codes to what the router knows: each code teaches once."""
+
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from accounts.models import Company
+from channels.models import Message, RememberedPhone, RouterState
+from channels.routing.learned import phone_memories, state_codec
+from channels.routing.smart.phone_memory import Standing
+from channels.routing.smart.router import Router
+from otp.route_learning import learning, savings_count
+from tests.otp.route_learning.tried import begin, learn_at, tried
+
+pytestmark = pytest.mark.django_db
+PHONE = "+79161234567"
+
+
+def standing(channel: str, phone: str = PHONE) -> Standing:
+    return phone_memories.load(phone).standing(channel, timezone.now().timestamp())
+
+
+def learned() -> Router:
+    return state_codec.decode(RouterState.objects.get().state)
+
+
+def trials(channel: str, country: str = "RU") -> tuple[int, int]:
+    """Delivered, and all, of a channel in a country, whatever the phones' past."""
+    cells = [
+        cell
+        for (place, range_, name, _past), cell in learned().reach.cells.items()
+        if (place, range_, name) == (country, "", channel)
+    ]
+    return round(sum(cell.hits for cell in cells)), round(sum(cell.trials for cell in cells))
+
+
+def test_delivered_channel_is_proved(company: Company) -> None:
+    begin()
+    tried(company, {"channel": "whatsapp", "delivered": 3.0}, entered_after=12.0)
+
+    learning.learn()
+
+    trace = phone_memories.load(PHONE).channels["whatsapp"]
+    assert standing("whatsapp") is Standing.PROVED
+    assert trace.seconds_to_code == 12
+    assert trials("whatsapp") == (1, 1)
+    assert RememberedPhone.objects.count() == 1
+    assert PHONE.encode() not in bytes(RememberedPhone.objects.get().phone_hash)
+
+
+def test_refusal_and_the_channel_that_followed(company: Company) -> None:
+    begin()
+    tried(
+        company,
+        {"channel": "telegram", "refused": 1.0},
+        {"channel": "sms", "after": 1.0, "delivered": 5.0},
+        entered_after=20.0,
+    )
+
+    learning.learn()
+
+    assert (standing("telegram"), standing("sms")) == (Standing.REFUSED, Standing.PROVED)
+    assert (trials("telegram"), trials("sms")) == ((0, 1), (1, 1))
+
+
+def test_silence_until_patience_ended_counts_and_a_late_proof_corrects_it(
+    company: Company,
+) -> None:
+    begin()
+    tried(
+        company,
+        {"channel": "telegram"},
+        {"channel": "sms", "after": 14.0, "delivered": 5.0},
+        phone="+79161111111",
+    )
+    tried(
+        company,
+        {"channel": "telegram", "delivered": 40.0},
+        {"channel": "sms", "after": 14.0, "delivered": 5.0},
+        phone="+79162222222",
+    )
+
+    learning.learn()
+
+    assert standing("telegram", "+79161111111") is Standing.SILENT
+    assert standing("telegram", "+79162222222") is Standing.PROVED
+    assert trials("telegram") == (1, 2)
+
+
+def test_barred_sms_is_remembered(company: Company) -> None:
+    begin()
+    tried(company, {"channel": "sms", "refused": 1.0, "barred": True})
+
+    learning.learn()
+
+    assert standing("sms") is Standing.BARRED
+
+
+def test_faults_of_accounts_teach_nothing(company: Company) -> None:
+    begin()
+    tried(company, {"channel": "sms", "fault": True})
+
+    learning.learn()
+
+    assert standing("sms") is Standing.NEW
+    assert not learned().reach.cells
+
+
+def test_code_that_two_channels_may_have_brought_proves_neither_by_itself(
+    company: Company,
+) -> None:
+    begin()
+    tried(company, {"channel": "telegram"}, {"channel": "sms", "after": 9.0}, entered_after=30.0)
+
+    learning.learn()
+
+    assert Standing.PROVED not in {standing("telegram"), standing("sms")}
+
+
+def test_young_codes_wait(company: Company) -> None:
+    begin()
+    tried(company, {"channel": "sms", "delivered": 4.0}, ago=100)
+
+    learning.learn()
+    assert standing("sms") is Standing.NEW
+
+    learn_at(timezone.now() + timedelta(seconds=60))
+    assert standing("sms") is Standing.PROVED
+
+
+def test_code_that_was_sent_again_proves_no_earlier_message(company: Company) -> None:
+    begin(400)
+    first = tried(company, {"channel": "whatsapp"}, ago=390, entered_after=80.0)
+    again = tried(company, {"channel": "sms", "delivered": 5.0}, ago=330)
+    Message.objects.filter(pk=again.pk).update(subject_id=first.subject_id)
+
+    learning.learn()
+
+    assert (standing("whatsapp"), standing("sms")) == (Standing.SILENT, Standing.PROVED)
+    assert trials("whatsapp") == (0, 1)
+
+
+def test_worker_that_dies_learns_nothing(company: Company, monkeypatch: pytest.MonkeyPatch) -> None:
+    begin()
+    tried(company, {"channel": "sms", "delivered": 4.0}, route={"arm": "smart"})
+
+    def die(*_args: object) -> None:
+        raise ConnectionError
+
+    with monkeypatch.context() as patched:
+        patched.setattr(state_codec, "encode", die)
+        with pytest.raises(ConnectionError):
+            learning.learn()
+    assert not RememberedPhone.objects.exists()
+
+    learning.learn()
+    learning.learn()
+
+    assert trials("sms") == (1, 1)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_workers_learn_once(company: Company) -> None:
+    begin()
+    for n in range(20):
+        way = {"channel": "sms", "delivered": 4.0}
+        tried(company, way, phone=f"+7916000{n:04}", route={"arm": "smart"})
+
+    def learn(_n: int) -> None:
+        try:
+            learning.learn()
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(learn, range(8)))
+
+    assert trials("sms") == (20, 20)
+
+
+def test_state_survives_its_row(company: Company) -> None:
+    begin(400)
+    for n in range(30):
+        one = (
+            {"channel": "telegram", "delivered": 2.0 + n % 5} if n % 3 else {"channel": "telegram"}
+        )
+        tried(company, one, ago=390 - n, phone=f"+7916000{n:04}", entered_after=9.0)
+    learning.learn()
+
+    state = RouterState.objects.get().state
+    again = state_codec.encode(state_codec.decode(state), timezone.now().timestamp())
+
+    assert state["cells"]
+    assert state["healths"]
+    assert again == state
+    assert state_codec.decode({"format": 0}).reach.cells == {}
+
+
+def test_memories_go_after_half_a_year(company: Company) -> None:
+    begin()
+    tried(company, {"channel": "sms", "delivered": 4.0})
+    learning.learn()
+
+    assert savings_count.purge(100) == 0
+    RememberedPhone.objects.update(seen_at=timezone.now() - timedelta(days=181))
+    assert savings_count.purge(100) == 1

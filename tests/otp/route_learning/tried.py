@@ -1,0 +1,88 @@
+"""Codes of some minutes ago with their attempts, as learning finds them."""
+
+from datetime import datetime, timedelta
+from typing import Any
+from unittest.mock import patch
+
+from django.utils import timezone
+
+from accounts.models import Company
+from channels.models import Attempt, Message, RouterState
+from otp.models import Verification
+from otp.route_learning import learning, savings_count
+from tests.factories import AttemptFactory, MessageFactory, VerificationFactory
+from tests.otp.protection.sends import id_at
+
+Try = dict[str, Any]  # channel, after (s), delivered, refused, barred, fault
+
+
+def begin(ago: float = 300.0) -> None:
+    """Learned until so many seconds ago: of codes two minutes older than that."""
+    RouterState.objects.all().delete()
+    until = timezone.now() - timedelta(seconds=ago)
+    RouterState.objects.create(pk=RouterState.ONLY, learned_until=until)
+
+
+def learn_at(moment: datetime) -> None:
+    """Learns as at a later time."""
+    with patch.object(learning, "database_now", lambda: moment):
+        learning.learn()
+
+
+def count_at(moment: datetime) -> None:
+    """Counts savings as at a later time."""
+    with patch.object(savings_count, "database_now", lambda: moment):
+        savings_count.count()
+
+
+def tried(
+    company: Company,
+    *tries: Try,
+    ago: float = 200.0,
+    phone: str = "+79161234567",
+    entered_after: float | None = None,
+    route: dict[str, Any] | None = None,
+    price: int = 1,
+) -> Message:
+    at = timezone.now() - timedelta(seconds=ago)
+    verified = None if entered_after is None else at + timedelta(seconds=entered_after)
+    code = VerificationFactory.create(
+        id=id_at(at), company=company, phone=phone, verified_at=verified, superseded_at=at
+    )
+    Verification.objects.filter(pk=code.pk).update(created_at=at)
+    is_delivered = any(one.get("delivered") is not None for one in tries)
+    message = MessageFactory.create(
+        id=id_at(at),
+        company=company,
+        kind="code",
+        phone=phone,
+        subject_id=code.pk,
+        channel=tries[-1]["channel"],
+        price=price,
+        state="delivered" if is_delivered else "expired",
+        params={"route": route} if route else {},
+    )
+    Message.objects.filter(pk=message.pk).update(created_at=at)
+    for n, one in enumerate(tries, start=1):
+        _attempt(message, at, n, one)
+    return message
+
+
+def _attempt(message: Message, at: datetime, n: int, one: Try) -> None:
+    started = at + timedelta(seconds=one.get("after", 0.0))
+    state, error, ended = "sent", "", None
+    if one.get("delivered") is not None:
+        state, ended = "delivered", one["delivered"]
+    elif one.get("refused") is not None:
+        state, error, ended = (
+            "failed",
+            "barred" if one.get("barred") else "unreachable",
+            one["refused"],
+        )
+    elif one.get("fault"):
+        state, error, ended = "failed", "retry", 1.0
+    row = AttemptFactory.create(
+        message=message, n=n, channel=one["channel"], state=state, error_class=error
+    )
+    finished = None if ended is None else started + timedelta(seconds=ended)
+    Attempt.objects.filter(pk=row.pk).update(started_at=started, finished_at=finished)
