@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from accounts.client_ip import client_ip
 from accounts.model_admin.admin import ModelAdmin, ReadOnlyAdmin, ReadOnlyInline, operator
 from accounts.model_admin.change_list import NumberedChangeList, UrgentFirstChangeList
+from accounts.model_admin.json_values import in_lines
 from accounts.models import Company
 from billing.budgets import budgets
 from billing.models import (
@@ -273,6 +274,12 @@ class OrderAdmin(ReadOnlyAdmin):
     search_fields = ("=company__id", "company__name__istartswith", "=payment_id")
     date_hierarchy = "created_at"
     inlines = (PaymentsOfOrder,)
+    exclude = ("parties",)
+    readonly_fields = ("parties_in_lines",)
+
+    @admin.display(description=gettext_lazy("parties"))
+    def parties_in_lines(self, order: Order) -> str:
+        return in_lines(order.parties)
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Order], search_term: str

@@ -139,9 +139,9 @@ class AttemptAdmin(ReadOnlyAdmin):
     def is_found_by_index(self, text: str) -> bool:
         return search.is_found_by_index(text)
 
-    @admin.display(description=_("kind of error"), empty_value="—")
-    def kind_of_error(self, attempt: Attempt) -> StrOrPromise | None:
-        return error_texts.ERROR_CLASSES.get(attempt.error_class)
+    @admin.display(description=_("kind of error"))
+    def kind_of_error(self, attempt: Attempt) -> StrOrPromise:
+        return error_texts.ERROR_CLASSES.get(attempt.error_class, "—")
 
 
 @admin.register(Receipt)

@@ -8,6 +8,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
 from accounts.model_admin.admin import ReadOnlyAdmin
+from accounts.model_admin.json_values import in_lines
 from billing.documents import document_pdf
 from billing.models import ClosedMonth, Document
 
@@ -31,6 +32,16 @@ class DocumentAdmin(ReadOnlyAdmin):
     list_select_related = ("company",)
     search_fields = ("company__name__istartswith", "=serial")
     ordering = ("-year", "-serial")
+    exclude = ("lines", "parties")
+    readonly_fields = ("lines_in_lines", "parties_in_lines")
+
+    @admin.display(description=_("lines"))
+    def lines_in_lines(self, document: Document) -> str:
+        return in_lines(document.lines)
+
+    @admin.display(description=_("parties"))
+    def parties_in_lines(self, document: Document) -> str:
+        return in_lines(document.parties)
 
     def get_urls(self) -> list[URLPattern]:
         view = self.admin_site.admin_view(self.pdf)
