@@ -64,12 +64,12 @@ def test_invitation_of_an_owner_survives_the_question_on_a_phone(
         page.goto(f"{live_server.url}/cabinet/members/invite")
         page.get_by_label("E-mail").fill("boris@example.com")
         page.get_by_label("Роль").select_option("owner")
-        page.get_by_role("main").get_by_role("button").click()
+        page.get_by_role("button", name="Отправить приглашение").click()
         page.get_by_label("Пароль").fill(PASSWORD)
         page.get_by_role("button", name="Подтвердить").click()
 
         expect(page.get_by_label("Роль")).to_have_value("owner")
-        page.get_by_role("main").get_by_role("button").click()
+        page.get_by_role("button", name="Отправить приглашение").click()
 
         expect(page.get_by_text("boris@example.com").first).to_be_visible()
         assert page.evaluate("document.documentElement.scrollWidth") <= 360
