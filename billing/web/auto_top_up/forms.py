@@ -47,6 +47,8 @@ class AutoTopUpForm(TopUpForm):
         self.gateways = {
             name: one for name, one in self.gateways.items() if one.saves_methods or one.has_invoice
         }
+        most = self.fields["sum_a_month"]
+        most.label = f"{most.label} ({self.currency})"
         field = self.fields["gateway"]
         field.choices = [pair for pair in field.choices if pair[0] in self.gateways]  # type: ignore[attr-defined]
         field.initial = next(iter(self.gateways), None)
