@@ -122,12 +122,12 @@ def test_code_that_two_channels_may_have_brought_proves_neither_by_itself(
 
 def test_young_codes_wait(company: Company) -> None:
     begin()
-    tried(company, {"channel": "sms", "delivered": 4.0}, ago=100)
+    tried(company, {"channel": "sms", "delivered": 4.0}, ago=60)
 
     learning.learn()
     assert standing("sms") is Standing.NEW
 
-    learn_at(timezone.now() + timedelta(seconds=60))
+    learn_at(timezone.now() + timedelta(seconds=90))
     assert standing("sms") is Standing.PROVED
 
 
