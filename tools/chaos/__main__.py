@@ -50,7 +50,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--flush", action="store_true", help="empty Redis every second")
     parser.add_argument("--short", action="store_true", help="a minute; deadlines are aged")
     parser.add_argument("--months", action="store_true", help="old months are archived under kills")
-    parser.add_argument("--smart", action="store_true", help="every company has smart routing")
+    parser.add_argument(
+        "--smart", action="store_true", help="smart routing for companies that fall back"
+    )
     parser.add_argument("--payments", action="store_true", help="top-ups, and kills at credits")
     parser.add_argument("--keep", action="store_true", help="keep data and logs in any case")
     parser.add_argument("--json", type=Path, help="where the report goes")

@@ -26,7 +26,7 @@ class Options:
     short: bool
     keep: bool = False
     months: bool = False  # old ones are archived meanwhile, and one begins
-    smart: bool = False  # every company has smart routing
+    smart: bool = False  # smart routing for companies that fall back
     payments: bool = False  # top-ups as well, with kills between notice and credit
 
 

@@ -20,7 +20,6 @@ def create_companies(
     tokens: Sequence[int], speed: Speed, *, is_smart: bool = False
 ) -> list[Account]:
     """One company for each amount of tokens, with a live key; some fall back."""
-    rules = [StoredRule(smart=True, channels=list(BY_NAME)).stored()] if is_smart else []
     accounts = []
     for number, amount in enumerate(tokens):
         chain = CHAINS.get(number, [])
@@ -30,7 +29,7 @@ def create_companies(
             falls_back=bool(chain),
             fallback_chain=chain,
             patience=dict.fromkeys(BY_NAME, speed.patience),
-            policy=rules,
+            policy=[StoredRule(smart=True, channels=chain).stored()] if is_smart and chain else [],
             guard_mode=GuardMode.WATCH,  # many of these codes are never entered
         )
         key = ApiKeyFactory.create(company=company)
