@@ -1,4 +1,5 @@
 """Tells attacks on paid messages from people. Pure: no database, no clock, no settings.
 
-`docs/routing.md` says how it decides; today `tools/replay` alone runs it.
+`otp.protection` runs it in the service, `tools/replay` in virtual time; `docs/routing.md` says how
+it decides.
 """

@@ -25,6 +25,10 @@ from otp.protection import challenges, restrictions
 from otp.protection.scope_names import scope_name
 from otp.protection.senders import UNKNOWN, CodeSender
 
+KNOWN_AFTER = timedelta(days=1)  # from a right code on, a number passes every step
+KNOWN_CODES = 3  # a day
+REMEMBERED = timedelta(days=60)  # how far back right codes are looked for
+
 
 @dataclass(frozen=True, slots=True)
 class Held:
@@ -37,11 +41,6 @@ class Held:
     @property
     def is_without_sms(self) -> bool:
         return self.is_enforced and self.step is GuardStep.CHEAP_ONLY
-
-
-KNOWN_AFTER = timedelta(days=1)  # from a right code on, a number passes every step
-KNOWN_CODES = 3  # a day
-REMEMBERED = timedelta(days=60)  # how far back right codes are looked for
 
 
 def held_back(principal: Principal, phone: str, sender: CodeSender) -> Held | None:

@@ -1,4 +1,5 @@
 """Chooses channels and patience by what was learned. Pure: no database, no clock, no settings.
 
-`docs/routing.md` says how it decides; today `tools/replay` alone runs it.
+`channels.routing.learned` runs it in the service, `tools/replay` in virtual time; `docs/routing.md`
+says how it decides.
 """
