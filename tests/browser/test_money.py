@@ -141,6 +141,7 @@ def test_balance_on_a_phone_and_its_settings(page: Page, shopper: Member) -> Non
     page.get_by_role("button", name="Сохранить").click()
     expect(page.get_by_label("Сообщить, когда доступных")).to_have_value("500")
 
+    page.locator(".tabs summary").click()
     page.get_by_role("link", name="Реквизиты").click()
     page.get_by_label("Полное название").fill("ООО «Ромашка»")
     page.get_by_role("button", name="Сохранить").click()

@@ -6,6 +6,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from accounts.people import companies
 from tests.browser.conftest import visitor
+from tests.browser.test_accessibility import AXE, RULES, RUN_AXE
 from tests.browser.test_cabinet import sign_in
 from tests.factories import MemberFactory
 
@@ -145,3 +146,24 @@ def test_settings_on_a_phone(browser: Browser, live_server: LiveServer) -> None:
         page.goto(f"{live_server.url}/cabinet/settings")
         page.locator("#countries details").first.locator("summary").click()
         assert page.evaluate("document.documentElement.scrollWidth") <= 320
+
+
+def test_tabs_on_a_phone_are_one_line_that_opens(browser: Browser, live_server: LiveServer) -> None:
+    with visitor(browser) as page:
+        page.set_viewport_size({"width": 360, "height": 740})
+        sign_in(page, live_server)
+        page.goto(f"{live_server.url}/cabinet/policy")
+        tabs = page.get_by_role("navigation", name="Разделы")
+        assert tabs.evaluate("one => one.getBoundingClientRect().height") < 60
+        expect(tabs.get_by_role("link")).to_have_count(0)
+
+        tabs.locator("summary").press("Enter")
+        expect(tabs.get_by_role("link", name="Политика")).to_have_attribute("aria-current", "page")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 360
+        page.evaluate(AXE)
+        assert page.evaluate(RUN_AXE, [RULES, False]) == []
+        page.keyboard.press("Tab")
+        page.keyboard.press("Enter")
+
+        expect(page.get_by_role("heading", name="Настройки", level=1)).to_be_visible()
+        expect(page.locator(".tabs summary")).to_have_text("Раздел: Сообщения и лимиты")

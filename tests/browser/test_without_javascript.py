@@ -45,7 +45,9 @@ def test_list_is_reached_turned_and_opened(plain: Page, company: Company, name: 
     of.fill(company, of.most + 5 if of.is_paged else of.most)
     plain.goto(reverse(of.above))
 
-    plain.locator(f'a[href="{reverse(name)}"]').first.click()
+    for tabs in plain.locator(".tabs summary").all():
+        tabs.click()
+    plain.locator(f'a[href="{reverse(name)}"]').filter(visible=True).first.click()
     expect(rows.nth(of.most - 1)).to_be_visible()
     if of.is_paged:
         expect(rows).to_have_count(of.most)
