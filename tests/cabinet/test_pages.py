@@ -12,6 +12,7 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import Company, Member
+from otp.models import GuardRestriction
 from tests.cabinet.pages import ANONYMOUS, addresses, create_content
 from tests.cabinet.telltale_templates import telltale_templates
 from tests.factories import PASSWORD, CompanyFactory, MemberFactory, UserFactory
@@ -208,3 +209,26 @@ def test_database_timeout_shows_the_unavailable_page(
 def test_error_pages_need_neither_request_nor_database() -> None:
     for name in ("400.html", "500.html", "503.html"):
         assert "<h1>" in render_to_string(name)  # without the mark of a database, any query fails
+
+
+def ways_out(body: str) -> tuple[set[str], set[str]]:
+    """Where the link over the heading leads, and where the one beside the button does."""
+    back = re.findall(r'<p class="back"><a href="([^"]+)"', body)
+    return set(back), set(re.findall(r'<a class="btn btn-link" href="([^"]+)"', body))
+
+
+def test_confirmations_lead_back_where_cancelling_does(client: Client, owner: Member) -> None:
+    create_content(owner.company)
+    asked = re.compile("/(rotate|revoke|disable|delete|remove|cancel|stop|lift)$")
+    held = GuardRestriction.objects.filter(company=owner.company).first()
+    lift = reverse("protection-lift", args=[held.pk]) if held else ""
+    pages = [*addresses(owner.company), reverse("company-delete"), lift]
+
+    found = {
+        page: ways_out(client.get(page).content.decode()) for page in filter(asked.search, pages)
+    }
+
+    assert len(found) > 10
+    assert lift in found
+    assert {page: back for page, (back, _) in found.items() if len(back) != 1} == {}
+    assert {page: cancel for page, (back, cancel) in found.items() if cancel - back} == {}
