@@ -1,5 +1,7 @@
 """Labels of audit events, as the cabinet shows them."""
 
+from collections.abc import Callable
+
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
@@ -192,6 +194,8 @@ FIELD_LABELS: dict[str, StrOrPromise] = {
     "date_from": _("From"),
     "date_to": _("To"),
 }
+SubjectWords = Callable[[AuditEvent], str]
+_words: dict[str, SubjectWords] = {}
 FIELD_ACTIONS = {"settings.changed", "billing.changed", "history.exported", "audit.exported"}
 
 
@@ -199,8 +203,20 @@ def label(action: str) -> StrOrPromise:
     return ACTION_LABELS.get(action, action)
 
 
+def declare_words(words: SubjectWords, *actions: str) -> None:
+    """How events of these actions are put into words; each package declares its own, at start."""
+    _words.update(dict.fromkeys(actions, words))
+
+
+def has_words(event: AuditEvent) -> bool:
+    """Whether the subject says the old and new values too."""
+    return event.action in _words
+
+
 def subject(event: AuditEvent) -> str:
     """The event's subject; field names become their labels."""
+    if has_words(event):
+        return _words[event.action](event)
     if event.action not in FIELD_ACTIONS:
         return event.subject
     return ", ".join(str(FIELD_LABELS.get(name, name)) for name in event.subject.split(", "))

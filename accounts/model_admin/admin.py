@@ -199,7 +199,7 @@ class AuditEventAdmin(ReadOnlyAdmin):
 
     @admin.display(description=_("old and new values"))
     def values(self, event: AuditEvent) -> str:
-        changes = audit_values.described(event.changes)
+        changes = audit_values.of_event(event)
         return format_html_join("", "<div>{}</div>", ((str(one),) for one in changes)) or "—"
 
 

@@ -14,6 +14,7 @@ from django.utils.translation import ngettext
 from accounts.api import idempotency
 from accounts.api.idempotency import IdempotencyKey
 from accounts.audit.events import record
+from accounts.audit.values import Changes
 from accounts.models import Company, Member, User
 from billing.gateways import registry
 from billing.gateways.base import Buyer, Gateway, GatewayError, PaymentRequest
@@ -121,7 +122,15 @@ def write(order: Order, gateway: Gateway, actor: Actor) -> None:
         order.invoice_year = timezone.localdate().year
         order.invoice_number = InvoiceCounter.take(order.invoice_year)
     order.save(force_insert=True)
-    record("order.created", summary(order), company=order.company, user=actor.user, ip=actor.ip)
+    bought = bought_in(order)
+    record(
+        "order.created",
+        order,
+        company=order.company,
+        user=actor.user,
+        ip=actor.ip,
+        changes=bought,
+    )
 
 
 def open_payment(order: Order) -> Order:
@@ -170,7 +179,8 @@ def cancel(*, order: Order, user: User, ip: str | None = None) -> bool:
     """Returns False if the order had ended already. A late payment is still credited."""
     if not Order.objects.filter(pk=order.pk).end(Order.State.CANCELED):
         return False
-    record("order.canceled", summary(order), company=order.company, user=user, ip=ip)
+    bought = bought_in(order)
+    record("order.canceled", order, company=order.company, user=user, ip=ip, changes=bought)
     return True
 
 
@@ -186,5 +196,6 @@ def title(order: Order) -> str:
     return text % {"n": f"{order.tokens:,}".replace(",", " ")}
 
 
-def summary(order: Order) -> str:
-    return f"{order}: {order.tokens} = {order.amount} {order.currency}"
+def bought_in(order: Order) -> Changes:
+    """What the audit log keeps of an order beside its number."""
+    return {"tokens": [None, order.tokens], "amount": [None, f"{order.amount} {order.currency}"]}

@@ -87,7 +87,8 @@ def confirm(
     if not payment.is_credited:
         record("payment.recorded", payment, company=order.company, user=user, ip=ip)
         return payment
-    record("order.confirmed", orders.summary(order), company=order.company, user=user, ip=ip)
+    bought = orders.bought_in(order)
+    record("order.confirmed", order, company=order.company, user=user, ip=ip, changes=bought)
     _credit(order)
     return payment
 

@@ -10,10 +10,11 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
 
+from accounts.audit import texts
 from accounts.audit.texts import FIELD_LABELS
 from accounts.cabinet.number_fields import grouped
 from accounts.cabinet.settings_forms import lifetime_words
-from accounts.models import EventKind, Language, Member
+from accounts.models import AuditEvent, EventKind, Language, Member
 from accounts.people import countries
 from config import channels
 
@@ -28,6 +29,10 @@ class FieldChange:
 
     def __str__(self) -> str:
         return f"{self.label}: {self.old} → {self.new}"
+
+
+def of_event(event: AuditEvent) -> list[FieldChange]:
+    return [] if texts.has_words(event) else described(event.changes)
 
 
 def described(changes: Mapping[str, Any] | None) -> list[FieldChange]:

@@ -124,7 +124,7 @@ def audit_export(request: CabinetRequest) -> StreamingHttpResponse:
 
 def describe(event: AuditEvent) -> tuple[Any, str, list[audit_values.FieldChange]]:
     """What was done, to what, and the old and new values, which name the fields themselves."""
-    changes = audit_values.described(event.changes)
+    changes = audit_values.of_event(event)
     has_only_fields = event.action in texts.FIELD_ACTIONS | {"budget.changed"}
     subject = "" if changes and has_only_fields else texts.subject(event)
     return texts.label(event.action), subject, changes
