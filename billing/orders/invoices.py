@@ -110,7 +110,7 @@ def document(order: Order) -> Document:
             title=_("Invoice No. %(number)s of %(date)s")
             % {"number": order.number, "date": date_format(day, pgettext("invoice", "j E Y"))},
             line=_("Tokens of the Kvitok service"),
-            price=_price(order),
+            price=amounts.unit_price(order.amount / order.tokens, order.currency),
             total=amounts.money(order.amount, order.currency),
             vat=tax,
             note=vat.note(order.parties.get("buyer", {}), has_vat=order.vat_rate is not None),
@@ -121,13 +121,6 @@ def document(order: Order) -> Document:
             customer=_party_line(order.parties.get("buyer", {})),
             code=_qr_payload(order, seller, purpose) if order.is_open else "",
         )
-
-
-def _price(order: Order) -> str:
-    """The price of one token; packages need not divide evenly."""
-    price = (order.amount / order.tokens).quantize(Decimal("0.0001")).normalize()
-    places = max(2, -int(price.as_tuple().exponent))
-    return f"{price:.{places}f}".replace(".", "," if order.language == "ru" else ".")
 
 
 def _vat(order: Order) -> str:

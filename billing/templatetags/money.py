@@ -5,7 +5,6 @@ from uuid import UUID
 
 from django import template
 from django.contrib.humanize.templatetags.humanize import intcomma
-from django.utils.formats import number_format
 
 from billing.gateways import registry
 from billing.models import Package, Transfer
@@ -32,11 +31,7 @@ def worth(tokens: int | None, price: TokenPrice | None) -> str:
 
 @register.filter
 def each(price: Decimal, currency: str) -> str:
-    """The price of one token, to a hundredth of a cent where it has them."""
-    exact = price.quantize(Decimal("0.0001")).normalize()
-    places = max(2, -int(exact.as_tuple().exponent))
-    symbol = amounts.SYMBOLS.get(currency, currency)
-    return f"{number_format(exact, places, use_l10n=True)}\u00a0{symbol}"
+    return amounts.unit_price(price, currency)
 
 
 @register.filter

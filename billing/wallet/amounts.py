@@ -47,6 +47,13 @@ def money(amount: Decimal, currency: str) -> str:
     return f"{text}\u00a0{SYMBOLS.get(currency, currency)}"
 
 
+def unit_price(price: Decimal, currency: str) -> str:
+    """The price of one token, to a hundredth of a cent where it has them."""
+    exact = price.quantize(Decimal("0.0001")).normalize()
+    places = max(2, -int(exact.as_tuple().exponent))
+    return f"{number_format(exact, places, use_l10n=True)}\u00a0{SYMBOLS.get(currency, currency)}"
+
+
 def in_words(amount: Decimal) -> str:
     """«Одна тысяча двести рублей 50 копеек»; below 10¹², rubles only."""
     kopecks = int(amount * 100)

@@ -67,7 +67,7 @@ def test_russian_invoice_in_pdf(issue: Callable[..., Order]) -> None:
         "Сч. № 30100000000000000001",
         "Сч. № 40700000000000000001",
         "Покупатель: ООО «Ромашка», ИНН 7707083893, КПП 770701001, Мск",
-        "1 Токены сервиса Kvitok 1 000 шт. 1,90 1 900,00 ₽",
+        "1 Токены сервиса Kvitok 1 000 шт. 1,90 ₽ 1 900,00 ₽",
         "Итого к оплате: 1 900,00 ₽",
         "В том числе НДС 22%: 342,62 ₽",
         "Одна тысяча девятьсот рублей 00 копеек",
@@ -133,7 +133,7 @@ def test_price_that_does_not_divide(issue: Callable[..., Order]) -> None:
     order = issue()
     order.tokens, order.amount = 3, Decimal("10.00")
 
-    assert invoices.document(order).price == "3,3333"
+    assert invoices.document(order).price == "3,3333\u00a0₽"
 
 
 def test_requisites_of_later_change_unpaid_invoices_alone(
