@@ -105,7 +105,7 @@ def test_tokens_are_taken_back_for_money_that_was_returned(queue: Queue) -> None
     received(paid(queue.order, is_incoming=False, purpose=back, document_number="23"))
     assert states()["23"] == "review"
 
-    queue.act("Списать токены: деньги возвращены", "23")
+    queue.act("Изъять токены: деньги возвращены", "23")
 
     queue.says("1 перевод разобран")
     assert (states()["23"], queue.balance) == ("assigned", 0)

@@ -100,7 +100,7 @@ def test_tokens_are_given_and_taken_for_a_reason(
     assert messages_of(given) == [
         "Начислено 1\u00a0900 токенов: Ромашка. Доступно сейчас: 1\u00a0900."
     ]
-    assert messages_of(taken)[-1] == "Списано 900 токенов: Ромашка. Доступно сейчас: 1\u00a0000."
+    assert messages_of(taken)[-1] == "Изъято 900 токенов: Ромашка. Доступно сейчас: 1\u00a0000."
     assert list(rows) == [
         ("grant", 1900, "подарок", operator.pk),
         ("withdraw", 900, "ошибка", operator.pk),

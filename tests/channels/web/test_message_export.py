@@ -62,7 +62,7 @@ def test_cells_say_what_happened(client: Client, owner: Member) -> None:
     assert row["Телефон"] == "79160000001"
     assert (row["Статус"], row["Канал"]) == ("не доставлено", "SMS")
     assert "недоступен" in row["Причина"]
-    assert row["Списано токенов"] == "16"
+    assert row["Израсходовано токенов"] == "16"
     assert row["Ключ"] == f"'=1+1 ({key})"
     assert row["Время"] == f"{timezone.localtime(message.created_at):%Y-%m-%d %H:%M:%S}"
 
