@@ -186,3 +186,13 @@ def test_pair_of_languages_is_noticed(source: str, tmp_path: Path) -> None:
     module.write_text(source, encoding="utf-8")
 
     assert list(pairs_in(module))
+
+
+def test_no_dash_begins_a_line_in_russian() -> None:
+    """A space that does not break stands before each: in the catalogue and in the pages."""
+    texts_of_pages = (
+        path.read_text("utf-8") for path in (ROOT / "templates/docs/ru").rglob("*.html")
+    )
+    shown = [*(text for entry in WRITTEN for text in texts(entry)), *texts_of_pages]
+
+    assert [text for text in shown if re.search(r"\S[ \n]\s*— ", text)] == []

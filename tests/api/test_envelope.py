@@ -208,7 +208,7 @@ def test_malformed_json(api: Api, path: str, body: bytes) -> None:
 
     check_envelope(answer)
     assert (answer.status, answer.code) == (422, "invalid_input")
-    assert answer.body["message"] == "Тело запроса — не JSON"
+    assert answer.body["message"] == "Тело запроса\u00a0— не JSON"
 
 
 @pytest.mark.parametrize("body", [b"[]", b"null", b"1", b'"phone"', b"true", b"1.5", b'[{"a":1}]'])

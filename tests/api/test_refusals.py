@@ -153,7 +153,7 @@ IP_WORDS = (
     "A URL with an IP address is not accepted; use a host name",
 )
 TOO_LARGE = ("Тело запроса больше 64 КБ", "The request body is larger than 64 KB")
-NOT_JSON = ("Тело запроса — не JSON", "The request body is not valid JSON")
+NOT_JSON = ("Тело запроса\u00a0— не JSON", "The request body is not valid JSON")
 NOT_AN_OBJECT = ("Тело запроса должно быть объектом JSON", "The request body must be a JSON object")
 NO_SCOPE = ("У ключа нет права на это действие", "This key has no scope for that")
 WRONG_IP = ("Запросы с этого IP-адреса не разрешены", "Requests from this IP are not allowed")

@@ -138,7 +138,10 @@ def test_budget_below_one_message_s_price_names_no_time(
     assert refused.body["limit"] == limit
     assert "retry_after" not in refused.body
     assert "Retry-After" not in refused.headers
-    words = f"меньше цены одного сообщения: токенов в бюджете — {limit['tokens']}, цена — {price}"
+    words = (
+        f"меньше цены одного сообщения: токенов в бюджете\u00a0— {limit['tokens']}, "
+        f"цена\u00a0— {price}"
+    )
     assert words in refused.body["message"]
 
 

@@ -72,7 +72,7 @@ def test_limit_below_a_price_names_no_time(api: Api) -> None:
 
     assert refused.body["limit"] == {"kind": "key_day", "key": str(key_of(api)), "tokens": 10}
     assert "retry_after" not in refused.body
-    assert "токенов в день — 10, цена — 16" in refused.body["message"]
+    assert "токенов в день\u00a0— 10, цена\u00a0— 16" in refused.body["message"]
     assert send(api).status == 200
 
 

@@ -235,7 +235,7 @@ def test_forms_refuse_limits_above_the_cap(company: Company) -> None:
     company.codes_per_day = 30
     form = LimitsSection(company=company, user=UserFactory.create())
 
-    assert form.fields["codes_per_day"].help_text == "От 1 до 20. Пусто — 20."
+    assert form.fields["codes_per_day"].help_text == "От 1 до 20. Пусто\u00a0— 20."
 
 
 def test_wait_counts_the_pool_and_takes_nothing() -> None:

@@ -32,7 +32,7 @@ def test_notice_says_what_is_wrong_and_what_to_do(telegram: responses.RequestsMo
     assert notices.deliver_telegram()
 
     (text,) = texts(telegram)
-    assert "✗ Сообщения ждут отправки\nЖдут: 12; самое старое — 95\u00a0с." in text
+    assert "✗ Сообщения ждут отправки\nЖдут: 12; самое старое\u00a0— 95\u00a0с." in text
     assert "Что делать:" in text
     assert "/admin/alerts/#queue-stands" in text
     assert "✓ Закончилось:" in text

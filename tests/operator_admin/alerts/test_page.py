@@ -41,7 +41,7 @@ def test_page_shows_what_is_open_and_what_is_over(operator: Client) -> None:
     html = operator.get(reverse("admin:alerts")).content.decode()
 
     assert "Открыты 2 оповещения." in html
-    assert "Ждут: 1; самое старое — 99\u00a0с." in html
+    assert "Ждут: 1; самое старое\u00a0— 99\u00a0с." in html
     assert "&lt;b&gt;" in html
     assert "Таких отчётов: 9." in html
     assert all(f'id="{name}"' in html for name in RULES)

@@ -38,7 +38,7 @@ def cabinet(client: Client, history: Api) -> Client:
 @pytest.mark.parametrize(
     ("path", "words"),
     [
-        ("balance-statement", "Более ранние операции — в архиве."),
+        ("balance-statement", "Более ранние операции\u00a0— в архиве."),
         ("message-list", "— в архиве."),
     ],
 )
@@ -61,7 +61,7 @@ def test_api_says_that_a_message_is_archived(history: Api, month: date, director
     answer = history.get(f"/messages/{public_id('msg', message.pk)}")
 
     assert (answer.status, answer.body["code"]) == (404, "not_found")
-    assert answer.body["message"] == f"Сообщения до {next_month(month)} — в архиве"
+    assert answer.body["message"] == f"Сообщения до {next_month(month)}\u00a0— в архиве"
     later = history.get(f"/messages/{public_id('msg', UUID(int=message.pk.int + (1 << 127)))}")
     assert later.body["message"] == "Не найдено"
 
