@@ -13,7 +13,7 @@ from config.errors import DomainError
 
 def event_choices() -> list[tuple[str, Any]]:
     """Event kinds as choices: label and name."""
-    return [(kind.value, f"{kind.label} · {kind.value}") for kind in EventKind]
+    return [(kind.value, f"{kind.label}\u00a0· {kind.value}") for kind in EventKind]
 
 
 class EndpointForm(forms.Form):

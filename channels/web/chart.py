@@ -20,7 +20,7 @@ class Series(NamedTuple):
 BY_CHANNEL = [Series(channel.name, channel.title, channel.colour) for channel in CHANNELS]
 BAR_WIDTH, STEP, HEIGHT = 7, 10, 100  # viewBox units; the drawing stretches to its container
 ROUND_TOPS = (2, 4, 6, 8, 10, 12, 16, 20, 30, 40, 50, 60, 80, 100)  # tenths of a power of ten
-MOST_LABELS = 15
+MOST_LABELS = 8  # as many as a phone shows apart
 MIN_HEIGHT = 1.5  # so that a small segment stays visible
 
 

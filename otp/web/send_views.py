@@ -14,6 +14,7 @@ from accounts.api.rate_limit import key_rate_limiter
 from accounts.client_ip import client_ip
 from accounts.keys import api_keys
 from accounts.people.roles import CabinetRequest, can_manage_keys, member_required
+from channels.history.messages import with_charges
 from channels.models import Message
 from channels.web.views import message_context
 from config import ids
@@ -84,7 +85,7 @@ def _sent(kind: str, message_id: UUID) -> HttpResponse:
 def send_check(request: CabinetRequest, public_id: str) -> HttpResponse:
     """The message on its way, and a field for its code."""
     sent = get_object_or_404(
-        Message.objects.of(request.company).select_related("api_key"),
+        with_charges(Message.objects.of(request.company).select_related("api_key")),
         pk=ids.parse_id("msg", public_id),
         kind=Message.Kind.CODE,
     )

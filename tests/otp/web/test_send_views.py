@@ -16,7 +16,7 @@ from channels.models import Message
 from links.models import Link
 from otp.models import Verification
 from tests.api.races import at_once
-from tests.factories import CompanyFactory, MemberFactory, MessageFactory
+from tests.factories import CompanyFactory, MemberFactory, MessageFactory, TransferFactory
 from tests.otp.sent_codes import code_of, wrong_code
 
 PHONE = "+79161234567"
@@ -52,6 +52,17 @@ def test_code_is_sent_held_audited_and_checked(client: Client, owner: Member) ->
     assert checked.status_code == 302
     assert Verification.objects.get(purpose="login").verified_at
     assert "Номер подтверждён" in client.get(checked.headers["Location"]).content.decode()
+
+
+def test_page_of_a_code_says_what_was_charged(client: Client, owner: Member) -> None:
+    message = MessageFactory.create(company=owner.company, kind="code")
+    TransferFactory.create(
+        company=owner.company, kind="capture", proof="receipt", amount=16, message_id=message.id
+    )
+
+    page = client.get(reverse("send-check", args=[message.public_id])).content.decode()
+
+    assert "списано 16 токенов" in page
 
 
 def test_link_is_sent_with_its_text(client: Client, owner: Member) -> None:
