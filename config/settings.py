@@ -341,6 +341,7 @@ LOCALE_PATHS = [ROOT / "locale"]
 TIME_ZONE = env.str("TIME_ZONE", "Europe/Moscow")
 OPERATOR_COUNTRY = env.str("OPERATOR_COUNTRY", "RU")  # for national phone numbers in the admin
 USE_TZ = True
+FORMAT_MODULE_PATH = "config.formats"
 STATIC_URL = "/static/"
 STATIC_ROOT = Path(env.str("STATIC_ROOT", "") or ROOT / "staticfiles")
 STATICFILES_DIRS = [ROOT / "static"]

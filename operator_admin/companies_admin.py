@@ -16,6 +16,7 @@ from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 from django.utils.formats import date_format, number_format
 from django.utils.html import format_html
+from django.utils.text import capfirst
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST
@@ -160,7 +161,7 @@ class CompanyAdmin(AuditedAdmin, ModelAdmin):
 
     def formfield_for_dbfield(self, db_field: Any, request: Any, **kwargs: Any) -> Any:
         if db_field.name == "country":
-            return CountryField(label=db_field.verbose_name, initial=db_field.default)
+            return CountryField(label=capfirst(db_field.verbose_name), initial=db_field.default)
         return super().formfield_for_dbfield(db_field, request, **kwargs)
 
     def get_fields(self, request: HttpRequest, obj: Company | None = None) -> Any:

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.db.models import Max
+from django.utils import timezone
+from django.utils.formats import date_format
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Company, Member, Mode
@@ -80,7 +82,7 @@ def _people(members: Sequence[Member]) -> Fact:
 def _keys(company: Company) -> Fact:
     found = company.api_keys.aggregate(last=Max("last_used_at"))["last"]
     number = company.api_keys.active().count()
-    used = f", {found:%d.%m.%Y}" if found else ""
+    used = f", {date_format(timezone.localtime(found), 'DATE_FORMAT')}" if found else ""
     return Fact(_("API keys, last used"), None, f"{number}{used}")
 
 

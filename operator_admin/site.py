@@ -42,6 +42,7 @@ class OperatorAdminSite(admin.AdminSite):
     site_header = site_title = "Kvitok"
     index_title = _("Today")
     index_template = "operator_admin/today.html"
+    empty_value_display = "—"
     enable_nav_sidebar = False  # the menu has the daily pages, the index all others
 
     def has_permission(self, request: HttpRequest) -> bool:

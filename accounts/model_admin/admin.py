@@ -174,7 +174,7 @@ class ApiKeyAdmin(ReadOnlyAdmin):
 
 @admin.register(AuditEvent)
 class AuditEventAdmin(ReadOnlyAdmin):
-    list_display = ("created_at", "company", "actor", "user", "what", "on_what", "values", "ip")
+    list_display = ("created_at", "company", "actor", "what", "on_what", "values", "ip")
     fields = ("created_at", "company", "actor", "user", "what", "on_what", "values", "ip")
     list_filter = (since_filter("created_at"),)
     list_select_related = ("company", "user")

@@ -35,11 +35,11 @@ MAX_ADJUSTMENT = 2**31
 
 class AdjustForm(forms.Form):
     tokens = GroupedIntegerField(
-        label=gettext_lazy("tokens"),
+        label=gettext_lazy("Number of tokens"),
         help_text=gettext_lazy("A negative number takes available tokens back."),
     )
     reason = forms.CharField(
-        label=gettext_lazy("reason"),
+        label=gettext_lazy("Reason"),
         max_length=200,
         help_text=gettext_lazy("Goes into the audit log and the company's statement."),
     )

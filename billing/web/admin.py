@@ -34,11 +34,12 @@ from billing.models import (
 )
 from billing.models.order import IS_OPEN, NEEDS_REVIEW
 from billing.orders import payments
+from billing.wallet.amounts import money
 from billing.web import adjust_views, admin_views, price_admin
 from billing.web.audited_admin import AuditedChangesAdmin
 from billing.web.bank_transfers import admin as bank_transfer_admin
 from billing.web.documents import admin as document_admin
-from config.ids import parse_id
+from config.ids import parse_id, public_id
 
 __all__ = ["bank_transfer_admin", "document_admin", "price_admin"]  # register their own
 MOST_COMPANIES = 100  # whose transfers one search finds
@@ -122,7 +123,7 @@ class BudgetAdmin(ModelAdmin):
 
 @admin.register(Transfer)
 class TransferAdmin(ReadOnlyAdmin):
-    list_display = ("created_at", "company", "kind", "amount", "proof", "reason", "message_id")
+    list_display = ("created_at", "company", "kind", "amount", "proof", "reason", "message")
     list_filter = ("kind", "proof")
     list_select_related = ("company",)
     search_fields = ("key",)  # shows the search box; `get_search_results` does the search
@@ -143,6 +144,10 @@ class TransferAdmin(ReadOnlyAdmin):
 
     def is_found_by_index(self, text: str) -> bool:
         return _message_id(text) is not None
+
+    @admin.display(description=gettext_lazy("message"))
+    def message(self, transfer: Transfer) -> str | None:
+        return public_id("msg", transfer.message_id) if transfer.message_id else None
 
 
 def _companies(text: str) -> list[int]:
@@ -296,7 +301,7 @@ class OrderAdmin(ReadOnlyAdmin):
 
     @admin.display(description=gettext_lazy("amount"), ordering="amount")
     def sum(self, order: Order) -> str:
-        return f"{order.amount} {order.currency}"
+        return money(order.amount, order.currency)
 
     def get_urls(self) -> list[URLPattern]:
         guard = self.admin_site.admin_view

@@ -56,7 +56,7 @@ class ReportedState(admin.SimpleListFilter):
     parameter_name = "state"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
-        return [(state, title) for state, (title, _tone) in RECEIPT_TITLES.items()]
+        return [(state, f"{title} ({state})") for state, (title, _tone) in RECEIPT_TITLES.items()]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         return queryset.filter(state=self.value()) if self.value() else queryset

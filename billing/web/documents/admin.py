@@ -3,6 +3,7 @@
 from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern, path, reverse
+from django.utils.formats import date_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
@@ -16,13 +17,17 @@ from billing.models import ClosedMonth, Document
 @admin.register(ClosedMonth)
 class ClosedMonthAdmin(ReadOnlyAdmin):
     list_display = (
-        *("month", "company", "opening", "bought", "granted", "withdrawn", "spent", "closing"),
+        *("named", "company", "opening", "bought", "granted", "withdrawn", "spent", "closing"),
         "is_due",
     )
     list_filter = ("is_due", "month")
     list_select_related = ("company",)
     search_fields = ("company__name__istartswith",)
     ordering = ("-month", "-company_id")
+
+    @admin.display(description=_("month"), ordering="month")
+    def named(self, closed: ClosedMonth) -> str:
+        return date_format(closed.month, "F Y")
 
 
 @admin.register(Document)
