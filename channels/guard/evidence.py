@@ -109,6 +109,14 @@ class Evidence:
         price = self.tokens / self.misses
         return max(0.0, self.tokens - trials * (1 - parent) * price)
 
+    @property
+    def awaited_tokens(self) -> float:
+        """What the codes that are not yet ripe cost, at the price of those that were missed. Where
+        nobody but an attacker has been seen, they pass for lost until they are entered: a refusal
+        that is over must not be used for a burst.
+        """
+        return self.pending * self.tokens / self.misses if self.misses else 0.0
+
     def doubt(self, parent: float) -> float:
         """The probability that the share is below half its norm."""
         return share_below(SUSPECT * parent, self.hits, self.misses, parent, PRIOR)

@@ -122,6 +122,8 @@ class Guard:
             )
         evidence.fade(now)
         excess = evidence.excess(parent)
+        if evidence.refusals and not evidence.has_people:
+            excess += evidence.awaited_tokens
         step = next((step for step, least in EXCESS if excess >= least), GuardStep.ALLOW)
         if step and evidence.score >= SCORE and evidence.doubt(parent) > DOUBT:
             ends: float | None = None

@@ -95,6 +95,28 @@ def test_a_refusal_names_scope_rule_and_end_and_passes_old_friends() -> None:
     assert old.step is GuardStep.ALLOW
 
 
+def test_a_refusal_that_is_over_opens_no_door_for_a_burst() -> None:
+    guard, now = Guard(), 10_000.0
+    people(guard, 500)
+    for n in range(15):
+        case = guard.opened(now, guard.judge(now, f"+252617654{n:03}", "SO"))
+        guard.delivered(now + 4, case, SMS, 4.0)
+        guard.matured(now + 34, case)
+    refused = guard.judge(now + 60, "+252617654999", "SO")
+    assert refused.until is not None
+
+    steps = []
+    for n in range(20):  # a second apart: none of them is ripe when the last one asks
+        at = refused.until + n
+        verdict = guard.judge(at, f"+25261123{n:04}", "SO")
+        steps.append(verdict.step)
+        if verdict.step is not GuardStep.REFUSE:
+            guard.delivered(at, guard.opened(at, verdict), SMS, 1.0)
+
+    assert steps.index(GuardStep.REFUSE) <= 4
+    assert set(steps[4:]) == {GuardStep.REFUSE}
+
+
 def test_scopes_go_from_wide_to_narrow() -> None:
     found = scopes_of("+79161234567", "RU", "192.0.2.1")
 
