@@ -1,17 +1,23 @@
-"""`python -m tools.replay --world FILE… [--seeds 1-20] [--json OUT]`."""
+"""`python -m tools.replay --world FILE… [--seeds 1-20] [--sensitivity] [--json OUT]`."""
 
 import argparse
 import json
+import os
 import sys
 import time
 from collections.abc import Sequence
+from concurrent.futures import Executor, ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from tools.command_line import ExitCode, run_command, say
+from tools.replay import plots
+from tools.replay.goals import goals, line
 from tools.replay.report import as_json, table
-from tools.replay.run import run
-from tools.replay.world import load
+from tools.replay.run import Result, run
+from tools.replay.sensitivity import variants
+from tools.replay.world import World, build, read
 from tools.replay.world_format import WorldError
 
 SHIPPED = Path(__file__).parent / "worlds"
@@ -23,23 +29,59 @@ def main(arguments: Sequence[str]) -> int:
 
 def _run(given: argparse.Namespace) -> ExitCode:
     try:
-        worlds = [(path, load(path)) for path in given.world or sorted(SHIPPED.glob("*.json"))]
+        files = [read(path) for path in given.world or sorted(SHIPPED.glob("*.json"))]
+        worlds = [build(one) for one in files]
     except (WorldError, OSError) as error:
         say(f"replay: {error}")
         return ExitCode.NOT_MADE
-    results = []
-    for _, world in worlds:
-        began = time.monotonic()
-        of_world = [run(world, seed) for seed in given.seeds]
-        results += of_world
-        for line in table(of_world):
-            say(line)
-        sends = sum(one.policies["ours"].sends for one in of_world)
-        say(f"  {sends} sends after warm-up in {time.monotonic() - began:.0f} s\n")
+    results: list[Result] = []
+    flips: list[dict[str, Any]] = []
+    with ProcessPoolExecutor(given.jobs) as pool:
+        for file, world in zip(files, worlds, strict=True):
+            of_world = _play(pool, world, given.seeds)
+            results += of_world
+            if given.sensitivity:
+                flips += _flips(pool, file, world, of_world)
     if given.json:
-        text = json.dumps(as_json(results), indent=1) + "\n"
-        given.json.write_text(text, encoding="utf-8")
+        written = as_json(results) | ({"flips": flips} if given.sensitivity else {})
+        given.json.write_text(json.dumps(written, indent=1) + "\n", encoding="utf-8")
+    if given.plots:
+        for name, drawing in plots.drawings(results):
+            (given.plots / f"{name}.svg").write_text(drawing, encoding="utf-8")
     return ExitCode.PASSED
+
+
+def _play(pool: Executor, world: World, seeds: Sequence[int]) -> list[Result]:
+    began = time.monotonic()
+    results = list(pool.map(partial(run, world), seeds))
+    for one in table(results):
+        say(one)
+    for goal in goals(world, results):
+        say(line(goal))
+    sends = sum(one.policies["ours"].sends for one in results)
+    say(f"  {sends} sends after warm-up in {time.monotonic() - began:.0f} s\n")
+    return results
+
+
+def _flips(
+    pool: Executor, file: Any, world: World, results: Sequence[Result]
+) -> list[dict[str, Any]]:
+    """The goals that hold in the world, and not with one of its numbers at half or at twice."""
+    held = {goal.name for goal in goals(world, results) if goal.is_held}
+    seeds = [one.seed for one in results]
+    changed = [(name, build(one)) for name, one in variants(file)]
+    played = [(name, one, pool.map(partial(run, one), seeds)) for name, one in changed]
+    flips = []
+    for name, one, running in played:
+        missed = [goal for goal in goals(one, list(running)) if not goal.is_held]
+        flipped = [goal for goal in missed if goal.name in held]
+        say(f"  {name}: " + ("; ".join(line(goal).strip() for goal in flipped) or "as above"))
+        flips += [
+            {"world": world.name, "change": name, "goal": goal.name, "measured": goal.measured}
+            for goal in flipped
+        ]
+    say(f"  {len(changed)} changes, {len(flips)} goals flipped\n")
+    return flips
 
 
 def seeds(text: str) -> list[int]:
@@ -58,7 +100,12 @@ def _parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("--world", type=Path, nargs="+", action="extend", help="JSON files; all shipped by default")
     add("--seeds", type=seeds, default=seeds("1-3"), help="such as 1-20; 1-3 by default")
+    add(
+        "--sensitivity", action="store_true", help="also with each uncertain number halved, doubled"
+    )
+    add("--jobs", type=int, default=os.cpu_count() or 1, help="processes; all cores by default")
     add("--json", type=Path, help="where to write the figures of each world and seed")
+    add("--plots", type=Path, help="folder for drawings of regret, attack cost and recovery")
     return parser
 
 

@@ -2,6 +2,7 @@
 
 import math
 import random
+from bisect import bisect_right
 from dataclasses import dataclass, field
 
 from channels.routing.smart.plan_choice import choose
@@ -72,4 +73,4 @@ class Oracle:
 
 
 def _share_below(times: list[float], second: int) -> float:
-    return sum(time <= second for time in times) / len(times)
+    return bisect_right(times, second) / len(times)

@@ -21,7 +21,7 @@ def table(results: Sequence[Result]) -> Iterator[str]:
             f"{_middle(t.quantile(0.5) or 0 for t in tallies):7.1f}"
             f"{_middle(t.quantile(0.95) or 0 for t in tallies):7.1f}"
         )
-    days = ", ".join(f"{one:.2f}" for one in _regret(results))
+    days = ", ".join(f"{one:.2f}" for one in regret(results))
     yield f"  regret by day, tokens per verified above oracle: {days}"
     for n in range(len(results[0].attacks)):
         of_seeds = [one.attacks[n] for one in results]
@@ -76,7 +76,8 @@ def _entry(result: Result) -> dict[str, Any]:
     }
 
 
-def _regret(results: Sequence[Result]) -> Iterator[float]:
+def regret(results: Sequence[Result]) -> Iterator[float]:
+    """By day, tokens per verified person above the oracle's; the median over the seeds."""
     for day in sorted(results[0].policies["oracle"].tokens_by_day):
         yield _middle(
             _day_price(one.policies["ours"], day) - _day_price(one.policies["oracle"], day)

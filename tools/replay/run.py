@@ -62,12 +62,22 @@ class HonestTally:
 
 
 @dataclass(slots=True)
+class Recovery:
+    """The honest sends since a channel changed, in the country concerned, until it changed back."""
+
+    seconds: list[float] = field(default_factory=list)  # since the change
+    ours: list[bool] = field(default_factory=list)  # verified
+    oracle: list[bool] = field(default_factory=list)
+
+
+@dataclass(slots=True)
 class Result:
     world: str
     seed: int
     policies: dict[str, Tally]
     attacks: list[AttackTally]
     honest: HonestTally
+    recoveries: list[Recovery]
 
 
 def run(world: World, seed: int) -> Result:
@@ -83,6 +93,7 @@ def run(world: World, seed: int) -> Result:
         {name: Tally() for name in POLICIES},
         [AttackTally() for _ in world.attacks],
         HonestTally(),
+        [Recovery() for _ in world.changes],
     )
     for send in sends(world, seed):
         outcome, verdict = ours.send(send)
@@ -95,7 +106,9 @@ def run(world: World, seed: int) -> Result:
                 result.policies[name].add(send.at, play(world, send, plan, prices))
             known = oracle.plan(send)
             best = {step.channel: _best_account(world, send, step.channel) for step in known}
-            result.policies["oracle"].add(send.at, play(world, send, known, prices, best))
+            known_outcome = play(world, send, known, prices, best)
+            result.policies["oracle"].add(send.at, known_outcome)
+            _count_recoveries(result.recoveries, world, send, outcome, known_outcome)
     return result
 
 
@@ -107,6 +120,17 @@ def _best_account(world: World, send: Send, channel: str) -> str:
         items,
         key=lambda one: world.behaviour(channel, send.person.place, one.name, send.at).lost,
     ).name
+
+
+def _count_recoveries(
+    tallies: list[Recovery], world: World, send: Send, ours: Outcome | None, oracle: Outcome
+) -> None:
+    for tally, change in zip(tallies, world.changes, strict=True):
+        is_concerned = change.country in {None, send.person.place.country}
+        if is_concerned and change.start <= send.at < change.end:
+            tally.seconds.append(send.at - change.start)
+            tally.ours.append(ours is not None and ours.verified < math.inf)
+            tally.oracle.append(oracle.verified < math.inf)
 
 
 def _count_attack(

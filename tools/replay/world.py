@@ -134,12 +134,15 @@ class World:
         return found
 
 
-def load(path: Path) -> World:
+def read(path: Path) -> Any:
     try:
-        given = json.loads(path.read_text(encoding="utf-8"))
+        return json.loads(path.read_text(encoding="utf-8"))
     except json.JSONDecodeError as error:
         raise WorldError(f"{path.name}: no JSON: {error}") from error
-    return build(given)
+
+
+def load(path: Path) -> World:
+    return build(read(path))
 
 
 def build(given: Any) -> World:

@@ -1,0 +1,184 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tools.replay.__main__ import SHIPPED, main
+from tools.replay.goals import Goal, goals, line
+from tools.replay.run import AttackTally, HonestTally, Recovery, Result, Tally, run
+from tools.replay.sensitivity import PARAMETERS, variants
+from tools.replay.world import World, build, read
+
+SMALL: dict[str, Any] = {
+    "name": "small",
+    "days": 0.2,
+    "warm_up_days": 0,
+    "sends_per_day": 1000,
+    "reach": [{"channels": ["telegram"], "share": 0.9}, {"channels": [], "share": 0.1}],
+    "channels": {"telegram": {}},
+}
+
+
+def changed(name: str, given: dict[str, Any]) -> dict[str, Any]:
+    return dict(variants(given))[name]
+
+
+def test_each_number_is_halved_and_doubled_alone() -> None:
+    given = {
+        **SMALL,
+        "attacks": [{"day": 0, "hours": 1, "per_hour": 9, "prefix": "+1", "enters": 0.2}],
+    }
+    halved = changed("SMS lost ×0.5", given)
+    doubled = changed("SMS lost ×2", given)
+
+    assert (halved["channels"]["sms"]["lost"], doubled["channels"]["sms"]["lost"]) == (0.015, 0.06)
+    halved["channels"]["sms"]["lost"] = doubled["channels"]["sms"]["lost"]
+    assert halved == doubled
+    assert changed("codes that attackers enter ×2", given)["attacks"][0]["enters"] == 0.4
+
+
+@pytest.mark.parametrize("path", sorted(SHIPPED.glob("*.json")), ids=lambda path: path.stem)
+def test_every_change_of_a_shipped_world_is_a_world(path: Path) -> None:
+    worlds = dict(variants(read(path)))
+
+    for world in worlds.values():
+        assert build(world).name == path.stem
+    assert {name.rpartition(" ")[0] for name in worlds} <= set(PARAMETERS)
+    assert len(worlds) >= 20
+
+
+def test_reach_still_sums_to_one() -> None:
+    reach = changed("people out of messengers' reach ×2", SMALL)["reach"]
+
+    assert [one["share"] for one in reach] == pytest.approx([0.8, 0.2])
+
+
+def test_a_share_that_is_doubled_stays_a_share() -> None:
+    given = {**SMALL, "people": {"returning": 0.6}}
+
+    assert changed("returning people ×2", given)["people"]["returning"] == 0.98
+
+
+def test_missing_receipts_are_what_is_halved() -> None:
+    given = changed("missing receipts of messengers ×0.5", SMALL)
+
+    assert given["channels"]["telegram"]["receipts"] == pytest.approx(0.99)
+
+
+def test_ranges_and_accounts_follow_their_channel() -> None:
+    given = {
+        **SMALL,
+        "countries": [
+            {
+                "code": "KZ",
+                "share": 1,
+                "ranges": [{"prefix": "+7701", "share": 1, "sms": {"lost": 0.1}}],
+            }
+        ],
+        "accounts": {"sms": [{"name": "a", "lost": 0.2}]},
+    }
+    world = changed("SMS lost ×2", given)
+
+    assert world["countries"][0]["ranges"][0]["sms"]["lost"] == 0.2
+    assert world["accounts"]["sms"][0]["lost"] == 0.4
+
+
+def result(world: World, *, ours: tuple[int, int], lost: int = 0, refused: int = 0) -> Result:
+    def tally(verified: int, tokens: int) -> Tally:
+        return Tally(1000, verified, tokens, [10.0] * verified)
+
+    policies = {
+        "sms": tally(900, 14_400),
+        "baseline": tally(900, 3_000),
+        "ours": tally(*ours),
+        "oracle": tally(900, 2_700),
+    }
+    recovery = Recovery([float(n) for n in range(900)], [n > 400 for n in range(900)], [True] * 900)
+    attacks = [AttackTally(tokens_lost=lost) for _ in world.attacks]
+    return Result(
+        world.name,
+        1,
+        policies,
+        attacks,
+        HonestTally(10_000, refused),
+        [recovery for _ in world.changes],
+    )
+
+
+def missed(world: World, one: Result) -> list[str]:
+    return [goal.name for goal in goals(world, [one]) if not goal.is_held]
+
+
+ATTACK = {"day": 0, "hours": 48, "per_hour": 9, "prefix": "+1"}
+
+
+def test_goals_that_are_held_and_missed() -> None:
+    world = build({**SMALL, "attacks": [ATTACK]})
+
+    assert missed(world, result(world, ours=(900, 3_000), lost=400, refused=1)) == []
+    assert missed(world, result(world, ours=(890, 4_000), lost=401, refused=2)) == [
+        "verified, share of sms",
+        "verified, points below baseline",
+        "tokens per verified, of oracle",
+        "tokens per verified, of sms",
+        "attack 0, tokens lost",
+        "honest refused, of 10,000",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("attack", "allowed"),
+    [({"numbers": "slow"}, 3200), ({"enters": 0.2}, 1600), ({"numbers": "random"}, 400)],
+)
+def test_each_kind_of_attack_has_its_bound(attack: dict[str, Any], allowed: int) -> None:
+    world = build({**SMALL, "attacks": [{**ATTACK, **attack}]})
+
+    assert missed(world, result(world, ours=(900, 3_000), lost=allowed)) == []
+    assert missed(world, result(world, ours=(900, 3_000), lost=allowed + 16)) != []
+
+
+def test_a_rate_that_is_still_low_after_ten_minutes_is_missed() -> None:
+    world = build({**SMALL, "changes": [{"day": 0, "channel": "telegram", "set": {"lost": 1}}]})
+    late = result(world, ours=(900, 3_000))
+
+    assert missed(world, late) == []  # down for 400 sends, which come within seven minutes
+    late.recoveries[0].seconds = [n * 2.0 for n in range(900)]
+    assert missed(world, late) == ["change 0, points below oracle after recovery"]
+
+
+def test_a_line_says_which_side_is_good() -> None:
+    assert line(Goal("x", 0.98, 0.99, is_lower_bound=True)) == "  MISSED x: 0.98, goal ≥ 0.99"
+    assert line(Goal("y", 1, 1.15)) == "  held   y: 1, goal ≤ 1.15"
+
+
+def test_sends_after_a_change_are_kept_until_it_ends() -> None:
+    change = {"day": 0.05, "until": 0.15, "channel": "telegram", "set": {"lost": 1}}
+    world = build({**SMALL, "changes": [change]})
+
+    (recovery,) = run(world, 1).recoveries
+
+    assert 50 < len(recovery.ours) < 150
+    assert 0 <= recovery.seconds[0] < recovery.seconds[-1] < 0.1 * 86400
+
+
+def test_the_command_reports_flips_and_draws(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world, out = tmp_path / "w.json", tmp_path / "out.json"
+    attack = {**ATTACK, "day": 0.01, "hours": 2, "per_hour": 30, "prefix": "+25261"}
+    change = {"day": 0.1, "channel": "telegram", "set": {"lost": 1}}
+    given = {**SMALL, "days": 0.15, "attacks": [attack], "changes": [change]}
+    world.write_text(json.dumps(given), encoding="utf-8")
+
+    arguments = f"--world {world} --seeds 1-2 --jobs 1 --sensitivity --json {out}"
+
+    code = main([*arguments.split(), "--plots", str(tmp_path)])
+
+    text = capsys.readouterr().out
+    assert code == 0
+    assert "  SMS lost ×2: " in text
+    assert "goals flipped" in text
+    assert isinstance(json.loads(out.read_text(encoding="utf-8"))["flips"], list)
+    for name in ("replay-regret", "replay-attacks", "replay-recovery"):
+        assert (tmp_path / f"{name}.svg").read_text(encoding="utf-8").count("<polyline") >= 1
