@@ -18,6 +18,7 @@ from links.follow import edge_calls, edge_views
 from links.follow.views import follow
 from operator_admin.incidents import views as incident_views
 from operator_admin.status import views as status_views
+from otp.web import widget
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", home, name="home"),
@@ -65,6 +66,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("status/", RedirectView.as_view(pattern_name="status")),
     path("status.json", status_views.as_json, name="status-json"),
     path("status.atom", status_views.as_feed, name="status-feed"),
+    path("otp/altcha.js", widget.script, {"file": "altcha.min.js"}, name="widget"),
+    path("otp/altcha.ru.js", widget.script, {"file": "ru.js"}, name="widget-ru"),
     path("livez", health_endpoints.livez),
     path("readyz", health_endpoints.readyz),
     re_path(r"^(?P<slug>[^/]+)/?$", follow, name="follow"),

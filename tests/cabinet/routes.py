@@ -314,6 +314,7 @@ NO_PAGE = {
     "notice-dismiss",  # POST alone: tests/operator_admin/incidents
     "status-json",  # for machines: tests/operator_admin/status
     "status-feed",  # the same
+    *("widget", "widget-ru"),  # scripts for companies' own pages: tests/otp/web
 }
 TABLES: list[set[str]] = [
     set(CABINET),
