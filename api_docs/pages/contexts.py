@@ -35,6 +35,7 @@ def of_page(
         "after": after,
         "lang": language(),
         "sample_language": sample_language,
+        "site_url": settings.PUBLIC_URL,
         "base_url": f"{settings.PUBLIC_URL}/api/v1",
         "call": page.call,
         "n": numbers(),
