@@ -52,6 +52,7 @@ SCHEDULE = {
     "count-guard-evidence": _new(_every(2, "otp.count_guard_evidence", expires=4)),
     "learn-routes": _new(_every(30, "otp.learn_routes", expires=25)),
     "make-guard-replays": _new(_every(3, "otp.make_guard_replays", expires=5)),
+    "send-guard-reports": _new(_every(300, "otp.send_guard_reports", expires=200)),
     "refresh-budgets": _every(3600, "otp.refresh_budgets", expires=600),
     "send-budget-alerts": _every(30, "billing.send_budget_alerts", expires=30),
     "evaluate-alerts": _every(60, "operator_admin.evaluate_alerts", expires=50),

@@ -278,3 +278,17 @@ class GuardReplay(models.Model):
     @property
     def is_over(self) -> bool:
         return self.made_at is not None
+
+
+class GuardReport(models.Model):
+    """Of a watching company: when it next hears what the guard would have done to its codes."""
+
+    company = models.OneToOneField(Company, models.CASCADE, related_name="+")
+    due_at = models.DateTimeField()
+    reported_at = models.DateTimeField(null=True)  # the last letter
+
+    class Meta:
+        indexes = [models.Index(fields=["due_at"], name="guard_report_due")]
+
+    def __str__(self) -> str:
+        return f"{self.company}: {self.due_at:%Y-%m-%d %H:%M}"

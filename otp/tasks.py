@@ -3,7 +3,7 @@
 from celery import shared_task
 
 from otp import usual_spending
-from otp.protection import evidence_counting, week_replay
+from otp.protection import evidence_counting, week_replay, week_reports
 from otp.route_learning import learning, savings_count
 
 
@@ -21,6 +21,11 @@ def count_guard_evidence() -> None:
 def make_guard_replays() -> None:
     while week_replay.make_next():
         pass
+
+
+@shared_task(name="otp.send_guard_reports")
+def send_guard_reports() -> None:
+    week_reports.run()
 
 
 @shared_task(name="otp.learn_routes")

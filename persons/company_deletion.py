@@ -37,7 +37,7 @@ from links.clicks.clickhouse import erasure as clicks_in_clickhouse
 from links.follow import resolution
 from links.manage import stopping
 from links.models import Link, LinkImport
-from otp.models import Autofill, CodeText, GuardEvidence, GuardReplay, GuardRestriction
+from otp.models import Autofill, CodeText, GuardEvidence, GuardReplay, GuardReport, GuardRestriction
 from persons import sql
 from persons.erasure import NotFinishedError, erase_with_company
 from persons.models import CompanyExport
@@ -65,6 +65,7 @@ DELETED: tuple[type[Model], ...] = (
     GuardEvidence,
     GuardRestriction,
     GuardReplay,
+    GuardReport,
     RouteDay,
 )
 

@@ -11,6 +11,7 @@ class NoticeKind(models.TextChoices):
     TOP_UP = "top_up", _("Top-ups, automatic ones too")
     DOCUMENTS = "documents", _("Documents of a closed month or of an advance payment")
     DELIVERY = "delivery", _("Fewer messages arrive than usual")
+    PROTECTION = "protection", _("Weekly: what a protection that only watches would hold back")
     WEBHOOK = "webhook", _("A webhook endpoint fails or was switched off")
 
 
@@ -24,6 +25,7 @@ KIND_OF_TEMPLATE = {
     "auto_top_up_paused": NoticeKind.TOP_UP,
     "documents": NoticeKind.DOCUMENTS,
     "delivery_drop": NoticeKind.DELIVERY,
+    "guard_week": NoticeKind.PROTECTION,
     "endpoint_failing": NoticeKind.WEBHOOK,
     "endpoint_disabled": NoticeKind.WEBHOOK,
 }

@@ -3,9 +3,10 @@
 from django.conf import settings
 from django.urls import reverse
 
-from accounts.models import EventKind, Member, Mode
+from accounts.models import Company, EventKind, Member, Mode
 from accounts.outbox import events, mail
 from otp.models import GuardRestriction, ScopeKind
+from otp.protection.week_replay import WeekFigures
 
 HASHED = {ScopeKind.IP, ScopeKind.DEVICE}
 NOTIFIED_ROLES = (Member.Role.OWNER, Member.Role.DEVELOPER)
@@ -13,13 +14,22 @@ NOTIFIED_ROLES = (Member.Role.OWNER, Member.Role.DEVELOPER)
 
 def post(restriction: GuardRestriction) -> None:
     """In the caller's transaction."""
-    page = f"{settings.PUBLIC_URL}{reverse('protection')}"
     mail.post_to_members(
         company=restriction.company,
         roles=NOTIFIED_ROLES,
         template="guard_triggered",
-        context={"restriction": restriction, "page_url": page},
+        context={"restriction": restriction, "page_url": _page_url()},
         key=f"guard:{restriction.pk}:{restriction.step}",
+    )
+
+
+def post_week(company: Company, found: WeekFigures) -> None:
+    """In the caller's transaction, which sees to it that a week is told of once."""
+    mail.post_to_members(
+        company=company,
+        roles=NOTIFIED_ROLES,
+        template="guard_week",
+        context={"week": found, "page_url": _page_url()},
     )
 
 
@@ -48,3 +58,7 @@ def _event_data(restriction: GuardRestriction) -> dict[str, object]:
         "tokens": restriction.excess,
         "until": restriction.until,
     }
+
+
+def _page_url() -> str:
+    return f"{settings.PUBLIC_URL}{reverse('protection')}"

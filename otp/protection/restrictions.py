@@ -25,7 +25,7 @@ from channels.guard.scopes import ScopeKind as GuardScopeKind
 from channels.guard.steps import GuardStep
 from config.storage.redis_client import redis_client
 from otp.models import GuardEvidence, GuardProgress, GuardRestriction, ScopeKind
-from otp.protection import notices
+from otp.protection import notices, week_reports
 
 log = structlog.get_logger(__name__)
 
@@ -244,6 +244,7 @@ def set_mode(*, company: Company, mode: str, user: User, ip: str | None = None) 
         return False
     stored.guard_mode = mode
     stored.save(update_fields=["guard_mode"])
+    week_reports.restart(stored, timezone.now())
     open_now = GuardRestriction.objects.filter(company=stored, ended_at=None)
     if mode == GuardMode.OFF:
         open_now.update(ended_at=timezone.now())

@@ -4,7 +4,7 @@ A code that it would have refused teaches it nothing, as it would not have been 
 """
 
 import heapq
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime, timedelta
 
 import structlog
@@ -24,9 +24,28 @@ from otp.protection.code_outcomes import OutcomeKind, SentCode
 DAYS = 7
 # Of a very large company the newest ones; half a minute of a worker's time.
 MOST_CODES = 50_000
-RESULT = ("codes", "since", "refused", "challenged", "cheap_only", "entered", "tokens")
 LEASE, MOST_TRIES = timedelta(minutes=5), 3
 log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class WeekFigures:
+    """Named as in `GuardReplay`."""
+
+    codes: int
+    since: datetime | None  # of the oldest code that was looked at
+    refused: int
+    challenged: int
+    cheap_only: int
+    entered: int  # of those refused or challenged
+    tokens: int  # charged for those of them that were not entered
+
+    @property
+    def held_back(self) -> int:
+        return self.refused + self.challenged + self.cheap_only
+
+
+RESULT = [one.name for one in fields(WeekFigures)]
 
 
 @dataclass(slots=True)
@@ -119,15 +138,29 @@ def _claim() -> GuardReplay | None:
 
 
 def _make(replay: GuardReplay) -> None:
-    until = replay.asked_at
+    for name, value in asdict(figures(replay.company_id, replay.asked_at)).items():
+        setattr(replay, name, value)
+
+
+def figures(company_id: int, until: datetime) -> WeekFigures:
+    """Of the week before; it takes up to half a minute."""
     since = until - timedelta(days=DAYS)
-    codes = code_outcomes.sent_codes(replay.company_id, since, until, most=MOST_CODES)
+    codes = code_outcomes.sent_codes(company_id, since, until, most=MOST_CODES)
     week = _Week()
     for number, code in enumerate(codes):
         week.play(number, code)
-    replay.codes = len(codes)
-    replay.since = datetime.fromtimestamp(codes[0].created, UTC) if codes else None
-    replay.refused = week.held.get(GuardStep.REFUSE, 0)
-    replay.challenged = week.held.get(GuardStep.CHALLENGE, 0)
-    replay.cheap_only = week.held.get(GuardStep.CHEAP_ONLY, 0)
-    replay.entered, replay.tokens = week.entered, week.tokens
+    return WeekFigures(
+        codes=len(codes),
+        since=datetime.fromtimestamp(codes[0].created, UTC) if codes else None,
+        refused=week.held.get(GuardStep.REFUSE, 0),
+        challenged=week.held.get(GuardStep.CHALLENGE, 0),
+        cheap_only=week.held.get(GuardStep.CHEAP_ONLY, 0),
+        entered=week.entered,
+        tokens=week.tokens,
+    )
+
+
+def keep(company: Company, found: WeekFigures, now: datetime) -> None:
+    """As the newest replay, in the caller's transaction: the page shows what a letter says."""
+    made = {"asked_at": now, "started_at": now, "made_at": now, "is_failed": False}
+    GuardReplay.objects.update_or_create(company=company, defaults=made | asdict(found))

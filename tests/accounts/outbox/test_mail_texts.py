@@ -27,6 +27,7 @@ from accounts.sign_in.adapter import AccountAdapter
 from billing.budgets.usage import BudgetUsage
 from billing.models import AutoTopUp, BalanceAlert
 from otp.models import GuardRestriction
+from otp.protection.week_replay import WeekFigures
 from tests.document_factories import DocumentFactory
 from tests.factories import (
     PASSWORD,
@@ -178,10 +179,19 @@ def _restriction(company: Company) -> dict[str, Any]:
     return {"restriction": restriction, "page_url": f"{HERE}{reverse('protection')}"}
 
 
+def _week(_company: Company) -> dict[str, Any]:
+    week = WeekFigures(
+        codes=1234, since=timezone.now(), refused=21, challenged=2, cheap_only=5,
+        entered=1, tokens=352,
+    )  # fmt: skip
+    return {"week": week, "page_url": f"{HERE}{reverse('protection')}"}
+
+
 # The context of each of our e-mails; an e-mail without a row fails.
 OURS: dict[str, Callable[[Company], dict[str, Any]]] = {
     "delivery_drop": _drop,
     "guard_triggered": _restriction,
+    "guard_week": _week,
     "endpoint_disabled": _endpoint,
     "endpoint_failing": _endpoint,
     "invitation": _invitation,

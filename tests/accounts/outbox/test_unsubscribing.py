@@ -126,7 +126,7 @@ def test_choice_on_the_profile_is_kept(client: Client, member: Member) -> None:
     client.post(reverse("profile"), form)
 
     member.user.refresh_from_db()
-    assert member.user.muted_notices == ["top_up", "documents", "delivery"]
+    assert member.user.muted_notices == ["top_up", "documents", "delivery", "protection"]
     shown = client.get(reverse("profile")).context["form"]["notices"].value()
     assert shown == ["balance", "webhook"]
 

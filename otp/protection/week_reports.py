@@ -1,0 +1,98 @@
+"""Tells watching companies once a week what the guard would have done to their codes.
+
+The figures are those of the replay, which the page shows too: it knows what was entered and paid.
+What restrictions counted as `stopped` are sends, by the last step of each, over any time.
+
+A claim moves the time of the next try, and the letters go with the move to the next week in one
+transaction, if no other worker has moved it since: a week is reported once, by whoever finishes.
+"""
+
+import time
+from datetime import datetime, timedelta
+
+import structlog
+from django.db import transaction
+from django.db.models import Exists, OuterRef
+from django.utils import timezone
+
+from accounts.models import Company, GuardMode
+from otp.models import GuardReport
+from otp.protection import notices, week_replay
+from otp.protection.week_replay import WeekFigures
+
+WEEK = timedelta(days=week_replay.DAYS)
+# After a worker that died, or a fault. Longer than any replay takes.
+RETRY = timedelta(hours=1)
+RUN = 60.0  # seconds in which one run begins with companies; the next run goes on
+BATCH = 1000  # rows
+WATCHING = {"guard_mode": GuardMode.WATCH, "deleted_at": None}
+log = structlog.get_logger(__name__)
+
+
+def restart(company: Company, now: datetime) -> None:
+    """Whose mode has changed, in the transaction that changes it: a week begins anew, or none."""
+    if company.guard_mode != GuardMode.WATCH:
+        GuardReport.objects.filter(company=company).delete()
+        return
+    anew = {"due_at": now + WEEK, "reported_at": None}
+    GuardReport.objects.update_or_create(company=company, defaults=anew)
+
+
+def run() -> None:
+    _begin()
+    ends_at = time.monotonic() + RUN
+    while time.monotonic() < ends_at and report_next():
+        pass
+
+
+def _begin() -> None:
+    """Companies that were here before the guard have watched since it came."""
+    known = GuardReport.objects.filter(company=OuterRef("pk"))
+    new = Company.objects.filter(~Exists(known), **WATCHING).order_by("pk")[:BATCH]
+    due_at = timezone.now() + WEEK
+    GuardReport.objects.bulk_create(
+        [GuardReport(company=company, due_at=due_at) for company in new], ignore_conflicts=True
+    )
+
+
+def report_next() -> bool:
+    """Reports the one that is due the longest; False if none is."""
+    report = _claim()
+    if report is None:
+        return False
+    try:
+        found = week_replay.figures(report.company_id, timezone.now())
+    except Exception:
+        log.exception("guard_report_failed", company=report.company_id)
+        return True
+    _finish(report, found)
+    return True
+
+
+@transaction.atomic
+def _claim() -> GuardReport | None:
+    now = timezone.now()
+    watching = {f"company__{name}": value for name, value in WATCHING.items()}
+    due = GuardReport.objects.filter(due_at__lte=now, **watching).order_by("due_at")
+    report = due.select_for_update(of=("self",), skip_locked=True).first()
+    if report is not None:
+        report.due_at = now + RETRY
+        report.save(update_fields=["due_at"])
+    return report
+
+
+@transaction.atomic
+def _finish(claimed: GuardReport, found: WeekFigures) -> None:
+    """Nothing, if the mode has changed meanwhile or another worker was faster."""
+    now = timezone.now()
+    # In the order of `restrictions.set_mode`.
+    locked = Company.objects.select_for_update(no_key=True)
+    company = locked.filter(pk=claimed.company_id, **WATCHING).first()
+    is_news = bool(found.held_back or (found.codes and claimed.reported_at is None))
+    moved = {"due_at": now + WEEK} | ({"reported_at": now} if is_news else {})
+    stored = GuardReport.objects.filter(pk=claimed.pk, due_at=claimed.due_at)
+    if company is None or not stored.update(**moved):
+        return
+    week_replay.keep(company, found, now)
+    if is_news:
+        notices.post_week(company, found)

@@ -1,0 +1,332 @@
+"""Watching companies hear once a week what the guard would have done, while there is something."""
+
+from datetime import UTC, datetime, timedelta
+from functools import partial
+
+import pytest
+from django.conf import settings
+from django.urls import reverse
+from django.utils import timezone
+
+from accounts.models import Company, GuardMode, Mail, Member, User
+from accounts.outbox import mail
+from otp.models import GuardReplay, GuardReport
+from otp.protection import notices, restrictions, week_replay, week_reports
+from otp.protection.week_replay import WeekFigures
+from tests.api.races import at_once
+from tests.factories import CompanyFactory, MemberFactory
+from tests.otp.protection.sends import sent
+
+pytestmark = pytest.mark.django_db
+DAY = 86_400.0
+NEARLY_A_WEEK = timedelta(days=6, hours=23)
+
+
+@pytest.fixture
+def watching(company: Company) -> Company:
+    """Its week is over; nobody was told of anything yet."""
+    company.guard_mode = GuardMode.WATCH
+    company.save(update_fields=["guard_mode"])
+    MemberFactory.create(company=company, user__email="owner@example.com", user__language="en")
+    GuardReport.objects.create(company=company, due_at=timezone.now())
+    return company
+
+
+def people(company: Company, codes: int = 30) -> None:
+    for n in range(codes):
+        sent(company, ago=5 * DAY - 60 * n, phone=f"+7916{n * 7919:07}", entered_after=9.0)
+
+
+def attack(company: Company, codes: int = 60) -> None:
+    """Of which two codes are entered when the range is refused already."""
+    for n in range(codes):
+        entered = 9.0 if n in {codes - 2, codes - 1} else None
+        sent(company, ago=2 * DAY - 10 * n, phone=f"+252617654{n:03}", entered_after=entered)
+
+
+def make_due(by: timedelta = week_reports.WEEK) -> None:
+    """So much time passes."""
+    for report in GuardReport.objects.all():
+        report.due_at -= by
+        report.save(update_fields=["due_at"])
+
+
+def letters() -> list[Mail]:
+    return list(Mail.objects.filter(template="guard_week").order_by("created_at"))
+
+
+def due_in() -> timedelta:
+    return GuardReport.objects.get().due_at - timezone.now()
+
+
+def test_figures_are_those_of_the_replay_and_stand_on_the_page(watching: Company) -> None:
+    people(watching)
+    attack(watching)
+
+    week_reports.run()
+
+    replay = GuardReplay.objects.get(company=watching)
+    assert (replay.codes, replay.refused, replay.challenged, replay.cheap_only) == (90, 41, 3, 1)
+    assert (replay.entered, replay.tokens) == (2, 16 * 42)
+    assert (replay.is_over, replay.is_failed) == (True, False)
+    (letter,) = letters()
+    day = f"{timezone.localtime(replay.since):%-d %B}"
+    assert letter.subject == (
+        f"Kvitok: what the protection of {watching.name} would have held back in a week"
+    )
+    assert f"Of 90 codes since {day}, it would have:\n– refused 41 sends\n" in letter.text
+    assert "\n– asked for a proof of work for 3 sends\n– sent 1 code without SMS" in letter.text
+    assert "It would have saved 672 tokens" in letter.text
+    assert "2 codes were entered later" in letter.text
+    assert f"{settings.PUBLIC_URL}{reverse('protection')}\n" in letter.text
+    assert "<li>refused 41 sends</li>" in letter.html
+
+
+def test_week_is_told_of_once(watching: Company) -> None:
+    attack(watching)
+
+    week_reports.run()
+    week_reports.run()
+    make_due(NEARLY_A_WEEK)
+    week_reports.run()
+    assert len(letters()) == 1
+
+    make_due(week_reports.WEEK - NEARLY_A_WEEK)
+    week_reports.run()
+    assert len(letters()) == 2
+
+
+def test_that_nothing_would_have_been_held_back_is_told_once(watching: Company) -> None:
+    people(watching)
+
+    week_reports.run()
+    make_due()
+    week_reports.run()
+
+    (letter,) = letters()
+    assert "It would have let all 30 codes since" in letter.text
+    assert "You get this e-mail once." in letter.text
+
+    attack(watching)
+    make_due()
+    week_reports.run()
+    assert "refused 41 sends" in letters()[-1].text
+
+
+def test_company_that_sends_nothing_hears_nothing(watching: Company) -> None:
+    week_reports.run()
+
+    assert letters() == []
+    assert GuardReport.objects.get().reported_at is None
+    assert due_in() > NEARLY_A_WEEK
+
+
+def test_companies_from_before_the_guard_hear_after_their_first_week(company: Company) -> None:
+    Company.objects.update(guard_mode=GuardMode.WATCH)
+    CompanyFactory.create(guard_mode=GuardMode.ENFORCE)
+    CompanyFactory.create(guard_mode=GuardMode.OFF)
+    CompanyFactory.create(guard_mode=GuardMode.WATCH, deleted_at=timezone.now())
+    attack(company)
+
+    week_reports.run()
+    week_reports.run()
+
+    assert GuardReport.objects.get().company == company
+    assert NEARLY_A_WEEK < due_in() <= week_reports.WEEK
+    assert letters() == []
+
+
+@pytest.mark.parametrize("mode", [GuardMode.ENFORCE, GuardMode.OFF])
+def test_other_modes_hear_nothing(watching: Company, mode: GuardMode) -> None:
+    attack(watching)
+    Company.objects.update(guard_mode=mode)
+
+    week_reports.run()
+
+    assert letters() == []
+    assert not GuardReplay.objects.exists()
+
+
+def test_week_begins_with_the_mode(company: Company, owner: Member) -> None:
+    change = partial(restrictions.set_mode, company=company, user=owner.user)
+    change(mode=GuardMode.WATCH)
+    assert NEARLY_A_WEEK < due_in() <= week_reports.WEEK
+
+    make_due()
+    change(mode=GuardMode.ENFORCE)
+    assert not GuardReport.objects.exists()
+
+    change(mode=GuardMode.WATCH)
+    assert due_in() > NEARLY_A_WEEK
+
+
+def test_mode_that_changes_meanwhile_is_obeyed(
+    watching: Company, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    attack(watching)
+    figures = week_replay.figures
+
+    def and_switched_on(*args: object) -> WeekFigures:
+        user = User.objects.get(email="owner@example.com")
+        restrictions.set_mode(company=watching, mode=GuardMode.ENFORCE, user=user)
+        return figures(*args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(week_replay, "figures", and_switched_on)
+    week_reports.run()
+
+    assert letters() == []
+    assert not GuardReport.objects.exists()
+
+
+def test_worker_that_dies_before_its_letters_is_followed_by_another(
+    watching: Company, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    attack(watching)
+
+    def die(**_fields: object) -> None:
+        raise SystemExit
+
+    with monkeypatch.context() as patch:
+        patch.setattr(mail, "append", die)
+        with pytest.raises(SystemExit):
+            week_reports.run()
+    week_reports.run()
+    assert letters() == []
+    assert due_in() <= week_reports.RETRY
+
+    make_due(week_reports.RETRY)
+    week_reports.run()
+    assert len(letters()) == 1
+
+
+def test_worker_that_is_slow_tells_nothing_twice(watching: Company) -> None:
+    attack(watching)
+    slow = week_reports._claim()
+    assert slow is not None
+    make_due(week_reports.RETRY)
+    week_reports.run()
+
+    week_reports._finish(slow, week_replay.figures(watching.pk, timezone.now()))
+
+    assert len(letters()) == 1
+    assert due_in() > NEARLY_A_WEEK
+
+
+def test_fault_of_one_company_keeps_no_other_waiting(
+    watching: Company, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = CompanyFactory.create(guard_mode=GuardMode.WATCH)
+    MemberFactory.create(company=other, user__email="other@example.com")
+    GuardReport.objects.create(company=other, due_at=timezone.now())
+    attack(watching)
+    attack(other)
+    figures = week_replay.figures
+
+    def fail_for_one(company_id: int, *args: object) -> WeekFigures:
+        if company_id == watching.pk:
+            raise ValueError
+        return figures(company_id, *args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(week_replay, "figures", fail_for_one)
+    week_reports.run()
+
+    assert [letter.to for letter in letters()] == ["other@example.com"]
+    assert GuardReport.objects.get(company=watching).due_at > timezone.now()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_workers_one_tells(watching: Company) -> None:
+    attack(watching)
+
+    at_once([week_reports.run, week_reports.run])
+
+    assert len(letters()) == 1
+    assert due_in() > NEARLY_A_WEEK
+
+
+def test_run_ends_and_leaves_the_rest_to_the_next(
+    watching: Company, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    attack(watching)
+    monkeypatch.setattr(week_reports, "RUN", 0.0)
+
+    week_reports.run()
+
+    assert letters() == []
+
+
+def test_letter_goes_to_those_who_want_it(watching: Company) -> None:
+    for role in (Member.Role.DEVELOPER, Member.Role.ACCOUNTANT):
+        MemberFactory.create(company=watching, role=role, user__email=f"{role}@example.com")
+    muted = MemberFactory.create(company=watching).user
+    User.objects.filter(pk=muted.pk).update(muted_notices=["protection"])
+    attack(watching)
+
+    week_reports.run()
+
+    assert sorted(letter.to for letter in letters()) == [
+        "developer@example.com",
+        "owner@example.com",
+    ]
+    assert all("/unsubscribe/" in letter.unsubscribe_url for letter in letters())
+
+
+def told(company: Company, **figures: int) -> str:
+    """The letter about one company, in Russian."""
+    MemberFactory.create(company=company, user__email="olga@example.com", user__language="ru")
+    since = datetime(2026, 11, 19, 9, tzinfo=UTC)
+    none = dict.fromkeys(("codes", "refused", "challenged", "cheap_only", "entered", "tokens"), 0)
+    notices.post_week(company, WeekFigures(since=since, **(none | figures)))
+    letter = Mail.objects.get(to="olga@example.com")
+    return letter.subject + "\n" + letter.text.split("\n\n—")[0]
+
+
+def test_russian_letter_about_an_attack(company: Company) -> None:
+    text = told(company, codes=1201, refused=21, challenged=2, cheap_only=5, entered=1, tokens=352)
+
+    assert text.replace("\xa0", " ") == (
+        f"""Kvitok: что за неделю придержала бы защита — Ромашка
+Здравствуйте!
+
+Защита компании Ромашка от накрутки SMS только смотрит. Из 1 201 кода с 19 ноября она бы:
+– отклонила 21 отправку
+– потребовала доказательства работы для 2 отправок
+– отправила 5 кодов без SMS, если есть другой канал
+
+Это сберегло бы 352 токена: столько списано за те из отклонённых и требующих доказательства кодов, \
+которые никто не ввёл.
+
+Из отклонённых и требующих доказательства потом введён 1 код. Такие отправки защита придержала \
+бы зря.
+
+Проверка кодов за последние семь дней и режим «Придерживать» — на странице защиты:
+{settings.PUBLIC_URL}{reverse("protection")}
+
+Такое письмо приходит не чаще раза в неделю и только если было бы что придержать."""
+    )
+
+
+def test_russian_letter_about_nothing(company: Company) -> None:
+    text = told(company, codes=5)
+
+    assert text.replace("\xa0", " ") == (
+        f"""Kvitok: за неделю защита ничего бы не придержала — Ромашка
+Здравствуйте!
+
+Защита компании Ромашка от накрутки SMS только смотрит. Она пропустила бы все 5 кодов, \
+отправленных с 19 ноября: никто бы её не заметил.
+
+Поэтому её можно включить, чтобы она придержала атаку, когда та начнётся:
+{settings.PUBLIC_URL}{reverse("protection")}
+
+Это письмо приходит один раз. Дальше мы пишем, только если было бы что придержать, и не чаще \
+раза в неделю."""
+    )
+
+
+def test_nobody_held_back_wrongly_is_said_only_of_those_held_back(company: Company) -> None:
+    text = told(company, codes=40, cheap_only=1)
+
+    assert "– отправила 1 код без SMS" in text
+    assert "отклон" not in text
+    assert "токен" not in text
