@@ -73,7 +73,7 @@ def _create_months(_limit: int) -> int:
 
 def _in_batches(step: Purger) -> int:
     total, count = 0, BATCH
-    while count == BATCH:
+    while count >= BATCH:  # a step may count rows of several tables
         try:
             count = step(BATCH)
         except Exception:

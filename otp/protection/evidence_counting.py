@@ -143,4 +143,13 @@ def purge(limit: int) -> int:
     count, _each = rows.delete()
     ended = GuardRestriction.objects.filter(ended_at__isnull=False, began_at__lt=now - KEPT)
     gone, _each = GuardRestriction.objects.filter(pk__in=ended.values("pk")[:limit]).delete()
-    return count + gone
+    return count + gone + _forget_senders(now - FORGOTTEN_AFTER, limit)
+
+
+def _forget_senders(before: datetime, limit: int) -> int:
+    """Of restrictions that ended by then the hashes of addresses and devices go, the rest stays."""
+    hashed = GuardRestriction.objects.filter(
+        kind__in=[ScopeKind.IP, ScopeKind.DEVICE], ended_at__lt=before
+    ).exclude(value="")
+    rows = GuardRestriction.objects.filter(pk__in=hashed.values("pk")[:limit])
+    return int(rows.update(value=""))

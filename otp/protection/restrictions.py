@@ -176,8 +176,14 @@ def lift(*, restriction: GuardRestriction, user: User, ip: str | None = None) ->
             company=company, ended_at=None, **narrower
         ).exclude(step=GuardRestriction.Step.ALLOW):
             _end(one, now, user)
-    record("guard.lifted", stored.value, company=company, user=user, ip=ip)
+    record("guard.lifted", _audited(scope_of(stored)), company=company, user=user, ip=ip)
     publish(company)
+
+
+def _audited(scope: Scope) -> str:
+    """The audit log outlives a person's data, so it has no hash of an address or device."""
+    is_hash = scope.kind in {GuardScopeKind.IP, GuardScopeKind.DEVICE}
+    return scope.kind.value if is_hash else scope.value
 
 
 def _narrower(row: GuardRestriction) -> dict[str, Any]:
@@ -230,7 +236,7 @@ def let_through(
         return
     else:
         _let_through(stored, scope, country, user, now)
-    record("guard.let_through", scope.value, company=stored, user=user, ip=ip)
+    record("guard.let_through", _audited(scope), company=stored, user=user, ip=ip)
     publish(stored)
 
 
