@@ -39,14 +39,15 @@ NOT EXISTS (SELECT 1 FROM channels_blockedphone WHERE phone = %(phone)s::text)""
 #
 # Chooses among accounts that may carry the message and have not reported this recipient
 # unreachable: first those that have not failed it, then the longest matching phone prefix, then the
-# operator's order, then a weighted random choice. `has_other_account`: another account is left if
-# this one fails; `has_contact_account`: another that has a contact of this recipient.
+# operator's order, then a random choice by the weights and by whose codes are entered more often.
+# `has_other_account`: another is left if this one fails; `has_contact_account`: another that
+# has a contact of this recipient.
 _CLAIM = """
 WITH {counted}
 route AS MATERIALIZED (
   SELECT w.mode, w.channel, w.content, w.provider, w.needs_contact, w.is_sole,
-    w.is_ours, COALESCE(a.position, w.position) AS position, COALESCE(a.weight, 1) AS weight,
-    a.prefixes, {use}
+    w.is_ours, COALESCE(a.position, w.position) AS position,
+    COALESCE(a.weight * a.share_factor, 1) AS weight, a.prefixes, {use}
   FROM json_to_recordset(%(routes)s::json) AS w(mode text, channel text, content text,
       provider text, needs_contact bool, is_sole bool, is_ours bool, position int)
     LEFT JOIN channels_provideraccount a ON a.name = w.provider {with_use}

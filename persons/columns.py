@@ -127,7 +127,7 @@ NOT_OF_RECIPIENTS = {
     "channels_routerstate": "version state",  # by operator's range
     "channels_daytotal": "spent returned",
     "channels_heartbeat": "process kind facts",
-    "channels_provideraccount": "credentials name prefixes reason pause_reason",
+    "channels_provideraccount": "credentials name prefixes reason pause_reason share_factor",
     "channels_vendorapproval": "provider kind name language status vendor_status quality reason",
     "django_admin_log": "object_id",
     "django_content_type": "app_label model",

@@ -33,6 +33,12 @@ class ProviderAccount(models.Model):
         validators=[MinValueValidator(1), MaxValueValidator(1000)],
         help_text=_("Accounts with the same sequence number share messages in this proportion."),
     )
+    is_share_fixed = models.BooleanField(
+        _("keep the share"),
+        default=False,
+        db_default=False,
+        help_text=_("Otherwise messages move to the accounts whose codes are entered more often."),
+    )
     prefixes = ArrayField(
         models.CharField(
             max_length=16,
@@ -62,6 +68,9 @@ class ProviderAccount(models.Model):
     # Encrypted JSON of what an operator entered; empty: the environment's, or not configured.
     # `vendor_accounts.stored_credentials` writes it.
     credentials = models.TextField(blank=True, default="", db_default="", editable=False)
+
+    # Of its weight, by the right codes that its messages brought. `account_shares` writes it.
+    share_factor = models.FloatField(default=1.0, db_default=1.0, editable=False)
 
     # Only `breaker_state` and `sql.CLAIM_COUNTED` write these.
     opened_at = models.DateTimeField(_("breaker opened"), null=True, editable=False)

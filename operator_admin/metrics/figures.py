@@ -201,6 +201,7 @@ class AccountState:
     is_enabled: bool
     position: int
     weight: int
+    share_factor: float  # of the weight, learned from right codes
     prefixes: list[str]
     max_per_second: int | None
     reason: str
@@ -210,6 +211,11 @@ class AccountState:
     is_paused_with_channel: bool
     breaker: str  # closed, half-open or open
     opens_in: float | None  # seconds until half-open
+
+    @property
+    def learned_share(self) -> float | None:
+        """The share that its messages have now; None if it is the operator's."""
+        return None if abs(self.share_factor - 1) < 0.01 else self.weight * self.share_factor
 
 
 def account_states() -> dict[str, AccountState]:

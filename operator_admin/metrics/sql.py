@@ -93,7 +93,8 @@ WHERE started_at > now() - interval '10 minutes' AND provider = ANY(%(names)s) G
 
 # The operator's settings and the breakers' states now.
 ACCOUNTS = """
-SELECT name, id, is_enabled, position, weight, prefixes, max_per_second, reason, opened_at, trips,
+SELECT name, id, is_enabled, position, weight, share_factor, prefixes, max_per_second, reason,
+  opened_at, trips,
   pause_reason, is_paused_with_channel,
   CASE WHEN open_until IS NULL THEN 'closed' WHEN open_until <= now() THEN 'half-open'
        ELSE 'open' END AS breaker,

@@ -27,7 +27,9 @@ REASON_LENGTH = 150  # the audit log has it beside the account's name
 class ProviderAccountAdmin(ModelAdmin):
     list_display = ("name", "is_enabled", "position", "weight", "prefixes", "max_per_second")
     ordering = ("-position",)
-    fields = ("name", "is_enabled", "position", "weight", "prefixes", "max_per_second")
+    fields = (
+        "name", "is_enabled", "position", "weight", "is_share_fixed", "prefixes", "max_per_second",
+    )  # fmt: skip
     readonly_fields = ("name",)
 
     def has_add_permission(self, request: HttpRequest) -> bool:

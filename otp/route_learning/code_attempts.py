@@ -26,7 +26,7 @@ SELECT m.id, m.phone, EXTRACT(epoch FROM m.created_at)::float AS created,
   v.verified_at IS NOT NULL AND EXISTS (SELECT 1 FROM channels_message later
     WHERE later.subject_id = m.subject_id AND later.id > m.id
       AND later.created_at < v.verified_at) AS is_sent_again,
-  a.n, a.channel, a.state, a.error_class,
+  a.n, a.channel, a.provider, a.state, a.error_class,
   EXTRACT(epoch FROM a.started_at)::float AS started,
   EXTRACT(epoch FROM a.finished_at)::float AS finished
 FROM channels_message m JOIN channels_attempt a ON a.message_id = m.id
@@ -49,6 +49,7 @@ class _Row(NamedTuple):
     is_sent_again: bool
     n: int
     channel: str
+    provider: str
     state: str
     error_class: str
     started: float
@@ -60,6 +61,7 @@ class ChannelTry:
     """A channel that was asked, by one or more attempts; times are seconds since 1970."""
 
     channel: str
+    provider: str  # the account that was asked first
     started: float
     delivered: float | None
     refused: float | None  # when the vendor said that the recipient is not there
@@ -111,6 +113,7 @@ def _try(rows: list[_Row]) -> ChannelTry:
     is_failed = last.state == "failed"
     return ChannelTry(
         channel=last.channel,
+        provider=rows[0].provider,
         started=rows[0].started,
         delivered=last.finished if last.state == "delivered" else None,
         refused=last.finished if is_failed and not is_there else None,

@@ -13,7 +13,7 @@ from django.db import transaction
 
 from channels.models import RouterState
 from channels.phone_numbers import country_of
-from channels.routing.learned import phone_memories, state_codec
+from channels.routing.learned import account_shares, phone_memories, state_codec
 from channels.routing.learned.smart_plan import range_of
 from channels.routing.smart.phone_memory import PhoneMemory
 from channels.routing.smart.reach import Place
@@ -34,6 +34,8 @@ def learn() -> None:
     known = Known(-1, Router({}))
     while _learn_step(until, known):
         pass
+    if known.version >= 0:
+        account_shares.apply(known.router)
 
 
 @dataclass(slots=True)
@@ -58,6 +60,7 @@ def _learn_step(until: datetime, known: Known) -> bool:
             if known.version != state.version:
                 known.router = state_codec.decode(state.state)
                 known.router.prices = dict.fromkeys(BY_NAME, 0)  # names alone matter here
+                account_shares.adopt(known.router, account_shares.groups())
             memories = phone_memories.load_many(code.phone for code in codes)
             for code in codes:
                 _teach(known.router, memories[code.phone], code)
@@ -89,6 +92,7 @@ def _teach(router: Router, memory: PhoneMemory, code: TriedCode) -> None:
         following = tries[n + 1].started if n + 1 < len(tries) else None
         _teach_try(router, memory, one, step, following)
     verified = code.verified if code.verified is not None else inf
+    _compare_accounts(router, code, verified)
     proof = min((one.delivered for one in tries if one.delivered is not None), default=inf)
     if verified < inf:
         sole = _sole(tries, verified)
@@ -100,6 +104,19 @@ def _teach(router: Router, memory: PhoneMemory, code: TriedCode) -> None:
         after = proof - code.created
         if verified < inf or after < CLOSED_AFTER.total_seconds():
             router.stayed(proof, after, verified=verified < inf)
+
+
+def _compare_accounts(router: Router, code: TriedCode, verified: float) -> None:
+    """An account brought the code if it was entered before another channel was asked. Faults of an
+    account count here: they are its own.
+    """
+    if code.is_sent_again:
+        return
+    following = [*(one.started for one in code.tries[1:]), inf]
+    closed = code.created + CLOSED_AFTER.total_seconds()
+    for one, ends in zip(code.tries, following, strict=True):
+        right = verified <= min(ends, closed)
+        account_shares.record(router, closed, one.provider, verified=right)
 
 
 def _teach_try(

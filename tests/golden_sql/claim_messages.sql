@@ -1,7 +1,7 @@
 WITH route AS MATERIALIZED (
   SELECT w.mode, w.channel, w.content, w.provider, w.needs_contact, w.is_sole, w.is_ours,
-    COALESCE(a.position, w.position) AS position, COALESCE(a.weight, 1) AS weight, a.prefixes,
-    NULL::int AS allowance, NULL::int AS trips
+    COALESCE(a.position, w.position) AS position, COALESCE(a.weight * a.share_factor, 1) AS weight,
+    a.prefixes, NULL::int AS allowance, NULL::int AS trips
   FROM json_to_recordset(%(routes)s::json) AS w(mode text, channel text, content text, provider
     text, needs_contact bool, is_sole bool, is_ours bool, position int)
   LEFT

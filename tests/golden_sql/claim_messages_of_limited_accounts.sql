@@ -15,8 +15,8 @@ WITH counted AS MATERIALIZED (
   ORDER BY name FOR UPDATE),
 route AS MATERIALIZED (
   SELECT w.mode, w.channel, w.content, w.provider, w.needs_contact, w.is_sole, w.is_ours,
-    COALESCE(a.position, w.position) AS position, COALESCE(a.weight, 1) AS weight, a.prefixes,
-    u.allowance, u.trips
+    COALESCE(a.position, w.position) AS position, COALESCE(a.weight * a.share_factor, 1) AS weight,
+    a.prefixes, u.allowance, u.trips
   FROM json_to_recordset(%(routes)s::json) AS w(mode text, channel text, content text, provider
     text, needs_contact bool, is_sole bool, is_ours bool, position int)
   LEFT

@@ -113,12 +113,16 @@ class SmartPolicy:
             self._at(
                 send.at + CLOSED_AFTER, lambda at: self.router.stayed(at, proof, verified=False)
             )
-        for played in outcome.steps:
-            if len(outcome.steps) == 1 and played.account:
-                balance = self._balance(place.country, played.channel)
-                right = outcome.verified < math.inf
-                if balance is not None:
-                    self._at(send.at + CLOSED_AFTER, _recorder(balance, played.account, right))
+        self._schedule_accounts(send, place, outcome)
+
+    def _schedule_accounts(self, send: Send, place: Place, outcome: Outcome) -> None:
+        """An account brought the code if it was entered before another channel was asked."""
+        following = [*(one.start for one in outcome.steps[1:]), math.inf]
+        for played, ends in zip(outcome.steps, following, strict=True):
+            balance = self._balance(place.country, played.channel) if played.account else None
+            if balance is not None:
+                right = outcome.verified < math.inf and outcome.verified <= ends
+                self._at(send.at + CLOSED_AFTER, _recorder(balance, played.account, right))
 
     @staticmethod
     def _sole(outcome: Outcome, arrived: list[Played]) -> int | None:

@@ -3,6 +3,8 @@
 from math import inf
 from typing import Any
 
+from channels.routing.smart.account_balance import HALF_LIFE as ACCOUNT_HALF_LIFE
+from channels.routing.smart.account_balance import AccountBalance
 from channels.routing.smart.decay import Counts, weight
 from channels.routing.smart.health import Health
 from channels.routing.smart.phone_memory import Standing
@@ -28,6 +30,7 @@ def encode(router: Router, now: float) -> State:
         "proofs": [[*key, *_histogram(one)] for key, one in router.proofs.items()],
         "codes": [[*key, *_histogram(one)] for key, one in router.codes.items()],
         "stays": [_counts(one) for one in router.stays],
+        "accounts": [[*key, *_balance(one)] for key, one in router.accounts.items()],
     }
 
 
@@ -50,6 +53,10 @@ def decode(state: State) -> Router:
     router.proofs = _histograms(state["proofs"])
     router.codes = _histograms(state["codes"])
     router.stays = [Counts(STAY_HALF_LIFE, *counts) for counts in state["stays"]]
+    router.accounts = {
+        (group, channel): _balance_of(values)
+        for group, channel, *values in state.get("accounts", [])
+    }
     return router
 
 
@@ -77,6 +84,20 @@ def _health_of(values: list[Any]) -> Health:
     health.expected, health.delivered, health.changed_at = expected, delivered, changed_at
     health.runs = (fall[0], fall[1], fall[2]), (rise[0], rise[1], rise[2])
     return health
+
+
+def _balance(balance: AccountBalance) -> list[Any]:
+    counts = {name: _counts(one) for name, one in balance.counts.items()}
+    shares = {name: _short(share) for name, share in balance.shares.items()}
+    return [balance.resting, shares, counts, balance.changed_at]
+
+
+def _balance_of(values: list[Any]) -> AccountBalance:
+    resting, shares, counts, changed_at = values
+    found = AccountBalance(resting)
+    found.shares, found.changed_at = shares, changed_at
+    found.counts = {name: Counts(ACCOUNT_HALF_LIFE, *one) for name, one in counts.items()}
+    return found
 
 
 def _histogram(times: TimeHistogram) -> list[Any]:

@@ -13,7 +13,7 @@ from otp.route_learning import learning, savings_count
 from tests.factories import AttemptFactory, MessageFactory, VerificationFactory
 from tests.otp.protection.sends import id_at
 
-Try = dict[str, Any]  # channel, after (s), delivered, refused, barred, fault
+Try = dict[str, Any]  # channel, provider, after (s), delivered, refused, barred, fault
 
 
 def begin(ago: float = 300.0) -> None:
@@ -82,7 +82,12 @@ def _attempt(message: Message, at: datetime, n: int, one: Try) -> None:
     elif one.get("fault"):
         state, error, ended = "failed", "retry", 1.0
     row = AttemptFactory.create(
-        message=message, n=n, channel=one["channel"], state=state, error_class=error
+        message=message,
+        n=n,
+        channel=one["channel"],
+        provider=one.get("provider", one["channel"]),
+        state=state,
+        error_class=error,
     )
     finished = None if ended is None else started + timedelta(seconds=ended)
     Attempt.objects.filter(pk=row.pk).update(started_at=started, finished_at=finished)

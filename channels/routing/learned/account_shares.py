@@ -1,0 +1,63 @@
+"""The shares of accounts that stand in for each other, moved towards those whose codes are entered.
+
+Only accounts of one channel with the same sequence number and without prefixes of their own are
+compared: which of them carries a message is drawn at random, so they reach the same people.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping
+
+from channels.models import ProviderAccount
+from channels.routing.smart.account_balance import AccountBalance
+from channels.routing.smart.router import Router
+from channels.vendor_accounts import registry
+
+Group = tuple[str, str]  # the sequence number, the channel
+NOTICEABLE = 0.001  # of a factor
+
+
+def groups() -> dict[Group, dict[str, float]]:
+    """The operator's shares of each group of two or more; they sum to 1."""
+    weights: dict[Group, dict[str, int]] = defaultdict(dict)
+    live = registry.live_providers()
+    movable = ProviderAccount.objects.filter(is_enabled=True, is_share_fixed=False, prefixes=[])
+    for account in movable.order_by("name"):
+        if account.name in live:
+            group = str(account.position), live[account.name].channel
+            weights[group][account.name] = account.weight
+    return {
+        group: {name: weight / sum(own.values()) for name, weight in own.items()}
+        for group, own in weights.items()
+        if len(own) > 1
+    }
+
+
+def adopt(router: Router, current: Mapping[Group, dict[str, float]]) -> None:
+    """Begins anew where the operator has changed something, with what is known of each account."""
+    known = {name: one for old in router.accounts.values() for name, one in old.counts.items()}
+    for group, resting in current.items():
+        balance = router.accounts.get(group)
+        if balance is None or balance.resting != resting:
+            counts = {name: known[name] for name in resting if name in known}
+            router.accounts[group] = AccountBalance(resting, counts=counts)
+    for group in router.accounts.keys() - current.keys():
+        del router.accounts[group]
+
+
+def record(router: Router, now: float, account: str, *, verified: bool) -> None:
+    for balance in router.accounts.values():
+        if account in balance.resting:
+            balance.record(now, account, verified=verified)
+
+
+def apply(router: Router) -> None:
+    """Writes the factors that have changed, for the next claim; each row by itself."""
+    factors = {
+        name: balance.shares[name] / share
+        for balance in router.accounts.values()
+        for name, share in balance.resting.items()
+    }
+    for name, known in ProviderAccount.objects.order_by("name").values_list("name", "share_factor"):
+        factor = factors.get(name, 1.0)
+        if abs(factor - known) > NOTICEABLE:
+            ProviderAccount.objects.filter(name=name).update(share_factor=factor)

@@ -1,0 +1,136 @@
+"""Messages move to the account whose codes are entered, and no further than the operator allows."""
+
+import random
+from collections import Counter
+
+import pytest
+from pytest_django import Settings
+
+from channels.models import ProviderAccount, RouterState
+from channels.routing.learned import account_shares, state_codec
+from channels.routing.smart.router import Router
+from otp.route_learning import learning
+from tests.channels.accounts import KZ, UZ, create_account, name_accounts, sms
+from tests.channels.message_stages import claim
+from tests.factories import CompanyFactory
+from tests.otp.route_learning.tried import begin, tried
+
+SAME = ("5", "sms")
+
+
+@pytest.fixture(autouse=True)
+def _accounts(db: None, settings: Settings) -> None:
+    name_accounts(settings, "kz", "uz")
+    create_account(KZ, position=5)
+    create_account(UZ, position=5)
+    create_account("twilio", position=9)
+
+
+def played(router: Router, sends: int, *, rates: dict[str, float], start: float = 0.0) -> None:
+    draw = random.Random(1)  # noqa: S311 - a simulation
+    names = sorted(rates)
+    for n in range(sends):
+        name = names[n % len(names)]
+        is_right = draw.random() < rates[name]
+        account_shares.record(router, start + 30.0 * n, name, verified=is_right)
+
+
+def factors() -> dict[str, float]:
+    return dict(ProviderAccount.objects.values_list("name", "share_factor"))
+
+
+def shares(router: Router) -> dict[str, float]:
+    return router.accounts[SAME].shares
+
+
+def test_only_accounts_that_stand_in_for_each_other_are_compared() -> None:
+    assert account_shares.groups() == {SAME: {KZ: 0.5, UZ: 0.5}}
+
+    ProviderAccount.objects.filter(name=KZ).update(weight=3)
+    assert account_shares.groups() == {SAME: {KZ: 0.75, UZ: 0.25}}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"position": 6}, {"prefixes": ["+7701"]}, {"is_share_fixed": True}, {"is_enabled": False}],
+)
+def test_operator_sets_an_account_apart(change: dict[str, object]) -> None:
+    ProviderAccount.objects.filter(name=UZ).update(**change)
+
+    assert account_shares.groups() == {}
+
+
+def test_account_that_loses_messages_keeps_few_and_claims_follow() -> None:
+    router = Router({})
+    account_shares.adopt(router, account_shares.groups())
+    played(router, 2000, rates={KZ: 0.55, UZ: 0.92})
+
+    account_shares.apply(router)
+
+    assert shares(router)[KZ] == pytest.approx(0.05)
+    assert factors() == pytest.approx({KZ: 0.1, UZ: 1.9, "twilio": 1.0})
+    for _ in range(80):
+        sms()
+    carried = Counter(one.provider for one in claim(100))
+    assert carried[KZ] < 20  # 4 expected; 40 without what was learned
+    assert carried[KZ] + carried[UZ] == 80
+
+
+def test_accounts_as_good_as_each_other_stay_where_they_are() -> None:
+    router = Router({})
+    account_shares.adopt(router, account_shares.groups())
+    played(router, 2000, rates={KZ: 0.9, UZ: 0.91})
+
+    account_shares.apply(router)
+
+    assert set(factors().values()) == {1.0}
+
+
+def test_operator_s_change_begins_anew_and_an_account_set_apart_gets_its_share_back() -> None:
+    router = Router({})
+    account_shares.adopt(router, account_shares.groups())
+    played(router, 2000, rates={KZ: 0.55, UZ: 0.92})
+    account_shares.apply(router)
+    ProviderAccount.objects.filter(name=KZ).update(is_share_fixed=True)
+
+    account_shares.adopt(router, account_shares.groups())
+    account_shares.apply(router)
+
+    assert router.accounts == {}
+    assert set(factors().values()) == {1.0}
+
+
+def test_state_survives_a_restart() -> None:
+    router = Router({})
+    account_shares.adopt(router, account_shares.groups())
+    played(router, 500, rates={KZ: 0.55, UZ: 0.92})
+
+    found = state_codec.decode(state_codec.encode(router, 15_000.0))
+
+    assert found.accounts[SAME].resting == router.accounts[SAME].resting
+    assert shares(found) == pytest.approx(shares(router))
+    account_shares.adopt(found, account_shares.groups())
+    assert shares(found) == pytest.approx(shares(router))  # nothing has changed, so nothing is lost
+
+
+def test_each_code_is_recorded_once_for_the_account_that_carried_it() -> None:
+    company = CompanyFactory.create()
+    begin()
+    tried(company, {"channel": "sms", "provider": KZ, "delivered": 3.0}, entered_after=12.0)
+    tried(company, {"channel": "sms", "provider": KZ, "fault": True}, phone="+79161234568")
+    tried(
+        company,
+        {"channel": "sms", "provider": UZ, "delivered": 40.0},
+        {"channel": "voice", "provider": "zvonok", "after": 20.0, "delivered": 25.0},
+        phone="+79161234569",
+        entered_after=35.0,
+    )
+
+    learning.learn()
+    learning.learn()
+
+    counts = state_codec.decode(RouterState.objects.get().state).accounts[SAME].counts
+    assert {name: (round(one.hits), round(one.trials)) for name, one in counts.items()} == {
+        KZ: (1, 2),  # a fault of the account is its own
+        UZ: (0, 1),  # entered once another channel was asked
+    }
