@@ -3,14 +3,16 @@
 import argparse
 import json
 import os
+import signal
 import sys
 import time
 from collections.abc import Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor
 from functools import partial
+from multiprocessing.pool import Pool
 from pathlib import Path
 from typing import Any
 
+from config.local.processes import die_with_parent
 from tools.command_line import ExitCode, run_command, say
 from tools.replay import plots
 from tools.replay.goals import goals, line
@@ -36,7 +38,7 @@ def _run(given: argparse.Namespace) -> ExitCode:
         return ExitCode.NOT_MADE
     results: list[Result] = []
     flips: list[dict[str, Any]] = []
-    with ProcessPoolExecutor(given.jobs) as pool:
+    with Pool(given.jobs, _begin_worker) as pool:  # which ends its workers, whatever ends us
         for file, world in zip(files, worlds, strict=True):
             of_world = _play(pool, world, given.seeds)
             results += of_world
@@ -51,9 +53,16 @@ def _run(given: argparse.Namespace) -> ExitCode:
     return ExitCode.PASSED
 
 
-def _play(pool: Executor, world: World, seeds: Sequence[int]) -> list[Result]:
+def _begin_worker() -> None:
+    """Ends with its parent, also a killed one, and at once: it has nothing to clean up."""
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    die_with_parent(signal.SIGKILL, os.getppid())
+
+
+def _play(pool: Pool, world: World, seeds: Sequence[int]) -> list[Result]:
     began = time.monotonic()
-    results = list(pool.map(partial(run, world), seeds))
+    results = pool.map(partial(run, world), seeds, 1)
     for one in table(results):
         say(one)
     for goal in goals(world, results):
@@ -63,17 +72,15 @@ def _play(pool: Executor, world: World, seeds: Sequence[int]) -> list[Result]:
     return results
 
 
-def _flips(
-    pool: Executor, file: Any, world: World, results: Sequence[Result]
-) -> list[dict[str, Any]]:
+def _flips(pool: Pool, file: Any, world: World, results: Sequence[Result]) -> list[dict[str, Any]]:
     """The goals that hold in the world, and not with one of its numbers at half or at twice."""
     held = {goal.name for goal in goals(world, results) if goal.is_held}
     seeds = [one.seed for one in results]
     changed = [(name, build(one)) for name, one in variants(file)]
-    played = [(name, one, pool.map(partial(run, one), seeds)) for name, one in changed]
+    played = [(name, one, pool.map_async(partial(run, one), seeds, 1)) for name, one in changed]
     flips = []
     for name, one, running in played:
-        missed = [goal for goal in goals(one, list(running)) if not goal.is_held]
+        missed = [goal for goal in goals(one, running.get()) if not goal.is_held]
         flipped = [goal for goal in missed if goal.name in held]
         say(f"  {name}: " + ("; ".join(line(goal).strip() for goal in flipped) or "as above"))
         flips += [
