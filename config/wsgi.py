@@ -16,6 +16,7 @@ from accounts.api.admission import admit, refuse  # noqa: E402 - Django comes fi
 from accounts.keys import api_keys  # noqa: E402
 from billing import message_prices  # noqa: E402
 from channels.deliver import heartbeats  # noqa: E402
+from channels.routing.learned import learned_router  # noqa: E402
 from channels.vendor_accounts import availability  # noqa: E402
 from channels.waiting import outcome_signals  # noqa: E402
 from config.api import FIXED_PATHS  # noqa: E402
@@ -37,6 +38,7 @@ api_keys.start_refresh_thread()
 availability.keep_fresh()
 short_hosts.keep_fresh()
 message_prices.keep_fresh()
+learned_router.keep_fresh()
 notices.keep_fresh()
 resolution.listen()  # now, not at the first visit: it copies the stops to Redis for edges
 heartbeats.start_heartbeat("web", outcome_signals.facts)

@@ -55,6 +55,7 @@ def _keep_curves(known: Histograms, found: Histograms) -> None:
 
 _learned = _Learned()
 _cache = SnapshotCache("router", _learned.read, Router({}), interval=REFRESH_INTERVAL)
+keep_fresh = _cache.keep_fresh
 
 
 def router(prices: dict[str, int], *, explores: bool) -> Router:
