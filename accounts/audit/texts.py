@@ -70,6 +70,7 @@ ACTION_LABELS: dict[str, StrOrPromise] = {
     "prices.changed": _("changed the prices"),
     "budget.changed": _("changed the budgets"),
     "guard.mode_changed": _("changed the mode of the protection"),
+    "guard.watches_others": _("changed whether attacks on other companies count"),
     "guard.lifted": _("lifted a restriction of the protection"),
     "guard.let_through": _("let sends through for an hour"),
     "key.limited": _("changed the limits of API keys"),

@@ -126,6 +126,8 @@ class Company(models.Model):
         default=GuardMode.ENFORCE,
         db_default=GuardMode.WATCH,  # for companies that were here before the guard
     )
+    # Where codes of another company are not entered, fewer of ours are enough.
+    guard_watches_others = models.BooleanField(default=True, db_default=True)
     # Open restrictions, which `otp.protection.restrictions` alone writes.
     guard_restrictions = models.JSONField(default=list, db_default=[], editable=False)
     # one of its own; empty: the service's

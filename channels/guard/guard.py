@@ -14,6 +14,8 @@ EXCESS = ((GuardStep.REFUSE, 176.0), (GuardStep.CHALLENGE, 144.0), (GuardStep.CH
 FIRST_REFUSAL, LONGEST_REFUSAL = HOUR, 24 * HOUR
 PENDING = {ScopeKind.COUNTRY: 24.0, ScopeKind.RANGE: 14.0}
 PENDING_SMALL = 8.0  # in smaller scopes, before any right code
+# Of what is needed elsewhere, in numbers that are watched and where no people have been seen.
+WATCHED, WATCHED_DOUBT = 0.5, 0.9
 # Held back alone where nearly all that was lost around them was lost there.
 SMALL = {ScopeKind.THOUSAND, ScopeKind.HUNDRED, ScopeKind.IP, ScopeKind.DEVICE}
 GREATEST_NORM, LEAST_NORM, FIRST_NORM = 0.95, 0.3, 0.8
@@ -47,6 +49,7 @@ class Guard:
     maturity: float = 30.0  # seconds from a delivery until a code not entered counts as missed
     found: dict[Scope, Evidence] = field(default_factory=dict)
     company: Evidence = field(default_factory=lambda: Evidence(0.0))
+    watched: set[Scope] = field(default_factory=set)  # that are under attack elsewhere
     _swept_at: float = 0.0
 
     def judge(
@@ -124,8 +127,11 @@ class Guard:
         excess = evidence.excess(parent)
         if evidence.refusals and not evidence.has_people:
             excess += evidence.awaited_tokens
-        step = next((step for step, least in EXCESS if excess >= least), GuardStep.ALLOW)
-        if step and evidence.score >= SCORE and evidence.doubt(parent) > DOUBT:
+        needed, doubt = 1.0, DOUBT
+        if self._is_watched(scope, scopes):
+            needed, doubt = WATCHED, WATCHED_DOUBT
+        step = next((step for step, least in EXCESS if excess >= needed * least), GuardStep.ALLOW)
+        if step and evidence.score >= needed * SCORE and evidence.doubt(parent) > doubt:
             ends: float | None = None
             if step is GuardStep.REFUSE:
                 ends = now + min(LONGEST_REFUSAL, FIRST_REFUSAL * 4 ** min(evidence.refusals, 3))
@@ -138,6 +144,15 @@ class Guard:
                 GuardStep.CHEAP_ONLY, scopes, scope, None, excess, "pending", 0.0, evidence.pending
             )
         return Verdict(GuardStep.ALLOW, scopes, scope)
+
+    def _is_watched(self, scope: Scope, scopes: tuple[Scope, ...]) -> bool:
+        """Itself or a wider one, where no people of this company were seen; of addresses and
+        devices nothing is known from elsewhere.
+        """
+        if not self.watched or scope.kind in {ScopeKind.IP, ScopeKind.DEVICE}:
+            return False
+        watched = [one for one in scopes[: scopes.index(scope) + 1] if one in self.watched]
+        return any(one not in self.found or not self.found[one].has_people for one in watched)
 
     @staticmethod
     def _pending_allowed(scope: Scope, evidence: Evidence) -> float:

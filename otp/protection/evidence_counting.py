@@ -17,7 +17,7 @@ from channels.guard.steps import GuardStep
 from channels.phone_numbers import country_of
 from config.storage.database_clock import database_now
 from otp.models import GuardEvidence, GuardProgress, GuardRestriction, ScopeKind
-from otp.protection import code_outcomes, evidence_rows, restrictions
+from otp.protection import code_outcomes, elsewhere, evidence_rows, restrictions
 from otp.protection.code_outcomes import LAG, CodeOutcome, OutcomeKind
 from otp.protection.restrictions import Judged
 
@@ -65,9 +65,13 @@ def _count(found: Sequence[CodeOutcome], now: datetime) -> list[Judged]:
     for outcome in found:
         by_company[outcome.company_id].append(outcome)
     judged = []
+    attacked = elsewhere.attacked_scopes()
+    watching = elsewhere.watching(by_company) if attacked else set()
     for company_id, own in sorted(by_company.items()):
         scopes = {_key(outcome): _scopes(outcome) for outcome in own}
         guard = evidence_rows.load(company_id, {one for each in scopes.values() for one in each})
+        if company_id in watching:
+            guard.watched = elsewhere.watched_by(company_id, attacked)
         touched: set[Scope] = set()
         for outcome in own:
             _learn(guard, outcome, scopes[_key(outcome)])
@@ -127,6 +131,9 @@ def _judge_anew(restriction: GuardRestriction, now: datetime) -> Judged:
     """Of a restriction whose time is over: it goes on while its evidence does."""
     scopes = restrictions.scopes_of_restriction(restriction)
     guard = evidence_rows.load(restriction.company_id, scopes)
+    if elsewhere.watching([restriction.company_id]):
+        attacked = elsewhere.attacked_scopes()
+        guard.watched = elsewhere.watched_by(restriction.company_id, attacked)
     verdicts = _judge(guard, now.timestamp(), [scopes])
     countries = dict.fromkeys(scopes[1:], restriction.country)
     evidence_rows.save(restriction.company_id, guard, verdicts, countries)

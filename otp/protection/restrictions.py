@@ -265,6 +265,22 @@ def set_mode(*, company: Company, mode: str, user: User, ip: str | None = None) 
     return True
 
 
+@transaction.atomic
+def watch_others(*, company: Company, watches: bool, user: User, ip: str | None = None) -> bool:
+    """Whether attacks on other companies count here; takes effect within two seconds. Returns
+    whether it changed.
+    """
+    stored = Company.objects.select_for_update(no_key=True).get(pk=company.pk)
+    before = stored.guard_watches_others
+    if before == watches:
+        return False
+    stored.guard_watches_others = watches
+    stored.save(update_fields=["guard_watches_others"])
+    changes = {"guard_watches_others": [before, watches]}
+    record("guard.watches_others", "", company=stored, user=user, ip=ip, changes=changes)
+    return True
+
+
 def publish(company: Company) -> None:
     """Copies the open restrictions into the company's row, in the caller's transaction: what is let
     through, then the strictest.

@@ -28,6 +28,11 @@ class ModeForm(forms.Form):
         ],
         widget=forms.RadioSelect(attrs={"class": "form-check-input"}),
     )
+    watches_others = forms.BooleanField(
+        label=_("Be stricter where other companies are attacked"),
+        required=False,
+        help_text=_("Only for numbers where your own people have entered no codes yet."),
+    )
 
 
 def _country_choices() -> list[tuple[str, object]]:

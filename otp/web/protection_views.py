@@ -35,7 +35,12 @@ def _page(request: CabinetRequest, form: LetThroughForm) -> HttpResponse:
     open_now = list(rows.filter(ended_at=None).select_related("lifted_by"))
     whole_day, *_hours = budgets.usage(request.company.pk, [])
     context = {
-        "mode_form": ModeForm(initial={"mode": request.company.guard_mode}),
+        "mode_form": ModeForm(
+            initial={
+                "mode": request.company.guard_mode,
+                "watches_others": request.company.guard_watches_others,
+            }
+        ),
         "form": form,
         "restrictions": [row for row in open_now if row.step != GuardRestriction.Step.ALLOW],
         "let_through": [row for row in open_now if row.step == GuardRestriction.Step.ALLOW],
@@ -57,9 +62,14 @@ def _replay(request: CabinetRequest) -> GuardReplay | None:
 @member_required(nobody, can_change_settings)
 def protection_mode(request: CabinetRequest) -> HttpResponse:
     form = ModeForm(request.POST)
-    if form.is_valid() and restrictions.set_mode(
-        company=request.company, mode=form.cleaned_data["mode"], **_actor(request)
-    ):
+    if not form.is_valid():
+        return redirect("protection")
+    company, values, actor = request.company, form.cleaned_data, _actor(request)
+    changes = [
+        restrictions.set_mode(company=company, mode=values["mode"], **actor),
+        restrictions.watch_others(company=company, watches=values["watches_others"], **actor),
+    ]
+    if any(changes):
         messages.success(request, _("Saved; it takes effect within two seconds."))
     return redirect("protection")
 

@@ -29,15 +29,17 @@ def test_mode_is_chosen(page: Page, live_server: LiveServer) -> None:
     company = opened(page, live_server)
 
     page.get_by_label("Только смотреть").check()
-    page.get_by_role("button", name="Сохранить режим").click()
+    page.get_by_role("button", name="Сохранить", exact=True).click()
     expect(page.get_by_text("Сохранено: подействует")).to_be_visible()
     expect(page.get_by_label("Только смотреть")).to_be_checked()
 
     page.get_by_label("Выключена").check()
-    page.get_by_role("button", name="Сохранить режим").click()
+    page.get_by_label("Быть строже там, где атакуют другие компании").uncheck()
+    page.get_by_role("button", name="Сохранить", exact=True).click()
     expect(page.get_by_text("Защита выключена.")).to_be_visible()
     company.refresh_from_db()
-    assert company.guard_mode == "off"
+    assert (company.guard_mode, company.guard_watches_others) == ("off", False)
+    expect(page.get_by_label("Быть строже там, где атакуют другие компании")).not_to_be_checked()
 
 
 def test_restriction_is_lifted_after_a_question(page: Page, live_server: LiveServer) -> None:

@@ -1,0 +1,149 @@
+"""An attack on one company makes the guard of others quicker, where they have no people."""
+
+import pytest
+from django.utils import timezone
+
+from accounts.models import AuditEvent, Company
+from channels.guard.guard import Guard
+from channels.guard.scopes import Scope, ScopeKind, scopes_of
+from channels.guard.steps import GuardStep
+from otp.models import GuardRestriction
+from otp.protection import elsewhere, evidence_counting, restrictions
+from tests.factories import CompanyFactory, UserFactory
+from tests.otp.protection.sends import sent
+from tests.otp.protection.test_evidence_counting import attack, begin
+
+pytestmark = pytest.mark.django_db
+FEW = 7  # codes that nobody entered, half as many as it takes elsewhere
+
+
+def few(company: Company, prefix: str = "+25261111") -> None:
+    for n in range(FEW):
+        sent(company, ago=90 - n, phone=f"{prefix}{n:04}")
+
+
+def strictest(company: Company) -> int:
+    company.refresh_from_db()
+    return max((step for _kind, _value, step, *_rest in company.guard_restrictions), default=0)
+
+
+@pytest.fixture
+def other() -> Company:
+    created: Company = CompanyFactory.create()
+    return created
+
+
+def test_few_codes_are_enough_where_another_company_is_attacked(
+    company: Company, other: Company
+) -> None:
+    begin()
+    attack(company)
+    evidence_counting.count()
+    assert strictest(company) == GuardStep.REFUSE
+    begin(ago=150)
+    few(other)
+
+    evidence_counting.count()
+
+    assert strictest(other) == GuardStep.CHALLENGE
+
+
+def test_nothing_is_held_back_for_what_happened_to_others_alone(
+    company: Company, other: Company
+) -> None:
+    begin()
+    attack(company)
+    sent(other, ago=100, phone="+252617654999")
+
+    evidence_counting.count()
+    begin(ago=150)
+    evidence_counting.count()
+
+    assert strictest(other) == 0
+
+
+def test_as_few_codes_are_not_enough_alone(company: Company, other: Company) -> None:
+    begin(ago=150)
+    few(other)
+
+    evidence_counting.count()
+
+    assert strictest(other) == 0
+
+
+def test_company_may_stay_out_of_it(company: Company, other: Company) -> None:
+    user = UserFactory.create()
+    assert restrictions.watch_others(company=other, watches=False, user=user)
+    assert not restrictions.watch_others(company=other, watches=False, user=user)
+    begin()
+    attack(company)
+    evidence_counting.count()
+    begin(ago=150)
+    few(other)
+
+    evidence_counting.count()
+
+    assert strictest(other) == 0
+    (event,) = AuditEvent.objects.filter(action="guard.watches_others")
+    assert event.company_id == other.pk
+
+
+def test_people_of_its_own_are_judged_as_always(company: Company, other: Company) -> None:
+    """Whoever attacks his own company must not make others refuse their people."""
+    begin()
+    attack(company)
+    for n in range(12):
+        sent(other, ago=250 + n, phone=f"+25261222{n:04}", entered_after=9.0)
+    evidence_counting.count()
+    begin(ago=150)
+    few(other)
+
+    evidence_counting.count()
+
+    assert strictest(other) == 0
+
+
+def test_only_open_attacks_on_numbers_are_told(company: Company, other: Company) -> None:
+    now = timezone.now()
+
+    def add(kind: str, value: str, **fields: object) -> None:
+        GuardRestriction.objects.create(
+            **{
+                "company": company,
+                "kind": kind,
+                "value": value,
+                "step": GuardStep.CHALLENGE,
+                "rule": "unverified",
+                "is_enforced": True,
+                "began_at": now,
+                "until": now,
+            }
+            | fields
+        )
+
+    add("country", "SO")
+    add("prefix-4", "+25261765")
+    add("prefix-4", "+25261766", step=GuardStep.CHEAP_ONLY)
+    add("prefix-4", "+25261767", ended_at=now)
+    add("prefix-4", "+25261768", rule="pending")
+    add("ip", "f" * 24)
+    add("country", "KE", company=other)
+
+    attacked = elsewhere.attacked_scopes()
+
+    own = {Scope(ScopeKind.COUNTRY, "SO"), Scope(ScopeKind.TEN_THOUSAND, "+25261765")}
+    assert elsewhere.watched_by(other.pk, attacked) == own
+    assert elsewhere.watched_by(company.pk, attacked) == {Scope(ScopeKind.COUNTRY, "KE")}
+
+
+def test_addresses_are_judged_as_always() -> None:
+    guard = Guard(watched={Scope(ScopeKind.COUNTRY, "SO")})
+    scopes = scopes_of("+252617654321", "SO", ip="f" * 24)
+    for n in range(FEW):
+        guard.missed(1000.0 + n, scopes, 16.0)
+
+    verdicts = {one.scope.kind: one.step for one in guard.verdicts(1010.0, scopes) if one.scope}
+
+    assert verdicts[ScopeKind.COUNTRY] is GuardStep.CHALLENGE
+    assert verdicts[ScopeKind.RANGE] is GuardStep.CHEAP_ONLY
+    assert verdicts[ScopeKind.IP] is GuardStep.ALLOW
