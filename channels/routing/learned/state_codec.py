@@ -9,7 +9,7 @@ from channels.routing.smart.decay import Counts, weight
 from channels.routing.smart.health import Health
 from channels.routing.smart.phone_memory import Standing
 from channels.routing.smart.reach import HALF_LIFE, Reach, Stratum
-from channels.routing.smart.router import STAY_HALF_LIFE, TIMES_HALF_LIFE, Router
+from channels.routing.smart.router import EVERYWHERE, STAY_HALF_LIFE, TIMES_HALF_LIFE, Router
 from channels.routing.smart.time_histogram import EDGES, TimeHistogram
 
 FORMAT = 1
@@ -113,6 +113,9 @@ def _histograms(rows: list[list[Any]]) -> dict[tuple[str, str], TimeHistogram]:
             times.bins = list(bins)
             times.at = -inf if at is None else at
             found[country, channel] = times
+    for (country, channel), times in found.items():
+        if country != EVERYWHERE:
+            times.parent = found.get((EVERYWHERE, channel))
     return found
 
 

@@ -21,6 +21,8 @@ STAY_EDGES = (5, 10, 15, 20, 30, 45, 60, 90, 120, SECONDS)  # seconds until a co
 STAY_GUESS = (0.95, 0.94, 0.93, 0.91, 0.88, 0.8, 0.65, 0.5, 0.35, 0.2)
 TIMES_HALF_LIFE = 12 * HOUR
 STAY_HALF_LIFE = 14 * DAY
+PROOF_GUESS, CODE_GUESS = (4.0, 0.8), (15.0, 0.7)  # median and sigma, in seconds
+EVERYWHERE = ""  # in place of a country: what its histograms borrow from
 GRAIN = 0.05  # probabilities are rounded, so that like sends share one computed choice
 SMS = "sms"
 
@@ -91,7 +93,7 @@ class Router:
         rate_later = rate
         if later != first:
             rate_later = self.reach.delivered(now, place, name, later, is_sms=False)
-        proof = self._times(self.proofs, place, name, (4.0, 0.8)).curve(now)
+        proof = self._times(self.proofs, place, name, PROOF_GUESS).curve(now)
         return Candidate(
             channel=name,
             price=self.prices[name],
@@ -99,7 +101,7 @@ class Router:
             delivered_after=_rounded(rate_later * level),
             told=round(self.reach.told(now, place, name, first), 1),
             proof=proof,
-            code=self._times(self.codes, place, name, (15.0, 0.7)).curve(now),
+            code=self._times(self.codes, place, name, CODE_GUESS).curve(now),
             half=half(proof),
             is_proved=memory.standing(name, now) is Standing.PROVED,
         )
@@ -138,10 +140,13 @@ class Router:
         channel: str,
         guess: tuple[float, float],
     ) -> TimeHistogram:
-        key = place.country, channel
-        found = kept.get(key)
+        found = kept.get((place.country, channel))
         if found is None:
-            found = kept[key] = TimeHistogram(*guess, TIMES_HALF_LIFE)
+            parent = kept.get((EVERYWHERE, channel))
+            if parent is None:
+                parent = kept[EVERYWHERE, channel] = TimeHistogram(*guess, TIMES_HALF_LIFE)
+            found = TimeHistogram(*guess, TIMES_HALF_LIFE, parent)
+            kept[place.country, channel] = found
         return found
 
     def _stay(self, now: float) -> Curve:
@@ -187,14 +192,14 @@ class Router:
         else:
             self._outcome(now, one, "delivered")
         seconds = now - one.at
-        self._times(self.proofs, one.place, one.channel, (4.0, 0.8)).add(now, seconds)
+        _add_time(self._times(self.proofs, one.place, one.channel, PROOF_GUESS), now, seconds)
         memory.proved(one.channel, now)
         self.exploration.succeeded(one.place.country, one.channel)
 
     def entered(self, now: float, one: Try, memory: PhoneMemory) -> None:
         """A right code that this try alone can have brought."""
         self.delivered(now, one, memory)
-        self._times(self.codes, one.place, one.channel, (15.0, 0.7)).add(now, now - one.at)
+        _add_time(self._times(self.codes, one.place, one.channel, CODE_GUESS), now, now - one.at)
         memory.verified(one.channel, now, now - one.at)
 
     def stayed(self, now: float, arrived_after: float, *, verified: bool) -> None:
@@ -227,6 +232,12 @@ class Router:
         if found is None:
             found = self.healths[key] = Health(now)
         return found
+
+
+def _add_time(times: TimeHistogram, now: float, seconds: float) -> None:
+    times.add(now, seconds)
+    if times.parent is not None:
+        times.parent.add(now, seconds)
 
 
 def _stay_bin(second: int) -> int:

@@ -11,6 +11,7 @@ SECONDS = 181  # curves have a value for each second from 0 to 180
 EDGES = tuple(0.5 * 1.22**n for n in range(31))  # 0.5 s to 195 s
 
 PRIOR_STRENGTH = 8.0
+BORROWED = 30.0  # observations that a histogram borrows from its parent
 LIKE = 0.02  # the greatest distance of two curves that pass for one
 
 
@@ -24,12 +25,23 @@ def log_normal_cdf(median: float, sigma: float) -> Callable[[float], float]:
 
 
 class TimeHistogram:
-    """Learns a distribution; starts from a prior that counts as a few observations."""
+    """Learns a distribution; starts from a prior that counts as a few observations.
 
-    def __init__(self, median: float, sigma: float, half_life: float) -> None:
+    One with a parent, such as a country's of a channel, begins empty and borrows from it.
+    """
+
+    def __init__(
+        self,
+        median: float,
+        sigma: float,
+        half_life: float,
+        parent: "TimeHistogram | None" = None,
+    ) -> None:
         cdf = log_normal_cdf(median, sigma)
         ends = [0.0, *(cdf(edge) for edge in EDGES), 1.0]
-        self.bins = [PRIOR_STRENGTH * (b - a) for a, b in pairwise(ends)]
+        strength = 0.0 if parent else PRIOR_STRENGTH
+        self.bins = [strength * (b - a) for a, b in pairwise(ends)]
+        self.parent = parent
         self.half_life = half_life
         self.at = -math.inf
         self.unread = PRIOR_STRENGTH  # observations since the curve was last made
@@ -54,14 +66,22 @@ class TimeHistogram:
     def keep_curve_of(self, earlier: "TimeHistogram") -> None:
         """A like curve is kept when what was learned is read again, as when it grows."""
         known, at = earlier.last_curve
-        if known and max(map(_distance, curve_of(self.bins), known)) <= LIKE:
+        if known and max(map(_distance, curve_of(self._all_bins()), known)) <= LIKE:
             self._curve, self._curve_at, self.unread = known, at, 0.0
+
+    def _all_bins(self) -> Sequence[float]:
+        if self.parent is None:
+            return self.bins
+        part = BORROWED / sum(self.parent.bins)
+        return [
+            own + part * borrowed for own, borrowed in zip(self.bins, self.parent.bins, strict=True)
+        ]
 
     def curve(self, now: float) -> tuple[float, ...]:
         """The share that has happened by each second. Remade when enough was learned since."""
         due = self.unread >= max(16.0, 0.1 * sum(self.bins)) or now - self._curve_at > HOUR
         if not self._curve or (due and self.unread >= 8):
-            made = curve_of(self.bins)
+            made = curve_of(self._all_bins())
             # A like curve is kept, and with it every choice that was computed from it.
             if not self._curve or max(map(_distance, made, self._curve)) > LIKE:
                 self._curve = made

@@ -1,5 +1,6 @@
 from itertools import pairwise
 
+from channels.routing.learned import state_codec
 from channels.routing.smart.account_balance import LEAST, REVIEW, AccountBalance
 from channels.routing.smart.decay import DAY
 from channels.routing.smart.exploration import LONGEST, Exploration
@@ -7,7 +8,8 @@ from channels.routing.smart.health import Health
 from channels.routing.smart.phone_memory import EXPIRY, PhoneMemory, Standing
 from channels.routing.smart.reach import Place
 from channels.routing.smart.reasons import ReasonCode
-from channels.routing.smart.router import Router
+from channels.routing.smart.router import EVERYWHERE, Router
+from channels.routing.smart.time_histogram import quantile
 
 PLACE = Place("RU", "+7916")
 PRICES = {"telegram": 1, "sms": 16}
@@ -83,6 +85,46 @@ def test_reach_of_a_small_cell_is_borrowed_from_its_parent() -> None:
     elsewhere = router.decide(300 * 60.0, Place("RU", "+7999"), PhoneMemory(), ["telegram", "sms"])
 
     assert elsewhere.choice.best.plan[0].channel == "sms"
+
+
+def slowest(router: Router, country: str) -> int:
+    """Seconds by which 95 % of the right codes from SMS are entered there."""
+    place = Place(country, "")
+    decision = router.decide(50_000.0, place, PhoneMemory(), ["sms"])
+    assert decision.plan[0].channel == "sms"
+    times = router.codes[country, "sms"]
+    return quantile(times.curve(50_000.0), 0.95)
+
+
+def test_times_of_a_small_country_are_borrowed_from_all_and_are_its_own_in_time() -> None:
+    router = Router(PRICES)
+
+    def enter(country: str, count: int, seconds: float) -> None:
+        for n in range(count):
+            at, memory = 40_000.0 + n, PhoneMemory()
+            one = router.asked(at - seconds, Place(country, ""), memory, "sms", 0)
+            router.entered(at, one, memory)
+
+    enter("RU", 300, 20.0)
+    enter("KE", 1, 90.0)
+    assert slowest(router, "RU") <= 25
+    assert slowest(router, "KE") <= 25  # one code is no reason to wait
+
+    enter("BR", 300, 90.0)
+    assert slowest(router, "BR") >= 70
+
+
+def test_times_borrow_after_a_restart_as_before() -> None:
+    router = Router(PRICES)
+    for n in range(100):
+        one = router.asked(1000.0 + n, Place("RU", ""), PhoneMemory(), "sms", 0)
+        router.entered(1020.0 + n, one, PhoneMemory())
+
+    found = state_codec.decode(state_codec.encode(router, 2000.0))
+
+    parent = found.codes["RU", "sms"].parent
+    assert parent is found.codes[EVERYWHERE, "sms"]
+    assert parent.parent is None
 
 
 def test_exploration_spares_proven_phones_and_keeps_its_budget() -> None:
