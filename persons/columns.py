@@ -15,7 +15,7 @@ ERASED = {
     "channels_part": "provider provider_id",
     "channels_provideralert": "provider code detail kind",
     "channels_receipt": "provider_id alternatives phone error_detail raw",
-    "channels_rememberedphone": "phone_hash traces",
+    "channels_rememberedphone": "phone_hash key_id traces",
     "django_admin_log": "object_repr change_message",
     "links_click": "kind referrer device",
     "links_link": "url utm expired_url",

@@ -79,7 +79,9 @@ SECTIONS_EVERYWHERE = {
     "blocked_phones": Section("channels_blockedphone t WHERE phone = %(phone)s"),
     "bot_contacts": Section("channels_contact t WHERE phone = %(phone)s"),
     "routing_memory": Section(
-        "channels_rememberedphone t WHERE phone_hash = %(phone_hash)s", "", ("phone_hash",)
+        "channels_rememberedphone t WHERE phone_hash = ANY(%(phone_hashes)s)",
+        "",
+        ("phone_hash", "key_id"),
     ),
     "vendor_user_ids": Section(
         "channels_knownrecipient t WHERE attempt_id = ANY(%(attempts)s) ORDER BY id"

@@ -35,7 +35,7 @@ class Person:
         return {
             "phone": self.phone,
             "digits": self.phone.removeprefix("+"),
-            "phone_hash": phone_memories.hash_of(self.phone),
+            "phone_hashes": phone_memories.hashes_of(self.phone),
             "anonymised": self.anonymised,
             "company_id": self.company_id,
             "mode": self.mode,

@@ -31,11 +31,15 @@ class RememberedPhone(models.Model):
     """
 
     phone_hash = models.BinaryField(max_length=16, primary_key=True)
+    key_id = models.CharField(max_length=8, default="", db_default="")  # of the key of the hash
     traces = models.JSONField(default=dict)  # channel → `phone_memories.Stored`
     seen_at = models.DateTimeField()
 
     class Meta:
-        indexes = [models.Index(fields=["seen_at"], name="remembered_phone_seen")]
+        indexes = [
+            models.Index(fields=["seen_at"], name="remembered_phone_seen"),
+            models.Index(fields=["key_id"], name="remembered_phone_key"),
+        ]
 
     def __str__(self) -> str:
         return bytes(self.phone_hash).hex()

@@ -35,7 +35,7 @@ def sought(api: Api) -> dict[str, bytes]:
     """What the person is known by, as it would stand in a dump."""
     return {
         "phone": PHONE.removeprefix("+").encode(),
-        "hash of the phone": phone_memories.hash_of(PHONE).hex().encode(),
+        "hash of the phone": phone_memories.hashes_of(PHONE)[0].hex().encode(),
         "address": IP.encode(),
         "hash of the address": hashed(api.company.pk, "ip", IP).encode(),
         "device": DEVICE.encode(),

@@ -2,7 +2,10 @@
 
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 
+from django.conf import settings
+from django.db.models import Q
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
@@ -15,29 +18,49 @@ Stored = list[float | None]
 BATCH = 1000  # rows
 
 
-def hash_of(phone: str) -> bytes:
-    """128 bits under SECRET_KEY, so that a copy of the table alone names nobody."""
-    digest: bytes = salted_hmac("channels.remembered_phone", phone, algorithm="sha256").digest()
-    return digest[:HASH_BYTES]
+def hashes_of(phone: str) -> list[bytes]:
+    """128 bits under SECRET_KEY, so that a copy of the table alone names nobody; then those under
+    the keys that it is being exchanged for, or was.
+    """
+    return [_hash(phone, key) for key in _keys()]
+
+
+def _keys() -> list[str]:
+    return [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]
+
+
+def _hash(phone: str, key: str) -> bytes:
+    salted = salted_hmac("channels.remembered_phone", phone, secret=key, algorithm="sha256")
+    return bytes(salted.digest()[:HASH_BYTES])
+
+
+def _key_id(key: str) -> str:
+    """Tells keys apart, and says nothing of them."""
+    return str(salted_hmac("channels.remembered_phone.key", "", secret=key).hexdigest()[:8])
 
 
 def load(phone: str) -> PhoneMemory:
-    """One read of one row, by its key."""
-    row = RememberedPhone.objects.filter(pk=hash_of(phone)).values_list("traces", flat=True).first()
-    return _memory(row or {})
+    """One read by primary key."""
+    return load_many([phone])[phone]
 
 
 def load_many(phones: Iterable[str]) -> dict[str, PhoneMemory]:
-    by_hash = {hash_of(phone): phone for phone in phones}
-    rows = RememberedPhone.objects.filter(pk__in=list(by_hash)).values_list("pk", "traces")
-    known = {by_hash[bytes(key)]: _memory(traces) for key, traces in rows}
-    return {phone: known.get(phone) or PhoneMemory() for phone in by_hash.values()}
+    by_phone = {phone: hashes_of(phone) for phone in phones}
+    wanted = [one for hashes in by_phone.values() for one in hashes]
+    rows = RememberedPhone.objects.filter(pk__in=wanted).values_list("pk", "traces")
+    known = {bytes(key): _memory(traces) for key, traces in rows}
+    return {
+        phone: next((known[one] for one in hashes if one in known), None) or PhoneMemory()
+        for phone, hashes in by_phone.items()
+    }
 
 
 def save_many(memories: Mapping[str, PhoneMemory], now: float) -> None:
     """In the order of their hashes, as by whoever else writes several."""
+    key = settings.SECRET_KEY
+    own = {"key_id": _key_id(key), "seen_at": _time(now)}
     rows = [
-        RememberedPhone(phone_hash=hash_of(phone), traces=_stored(memory), seen_at=_time(now))
+        RememberedPhone(phone_hash=_hash(phone, key), traces=_stored(memory), **own)
         for phone, memory in memories.items()
         if memory.channels
     ]
@@ -47,12 +70,12 @@ def save_many(memories: Mapping[str, PhoneMemory], now: float) -> None:
         batch_size=BATCH,
         update_conflicts=True,
         unique_fields=["phone_hash"],
-        update_fields=["traces", "seen_at"],
+        update_fields=["key_id", "traces", "seen_at"],
     )
 
 
 def forget(phone: str) -> int:
-    count, _each = RememberedPhone.objects.filter(pk=hash_of(phone)).delete()
+    count, _each = RememberedPhone.objects.filter(pk__in=hashes_of(phone)).delete()
     return count
 
 
@@ -61,7 +84,18 @@ def purge(limit: int) -> int:
     old = RememberedPhone.objects.filter(seen_at__lt=long_ago).order_by("pk").values("pk")[:limit]
     # Once more the time: a row may have been renewed since it was chosen.
     count, _each = RememberedPhone.objects.filter(pk__in=old, seen_at__lt=long_ago).delete()
-    return count
+    return count + _purge_unknown(limit - count)
+
+
+def _purge_unknown(limit: int) -> int:
+    """What was hashed with a key that is no longer here: nobody could find it to erase it."""
+    known = sorted(_key_id(key) for key in _keys())
+    # Ranges, as no index finds what is not equal.
+    unknown = Q(key_id__lt=known[0]) | Q(key_id__gt=known[-1])
+    for one, following in pairwise(known):
+        unknown |= Q(key_id__gt=one, key_id__lt=following)
+    rows = RememberedPhone.objects.filter(unknown).values("pk")[: max(0, limit)]
+    return RememberedPhone.objects.filter(pk__in=rows).delete()[0]
 
 
 def _memory(traces: Mapping[str, Stored]) -> PhoneMemory:

@@ -1,0 +1,61 @@
+"""What is remembered of a phone is found, and forgotten, whatever key it was hashed with."""
+
+import pytest
+from django.utils import timezone
+from pytest_django import Settings
+
+from channels.models import RememberedPhone
+from channels.routing.learned import phone_memories
+from channels.routing.smart.phone_memory import PhoneMemory
+
+pytestmark = pytest.mark.django_db
+PHONE, OLD, NEW = "+79161234567", "old" * 20, "new" * 20
+
+
+def remember(channel: str = "telegram") -> None:
+    now = timezone.now().timestamp()
+    memory = PhoneMemory()
+    memory.proved(channel, now)
+    phone_memories.save_many({PHONE: memory}, now)
+
+
+@pytest.fixture(autouse=True)
+def _under_the_old_key(settings: Settings) -> None:
+    settings.SECRET_KEY = OLD
+    remember()
+
+
+def test_memory_is_read_while_the_key_is_exchanged(settings: Settings) -> None:
+    settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = NEW, [OLD]
+    assert set(phone_memories.load(PHONE).channels) == {"telegram"}
+
+    remember("whatsapp")
+
+    assert set(phone_memories.load(PHONE).channels) == {"whatsapp"}  # the newest key's row
+
+
+def test_all_rows_of_a_phone_are_forgotten(settings: Settings) -> None:
+    settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = NEW, [OLD]
+    remember("whatsapp")
+
+    assert phone_memories.forget(PHONE) == 2
+
+    assert phone_memories.load(PHONE) == PhoneMemory()
+
+
+def test_rows_of_a_dropped_key_go_with_the_next_purge(settings: Settings) -> None:
+    settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = NEW, [OLD]
+    remember("whatsapp")
+    assert phone_memories.purge(1000) == 0
+
+    settings.SECRET_KEY_FALLBACKS = []
+
+    assert phone_memories.purge(1000) == 1
+    (left,) = RememberedPhone.objects.all()
+    assert bytes(left.pk) == phone_memories.hashes_of(PHONE)[0]
+
+
+def test_rows_of_before_there_were_key_ids_go_too() -> None:
+    RememberedPhone.objects.update(key_id="")
+
+    assert phone_memories.purge(1000) == 1
