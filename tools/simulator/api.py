@@ -11,6 +11,7 @@ from tools.simulator.faults import read_fault
 from tools.simulator.messages.message import Message
 from tools.simulator.messages.message_content import digits
 from tools.simulator.missing_setup import read_lacks
+from tools.simulator.outcomes import read_outcomes
 from tools.simulator.pages.local_only import LocalOnly
 from tools.simulator.request_bodies import MalformedError, json_object
 from tools.simulator.telegram.bot import TelegramBot
@@ -40,6 +41,8 @@ class Api:
             web.post("/faults", guard(self.add_fault)),
             web.delete("/faults", guard(self.clear_faults)),
             web.delete("/faults/{id}", guard(self.remove_fault)),
+            web.post("/outcomes", guard(self.add_outcomes)),
+            web.delete("/outcomes", guard(self.clear_outcomes)),
             web.get("/exchanges", guard(self.exchanges)),
             web.get("/livez", self.livez),
         ]
@@ -132,6 +135,17 @@ class Api:
         fault = self._carrier.faults.add(known)
         self._carrier.events.changed()
         return json_answer(fault.shown(), 201)
+
+    async def add_outcomes(self, request: web.Request) -> web.Response:
+        """What becomes of messages to these numbers from now on, channel by channel."""
+        outcomes, errors = read_outcomes(await _body(request))
+        if errors:
+            return _errors(errors)
+        self._carrier.outcomes.add(outcomes)
+        return json_answer({"added": len(outcomes)}, 201)
+
+    async def clear_outcomes(self, _request: web.Request) -> web.Response:
+        return json_answer({"cleared": self._carrier.outcomes.clear()})
 
     async def clear_faults(self, _request: web.Request) -> web.Response:
         cleared = self._carrier.faults.clear()

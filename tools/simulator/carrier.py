@@ -11,6 +11,7 @@ from tools.simulator.faults import LOST, SERVER_ERROR, SILENCES, FaultPlan, Faul
 from tools.simulator.messages.link_previews import LinkPreviews
 from tools.simulator.messages.message import Message
 from tools.simulator.messages.message_log import MessageLog
+from tools.simulator.outcomes import Outcomes
 from tools.simulator.pages.server_sent_events import Events
 from tools.simulator.receipt_sender import ReceiptSender
 from tools.simulator.settings import Settings
@@ -25,6 +26,7 @@ class Carrier:
         self.settings = settings
         self.log = log
         self.faults = Faults()
+        self.outcomes = Outcomes()
         self.lacks: set[str] = set()
         self.events = Events()
         self.vendors: dict[str, Vendor] = {}
@@ -36,7 +38,7 @@ class Carrier:
         self, request: web.Request, vendor: HttpVendor, message: Message
     ) -> web.StreamResponse:
         """Answer a send: refused by a fault, or logged first and answered (or not) then."""
-        plan = self.faults.take((vendor.channel, vendor.name, message.phone))
+        plan = self.plan(vendor, message.phone)
         request["exchange"].phone = message.phone
         if not plan.is_taken:
             await asyncio.sleep(plan.latency)
@@ -52,12 +54,18 @@ class Carrier:
         self.courier.start(message, delay)
         return _broken() if plan.answer == SERVER_ERROR else vendor.accepted(message)
 
+    def plan(self, vendor: Vendor, phone: str) -> FaultPlan:
+        scripted = self.outcomes.plan(phone, vendor.channel)
+        return scripted or self.faults.take((vendor.channel, vendor.name, phone))
+
     def keep(self, vendor: Vendor, message: Message, plan: FaultPlan) -> None:
         message.pending = vendor.events(plan)
         if kinds := plan.kinds():
             message.extra["faults"] = kinds
         if plan.late:
             message.extra["due"] = message.at + plan.late
+        if plan.arrival is not None:
+            message.extra["arrives"] = message.at + plan.arrival
         self.log.add(message)
         self.events.changed([message.phone])
         visits = [_made(visit) for visit in self._visits.of(message)]

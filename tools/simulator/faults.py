@@ -26,12 +26,16 @@ RECEIPTS = (
 )
 PREVIEW, SCAN = "link_preview", "link_scan"  # who opens the links of what was taken
 VISITS = (PREVIEW, SCAN)
+# Of scripted outcomes alone: the subscriber bars such messages; after `sent` there is no word.
+BARRED, RECEIPTS_END = "barred", "receipts_end"
 # The states that the vendor tells in turn; some vendors contradict themselves.
 REPORTED = {
     "undelivered": ["sent", "failed"],
     "failed_after_delivered": ["sent", "delivered", "failed"],
     "delivered_after_failed": ["sent", "failed", "delivered"],
     "read_at_once": ["sent", "read"],
+    BARRED: ["sent", "failed"],
+    RECEIPTS_END: ["sent"],
 }
 KINDS = (*REFUSALS, *SILENCES, LOST, SERVER_ERROR, *RECEIPTS, *VISITS)
 # What befalls only a message that was taken, whatever was answered.
@@ -70,6 +74,7 @@ class FaultPlan:
     hold: float = 0.0
     late: float = 0.0
     afterwards: set[str] = field(default_factory=set)
+    arrival: float | None = None  # until the phone has it; of scripted outcomes alone
 
     @property
     def is_taken(self) -> bool:

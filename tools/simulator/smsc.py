@@ -12,6 +12,7 @@ from aiohttp import web
 
 from tools.simulator import signatures
 from tools.simulator.carrier import Carrier
+from tools.simulator.faults import BARRED
 from tools.simulator.messages import message_content
 from tools.simulator.messages.message import Message
 from tools.simulator.request_bodies import MalformedError, form, whole
@@ -116,7 +117,7 @@ class Smsc(HttpVendor):
             "status": word,
             "time": _date(int(moment)),
             "ts": str(int(moment)),
-            "err": "0" if event != "failed" else "6",
+            "err": _error_of(message, event),
             "type": "0",
             "md5": signatures.smsc(secret, number, phone, word),
         }
@@ -180,6 +181,12 @@ class Smsc(HttpVendor):
         if message is None:
             raise NOT_FOUND
         return message
+
+
+def _error_of(message: Message, event: str) -> str:
+    if event != "failed":
+        return "0"
+    return "252" if message.suffers(BARRED) else "6"
 
 
 def _date(moment: int) -> str:

@@ -85,7 +85,7 @@ class Smpp(Vendor):
             piece = smpp_text.read(submit)
         except UnreadableError as unreadable:
             return unreadable.status, ""
-        plan = self._carrier.faults.take((self.channel, self.name, submit.dest))
+        plan = self._carrier.plan(self, submit.dest)
         if plan.answer in REFUSALS:
             await asyncio.sleep(plan.latency)
             return REFUSALS[plan.answer], ""
