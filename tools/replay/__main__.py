@@ -1,4 +1,4 @@
-"""`python -m tools.replay --world FILE… [--seeds 1-20] [--sensitivity] [--json OUT]`."""
+"""`python -m tools.replay --world FILE… [--seeds 1-20] [--sensitivity | --live N] [--json OUT]`."""
 
 import argparse
 import json
@@ -12,16 +12,19 @@ from multiprocessing.pool import Pool
 from pathlib import Path
 from typing import Any
 
-from config.local.processes import die_with_parent
+from config.local.processes import StartError, die_with_parent
+from tools.bench.load.generator import CannotMeasureError
 from tools.command_line import ExitCode, run_command, say
 from tools.replay import plots
 from tools.replay.goals import goals, line
+from tools.replay.live.sample import NotPlayableError
 from tools.replay.report import as_json, table
 from tools.replay.run import Result, run
 from tools.replay.sensitivity import variants
 from tools.replay.world import World, build, read
 from tools.replay.world_format import WorldError
 
+MOST_LIVE = 1_000_000
 SHIPPED = Path(__file__).parent / "worlds"
 
 
@@ -36,6 +39,8 @@ def _run(given: argparse.Namespace) -> ExitCode:
     except (WorldError, OSError) as error:
         say(f"replay: {error}")
         return ExitCode.NOT_MADE
+    if given.live:
+        return _run_live(given, worlds)
     results: list[Result] = []
     flips: list[dict[str, Any]] = []
     with Pool(given.jobs, _begin_worker) as pool:  # which ends its workers, whatever ends us
@@ -51,6 +56,25 @@ def _run(given: argparse.Namespace) -> ExitCode:
         for name, drawing in plots.drawings(results):
             (given.plots / f"{name}.svg").write_text(drawing, encoding="utf-8")
     return ExitCode.PASSED
+
+
+def _run_live(given: argparse.Namespace, worlds: Sequence[World]) -> ExitCode:
+    from tools.replay.live.run import run_live  # noqa: PLC0415 - it imports the whole stack
+
+    if len(worlds) != 1:
+        say("replay: --live plays one world: name it with --world")
+        return ExitCode.NOT_MADE
+    try:
+        result = run_live(worlds[0], given.seeds[0], given.live, say)
+    except (NotPlayableError, StartError, CannotMeasureError) as error:
+        say(f"replay: {error}")
+        return ExitCode.NOT_MADE
+    for one in result.lines():
+        say(one)
+    if given.json:
+        text = json.dumps({"worlds": [], "live": result.as_json()}, indent=1) + "\n"
+        given.json.write_text(text, encoding="utf-8")
+    return ExitCode.PASSED if result.agrees else ExitCode.FAILED
 
 
 def _begin_worker() -> None:
@@ -102,6 +126,13 @@ def seeds(text: str) -> list[int]:
     return found
 
 
+def many(text: str) -> int:
+    """Sends of a live run: each has a number of its own, of a million of its policy."""
+    if not 1 <= int(text) <= MOST_LIVE:
+        raise ValueError(text)
+    return int(text)
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="make replay", description=__doc__)
     add = parser.add_argument
@@ -109,6 +140,12 @@ def _parser() -> argparse.ArgumentParser:
     add("--seeds", type=seeds, default=seeds("1-3"), help="such as 1-20; 1-3 by default")
     add(
         "--sensitivity", action="store_true", help="also with each uncertain number halved, doubled"
+    )
+    add(
+        "--live",
+        type=many,
+        metavar="N",
+        help="N sends of one world, with the first of the seeds, through the running service too",
     )
     add("--jobs", type=int, default=os.cpu_count() or 1, help="processes; all cores by default")
     add("--json", type=Path, help="where to write the figures of each world and seed")

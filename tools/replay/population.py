@@ -41,6 +41,7 @@ class Send:
     person: Person
     luck: dict[str, Luck]
     typing: float  # seconds from the arrival to the right code
+    wrong_codes: int  # that are entered before it, or instead of it
     gives_up: float
     never_right: bool
     attack: int | None = None  # number of the attack
@@ -120,6 +121,7 @@ def _send(world: World, draw: random.Random, at: float, person: Person) -> Send:
         person=person,
         luck=luck,
         typing=sum(once),
+        wrong_codes=wrong,
         gives_up=patience["median"] * math.exp(patience["sigma"] * draw.gauss(0, 1)),
         never_right=wrong == 5,
     )

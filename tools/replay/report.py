@@ -15,9 +15,9 @@ def table(results: Sequence[Result]) -> Iterator[str]:
         tallies = [one.policies[name] for one in results]
         yield (
             f"  {name:9}{_middle(t.sends for t in tallies):7.0f}"
-            f"{_middle(_rate(t) * 100 for t in tallies):9.2f}%"
+            f"{_middle(rate(t) * 100 for t in tallies):9.2f}%"
             f"{_middle(t.tokens for t in tallies):9.0f}"
-            f"{_middle(_price(t) for t in tallies):14.2f}"
+            f"{_middle(price(t) for t in tallies):14.2f}"
             f"{_middle(t.quantile(0.5) or 0 for t in tallies):7.1f}"
             f"{_middle(t.quantile(0.95) or 0 for t in tallies):7.1f}"
         )
@@ -49,16 +49,7 @@ def _entry(result: Result) -> dict[str, Any]:
     return {
         "name": result.world,
         "seed": result.seed,
-        "policies": {
-            name: {
-                "sends": tally.sends,
-                "verified": tally.verified,
-                "tokens": tally.tokens,
-                "p50": tally.quantile(0.5),
-                "p95": tally.quantile(0.95),
-            }
-            for name, tally in result.policies.items()
-        },
+        "policies": {name: as_figures(tally) for name, tally in result.policies.items()},
         "attacks": [
             {
                 "tokens_lost": one.tokens_lost,
@@ -76,6 +67,16 @@ def _entry(result: Result) -> dict[str, Any]:
     }
 
 
+def as_figures(tally: Tally) -> dict[str, Any]:
+    return {
+        "sends": tally.sends,
+        "verified": tally.verified,
+        "tokens": tally.tokens,
+        "p50": tally.quantile(0.5),
+        "p95": tally.quantile(0.95),
+    }
+
+
 def regret(results: Sequence[Result]) -> Iterator[float]:
     """By day, tokens per verified person above the oracle's; the median over the seeds."""
     for day in sorted(results[0].policies["oracle"].tokens_by_day):
@@ -90,11 +91,11 @@ def _day_price(tally: Tally, day: int) -> float:
     return tokens / verified if verified else 0.0
 
 
-def _rate(tally: Tally) -> float:
+def rate(tally: Tally) -> float:
     return tally.verified / tally.sends if tally.sends else 0.0
 
 
-def _price(tally: Tally) -> float:
+def price(tally: Tally) -> float:
     return tally.tokens / tally.verified if tally.verified else 0.0
 
 

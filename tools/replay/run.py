@@ -80,12 +80,20 @@ class Result:
     recoveries: list[Recovery]
 
 
-def run(world: World, seed: int) -> Result:
-    prices = {name: SMS_PRICE if name == SMS else MESSENGER_PRICE for name in world.channels}
-    fixed: dict[str, Plan] = {
+def prices_of(world: World) -> dict[str, int]:
+    return {name: SMS_PRICE if name == SMS else MESSENGER_PRICE for name in world.channels}
+
+
+def fixed_plans(world: World) -> dict[str, Plan]:
+    """Of the policies that are the same for everybody."""
+    return {
         "sms": (Step(SMS, None),),
         "baseline": tuple(Step(name, BASELINE_PATIENCE) for name in world.baseline),
     }
+
+
+def run(world: World, seed: int) -> Result:
+    prices, fixed = prices_of(world), fixed_plans(world)
     ours, oracle = SmartPolicy(world, prices), Oracle(world, prices)
     result = Result(
         world.name,

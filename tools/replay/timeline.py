@@ -54,7 +54,7 @@ def play(
         if start >= min(proof, outcome.verified) or start > LIFETIME - 30:
             break
         account = (accounts or {}).get(step.channel) or account_of(world, send, step.channel)
-        played = _step(world, send, step.channel, account, start)
+        played = ask(world, send, step.channel, account, start)
         outcome.steps.append(played)
         proof = min(proof, played.receipt)
         _enter(send, outcome, played)
@@ -77,7 +77,8 @@ def account_of(world: World, send: Send, channel: str) -> str:
     return items[-1].name if items else ""
 
 
-def _step(world: World, send: Send, channel: str, account: str, start: float) -> Played:
+def ask(world: World, send: Send, channel: str, account: str, start: float) -> Played:
+    """What one channel does with the send, from when it was asked."""
     luck, person = send.luck[channel], send.person
     how = world.behaviour(channel, person.place, account, send.at + start)
     played = Played(channel, account, start)

@@ -3,7 +3,7 @@
 import os
 import secrets
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -41,13 +41,16 @@ class Setup:
 
 
 class Stack:
-    def __init__(self, servers: Servers, place: Path) -> None:
+    def __init__(
+        self, servers: Servers, place: Path, options: Mapping[str, str] | None = None
+    ) -> None:
+        """`options`: what `config.local.demo_environment` takes from a user's environment."""
         if servers.postgres is None or servers.redis is None:
             raise CannotMeasureError("the stores must be our own")
         self.place = place
         self.postgres, self.redis_server = servers.postgres, servers.redis
         self.web, self.floor, self.hello, self.simulator, self.edge = free_ports(5)
-        kept = {name: os.environ[name] for name in KEPT if name in os.environ}
+        kept = {name: os.environ[name] for name in KEPT if name in os.environ} | dict(options or {})
         made = environment(
             kept, var=place, host="127.0.0.1", port=self.web, simulator_port=self.simulator
         )

@@ -1,0 +1,70 @@
+"""What counts as agreement."""
+
+from math import inf
+
+import pytest
+
+from tests.tools.replay.live.worlds import small
+from tools.replay.live.comparison import Comparison, compared
+from tools.replay.live.sample import draw
+from tools.replay.timeline import Outcome
+
+MANY = 100
+
+
+def comparison(live: list[Outcome], virtual: list[Outcome]) -> Comparison:
+    return compared("ours", draw(small(), 1, MANY, a_second=10).sends, live, virtual)
+
+
+def side(verified: int, tokens: int) -> list[Outcome]:
+    """The first so many verify; all tokens are of the first."""
+    return [
+        Outcome(verified=9.0 if n < verified else inf, tokens=0 if n else tokens)
+        for n in range(MANY)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("verified", "tokens", "agrees"),
+    [
+        (90, 1000, True),
+        (92, 1000, True),
+        (88, 1050, True),
+        (93, 1000, False),
+        (87, 1000, False),
+        (90, 1051, False),
+        (90, 949, False),
+    ],
+)
+def test_two_points_and_five_per_cent_are_allowed(
+    verified: int, tokens: int, *, agrees: bool
+) -> None:
+    assert comparison(side(verified, tokens), side(90, 1000)).agrees is agrees
+
+
+def test_sends_that_fared_differently_are_counted() -> None:
+    found = comparison(side(92, 10), side(90, 10))
+
+    assert (found.only_live, found.only_virtual, found.other_tokens) == (2, 0, 0)
+
+
+def test_tokens_of_one_side_alone_are_no_agreement() -> None:
+    assert comparison(side(90, 1), side(90, 0)).tokens_difference == inf
+    assert comparison(side(90, 0), side(90, 0)).agrees
+
+
+def test_attackers_are_not_counted() -> None:
+    attack = {"day": 0.01, "hours": 2, "per_hour": 400, "prefix": "+25261"}
+    sends = draw(small(attacks=[attack]), 1, MANY, a_second=10).sends
+
+    found = compared("sms", sends, side(90, 10), side(90, 10))
+
+    assert 0 < found.live.sends == sum(send.attack is None for send in sends) < MANY
+
+
+def test_both_sides_and_the_verdict_are_printed() -> None:
+    live, virtual, difference = comparison(side(80, 1000), side(90, 1000)).lines()
+
+    assert live.split()[:5] == ["ours", "live", "100", "80.00%", "1000"]
+    assert virtual.split()[:5] == ["ours", "virtual", "100", "90.00%", "1000"]
+    assert difference.split()[:4] == ["difference", "-10.00", "+0.0%", "DISAGREES;"]

@@ -1,0 +1,97 @@
+"""What a live run writes into the service's database, and reads from it. Needs Django set up."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+
+from django.db import connection
+from django.utils import timezone
+
+from accounts.models import Company
+from channels.models import Heartbeat, Message, OpenMessage, RouterState
+from channels.routing import policy_rules
+from channels.routing.learned import phone_memories, state_codec
+from channels.routing.learned.smart_plan import HOLD_OUT
+from channels.routing.policy_rules import StoredRule
+from channels.routing.smart.phone_memory import PhoneMemory
+from channels.routing.smart.router import Router
+from config.storage.database_clock import database_now
+from otp.route_learning.code_attempts import CLOSED_AFTER
+from tools.bench.stack import seed
+from tools.replay.timeline import Outcome, Played
+
+FAR = timedelta(days=1)
+_TOKENS = """
+SELECT m.phone, COALESCE(sum(t.amount), 0)::bigint
+FROM channels_message m JOIN billing_transfer t ON t.message_id = m.id AND t.kind = 'capture'
+WHERE m.company_id = %s GROUP BY m.phone
+"""
+
+_STEPS = """
+SELECT m.phone, a.channel, EXTRACT(epoch FROM a.started_at - m.created_at)::float
+FROM channels_message m JOIN channels_attempt a ON a.message_id = m.id
+WHERE m.company_id = %s ORDER BY m.id, a.n
+"""
+
+
+def companies(rules: Sequence[StoredRule]) -> list[seed.Account]:
+    """One for each rule, without a guard: it would take squeezed arrivals for an attack."""
+    accounts = seed.companies(len(rules))
+    for account, rule in zip(accounts, rules, strict=True):
+        company = Company.objects.get(pk=account.company_id)
+        policy_rules.replace_rules(company=company, rules=[rule], user=None)
+    return accounts
+
+
+def teach(router: Router, memories: Mapping[str, PhoneMemory], now: float) -> None:
+    """Nothing is learned from sends until `start_learning`."""
+    RouterState.objects.create(
+        pk=RouterState.ONLY,
+        version=1,
+        learned_until=timezone.now() + FAR,
+        state=state_codec.encode(router, now),
+    )
+    phone_memories.save_many(memories, now)
+
+
+def start_learning() -> None:
+    """From the sends that come now on: each is learned from so long after it was made."""
+    RouterState.objects.update(learned_until=database_now() + CLOSED_AFTER)
+
+
+def is_alive() -> bool:
+    """Whether worker and beat have shown themselves."""
+    kinds = set(Heartbeat.objects.values_list("kind", flat=True))
+    return {Heartbeat.Kind.DELIVERY, Heartbeat.Kind.BEAT} <= kinds
+
+
+def is_settled() -> bool:
+    """Whether no message is still to be handed over, or to fall back."""
+    return not (
+        OpenMessage.objects.filter(due_at__isnull=False).exists()
+        or OpenMessage.objects.filter(fallback_at__isnull=False).exists()
+    )
+
+
+def learned_versions() -> int:
+    """How often the service has written what it learned."""
+    return RouterState.objects.values_list("version", flat=True).get() - 1
+
+
+def outcomes(account: seed.Account) -> dict[str, Outcome]:
+    """By phone: what was tried when, and what was charged."""
+    found: dict[str, Outcome] = defaultdict(Outcome)
+    with connection.cursor() as cursor:
+        cursor.execute(_STEPS, [account.company_id])
+        for phone, channel, start in cursor.fetchall():
+            found[phone].steps.append(Played(channel, "", round(start, 1)))
+        cursor.execute(_TOKENS, [account.company_id])
+        for phone, charged in cursor.fetchall():
+            found[phone].tokens = charged
+    return found
+
+
+def held_out(account: seed.Account) -> set[str]:
+    """The phones whose codes went by the company's own order."""
+    found = Message.objects.filter(company=account.company_id, params__route__arm=HOLD_OUT)
+    return set(found.values_list("phone", flat=True))
