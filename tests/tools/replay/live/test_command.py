@@ -10,6 +10,7 @@ import pytest
 
 from config.local.checkout import CHECKOUT
 from tests.tools.replay.live.worlds import SMALL
+from tools.replay.__main__ import main
 
 
 def played(*options: str) -> subprocess.CompletedProcess[str]:
@@ -45,3 +46,11 @@ def test_live_plays_one_world() -> None:
 
     assert done.returncode == 2
     assert "name it with --world" in done.stdout
+
+
+@pytest.mark.parametrize("number", ["0", "-1", "1000001", "x"])
+def test_number_of_sends_is_checked(number: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--live", number])
+
+    assert "argument --live" in capsys.readouterr().err
