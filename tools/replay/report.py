@@ -33,6 +33,8 @@ def table(results: Sequence[Result]) -> Iterator[str]:
             + (f"{max(stopped)} sends, {max(seconds):.0f} s" if stopped else "no send")
             + ("" if len(stopped) == len(of_seeds) else f"; NOT in {len(of_seeds) - len(stopped)}")
         )
+        if alike := sum(a.alike for a in of_seeds):
+            yield f"  attack {n}: {alike} honest sends meanwhile that look like it"
     honest = [one.honest for one in results]
     yield (
         f"  honest: {sum(h.sends for h in honest)} sends, {sum(h.refused for h in honest)} refused,"
@@ -55,6 +57,7 @@ def _entry(result: Result) -> dict[str, Any]:
                 "tokens_lost": one.tokens_lost,
                 "sends_until_stopped": one.sends_until_stopped,
                 "seconds_until_stopped": one.seconds_until_stopped,
+                "honest_alike": one.alike,
             }
             for one in result.attacks
         ],
