@@ -13,6 +13,6 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='company',
             name='guard_watches_others',
-            field=models.BooleanField(db_default=True, default=True),
+            field=models.BooleanField(db_default=True, default=True, verbose_name='stricter where other companies are attacked'),
         ),
     ]

@@ -127,7 +127,9 @@ class Company(models.Model):
         db_default=GuardMode.WATCH,  # for companies that were here before the guard
     )
     # Where codes of another company are not entered, fewer of ours are enough.
-    guard_watches_others = models.BooleanField(default=True, db_default=True)
+    guard_watches_others = models.BooleanField(
+        _("stricter where other companies are attacked"), default=True, db_default=True
+    )
     # Open restrictions, which `otp.protection.restrictions` alone writes.
     guard_restrictions = models.JSONField(default=list, db_default=[], editable=False)
     # one of its own; empty: the service's

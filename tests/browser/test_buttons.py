@@ -9,6 +9,7 @@ from babel.messages.catalog import Catalog
 
 ROOT = Path(__file__).parents[2]
 BUTTON = re.compile(r"<button\b(?P<attributes>[^>]*)>(?P<content>.*?)</button>", re.DOTALL)
+SAMPLE = re.compile(r"{% code .*?{% endcode %}", re.DOTALL)  # for a company's own page
 PLAIN = re.compile(r"""{%\s*translate\s+(["'])(.*?)\1(?:\s+context\s+(["'])(.*?)\3)?\s*%}""")
 WITH_VALUES = re.compile(r"{% blocktranslate[^%]*%}(.*?){% endblocktranslate %}", re.DOTALL)
 # The words of these come from data: of the language, the provider, the group, the outcome.
@@ -40,7 +41,7 @@ def buttons(catalogue: Catalog) -> Iterator[tuple[str, list[str]]]:
     templates = ROOT / "templates"
     for path in sorted(templates.rglob("*.html")):
         name = path.relative_to(templates).as_posix()
-        for button in BUTTON.finditer(path.read_text("utf-8")):
+        for button in BUTTON.finditer(SAMPLE.sub("", path.read_text("utf-8"))):
             words = list(_words(button["attributes"] + button["content"], catalogue))
             yield name, words or [NAMED_BY_DATA.get(name, f"button without words in {name}")]
 

@@ -75,7 +75,7 @@ def test_admin_keeps_the_services_zone(client: Client, member: Member) -> None:
 
     page = client.get(reverse("admin:accounts_company_change", args=[member.company_id]))
 
-    assert "16.01.2026 00:30" in page.content.decode()
+    assert "16.01.2026, 00:30" in page.content.decode()
 
 
 def test_choices_go_from_west_to_east_and_name_each_place_once() -> None:
