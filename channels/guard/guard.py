@@ -20,6 +20,7 @@ WATCHED, WATCHED_DOUBT = 0.5, 0.9
 SMALL = {ScopeKind.THOUSAND, ScopeKind.HUNDRED, ScopeKind.IP, ScopeKind.DEVICE}
 GREATEST_NORM, LEAST_NORM, FIRST_NORM = 0.95, 0.3, 0.8
 SWEEP = 6 * HOUR
+KNOWN = "verified_before"  # the rule of a phone that passes every step
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +37,14 @@ class Verdict:
 
 @dataclass(slots=True)
 class Case:
-    """A send whose outcome is awaited."""
+    """A send whose outcome is awaited.
+
+    That of a known phone is no evidence: it passes whatever is found, and the many right codes of
+    such phones would hide an attack on the numbers between them.
+    """
 
     scopes: tuple[Scope, ...]
+    is_evidence: bool = True
     tokens: float = 0.0
     is_pending: bool = False
     is_missed: bool = False
@@ -68,7 +74,7 @@ class Guard:
         """
         scopes = scopes_of(phone, country, ip, device)
         if verified_at is not None and now - verified_at > DAY:
-            return Verdict(GuardStep.ALLOW, scopes, rule="verified_before")
+            return Verdict(GuardStep.ALLOW, scopes, rule=KNOWN)
         worst = Verdict(GuardStep.ALLOW, scopes)
         for one in self.verdicts(now, scopes):
             if one.step > worst.step:
@@ -162,10 +168,10 @@ class Guard:
 
     def opened(self, now: float, verdict: Verdict) -> Case:
         self._sweep(now)
-        return Case(verdict.scopes)
+        return Case(verdict.scopes, is_evidence=verdict.rule != KNOWN)
 
     def delivered(self, now: float, case: Case, tokens: float, after: float) -> None:
-        if after > PROMPT:
+        if after > PROMPT or not case.is_evidence:
             return
         case.tokens, case.is_pending = tokens, True
         self.awaited(now, case.scopes)
@@ -179,6 +185,8 @@ class Guard:
         self.missed(now, case.scopes, case.tokens)
 
     def verified(self, now: float, case: Case) -> None:
+        if not case.is_evidence:
+            return
         self._no_longer_pending(now, case)
         self.entered(now, case.scopes, corrects=case.tokens if case.is_missed else None)
         case.is_missed = False

@@ -5,13 +5,16 @@ exactly one interval of `(since, until]`, whenever it is looked at. What was wri
 after its time may be left out.
 
 Of messages with the same code the newest counts: a person who asks three times and enters once is
-one right code. Codes with a link are left out: whoever follows the link need not enter the code.
+one right code. Codes with a link are left out: whoever follows the link need not enter the code. So
+are phones that entered a code for the company a day before: the guard lets them pass whatever it
+finds, and their right codes would hide an attack on the numbers between them.
 """
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
+from math import inf
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -30,6 +33,9 @@ RIPE = timedelta(seconds=2 * PROMPT + MATURITY + 10)
 # So many codes to one phone count against all the numbers around it. A developer's own phone, or
 # one that somebody bombs, says nothing of them.
 COUNTED_OF_PHONE, PHONE_WINDOW = 3, timedelta(hours=12)
+
+KNOWN_AFTER = timedelta(days=1)  # from a right code on, a number passes every step
+REMEMBERED = timedelta(days=60)  # how far back right codes are looked for
 
 # Ids begin with the time, so all ranges are some pages of primary keys. `asked` is when the last
 # channel was: only of a message that came late is that looked up.
@@ -86,6 +92,7 @@ class CodeOutcome:
     ip: str  # hashed; empty: not told
     device: str
     tokens: float
+    created: float  # when the code was sent
 
 
 class SentCode(NamedTuple):
@@ -113,7 +120,7 @@ class SentCode(NamedTuple):
 
 def outcomes(since: datetime, until: datetime) -> list[CodeOutcome]:
     """Those of `(since, until]` in the order of their times, and those awaited at its end."""
-    found = [*_of_ripening(since, until), *_of_entered(since, until)]
+    found = _of_strangers([*_of_ripening(since, until), *_of_entered(since, until)], since)
     return sorted(_without_repeated(found, until), key=lambda one: one.at)
 
 
@@ -157,6 +164,28 @@ def _newest(codes: Iterable[SentCode]) -> dict[UUID, UUID]:
     for code in codes:
         found[code.subject_id] = max(code.id, found.get(code.subject_id, code.id))
     return found
+
+
+_FIRST_RIGHT_CODES = """
+SELECT company_id, phone, EXTRACT(epoch FROM min(verified_at))::float FROM otp_verification
+WHERE (company_id, phone) IN (SELECT * FROM unnest(%s::bigint[], %s::text[])) AND mode = 'live'
+  AND judged_at >= %s AND verified_at IS NOT NULL
+GROUP BY company_id, phone
+"""
+
+
+def _of_strangers(found: list[CodeOutcome], now: datetime) -> list[CodeOutcome]:
+    """Of phones without a right code a day before the send."""
+    phones = sorted({(one.company_id, one.phone) for one in found})
+    companies, numbers = [one for one, _ in phones], [one for _, one in phones]
+    with connection.cursor() as cursor:
+        cursor.execute(_FIRST_RIGHT_CODES, [companies, numbers, now - REMEMBERED])
+        first = {(company, phone): at for company, phone, at in cursor.fetchall()}
+    return [
+        one
+        for one in found
+        if one.created - first.get((one.company_id, one.phone), inf) <= KNOWN_AFTER.total_seconds()
+    ]
 
 
 _SENT_LATELY = """
@@ -206,6 +235,7 @@ def _made(code: SentCode, kind: OutcomeKind, at: float) -> CodeOutcome:
         ip=code.ip,
         device=code.device,
         tokens=float(code.price),
+        created=code.created,
     )
 
 

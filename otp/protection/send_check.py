@@ -5,7 +5,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import timedelta
 
 from django.utils import timezone
 from django.utils.text import format_lazy
@@ -22,12 +21,11 @@ from config.channels import BY_NAME
 from config.errors import AfterEffectError, DomainError, Error
 from otp.models import ScopeKind, Verification
 from otp.protection import challenges, restrictions
+from otp.protection.code_outcomes import KNOWN_AFTER, REMEMBERED
 from otp.protection.scope_names import scope_name
 from otp.protection.senders import UNKNOWN, CodeSender
 
-KNOWN_AFTER = timedelta(days=1)  # from a right code on, a number passes every step
 KNOWN_CODES = 3  # a day
-REMEMBERED = timedelta(days=60)  # how far back right codes are looked for
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from accounts.models import Company
-from channels.guard.guard import Guard
+from channels.guard.guard import KNOWN, Guard
 from channels.guard.scopes import Scope
 from channels.guard.steps import GuardStep
 from channels.phone_numbers import country_of
@@ -80,6 +80,8 @@ class _Week:
             return
         if code.verified is not None:
             self.verified_at.setdefault(code.phone, code.verified)
+        if verdict.rule == KNOWN:
+            return
         for kind, at in code_outcomes.endings(code):
             heapq.heappush(self.due, (at, number, kind, verdict.scopes, float(code.price)))
 

@@ -95,6 +95,20 @@ def test_a_refusal_names_scope_rule_and_end_and_passes_old_friends() -> None:
     assert old.step is GuardStep.ALLOW
 
 
+def test_phones_known_for_a_day_are_no_evidence() -> None:
+    guard, now = Guard(), 10 * DAY
+    for n in range(200):
+        at = now + n * 20.0
+        verdict = guard.judge(at, f"+7916{n:07}", "RU", verified_at=at - 2 * DAY)
+        assert verdict.step is GuardStep.ALLOW
+        case = guard.opened(at, verdict)
+        guard.delivered(at + 4, case, SMS, 4.0)
+        guard.verified(at + 14, case) if n % 2 else guard.matured(at + 34, case)
+
+    assert not guard.found
+    assert guard.company.norm.trials == 0
+
+
 def test_a_refusal_that_is_over_opens_no_door_for_a_burst() -> None:
     guard, now = Guard(), 10_000.0
     people(guard, 500)

@@ -54,6 +54,20 @@ def test_attack_would_have_been_refused(company: Company) -> None:
     assert not GuardEvidence.objects.exists()
 
 
+def test_attack_between_known_people_would_have_been_refused(company: Company) -> None:
+    for n in range(120):
+        phone = f"+7916123{n:04}"
+        sent(company, ago=5 * DAY - 60 * n, phone=phone, entered_after=9.0)
+        sent(company, ago=2 * DAY - 10 * n, phone=phone, entered_after=9.0)
+    for n in range(40):
+        sent(company, ago=2 * DAY - 30 * n, phone=f"+7916999{n:04}")
+
+    replay = replayed(company)
+
+    assert replay.refused + replay.challenged > 15
+    assert replay.entered == 0
+
+
 def test_codes_of_others_and_of_long_ago_are_not_looked_at(company: Company) -> None:
     sent(company, ago=8 * DAY)
     sent(company, ago=DAY, mode="test")
