@@ -133,11 +133,11 @@ class Guard:
         excess = evidence.excess(parent)
         if evidence.refusals and not evidence.has_people:
             excess += evidence.awaited_tokens
-        needed, doubt = 1.0, DOUBT
-        if self._is_watched(scope, scopes):
-            needed, doubt = WATCHED, WATCHED_DOUBT
-        step = next((step for step, least in EXCESS if excess >= needed * least), GuardStep.ALLOW)
-        if step and evidence.score >= needed * SCORE and evidence.doubt(parent) > doubt:
+        step = self._step(evidence, parent, excess)
+        if step < GuardStep.CHALLENGE and self._is_watched(scope, scopes):
+            sooner = self._step(evidence, parent, excess, needed=WATCHED, doubt=WATCHED_DOUBT)
+            step = min(sooner, GuardStep.CHALLENGE)  # only losses of its own refuse
+        if step:
             ends: float | None = None
             if step is GuardStep.REFUSE:
                 ends = now + min(LONGEST_REFUSAL, FIRST_REFUSAL * 4 ** min(evidence.refusals, 3))
@@ -150,6 +150,20 @@ class Guard:
                 GuardStep.CHEAP_ONLY, scopes, scope, None, excess, "pending", 0.0, evidence.pending
             )
         return Verdict(GuardStep.ALLOW, scopes, scope)
+
+    @staticmethod
+    def _step(
+        evidence: Evidence,
+        parent: float,
+        excess: float,
+        *,
+        needed: float = 1.0,
+        doubt: float = DOUBT,
+    ) -> GuardStep:
+        """`needed`: a part of the tokens and of the certainty that are needed elsewhere."""
+        step = next((step for step, least in EXCESS if excess >= needed * least), GuardStep.ALLOW)
+        is_sure = evidence.score >= needed * SCORE and evidence.doubt(parent) > doubt
+        return step if is_sure else GuardStep.ALLOW
 
     def _is_watched(self, scope: Scope, scopes: tuple[Scope, ...]) -> bool:
         """Itself or a wider one, where no people of this company were seen; of addresses and

@@ -7,6 +7,7 @@ counts once, whichever worker dies in between.
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 
 from django.db import transaction
 from django.utils import timezone
@@ -19,6 +20,7 @@ from config.storage.database_clock import database_now
 from otp.models import GuardEvidence, GuardProgress, GuardRestriction, ScopeKind
 from otp.protection import code_outcomes, elsewhere, evidence_rows, restrictions
 from otp.protection.code_outcomes import LAG, CodeOutcome, OutcomeKind
+from otp.protection.elsewhere import AttackedNumbers
 from otp.protection.restrictions import Judged
 
 # A worker that was away catches up in steps, and leaves what is older: it is over.
@@ -45,8 +47,9 @@ def _count_step(until: datetime) -> bool:
             return False
         since = max(progress.counted_until, until - LONGEST_ABSENCE)
         end = min(until, since + LONGEST_STEP)
-        found = _count(code_outcomes.outcomes(since, end), end)
-        restrictions.update(found, end, _judge_anew)
+        attacked = elsewhere.attacked_numbers()
+        found = _count(code_outcomes.outcomes(since, end), end, attacked)
+        restrictions.update(found, end, partial(_judge_anew, attacked=attacked))
         GuardProgress.objects.filter(pk=GuardProgress.ONLY).update(counted_until=end)
     return end < until
 
@@ -59,19 +62,16 @@ def _locked(until: datetime) -> GuardProgress | None:
     return GuardProgress.objects.select_for_update(skip_locked=True).first()
 
 
-def _count(found: Sequence[CodeOutcome], now: datetime) -> list[Judged]:
+def _count(found: Sequence[CodeOutcome], now: datetime, attacked: AttackedNumbers) -> list[Judged]:
     """The companies with a reason for restrictions."""
     by_company: dict[int, list[CodeOutcome]] = defaultdict(list)
     for outcome in found:
         by_company[outcome.company_id].append(outcome)
     judged = []
-    attacked = elsewhere.attacked_scopes()
-    watching = elsewhere.watching(by_company) if attacked else set()
     for company_id, own in sorted(by_company.items()):
         scopes = {_key(outcome): _scopes(outcome) for outcome in own}
         guard = evidence_rows.load(company_id, {one for each in scopes.values() for one in each})
-        if company_id in watching:
-            guard.watched = elsewhere.watched_by(company_id, attacked)
+        guard.watched = attacked.watched_by(company_id)
         touched: set[Scope] = set()
         for outcome in own:
             _learn(guard, outcome, scopes[_key(outcome)])
@@ -127,13 +127,13 @@ def _judge(guard: Guard, now: float, several: Iterable[tuple[Scope, ...]]) -> di
     return strict
 
 
-def _judge_anew(restriction: GuardRestriction, now: datetime) -> Judged:
+def _judge_anew(
+    restriction: GuardRestriction, now: datetime, *, attacked: AttackedNumbers
+) -> Judged:
     """Of a restriction whose time is over: it goes on while its evidence does."""
     scopes = restrictions.scopes_of_restriction(restriction)
     guard = evidence_rows.load(restriction.company_id, scopes)
-    if elsewhere.watching([restriction.company_id]):
-        attacked = elsewhere.attacked_scopes()
-        guard.watched = elsewhere.watched_by(restriction.company_id, attacked)
+    guard.watched = attacked.watched_by(restriction.company_id)
     verdicts = _judge(guard, now.timestamp(), [scopes])
     countries = dict.fromkeys(scopes[1:], restriction.country)
     evidence_rows.save(restriction.company_id, guard, verdicts, countries)

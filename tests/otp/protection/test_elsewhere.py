@@ -71,6 +71,34 @@ def test_as_few_codes_are_not_enough_alone(company: Company, other: Company) -> 
     assert strictest(other) == 0
 
 
+def test_company_that_only_watches_says_nothing_to_others(company: Company, other: Company) -> None:
+    Company.objects.filter(pk=company.pk).update(guard_mode="watch")
+    begin()
+    attack(company)
+    evidence_counting.count()
+    assert GuardRestriction.objects.filter(company=company, kind="country").exists()
+    begin(ago=150)
+    few(other)
+
+    evidence_counting.count()
+
+    assert strictest(other) == 0
+
+
+def test_nothing_is_refused_for_what_happened_to_others(company: Company, other: Company) -> None:
+    begin()
+    attack(company)
+    evidence_counting.count()
+    begin(ago=150)
+    few(other)
+    for n in range(3):
+        sent(other, ago=60 - n, phone=f"+2526133{n:05}")
+
+    evidence_counting.count()
+
+    assert strictest(other) == GuardStep.CHALLENGE
+
+
 def test_company_may_stay_out_of_it(company: Company, other: Company) -> None:
     user = UserFactory.create()
     assert restrictions.watch_others(company=other, watches=False, user=user)
@@ -126,14 +154,15 @@ def test_only_open_attacks_on_numbers_are_told(company: Company, other: Company)
     add("prefix-4", "+25261766", step=GuardStep.CHEAP_ONLY)
     add("prefix-4", "+25261767", ended_at=now)
     add("prefix-4", "+25261768", rule="pending")
+    add("prefix-4", "+25261769", is_enforced=False)
     add("ip", "f" * 24)
     add("country", "KE", company=other)
 
-    attacked = elsewhere.attacked_scopes()
+    attacked = elsewhere.attacked_numbers()
 
     own = {Scope(ScopeKind.COUNTRY, "SO"), Scope(ScopeKind.TEN_THOUSAND, "+25261765")}
-    assert elsewhere.watched_by(other.pk, attacked) == own
-    assert elsewhere.watched_by(company.pk, attacked) == {Scope(ScopeKind.COUNTRY, "KE")}
+    assert attacked.watched_by(other.pk) == own
+    assert attacked.watched_by(company.pk) == {Scope(ScopeKind.COUNTRY, "KE")}
 
 
 def test_addresses_are_judged_as_always() -> None:
