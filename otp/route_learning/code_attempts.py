@@ -61,7 +61,7 @@ class ChannelTry:
     """A channel that was asked, by one or more attempts; times are seconds since 1970."""
 
     channel: str
-    provider: str  # the account that was asked first
+    accounts: tuple[str, ...]  # that were asked in turn: all but the last one failed it
     started: float
     delivered: float | None
     refused: float | None  # when the vendor said that the recipient is not there
@@ -113,7 +113,7 @@ def _try(rows: list[_Row]) -> ChannelTry:
     is_failed = last.state == "failed"
     return ChannelTry(
         channel=last.channel,
-        provider=rows[0].provider,
+        accounts=tuple(dict.fromkeys(row.provider for row in rows)),
         started=rows[0].started,
         delivered=last.finished if last.state == "delivered" else None,
         refused=last.finished if is_failed and not is_there else None,

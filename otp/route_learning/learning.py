@@ -107,7 +107,7 @@ def _teach(router: Router, memory: PhoneMemory, code: TriedCode) -> None:
 
 
 def _compare_accounts(router: Router, code: TriedCode, verified: float) -> None:
-    """An account brought the code if it was entered before another channel was asked. Faults of an
+    """An account brought the code if it was entered before anything else was asked. Faults of an
     account count here: they are its own.
     """
     if code.is_sent_again:
@@ -115,8 +115,10 @@ def _compare_accounts(router: Router, code: TriedCode, verified: float) -> None:
     following = [*(one.started for one in code.tries[1:]), inf]
     closed = code.created + CLOSED_AFTER.total_seconds()
     for one, ends in zip(code.tries, following, strict=True):
-        right = verified <= min(ends, closed)
-        account_shares.record(router, closed, one.provider, verified=right)
+        *failed, last = one.accounts
+        for account in failed:
+            account_shares.record(router, closed, account, verified=False)
+        account_shares.record(router, closed, last, verified=verified <= min(ends, closed))
 
 
 def _teach_try(

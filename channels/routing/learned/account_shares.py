@@ -17,10 +17,12 @@ NOTICEABLE = 0.001  # of a factor
 
 
 def groups() -> dict[Group, dict[str, float]]:
-    """The operator's shares of each group of two or more; they sum to 1."""
+    """The operator's shares of each group of two or more; they sum to 1. A paused account keeps its
+    own, and what is known of it.
+    """
     weights: dict[Group, dict[str, int]] = defaultdict(dict)
     live = registry.live_providers()
-    movable = ProviderAccount.objects.filter(is_enabled=True, is_share_fixed=False, prefixes=[])
+    movable = ProviderAccount.objects.filter(is_share_fixed=False, prefixes=[])
     for account in movable.order_by("name"):
         if account.name in live:
             group = str(account.position), live[account.name].channel

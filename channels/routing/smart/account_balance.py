@@ -4,6 +4,7 @@ Rules learned from GOV.UK Notify: points move in steps, never twice within five 
 all accounts are bad, and drift back to their resting share once the evidence has faded.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from channels.routing.smart.decay import HOUR, Counts
@@ -14,6 +15,7 @@ STEP, LEAST = 0.1, 0.05
 MARGIN = 0.03  # a smaller gap moves nothing
 DOUBTS = 2.5  # standard errors that a gap must exceed
 STRENGTH = 10.0
+ROUNDING = 1e-9
 
 
 @dataclass(slots=True)
@@ -46,13 +48,13 @@ class AccountBalance:
     def _review(self, now: float) -> None:
         rates = {name: self._rate(name, now) for name in self.resting}
         best = max(rates.values())
-        worst = min(self.resting, key=lambda name: (rates[name], name))
+        movable = [name for name in self.resting if self.shares[name] > LEAST + ROUNDING]
+        worst = min(movable, key=lambda name: (rates[name], name))
         gap = best - rates[worst]
         if gap > MARGIN and gap > DOUBTS * self._error(worst, rates[worst], now):
-            moved = min(STEP, self.shares[worst] - LEAST)
-            if moved > 0:
-                self._move(worst, moved, now)
-        elif gap < MARGIN / 2:
+            better = [name for name in self.resting if rates[name] > rates[worst]]
+            self._move(worst, better, min(STEP, self.shares[worst] - LEAST), now)
+        elif best - min(rates.values()) < MARGIN / 2:
             self._drift(now)
 
     def _rate(self, name: str, now: float) -> float:
@@ -67,14 +69,15 @@ class AccountBalance:
         trials = STRENGTH + (counts.trials if counts else 0.0)
         return float((max(rate * (1 - rate), 0.01) / trials) ** 0.5)
 
-    def _move(self, worst: str, moved: float, now: float) -> None:
+    def _move(self, worst: str, better: Sequence[str], moved: float, now: float) -> None:
         self.shares[worst] -= moved
-        others = [name for name in self.shares if name != worst]
-        for name in others:
-            self.shares[name] += moved / len(others)
+        for name in better:
+            self.shares[name] += moved / len(better)
         self.changed_at = now
 
     def _drift(self, now: float) -> None:
         for name, rest in self.resting.items():
             self.shares[name] += max(-STEP, min(STEP, rest - self.shares[name]))
+        total = sum(self.shares.values())
+        self.shares = {name: share / total for name, share in self.shares.items()}
         self.changed_at = now

@@ -52,7 +52,7 @@ def test_only_accounts_that_stand_in_for_each_other_are_compared() -> None:
 
 @pytest.mark.parametrize(
     "change",
-    [{"position": 6}, {"prefixes": ["+7701"]}, {"is_share_fixed": True}, {"is_enabled": False}],
+    [{"position": 6}, {"prefixes": ["+7701"]}, {"is_share_fixed": True}],
 )
 def test_operator_sets_an_account_apart(change: dict[str, object]) -> None:
     ProviderAccount.objects.filter(name=UZ).update(**change)
@@ -100,6 +100,19 @@ def test_operator_s_change_begins_anew_and_an_account_set_apart_gets_its_share_b
     assert set(factors().values()) == {1.0}
 
 
+def test_paused_account_comes_back_with_what_is_known_of_it() -> None:
+    router = Router({})
+    account_shares.adopt(router, account_shares.groups())
+    played(router, 2000, rates={KZ: 0.55, UZ: 0.92})
+    before = dict(shares(router))
+
+    for is_enabled in (False, True):
+        ProviderAccount.objects.filter(name=UZ).update(is_enabled=is_enabled)
+        account_shares.adopt(router, account_shares.groups())
+
+    assert shares(router) == before
+
+
 def test_state_survives_a_restart() -> None:
     router = Router({})
     account_shares.adopt(router, account_shares.groups())
@@ -120,6 +133,13 @@ def test_each_code_is_recorded_once_for_the_account_that_carried_it() -> None:
     tried(company, {"channel": "sms", "provider": KZ, "fault": True}, phone="+79161234568")
     tried(
         company,
+        {"channel": "sms", "provider": KZ, "fault": True},
+        {"channel": "sms", "provider": UZ, "after": 1.0, "delivered": 5.0},
+        phone="+79161234570",
+        entered_after=12.0,
+    )
+    tried(
+        company,
         {"channel": "sms", "provider": UZ, "delivered": 40.0},
         {"channel": "voice", "provider": "zvonok", "after": 20.0, "delivered": 25.0},
         phone="+79161234569",
@@ -131,6 +151,6 @@ def test_each_code_is_recorded_once_for_the_account_that_carried_it() -> None:
 
     counts = state_codec.decode(RouterState.objects.get().state).accounts[SAME].counts
     assert {name: (round(one.hits), round(one.trials)) for name, one in counts.items()} == {
-        KZ: (1, 2),  # a fault of the account is its own
-        UZ: (0, 1),  # entered once another channel was asked
+        KZ: (1, 3),  # its faults are its own, also where another account stood in
+        UZ: (1, 2),  # the other code was entered once another channel was asked
     }
