@@ -40,7 +40,7 @@ class _Learned:
         found = state_codec.decode(orjson.loads(state) if isinstance(state, str) else state)
         _keep_curves(self.router.proofs, found.proofs)
         _keep_curves(self.router.codes, found.codes)
-        for probes in _exploration.probes.values():
+        for probes in list(_exploration.probes.values()):  # requests add to it
             probes.gap = SHORTEST  # what came of them is in the new state
         self.router, self.version = found, version
         return found

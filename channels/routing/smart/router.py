@@ -22,7 +22,7 @@ STAY_GUESS = (0.95, 0.94, 0.93, 0.91, 0.88, 0.8, 0.65, 0.5, 0.35, 0.2)
 TIMES_HALF_LIFE = 12 * HOUR
 STAY_HALF_LIFE = 14 * DAY
 PROOF_GUESS, CODE_GUESS = (4.0, 0.8), (15.0, 0.7)  # median and sigma, in seconds
-EVERYWHERE = ""  # in place of a country: what its histograms borrow from
+EVERYWHERE = "*"  # in place of a country, which may be unknown: what histograms borrow from
 GRAIN = 0.05  # probabilities are rounded, so that like sends share one computed choice
 SMS = "sms"
 

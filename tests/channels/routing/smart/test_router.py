@@ -1,4 +1,7 @@
+import random
 from itertools import pairwise
+
+import pytest
 
 from channels.routing.learned import state_codec
 from channels.routing.smart.account_balance import LEAST, REVIEW, AccountBalance
@@ -114,6 +117,16 @@ def test_times_of_a_small_country_are_borrowed_from_all_and_are_its_own_in_time(
     assert slowest(router, "BR") >= 70
 
 
+def test_number_of_no_country_leaves_the_others_alone() -> None:
+    router = Router(PRICES)
+    nowhere = router.decide(0.0, Place("", "+800"), PhoneMemory(), list(PRICES))
+
+    somewhere = router.decide(0.0, PLACE, PhoneMemory(), list(PRICES))
+
+    assert nowhere.plan == somewhere.plan
+    assert sum(router.codes[EVERYWHERE, "sms"].bins) > 0
+
+
 def test_times_borrow_after_a_restart_as_before() -> None:
     router = Router(PRICES)
     for n in range(100):
@@ -148,6 +161,34 @@ def test_an_account_that_verifies_less_loses_its_share_in_steps() -> None:
     assert balance.shares["b"] < 0.2
     assert balance.shares["b"] >= LEAST - 1e-9
     assert all(b - a >= REVIEW for a, b in pairwise(changes))
+
+
+def shares_after(balance: AccountBalance, rates: dict[str, float], sends: int) -> dict[str, float]:
+    draw = random.Random(1)  # noqa: S311 - a simulation
+    for n in range(sends):
+        for name, rate in rates.items():
+            balance.record(n * 30.0, name, verified=draw.random() < rate)
+    return balance.shares
+
+
+def test_a_second_bad_account_is_left_once_the_worst_has_all_but_nothing() -> None:
+    balance = AccountBalance({"a": 1 / 3, "b": 1 / 3, "c": 1 / 3})
+
+    shares = shares_after(balance, {"a": 0.0, "b": 0.4, "c": 0.92}, 3000)
+
+    assert shares["a"] == pytest.approx(LEAST)
+    assert shares["b"] == pytest.approx(LEAST)
+    assert sum(shares.values()) == pytest.approx(1)
+
+
+def test_shares_that_drift_back_are_shares() -> None:
+    balance = AccountBalance({"a": 0.5, "b": 0.3, "c": 0.2})
+    balance.shares = {"a": 0.2, "b": 0.45, "c": 0.35}
+
+    shares = shares_after(balance, {"a": 1.0, "b": 1.0, "c": 1.0}, 200)
+
+    assert shares == pytest.approx(balance.resting, abs=0.02)
+    assert sum(shares.values()) == pytest.approx(1)
 
 
 def test_no_account_moves_when_all_are_bad() -> None:
