@@ -122,6 +122,7 @@ def discard_of(company_ids: list[int]) -> int:
 
 def purge(limit: int) -> int:
     old = MessageExport.objects.filter(created_at__lt=timezone.now() - MessageExport.KEPT)
-    ids = list(old.values_list("pk", flat=True)[: max(1, limit // 100)])
-    _deleted, tables = MessageExport.objects.filter(pk__in=ids).delete()
-    return tables.get("channels.MessageExport", 0)
+    batch = max(1, limit // 100)  # as each has many parts
+    ids = list(old.values_list("pk", flat=True)[:batch])
+    MessageExport.objects.filter(pk__in=ids).delete()
+    return limit if len(ids) == batch else len(ids)

@@ -163,6 +163,7 @@ def purge(limit: int) -> int:
     old = LinkImport.objects.filter(created_at__lt=timezone.now() - KEPT).exclude(
         state=State.RUNNING
     )
-    ids = list(old.values_list("pk", flat=True)[: max(1, limit // csv_files.MAX_ROWS)])
-    _deleted, tables = LinkImport.objects.filter(pk__in=ids).delete()
-    return tables.get("links.LinkImport", 0)
+    batch = max(1, limit // csv_files.MAX_ROWS)
+    ids = list(old.values_list("pk", flat=True)[:batch])
+    LinkImport.objects.filter(pk__in=ids).delete()
+    return limit if len(ids) == batch else len(ids)
