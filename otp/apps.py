@@ -24,7 +24,7 @@ class OtpConfig(AppConfig):
         from otp.protection import evidence_counting  # noqa: PLC0415
         from otp.route_learning import savings_count  # noqa: PLC0415
         from otp.texts import own_texts, rendering  # noqa: PLC0415
-        from otp.web import search_sources, webhook_events  # noqa: PLC0415
+        from otp.web import audit_subjects, search_sources, webhook_events  # noqa: PLC0415
 
         company_texts.register_column(company_texts.TextsColumn(sql.OWN_TEXTS, own_texts.parse))
         extensions.register_renderer("code", rendering.render)
@@ -37,5 +37,6 @@ class OtpConfig(AppConfig):
         extensions.register_purger(evidence_counting.purge)
         extensions.register_purger(savings_count.purge)
         search_sources.register()
+        audit_subjects.register()
         event_declarations.declare(webhook_events.VERIFICATION_EVENT)
         event_declarations.declare(webhook_events.GUARD_EVENT)

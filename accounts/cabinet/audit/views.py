@@ -27,7 +27,10 @@ from accounts.people.roles import CabinetRequest, can_manage_keys, member_requir
 BATCH_SIZE = 1000
 # What a kind's actions begin with.
 KINDS: dict[str, tuple[Any, tuple[str, ...]]] = {
-    "settings": (gettext_lazy("settings and texts"), ("settings.", "text.", "autofill.")),
+    "settings": (
+        gettext_lazy("settings and texts"),
+        ("settings.", "text.", "autofill.", "policy.", "guard."),
+    ),
     "members": (gettext_lazy("members"), ("member.", "invitation.", "session.")),
     "keys": (gettext_lazy("API keys"), ("key.",)),
     "webhooks": (gettext_lazy("webhooks"), ("webhook.",)),

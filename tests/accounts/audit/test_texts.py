@@ -43,3 +43,31 @@ def test_subject_is_translated_for_the_reader() -> None:
         assert str(label("webhook.gave_up")).startswith("Отключены")
         assert subject(event) == "Бренд в сообщениях, Цифр в коде"
     assert subject(AuditEvent(action="member.left", subject="brand")) == "brand"
+
+
+@pytest.mark.parametrize(
+    ("event", "words"),
+    [
+        (
+            AuditEvent(
+                action="guard.mode_changed",
+                subject="enforce → off",
+                changes={"guard_mode": ["enforce", "off"]},
+            ),
+            "придерживать → выключена",
+        ),
+        (AuditEvent(action="guard.mode_changed", subject="watch → enforce"), "только смотреть → "),
+        (
+            AuditEvent(
+                action="guard.watches_others", changes={"guard_watches_others": [True, False]}
+            ),
+            "не учитываются",
+        ),
+        (AuditEvent(action="guard.lifted", subject="ip"), "один IP-адрес"),
+        (AuditEvent(action="guard.lifted", subject="RU"), "Россия"),
+        (AuditEvent(action="guard.let_through", subject="+7916123"), "+7916123…"),
+    ],
+)
+def test_acts_on_the_protection_are_worded(event: AuditEvent, words: str) -> None:
+    with translation.override("ru"):
+        assert subject(event).startswith(words)
