@@ -6,6 +6,7 @@ the Python library makes. Static files have a hash in their name, which nobody e
 
 import gzip
 import hashlib
+import re
 from functools import cache
 from typing import NamedTuple
 
@@ -19,6 +20,10 @@ FOLDER = settings.BASE_DIR / "static" / "vendor" / "altcha"
 CACHE_CONTROL = "public, max-age=86400"
 
 
+# Named, and not with a weight of zero (RFC 9110, section 12.4.2).
+_TAKES_GZIP = re.compile(r"\bgzip\b(?!\s*;\s*q\s*=\s*0(\.0*)?\s*(,|$))", re.IGNORECASE)
+
+
 class _File(NamedTuple):
     body: bytes
     packed: bytes
@@ -29,7 +34,7 @@ class _File(NamedTuple):
 def script(request: HttpRequest, file: str) -> HttpResponse:
     """The same for everybody, packed for those who take it: a third of the size."""
     found = _read(file)
-    is_packed = "gzip" in request.headers.get("Accept-Encoding", "")
+    is_packed = bool(_TAKES_GZIP.search(request.headers.get("Accept-Encoding", "")))
     response = HttpResponse(
         found.packed if is_packed else found.body, content_type="text/javascript; charset=utf-8"
     )

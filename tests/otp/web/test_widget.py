@@ -86,3 +86,23 @@ def test_it_is_read_alone(client: Client, db: None) -> None:
 
 def test_it_is_a_static_file_of_ours_too() -> None:
     assert finders.find("vendor/altcha/altcha.min.js") == str(widget.FOLDER / "altcha.min.js")
+
+
+@pytest.mark.parametrize(
+    ("accepted", "is_packed"),
+    [
+        ("gzip", True),
+        ("gzip;q=0.5, br", True),
+        ("br, gzip ; q=1", True),
+        ("gzip;q=0", False),
+        ("br, gzip; q=0.000", False),
+        ("identity", False),
+        ("", False),
+    ],
+)
+def test_it_is_packed_for_those_who_take_that(
+    client: Client, accepted: str, *, is_packed: bool
+) -> None:
+    response = client.get("/otp/altcha.js", headers={"Accept-Encoding": accepted})
+
+    assert ("Content-Encoding" in response.headers) is is_packed
