@@ -166,11 +166,14 @@ def _newest(codes: Iterable[SentCode]) -> dict[UUID, UUID]:
     return found
 
 
+# A look-up for each phone, whatever the planner thinks of their number.
 _FIRST_RIGHT_CODES = """
-SELECT company_id, phone, EXTRACT(epoch FROM min(verified_at))::float FROM otp_verification
-WHERE (company_id, phone) IN (SELECT * FROM unnest(%s::bigint[], %s::text[])) AND mode = 'live'
-  AND judged_at >= %s AND verified_at IS NOT NULL
-GROUP BY company_id, phone
+SELECT asked.company_id, asked.phone, EXTRACT(epoch FROM code.verified_at)::float
+FROM unnest(%s::bigint[], %s::text[]) AS asked(company_id, phone) CROSS JOIN LATERAL (
+  SELECT min(verified_at) AS verified_at FROM otp_verification
+  WHERE company_id = asked.company_id AND phone = asked.phone AND mode = 'live'
+    AND judged_at >= %s) AS code
+WHERE code.verified_at IS NOT NULL
 """
 
 
