@@ -86,7 +86,7 @@ def test_identity_is_connected_and_disconnected(page: Page, here: str) -> None:
     assert fits(page)
 
     page.get_by_role("link", name="Отключить Acme ID").click()
-    expect(page.get_by_role("heading", name="Отключить Acme ID?")).to_be_visible()
+    expect(page.get_by_role("heading", name="Отключить Acme ID", exact=True)).to_be_visible()
     assert fits(page)
     page.get_by_role("button", name="Отключить").click()
 

@@ -124,7 +124,7 @@ def test_identity_is_disconnected_with_what_it_gave(
     question = client.get(reverse("sso-disconnect")).content.decode()
     answer = client.post(reverse("sso-disconnect"), follow=True)
 
-    assert "Отключить Acme ID?" in question
+    assert "Отключить Acme ID" in question
     assert "Acme ID больше не открывает вашу учётную запись" in answer.content.decode()
     anna.refresh_from_db()
     assert not anna.is_superuser
