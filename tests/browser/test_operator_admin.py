@@ -219,6 +219,17 @@ def test_vendors_page_fits_a_phone(page: Page, live_server: LiveServer, name: st
     assert page.evaluate("document.documentElement.scrollWidth") == 360
 
 
+def test_what_doctor_found_can_be_read_on_a_phone(page: Page, live_server: LiveServer) -> None:
+    enter(page, live_server)
+    page.set_viewport_size({"width": 360, "height": 740})
+    page.goto(f"{live_server.url}/admin/system/")
+
+    found = page.locator("td[lang=en]").first.bounding_box()
+
+    assert found is not None
+    assert found["width"] > 250  # below the name of the check, not beside it
+
+
 def test_vendors_page_works_without_javascript(
     page: Page, browser: Browser, live_server: LiveServer, account: None
 ) -> None:
