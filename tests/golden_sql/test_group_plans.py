@@ -66,8 +66,17 @@ def plan_of(run: Callable[[], object]) -> Any:
 
 
 def scanned(plan: Any) -> set[str]:
-    """Tables that are read from one end to the other."""
-    return {node["Relation Name"] for node in nodes(plan) if node["Node Type"] == "Seq Scan"}
+    """Tables that are read from one end to the other, but for those with next to nothing in them:
+    in the last days of a month the partition of the next one.
+    """
+    found = {node["Relation Name"] for node in nodes(plan) if node["Node Type"] == "Seq Scan"}
+    return {name for name in found if _rows(name) > MANY}
+
+
+def _rows(table: str) -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT count(*) FROM ONLY {table}")  # noqa: S608 - a table's own name
+        return int(cursor.fetchone()[0])
 
 
 def test_sends_read_their_own_rows(writes: list[CodeWrite]) -> None:
