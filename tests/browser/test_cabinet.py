@@ -149,6 +149,7 @@ def test_history_is_filtered_and_downloaded(page: Page, live_server: LiveServer)
     MessageFactory.create(company=member.company, phone="+79160000001", channel="sms")
     MessageFactory.create(company=member.company, phone="+79160000002")
     page.get_by_role("link", name="Сообщения", exact=True).click()
+    page.wait_for_load_state()  # a filter acts by script
 
     page.get_by_label("Канал").select_option("sms")
     expect(page.get_by_text("+79160000002")).to_be_hidden()

@@ -47,6 +47,7 @@ def test_batch_is_found_stopped_and_released(page: Page, member: Member) -> None
     expect(page.locator("#links .state-failed")).to_have_count(3)
     assert Stop.objects.get().batch_id == batch_id
 
+    page.wait_for_load_state()  # a filter acts by script
     page.get_by_label("Состояние").select_option("active")
     expect(page.locator("#links .empty")).to_be_visible()
     press(page, "Снова открыть пакет")

@@ -18,6 +18,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def open_links(page: Page) -> None:
     page.get_by_role("link", name="Короткие ссылки").first.click()
     expect(page.get_by_role("heading", name="Короткие ссылки", level=1)).to_be_visible()
+    page.wait_for_load_state()  # a filter acts by script
 
 
 def press(page: Page, name: str) -> None:

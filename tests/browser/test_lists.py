@@ -19,6 +19,7 @@ def test_filter_is_kept_opened_first_and_deleted(page: Page, live_server: LiveSe
 
     page.goto(f"{live_server.url}{reverse('message-list')}")
     page.get_by_role("link", name="сегодня", exact=True).click()
+    page.wait_for_load_state()  # a filter acts by script
     page.get_by_label("Канал").select_option("sms")
     expect(page.locator("#messages tbody tr")).to_have_count(1)
     page.get_by_role("link", name="Сохранить фильтр").click()
@@ -74,6 +75,7 @@ def test_requests_are_followed_too(page: Page, live_server: LiveServer) -> None:
     page.get_by_role("button", name="Следить за новыми").click()
 
     expect(page.locator("#requests[data-follow]")).to_be_visible()
+    page.wait_for_load_state()  # a filter acts by script
     page.get_by_label("Ответ").select_option("refused")
     page.get_by_role("link", name="Сохранить фильтр").click()
     page.get_by_label("Название").fill("Всё")

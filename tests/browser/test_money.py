@@ -81,6 +81,8 @@ def test_invoice_is_confirmed_by_the_operator(
 ) -> None:
     page.get_by_label("Счёт для банка").check()
     page.get_by_role("button", name="Перейти к оплате").click()
+    expect(page.get_by_label("Страна")).to_be_visible()
+    page.wait_for_load_state()  # the fields follow the country by script
     page.get_by_label("Страна").select_option("KZ")
     expect(page.get_by_label("БИН или ИИН")).to_be_visible()
     # The fields that came in hear of changes a moment after they can be seen.

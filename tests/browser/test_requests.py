@@ -19,6 +19,7 @@ def test_refusal_is_found_and_explained(page: Page, live_server: LiveServer) -> 
     create_request(member.company)
 
     page.get_by_role("link", name="Запросы", exact=True).click()
+    page.wait_for_load_state()  # a filter acts by script
     page.get_by_label("Ответ").select_option("ok")
     expect(page.get_by_text("Под этот фильтр не подходит ни один запрос.")).to_be_visible()
     page.get_by_role("link", name="Сбросить фильтр").click()

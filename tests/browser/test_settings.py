@@ -126,6 +126,7 @@ def test_history_of_a_section_shows_old_and_new(page: Page, live_server: LiveSer
     page.get_by_role("link", name="История : Компания").click()
 
     expect(page.get_by_text("Страна: Россия")).to_contain_text("Казахстан")
+    page.wait_for_load_state()  # a filter acts by script
     page.get_by_label("О чём").select_option("keys")
     expect(page.get_by_text("Под этот фильтр не подходит ни одно изменение.")).to_be_visible()
     page.get_by_role("link", name="Сбросить фильтр").click()

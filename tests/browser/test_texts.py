@@ -95,6 +95,7 @@ def test_autofill_is_set_up(page: Page, live_server: LiveServer) -> None:
     follow(page, "Настроить автозаполнение")
     follow(page, "Отмена")
     follow(page, "Настроить автозаполнение")
+    page.wait_for_load_state()  # the preview follows by script
 
     page.get_by_label("Сайт, где вводят код").fill("https://example.com")
     expect(page.locator("#preview")).to_contain_text("Только имя сайта")
