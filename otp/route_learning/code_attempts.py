@@ -61,7 +61,7 @@ class ChannelTry:
     """A channel that was asked, by one or more attempts; times are seconds since 1970."""
 
     channel: str
-    accounts: tuple[str, ...]  # that were asked in turn: all but the last one failed it
+    accounts: tuple[str, ...]  # each that was asked, once: all but the last one failed it
     started: float
     delivered: float | None
     refused: float | None  # when the vendor said that the recipient is not there
@@ -108,12 +108,12 @@ def _code(rows: list[_Row]) -> TriedCode:
 
 def _try(rows: list[_Row]) -> ChannelTry:
     """By the last of the attempts: those before it failed for another reason than the recipient."""
-    last = rows[-1]
+    last, names = rows[-1], [row.provider for row in rows]
     is_there = last.error_class not in NOT_THERE
     is_failed = last.state == "failed"
     return ChannelTry(
         channel=last.channel,
-        accounts=tuple(dict.fromkeys(row.provider for row in rows)),
+        accounts=(*dict.fromkeys(name for name in names if name != names[-1]), names[-1]),
         started=rows[0].started,
         delivered=last.finished if last.state == "delivered" else None,
         refused=last.finished if is_failed and not is_there else None,

@@ -60,7 +60,7 @@ def _learn_step(until: datetime, known: Known) -> bool:
             if known.version != state.version:
                 known.router = state_codec.decode(state.state)
                 known.router.prices = dict.fromkeys(BY_NAME, 0)  # names alone matter here
-                account_shares.adopt(known.router, account_shares.groups())
+            account_shares.adopt(known.router, account_shares.groups())
             memories = phone_memories.load_many(code.phone for code in codes)
             for code in codes:
                 _teach(known.router, memories[code.phone], code)

@@ -36,12 +36,16 @@ def groups() -> dict[Group, dict[str, float]]:
 
 def adopt(router: Router, current: Mapping[Group, dict[str, float]]) -> None:
     """Begins anew where the operator has changed something, with what is known of each account."""
+    paused = frozenset(
+        ProviderAccount.objects.filter(is_enabled=False).values_list("name", flat=True)
+    )
     known = {name: one for old in router.accounts.values() for name, one in old.counts.items()}
     for group, resting in current.items():
         balance = router.accounts.get(group)
         if balance is None or balance.resting != resting:
             counts = {name: known[name] for name in resting if name in known}
-            router.accounts[group] = AccountBalance(resting, counts=counts)
+            balance = router.accounts[group] = AccountBalance(resting, counts=counts)
+        balance.paused = paused
     for group in router.accounts.keys() - current.keys():
         del router.accounts[group]
 

@@ -24,6 +24,7 @@ class AccountBalance:
     shares: dict[str, float] = field(default_factory=dict)
     counts: dict[str, Counts] = field(default_factory=dict)
     changed_at: float | None = None
+    paused: frozenset[str] = frozenset()  # they carry nothing, and are no measure of the others
 
     def __post_init__(self) -> None:
         self.shares = dict(self.resting)
@@ -46,13 +47,15 @@ class AccountBalance:
             self._review(now)
 
     def _review(self, now: float) -> None:
-        rates = {name: self._rate(name, now) for name in self.resting}
+        rates = {name: self._rate(name, now) for name in self.resting if name not in self.paused}
+        movable = [name for name in rates if self.shares[name] > LEAST + ROUNDING]
+        if not movable:
+            return
         best = max(rates.values())
-        movable = [name for name in self.resting if self.shares[name] > LEAST + ROUNDING]
         worst = min(movable, key=lambda name: (rates[name], name))
         gap = best - rates[worst]
         if gap > MARGIN and gap > DOUBTS * self._error(worst, rates[worst], now):
-            better = [name for name in self.resting if rates[name] > rates[worst]]
+            better = [name for name in rates if rates[name] > rates[worst]]
             self._move(worst, better, min(STEP, self.shares[worst] - LEAST), now)
         elif best - min(rates.values()) < MARGIN / 2:
             self._drift(now)

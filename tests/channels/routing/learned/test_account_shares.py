@@ -146,11 +146,20 @@ def test_each_code_is_recorded_once_for_the_account_that_carried_it() -> None:
         entered_after=35.0,
     )
 
+    tried(  # back at the first account, which brings it after all
+        company,
+        {"channel": "sms", "provider": KZ, "fault": True},
+        {"channel": "sms", "provider": UZ, "after": 1.0, "fault": True},
+        {"channel": "sms", "provider": KZ, "after": 2.0, "delivered": 5.0},
+        phone="+79161234571",
+        entered_after=12.0,
+    )
+
     learning.learn()
     learning.learn()
 
     counts = state_codec.decode(RouterState.objects.get().state).accounts[SAME].counts
     assert {name: (round(one.hits), round(one.trials)) for name, one in counts.items()} == {
-        KZ: (1, 3),  # its faults are its own, also where another account stood in
-        UZ: (1, 2),  # the other code was entered once another channel was asked
+        KZ: (2, 4),  # its faults are its own, also where another account stood in
+        UZ: (1, 3),  # the other code was entered once another channel was asked
     }

@@ -181,6 +181,27 @@ def test_a_second_bad_account_is_left_once_the_worst_has_all_but_nothing() -> No
     assert sum(shares.values()) == pytest.approx(1)
 
 
+def test_paused_account_is_no_measure_of_the_others_and_keeps_its_share() -> None:
+    balance = AccountBalance({"a": 1 / 3, "b": 1 / 3, "c": 1 / 3})
+    shares_after(balance, {"a": 0.88, "b": 0.93, "c": 0.88}, 700)
+    balance.paused, kept = frozenset({"b"}), balance.shares["b"]
+
+    shares = shares_after(balance, {"a": 0.4, "c": 0.88}, 1500)
+
+    assert shares["a"] == pytest.approx(LEAST)
+    assert shares["b"] == kept
+    assert sum(shares.values()) == pytest.approx(1)
+
+
+def test_twenty_accounts_keep_the_least_share_they_have() -> None:
+    names = [f"a{n:02}" for n in range(20)]
+    balance = AccountBalance(dict.fromkeys(names, LEAST))
+
+    shares = shares_after(balance, dict.fromkeys(names, 0.5), 50)
+
+    assert shares == balance.resting
+
+
 def test_shares_that_drift_back_are_shares() -> None:
     balance = AccountBalance({"a": 0.5, "b": 0.3, "c": 0.2})
     balance.shares = {"a": 0.2, "b": 0.45, "c": 0.35}
