@@ -6,15 +6,14 @@ after its time may be left out.
 
 Of messages with the same code the newest counts: a person who asks three times and enters once is
 one right code. Codes with a link are left out: whoever follows the link need not enter the code. So
-are phones that entered a code for the company a day before: the guard lets them pass whatever it
-finds, and their right codes would hide an attack on the numbers between them.
+are the codes of known phones that the guard lets pass whatever it finds: their right ones would
+hide an attack on the numbers between them.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
-from math import inf
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -34,7 +33,9 @@ RIPE = timedelta(seconds=2 * PROMPT + MATURITY + 10)
 # one that somebody bombs, says nothing of them.
 COUNTED_OF_PHONE, PHONE_WINDOW = 3, timedelta(hours=12)
 
-KNOWN_AFTER = timedelta(days=1)  # from a right code on, a number passes every step
+# A number that entered a code so long ago passes every step, with so many codes a day and since its
+# newest right code: one that was bought may know how to enter a code.
+KNOWN_AFTER, KNOWN_CODES = timedelta(days=1), 3
 REMEMBERED = timedelta(days=60)  # how far back right codes are looked for
 
 # Ids begin with the time, so all ranges are some pages of primary keys. `asked` is when the last
@@ -120,8 +121,11 @@ class SentCode(NamedTuple):
 
 def outcomes(since: datetime, until: datetime) -> list[CodeOutcome]:
     """Those of `(since, until]` in the order of their times, and those awaited at its end."""
-    found = _of_strangers([*_of_ripening(since, until), *_of_entered(since, until)], since)
-    return sorted(_without_repeated(found, until), key=lambda one: one.at)
+    found = [*_of_ripening(since, until), *_of_entered(since, until)]
+    known = _known(found, since)
+    strange = [one for one in found if not known.get(_send(one))]
+    phones = {(company_id, phone) for company_id, phone, _created in known}
+    return sorted(_without_repeated(strange, until, phones), key=lambda one: one.at)
 
 
 def _of_ripening(since: datetime, until: datetime) -> Iterator[CodeOutcome]:
@@ -166,29 +170,49 @@ def _newest(codes: Iterable[SentCode]) -> dict[UUID, UUID]:
     return found
 
 
-# A look-up for each phone, whatever the planner thinks of their number.
-_FIRST_RIGHT_CODES = """
-SELECT asked.company_id, asked.phone, EXTRACT(epoch FROM code.verified_at)::float
-FROM unnest(%s::bigint[], %s::text[]) AS asked(company_id, phone) CROSS JOIN LATERAL (
-  SELECT min(verified_at) AS verified_at FROM otp_verification
-  WHERE company_id = asked.company_id AND phone = asked.phone AND mode = 'live'
-    AND judged_at >= %s) AS code
-WHERE code.verified_at IS NOT NULL
+# Look-ups for each send, whatever the planner thinks of their number: of all its phone's codes that
+# were remembered then, and of the newest few messages.
+_OF_KNOWN_PHONES = """
+SELECT sends.company_id, sends.phone, sends.created,
+  (SELECT count(*) FROM (
+    SELECT FROM channels_message
+    WHERE company_id = sends.company_id AND phone = sends.phone AND mode = 'live'
+      AND kind = 'code' AND id >= %(first)s AND created_at < to_timestamp(sends.created)
+      AND created_at > LEAST(code.latest, to_timestamp(sends.created) - %(known_after)s)
+    LIMIT %(known_codes)s) AS message) < %(known_codes)s AS passes
+FROM unnest(%(companies)s::bigint[], %(phones)s::text[], %(created)s::float[])
+    AS sends(company_id, phone, created)
+  CROSS JOIN LATERAL (
+    SELECT min(verified_at) AS first,
+      max(verified_at) FILTER (WHERE verified_at < to_timestamp(sends.created)) AS latest
+    FROM otp_verification
+    WHERE company_id = sends.company_id AND phone = sends.phone AND mode = 'live'
+      AND judged_at >= %(remembered)s AND id >= %(first)s) AS code
+WHERE code.first < to_timestamp(sends.created) - %(known_after)s
 """
+_Send = tuple[int, str, float]  # the company, the phone, when it was accepted
 
 
-def _of_strangers(found: list[CodeOutcome], now: datetime) -> list[CodeOutcome]:
-    """Of phones without a right code a day before the send."""
-    phones = sorted({(one.company_id, one.phone) for one in found})
-    companies, numbers = [one for one, _ in phones], [one for _, one in phones]
+def _send(one: CodeOutcome) -> _Send:
+    return one.company_id, one.phone, one.created
+
+
+def _known(found: list[CodeOutcome], now: datetime) -> dict[_Send, bool]:
+    """The sends to known phones, and whether each passes every step."""
+    sends = sorted({_send(one) for one in found})
+    remembered = now - REMEMBERED
+    params: dict[str, Any] = {
+        "companies": [company_id for company_id, _phone, _created in sends],
+        "phones": [phone for _company_id, phone, _created in sends],
+        "created": [created for _company_id, _phone, created in sends],
+        "known_after": KNOWN_AFTER,
+        "known_codes": KNOWN_CODES,
+        "remembered": remembered,
+        "first": first_id_at(remembered - timedelta(seconds=settings.CODE_LIFETIME) - RIPE),
+    }
     with connection.cursor() as cursor:
-        cursor.execute(_FIRST_RIGHT_CODES, [companies, numbers, now - REMEMBERED])
-        first = {(company, phone): at for company, phone, at in cursor.fetchall()}
-    return [
-        one
-        for one in found
-        if one.created - first.get((one.company_id, one.phone), inf) <= KNOWN_AFTER.total_seconds()
-    ]
+        cursor.execute(_OF_KNOWN_PHONES, params)
+        return {(company, phone, at): passes for company, phone, at, passes in cursor.fetchall()}
 
 
 _SENT_LATELY = """
@@ -198,13 +222,21 @@ GROUP BY company_id, phone HAVING count(*) > %s
 """
 
 
-def _without_repeated(found: list[CodeOutcome], until: datetime) -> Iterator[CodeOutcome]:
-    """Without those missed by phones that were sent many codes, and what would correct them."""
+def _without_repeated(
+    found: list[CodeOutcome], until: datetime, known: Set[tuple[int, str]]
+) -> Iterator[CodeOutcome]:
+    """Without those missed by phones that were sent many codes, and what would correct them. The
+    codes with which a known phone passes come on top.
+    """
     phones = sorted({one.phone for one in found if one.kind not in SAID_OF_PEOPLE})
     with connection.cursor() as cursor:
         params: list[Any] = [phones, until - PHONE_WINDOW, until, COUNTED_OF_PHONE]
         cursor.execute(_SENT_LATELY, params)
-        many = {(company_id, phone) for company_id, phone, _count in cursor.fetchall()}
+        many = {
+            (company_id, phone)
+            for company_id, phone, count in cursor.fetchall()
+            if count > COUNTED_OF_PHONE + KNOWN_CODES or (company_id, phone) not in known
+        }
     for one in found:
         if (one.company_id, one.phone) not in many or one.kind in SAID_OF_PEOPLE:
             yield one

@@ -12,7 +12,7 @@ from functools import partial
 from django.db import transaction
 from django.utils import timezone
 
-from channels.guard.guard import Guard, Verdict
+from channels.guard.guard import SMALL, Guard, Verdict
 from channels.guard.scopes import Scope, scopes_of
 from channels.guard.steps import GuardStep
 from channels.phone_numbers import country_of
@@ -108,10 +108,12 @@ def _learn(guard: Guard, outcome: CodeOutcome, scopes: tuple[Scope, ...]) -> Non
 
 
 def _judge(guard: Guard, now: float, several: Iterable[tuple[Scope, ...]]) -> dict[Scope, Verdict]:
-    """The steps that each scope gives reason for, but where a wider one is as strict already."""
+    """The steps that each scope gives reason for, but where a wider one is as strict already. The
+    worst of the small scopes come first: what they explain is set apart from the wider ones.
+    """
     judged: dict[Scope, Verdict] = {}
     strict: dict[Scope, Verdict] = {}
-    chains = list(several)
+    chains = sorted(several, key=lambda scopes: _tokens_of_smallest(guard, scopes), reverse=True)
     for scopes in chains:
         if not all(scope in judged for scope in scopes):  # many sends share the wide ones
             for verdict in guard.verdicts(now, scopes):
@@ -125,6 +127,11 @@ def _judge(guard: Guard, now: float, several: Iterable[tuple[Scope, ...]]) -> di
                 widest = verdict_of.step
                 strict[scope] = verdict_of
     return strict
+
+
+def _tokens_of_smallest(guard: Guard, scopes: tuple[Scope, ...]) -> float:
+    small = [guard.found[one].tokens for one in scopes if one.kind in SMALL and one in guard.found]
+    return max(small, default=0.0)
 
 
 def _judge_anew(

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
+from django.db.models import Max, Min
 from django.utils import timezone
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
@@ -21,11 +22,9 @@ from config.channels import BY_NAME
 from config.errors import AfterEffectError, DomainError, Error
 from otp.models import ScopeKind, Verification
 from otp.protection import challenges, restrictions
-from otp.protection.code_outcomes import KNOWN_AFTER, REMEMBERED
+from otp.protection.code_outcomes import KNOWN_AFTER, KNOWN_CODES, REMEMBERED
 from otp.protection.scope_names import scope_name
 from otp.protection.senders import UNKNOWN, CodeSender
-
-KNOWN_CODES = 3  # a day
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,20 +117,19 @@ def _strictest(guard: GuardSettings, phone: str, sender: CodeSender) -> OpenRest
 
 
 def _is_known(principal: Principal, phone: str) -> bool:
-    """Whether it entered a code a day ago or earlier. It passes with the first codes of a day: a
-    number that was bought may know how to enter one.
+    """Whether it entered a code a day ago or earlier, and was sent few codes today and since the
+    newest right one. `code_outcomes` leaves out the same sends.
     """
     now = timezone.now()
     own = {"company": principal.company_id, "mode": principal.mode, "phone": phone}
-    is_verified = Verification.objects.filter(
-        **own, judged_at__gte=now - REMEMBERED, verified_at__lt=now - KNOWN_AFTER
-    ).exists()
-    if not is_verified:
+    code = Verification.objects.filter(**own, judged_at__gte=now - REMEMBERED).aggregate(
+        first=Min("verified_at"), latest=Max("verified_at")
+    )
+    if code["first"] is None or code["first"] >= now - KNOWN_AFTER:
         return False
-    sent = Message.objects.filter(
-        **own, kind=Message.Kind.CODE, created_at__gte=now - KNOWN_AFTER
-    ).count()
-    return sent < KNOWN_CODES
+    since = min(code["latest"], now - KNOWN_AFTER)
+    sent = Message.objects.filter(**own, kind=Message.Kind.CODE, created_at__gt=since)
+    return sent[:KNOWN_CODES].count() < KNOWN_CODES
 
 
 def _without_sms(plan: ChannelPlan) -> ChannelPlan:

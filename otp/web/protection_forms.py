@@ -31,7 +31,7 @@ class ModeForm(forms.Form):
     watches_others = forms.BooleanField(
         label=_("Be stricter where other companies are attacked"),
         required=False,
-        help_text=_("Only for numbers where your own people have entered no codes yet."),
+        help_text=_("Only for numbers where people new to you have entered almost no codes yet."),
     )
 
 

@@ -15,7 +15,7 @@ from channels.models import Attempt, Message
 from otp.models import GuardEvidence, GuardProgress, GuardRestriction
 from otp.protection import code_outcomes, evidence_counting, restrictions
 from otp.protection.code_outcomes import OutcomeKind
-from tests.factories import AttemptFactory, CompanyFactory, MemberFactory, VerificationFactory
+from tests.factories import AttemptFactory, CompanyFactory, MemberFactory
 from tests.otp.protection.sends import sent
 
 pytestmark = pytest.mark.django_db
@@ -222,56 +222,6 @@ def test_test_codes_and_companies_that_are_off_are_not_counted(company: Company)
     evidence_counting.count()
 
     assert not GuardEvidence.objects.filter(kind="country").exists()
-
-
-def entered_days_ago(company: Company, phone: str, days: float) -> None:
-    at = timezone.now() - timedelta(days=days)
-    VerificationFactory.create(
-        company=company, phone=phone, created_at=at, judged_at=at, verified_at=at, superseded_at=at
-    )
-
-
-@pytest.mark.parametrize(("days", "is_known"), [(2.0, True), (0.9, False)])
-def test_phones_known_for_a_day_speak_neither_for_nor_against(
-    company: Company, days: float, *, is_known: bool
-) -> None:
-    """Their right codes would hide an attack on the numbers between them."""
-    begin()
-    for n in range(4):
-        phone = f"+79161234{n:03}"
-        entered_days_ago(company, phone, days)
-        sent(company, ago=100, phone=phone, entered_after=9.0 if n < 3 else None)
-    sent(company, ago=100, phone="+79161234999")
-
-    evidence_counting.count()
-
-    assert evidence(company, "country", "RU") == ((0, 1) if is_known else (3, 2))
-
-
-def test_phone_known_to_another_company_is_a_stranger(company: Company) -> None:
-    begin()
-    entered_days_ago(CompanyFactory.create(), "+79161234567", 2.0)
-    sent(company, ago=100, phone="+79161234567")
-
-    evidence_counting.count()
-
-    assert evidence(company, "country", "RU") == (0, 1)
-
-
-def test_attack_between_known_people_is_found_by_its_own_codes(company: Company) -> None:
-    """Sixty right codes of known phones in two minutes, twenty of numbers that nobody holds."""
-    begin()
-    for n in range(60):
-        phone = f"+7916123{n:04}"
-        entered_days_ago(company, phone, 3.0)
-        sent(company, ago=200 - n, phone=phone, entered_after=9.0)
-    for n in range(20):
-        sent(company, ago=200 - n, phone=f"+7916999{n:04}")
-
-    evidence_counting.count()
-
-    found = GuardRestriction.objects.filter(company=company, kind="country", ended_at=None)
-    assert list(found.values_list("step", "entered")) == [(GuardStep.REFUSE, 0)]
 
 
 def test_codes_with_a_link_are_not_counted(company: Company) -> None:

@@ -16,7 +16,7 @@ from otp.models import GuardRestriction
 from otp.protection import challenges, evidence_counting, restrictions
 from otp.protection.senders import hashed, network_of
 from tests.api.clients import Answer, Api
-from tests.factories import VerificationFactory
+from tests.factories import MessageFactory, VerificationFactory
 from tests.otp.aging import forget_limits
 from tests.otp.protection.test_evidence_counting import begin
 
@@ -227,6 +227,27 @@ def test_known_number_passes_with_the_first_codes_of_a_day(api: Api) -> None:
         forget_limits()
 
     assert statuses == [200, 200, 200, 429]
+
+
+@pytest.mark.parametrize(
+    ("unused", "entered_again", "status"), [(2, False, 200), (3, False, 429), (3, True, 200)]
+)
+def test_known_number_that_enters_no_more_codes_is_a_stranger(
+    api: Api, unused: int, *, entered_again: bool, status: int
+) -> None:
+    """Else a bought number is worth three codes on each of sixty days."""
+    days = [30, 2] if entered_again else [30]
+    for at in (timezone.now() - timedelta(days=n) for n in days):
+        VerificationFactory.create(
+            company=api.company, phone=PHONE, verified_at=at, judged_at=at, superseded_at=at
+        )
+    for n in range(unused):
+        message = MessageFactory.create(company=api.company, phone=PHONE, kind="code")
+        at = timezone.now() - timedelta(days=20 - 5 * n)
+        Message.objects.filter(pk=message.pk).update(created_at=at)
+    hold(api, STEP.REFUSE)
+
+    assert send(api).status == status
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,82 @@
+"""Phones that entered a code before: which of their codes are evidence."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from accounts.models import Company
+from channels.guard.steps import GuardStep
+from otp.models import GuardRestriction
+from otp.protection import evidence_counting
+from tests.factories import CompanyFactory, VerificationFactory
+from tests.otp.protection.sends import sent
+from tests.otp.protection.test_evidence_counting import begin, evidence
+
+pytestmark = pytest.mark.django_db
+
+
+def entered_days_ago(company: Company, phone: str, days: float) -> None:
+    at = timezone.now() - timedelta(days=days)
+    VerificationFactory.create(
+        company=company, phone=phone, created_at=at, judged_at=at, verified_at=at, superseded_at=at
+    )
+
+
+@pytest.mark.parametrize(("days", "is_known"), [(2.0, True), (0.9, False)])
+def test_phones_known_for_a_day_speak_neither_for_nor_against(
+    company: Company, days: float, *, is_known: bool
+) -> None:
+    """Their right codes would hide an attack on the numbers between them."""
+    begin()
+    for n in range(4):
+        phone = f"+79161234{n:03}"
+        entered_days_ago(company, phone, days)
+        sent(company, ago=100, phone=phone, entered_after=9.0 if n < 3 else None)
+    sent(company, ago=100, phone="+79161234999")
+
+    evidence_counting.count()
+
+    assert evidence(company, "country", "RU") == ((0, 1) if is_known else (3, 2))
+
+
+@pytest.mark.parametrize(("sends", "missed"), [(3, 0), (4, 1), (6, 3), (7, 0)])
+def test_known_phone_that_enters_no_more_codes_counts(
+    company: Company, sends: int, missed: int
+) -> None:
+    """From the fourth code on it is a stranger; a phone that is bombed says nothing."""
+    begin()
+    entered_days_ago(company, "+79161234567", 2.0)
+    for n in range(sends):
+        sent(company, ago=220 - 10 * n, phone="+79161234567")
+    sent(company, ago=100, phone="+79161239999", entered_after=9.0)
+
+    evidence_counting.count()
+
+    assert evidence(company, "country", "RU") == (1, missed)
+
+
+def test_phone_known_to_another_company_is_a_stranger(company: Company) -> None:
+    begin()
+    entered_days_ago(CompanyFactory.create(), "+79161234567", 2.0)
+    sent(company, ago=100, phone="+79161234567")
+
+    evidence_counting.count()
+
+    assert evidence(company, "country", "RU") == (0, 1)
+
+
+def test_attack_between_known_people_is_found_by_its_own_codes(company: Company) -> None:
+    """Sixty right codes of known phones in two minutes, twenty of numbers that nobody holds."""
+    begin()
+    for n in range(60):
+        phone = f"+7916123{n:04}"
+        entered_days_ago(company, phone, 3.0)
+        sent(company, ago=200 - n, phone=phone, entered_after=9.0)
+    for n in range(20):
+        sent(company, ago=200 - n, phone=f"+7916999{n:04}")
+
+    evidence_counting.count()
+
+    found = GuardRestriction.objects.filter(company=company, kind="country", ended_at=None)
+    assert list(found.values_list("step", "entered")) == [(GuardStep.REFUSE, 0)]
