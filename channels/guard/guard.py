@@ -64,23 +64,18 @@ class Guard:
         phone: str,
         country: str,
         ip: str = "",
-        verified_at: float | None = None,
         *,
         device: str = "",
-        trusted: bool = False,
+        is_known: bool = False,
     ) -> Verdict:
-        """`verified_at`: the phone's first right code. Who had one a day ago passes every step,
-        who had one since or is trusted passes all but a refusal.
-        """
+        """`is_known`: as `PhoneHistory` says of the phone; it passes every step."""
         scopes = scopes_of(phone, country, ip, device)
-        if verified_at is not None and now - verified_at > DAY:
+        if is_known:
             return Verdict(GuardStep.ALLOW, scopes, rule=KNOWN)
         worst = Verdict(GuardStep.ALLOW, scopes)
         for one in self.verdicts(now, scopes):
             if one.step > worst.step:
                 worst = one
-        if worst.step is not GuardStep.REFUSE and (trusted or verified_at is not None):
-            return Verdict(GuardStep.ALLOW, scopes, rule="trusted")
         return worst
 
     def verdicts(self, now: float, scopes: tuple[Scope, ...]) -> list[Verdict]:
@@ -190,19 +185,27 @@ class Guard:
         case.tokens, case.is_pending = tokens, True
         self.awaited(now, case.scopes)
 
-    def matured(self, now: float, case: Case) -> None:
-        """No right code in time; a later one corrects it."""
+    def matured(self, now: float, case: Case, *, is_counted: bool = True) -> None:
+        """No right code in time; a later one corrects it. `is_counted`: as `PhoneHistory` says."""
         if not case.is_pending:
             return
         self._no_longer_pending(now, case)
-        case.is_missed = True
-        self.missed(now, case.scopes, case.tokens)
+        if is_counted:
+            case.is_missed = True
+            self.missed(now, case.scopes, case.tokens)
 
     def verified(self, now: float, case: Case) -> None:
         if not case.is_evidence:
             return
         self._no_longer_pending(now, case)
         self.entered(now, case.scopes, corrects=case.tokens if case.is_missed else None)
+        case.is_missed = False
+
+    def entered_later(self, now: float, case: Case) -> None:
+        """The same code was entered from a later message, which speaks for the person."""
+        self._no_longer_pending(now, case)
+        if case.is_missed:
+            self.excused(now, case.scopes, case.tokens)
         case.is_missed = False
 
     def awaited(self, now: float, scopes: tuple[Scope, ...]) -> None:

@@ -21,22 +21,17 @@ from django.conf import settings
 from django.db import connection
 
 from channels.guard.guard import PROMPT
+from channels.guard.known_phones import COUNTED_OF_PHONE, KNOWN_CODES, PHONE_WINDOW
 from config.ids import first_id_at
 from config.storage.statements.named_rows import fetch_all
+from otp.protection import known_phones
+from otp.protection.known_phones import Send
 
 LAG = timedelta(seconds=5)
 MATURITY = 30.0  # seconds from a delivery until a code that was not entered counts as missed
 # From a send until its code is ripe, at most: the last channel begins after a minute, say, and an
 # id is older than its row.
 RIPE = timedelta(seconds=2 * PROMPT + MATURITY + 10)
-# So many codes to one phone count against all the numbers around it. A developer's own phone, or
-# one that somebody bombs, says nothing of them.
-COUNTED_OF_PHONE, PHONE_WINDOW = 3, timedelta(hours=12)
-
-# A number that entered a code so long ago passes every step, with so many codes a day and since its
-# newest right code: one that was bought may know how to enter a code.
-KNOWN_AFTER, KNOWN_CODES = timedelta(days=1), 3
-REMEMBERED = timedelta(days=60)  # how far back right codes are looked for
 
 # Ids begin with the time, so all ranges are some pages of primary keys. `asked` is when the last
 # channel was: only of a message that came late is that looked up.
@@ -122,7 +117,7 @@ class SentCode(NamedTuple):
 def outcomes(since: datetime, until: datetime) -> list[CodeOutcome]:
     """Those of `(since, until]` in the order of their times, and those awaited at its end."""
     found = [*_of_ripening(since, until), *_of_entered(since, until)]
-    known = _known(found, since)
+    known = known_phones.sends_to_known({_send(one) for one in found}, since)
     strange = [one for one in found if not known.get(_send(one))]
     phones = {(company_id, phone) for company_id, phone, _created in known}
     return sorted(_without_repeated(strange, until, phones), key=lambda one: one.at)
@@ -131,7 +126,7 @@ def outcomes(since: datetime, until: datetime) -> list[CodeOutcome]:
 def _of_ripening(since: datetime, until: datetime) -> Iterator[CodeOutcome]:
     start, end = since.timestamp(), until.timestamp()
     codes = _fetch(_OF_ALL, _id_ranges(since - RIPE, until))
-    newest = _newest(codes)
+    newest = newest_messages(codes)
     for code in codes:
         ripe_at = code.ripe_at
         if ripe_at is None:
@@ -151,7 +146,7 @@ def _of_entered(since: datetime, until: datetime) -> Iterator[CodeOutcome]:
     lifetime = timedelta(seconds=settings.CODE_LIFETIME) + RIPE
     params = _id_ranges(since - lifetime, until) | {"since": since, "until": until}
     codes = _fetch(_ENTERED, params)
-    newest = _newest(codes)
+    newest = newest_messages(codes)
     for code in codes:
         verified = code.verified or 0.0  # all of them are
         is_newest, ripe_at = code.id == newest[code.subject_id], code.ripe_at
@@ -162,7 +157,7 @@ def _of_entered(since: datetime, until: datetime) -> Iterator[CodeOutcome]:
             yield _made(code, OutcomeKind.ENTERED, verified)
 
 
-def _newest(codes: Iterable[SentCode]) -> dict[UUID, UUID]:
+def newest_messages(codes: Iterable[SentCode]) -> dict[UUID, UUID]:
     """The newest message of each code."""
     found: dict[UUID, UUID] = {}
     for code in codes:
@@ -170,49 +165,8 @@ def _newest(codes: Iterable[SentCode]) -> dict[UUID, UUID]:
     return found
 
 
-# Look-ups for each send, whatever the planner thinks of their number: of all its phone's codes that
-# were remembered then, and of the newest few messages.
-_OF_KNOWN_PHONES = """
-SELECT sends.company_id, sends.phone, sends.created,
-  (SELECT count(*) FROM (
-    SELECT FROM channels_message
-    WHERE company_id = sends.company_id AND phone = sends.phone AND mode = 'live'
-      AND kind = 'code' AND id >= %(first)s AND created_at < to_timestamp(sends.created)
-      AND created_at > LEAST(code.latest, to_timestamp(sends.created) - %(known_after)s)
-    LIMIT %(known_codes)s) AS message) < %(known_codes)s AS passes
-FROM unnest(%(companies)s::bigint[], %(phones)s::text[], %(created)s::float[])
-    AS sends(company_id, phone, created)
-  CROSS JOIN LATERAL (
-    SELECT min(verified_at) AS first,
-      max(verified_at) FILTER (WHERE verified_at < to_timestamp(sends.created)) AS latest
-    FROM otp_verification
-    WHERE company_id = sends.company_id AND phone = sends.phone AND mode = 'live'
-      AND judged_at >= %(remembered)s AND id >= %(first)s) AS code
-WHERE code.first < to_timestamp(sends.created) - %(known_after)s
-"""
-_Send = tuple[int, str, float]  # the company, the phone, when it was accepted
-
-
-def _send(one: CodeOutcome) -> _Send:
+def _send(one: CodeOutcome) -> Send:
     return one.company_id, one.phone, one.created
-
-
-def _known(found: list[CodeOutcome], now: datetime) -> dict[_Send, bool]:
-    """The sends to known phones, and whether each passes every step."""
-    sends = sorted({_send(one) for one in found})
-    remembered = now - REMEMBERED
-    params: dict[str, Any] = {
-        "companies": [company_id for company_id, _phone, _created in sends],
-        "phones": [phone for _company_id, phone, _created in sends],
-        "created": [created for _company_id, _phone, created in sends],
-        "known_after": KNOWN_AFTER,
-        "known_codes": KNOWN_CODES,
-        "remembered": remembered,
-        "first": first_id_at(remembered - timedelta(seconds=settings.CODE_LIFETIME) - RIPE),
-    }
-    with connection.cursor() as cursor:
-        cursor.execute(_OF_KNOWN_PHONES, params)
-        return {(company, phone, at): passes for company, phone, at, passes in cursor.fetchall()}
 
 
 _SENT_LATELY = """
@@ -230,7 +184,8 @@ def _without_repeated(
     """
     phones = sorted({one.phone for one in found if one.kind not in SAID_OF_PEOPLE})
     with connection.cursor() as cursor:
-        params: list[Any] = [phones, until - PHONE_WINDOW, until, COUNTED_OF_PHONE]
+        lately = until - timedelta(seconds=PHONE_WINDOW)
+        params: list[Any] = [phones, lately, until, COUNTED_OF_PHONE]
         cursor.execute(_SENT_LATELY, params)
         many = {
             (company_id, phone)
@@ -242,17 +197,6 @@ def _without_repeated(
             yield one
         elif one.kind is OutcomeKind.ENTERED_LATE:  # of a miss that was not counted
             yield replace(one, kind=OutcomeKind.ENTERED)
-
-
-def endings(code: SentCode) -> list[tuple[OutcomeKind, float]]:
-    """What the code alone shows, in the order of time; nothing, if it came late and is unused."""
-    ripe_at, verified = code.ripe_at, code.verified
-    if ripe_at is None:
-        return [] if verified is None else [(OutcomeKind.ENTERED, verified)]
-    if verified is not None and verified <= ripe_at:
-        return [(OutcomeKind.ENTERED, ripe_at)]
-    late = [] if verified is None else [(OutcomeKind.ENTERED_LATE, verified)]
-    return [(OutcomeKind.MISSED, ripe_at), *late]
 
 
 def sent_codes(company_id: int, since: datetime, until: datetime, *, most: int) -> list[SentCode]:

@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from django.db.models import Max, Min
-from django.utils import timezone
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
@@ -15,14 +13,12 @@ from accounts.keys.api_keys import GuardSettings, OpenRestriction, Principal
 from accounts.models import GuardMode
 from channels.guard.scopes import scopes_of
 from channels.guard.steps import GuardStep
-from channels.models import Message
 from channels.phone_numbers import country_of
 from channels.routing.channel_plan import ChannelPlan
 from config.channels import BY_NAME
 from config.errors import AfterEffectError, DomainError, Error
-from otp.models import ScopeKind, Verification
-from otp.protection import challenges, restrictions
-from otp.protection.code_outcomes import KNOWN_AFTER, KNOWN_CODES, REMEMBERED
+from otp.models import ScopeKind
+from otp.protection import challenges, known_phones, restrictions
 from otp.protection.scope_names import scope_name
 from otp.protection.senders import UNKNOWN, CodeSender
 
@@ -45,7 +41,7 @@ def held_back(principal: Principal, phone: str, sender: CodeSender) -> Held | No
     if principal.is_test or not principal.guard.restrictions:
         return None
     found = _strictest(principal.guard, phone, sender)
-    if found is None or _is_known(principal, phone):
+    if found is None or known_phones.is_known(principal.company_id, phone):
         return None
     step = GuardStep(found.step)
     if step is not GuardStep.REFUSE and sender.is_trusted:
@@ -114,22 +110,6 @@ def _strictest(guard: GuardSettings, phone: str, sender: CodeSender) -> OpenRest
         if strictest is None or found.step > strictest.step:
             strictest = found
     return strictest
-
-
-def _is_known(principal: Principal, phone: str) -> bool:
-    """Whether it entered a code a day ago or earlier, and was sent few codes today and since the
-    newest right one. `code_outcomes` leaves out the same sends.
-    """
-    now = timezone.now()
-    own = {"company": principal.company_id, "mode": principal.mode, "phone": phone}
-    code = Verification.objects.filter(**own, judged_at__gte=now - REMEMBERED).aggregate(
-        first=Min("verified_at"), latest=Max("verified_at")
-    )
-    if code["first"] is None or code["first"] >= now - KNOWN_AFTER:
-        return False
-    since = min(code["latest"], now - KNOWN_AFTER)
-    sent = Message.objects.filter(**own, kind=Message.Kind.CODE, created_at__gt=since)
-    return sent[:KNOWN_CODES].count() < KNOWN_CODES
 
 
 def _without_sms(plan: ChannelPlan) -> ChannelPlan:

@@ -4,8 +4,11 @@ A code that it would have refused teaches it nothing, as it would not have been 
 """
 
 import heapq
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime, timedelta
+from itertools import count
+from uuid import UUID
 
 import structlog
 from django.db import transaction
@@ -13,13 +16,13 @@ from django.db.models import Q
 from django.utils import timezone
 
 from accounts.models import Company
-from channels.guard.guard import KNOWN, Guard
-from channels.guard.scopes import Scope
+from channels.guard.guard import Case, Guard
+from channels.guard.known_phones import PhoneHistory
 from channels.guard.steps import GuardStep
 from channels.phone_numbers import country_of
 from otp.models import GuardReplay
-from otp.protection import code_outcomes
-from otp.protection.code_outcomes import OutcomeKind, SentCode
+from otp.protection import code_outcomes, known_phones
+from otp.protection.code_outcomes import SentCode
 
 DAYS = 7
 # Of a very large company the newest ones; half a minute of a worker's time.
@@ -50,25 +53,26 @@ RESULT = [one.name for one in fields(WeekFigures)]
 
 @dataclass(slots=True)
 class _Week:
+    histories: dict[str, PhoneHistory]  # by phone
+    newest: Mapping[UUID, UUID]  # the message of each code that counts
     guard: Guard = field(default_factory=Guard)
-    verified_at: dict[str, float] = field(default_factory=dict)  # the first right code, by phone
-    # (time, number, kind, scopes, tokens) of outcomes to come
-    due: list[tuple[float, int, OutcomeKind, tuple[Scope, ...], float]] = field(
-        default_factory=list
-    )
+    # (time, number, what happens then)
+    due: list[tuple[float, int, Callable[[float], None]]] = field(default_factory=list)
     held: dict[GuardStep, int] = field(default_factory=dict)
     entered: int = 0
     tokens: int = 0
+    _numbers: "count[int]" = field(default_factory=count)
 
-    def play(self, number: int, code: SentCode) -> None:
+    def play(self, code: SentCode) -> None:
         self._learn_until(code.created)
+        history = self.histories.setdefault(code.phone, PhoneHistory())
         verdict = self.guard.judge(
             code.created,
             code.phone,
             country_of(code.phone),
             code.ip,
-            self.verified_at.get(code.phone),
             device=code.device,
+            is_known=history.is_known(code.created),
         )
         step = verdict.step
         if step is not GuardStep.ALLOW:
@@ -78,21 +82,32 @@ class _Week:
             if code.delivered is not None and code.verified is None:
                 self.tokens += code.price
             return
-        if code.verified is not None:
-            self.verified_at.setdefault(code.phone, code.verified)
-        if verdict.rule == KNOWN:
+        history.was_sent(code.created)
+        self._schedule(code, self.guard.opened(code.created, verdict), history)
+
+    def _schedule(self, code: SentCode, case: Case, history: PhoneHistory) -> None:
+        tokens, ripe_at = float(code.price), code.ripe_at
+        if code.delivered is not None and ripe_at is not None:
+            self._at(code.delivered, lambda at: self.guard.delivered(at, case, tokens, 0.0))
+            self._at(
+                ripe_at,
+                lambda at: self.guard.matured(at, case, is_counted=history.is_counted(at)),
+            )
+        if code.verified is None:
             return
-        for kind, at in code_outcomes.endings(code):
-            heapq.heappush(self.due, (at, number, kind, verdict.scopes, float(code.price)))
+        self._at(code.verified, history.was_entered)
+        if self.newest[code.subject_id] == code.id:
+            self._at(code.verified, lambda at: self.guard.verified(at, case))
+        else:
+            self._at(code.verified, lambda at: self.guard.entered_later(at, case))
+
+    def _at(self, moment: float, act: Callable[[float], None]) -> None:
+        heapq.heappush(self.due, (moment, next(self._numbers), act))
 
     def _learn_until(self, now: float) -> None:
         while self.due and self.due[0][0] <= now:
-            at, _number, kind, scopes, tokens = heapq.heappop(self.due)
-            if kind is OutcomeKind.MISSED:
-                self.guard.missed(at, scopes, tokens)
-            else:
-                corrects = tokens if kind is OutcomeKind.ENTERED_LATE else None
-                self.guard.entered(at, scopes, corrects=corrects)
+            at, _number, act = heapq.heappop(self.due)
+            act(at)
 
 
 def ask(company: Company) -> GuardReplay:
@@ -148,12 +163,17 @@ def figures(company_id: int, until: datetime) -> WeekFigures:
     """Of the week before; it takes up to half a minute."""
     since = until - timedelta(days=DAYS)
     codes = code_outcomes.sent_codes(company_id, since, until, most=MOST_CODES)
-    week = _Week()
-    for number, code in enumerate(codes):
-        week.play(number, code)
+    begins = datetime.fromtimestamp(codes[0].created, UTC) if codes else None
+    phones = {code.phone for code in codes}
+    week = _Week(
+        known_phones.histories(company_id, phones, begins) if begins else {},
+        code_outcomes.newest_messages(codes),
+    )
+    for code in codes:
+        week.play(code)
     return WeekFigures(
         codes=len(codes),
-        since=datetime.fromtimestamp(codes[0].created, UTC) if codes else None,
+        since=begins,
         refused=week.held.get(GuardStep.REFUSE, 0),
         challenged=week.held.get(GuardStep.CHALLENGE, 0),
         cheap_only=week.held.get(GuardStep.CHEAP_ONLY, 0),

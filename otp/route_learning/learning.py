@@ -96,9 +96,7 @@ def _teach(router: Router, memory: PhoneMemory, code: TriedCode) -> None:
     proof = min((one.delivered for one in tries if one.delivered is not None), default=inf)
     if verified < inf:
         sole = _sole(tries, verified)
-        if sole is None or code.is_sent_again:
-            memory.verified(None, verified, verified - code.created)
-        else:
+        if sole is not None and not code.is_sent_again:
             router.entered(verified, steps[sole], memory)
     if proof < inf and not code.is_sent_again:
         after = proof - code.created

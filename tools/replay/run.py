@@ -3,8 +3,8 @@
 import math
 from dataclasses import dataclass, field
 
+from channels.guard.guard import KNOWN
 from channels.guard.steps import GuardStep
-from channels.routing.smart.phone_memory import PhoneMemory
 from channels.routing.smart.plans import Plan, Step
 from tools.replay.oracle import Oracle
 from tools.replay.population import Send, sends
@@ -52,7 +52,7 @@ class AttackTally:
     tokens_lost: int = 0
     sends_until_stopped: int | None = None
     seconds_until_stopped: float | None = None
-    # Honest sends meanwhile to the attacked numbers, from phones not known for a day: but for their
+    # Honest sends meanwhile to the attacked numbers, from phones that are not known: but for their
     # addresses nothing tells them from the attack.
     alike: int = 0
 
@@ -113,7 +113,7 @@ def run(world: World, seed: int) -> Result:
             _count_attack(result.attacks[send.attack], world, send, outcome, verdict.step)
         elif send.at >= 0:
             _count_honest(result.honest, verdict.step)
-            _count_alike(result.attacks, world, send, ours.memories)
+            _count_alike(result.attacks, world, send, is_known=verdict.rule == KNOWN)
             result.policies["ours"].add(send.at, outcome)
             for name, plan in fixed.items():
                 result.policies[name].add(send.at, play(world, send, plan, prices))
@@ -159,14 +159,11 @@ def _count_attack(
         tally.seconds_until_stopped = round(send.at - start, 1)
 
 
-def _count_alike(
-    tallies: list[AttackTally], world: World, send: Send, memories: dict[str, PhoneMemory]
-) -> None:
+def _count_alike(tallies: list[AttackTally], world: World, send: Send, *, is_known: bool) -> None:
     for tally, attack in zip(tallies, world.attacks, strict=True):
         during = attack.start <= send.at < attack.start + attack.seconds
         if during and send.person.phone.startswith(attack.prefix):
-            known = memories[send.person.phone].verified_at
-            tally.alike += known is None or send.at - known <= DAY
+            tally.alike += not is_known
 
 
 def _count_honest(tally: HonestTally, step: GuardStep) -> None:

@@ -8,6 +8,7 @@ from functools import partial
 from itertools import count
 
 from channels.guard.guard import Guard, Verdict
+from channels.guard.known_phones import PhoneHistory
 from channels.guard.steps import GuardStep
 from channels.routing.smart.account_balance import AccountBalance
 from channels.routing.smart.phone_memory import PhoneMemory
@@ -29,6 +30,7 @@ class SmartPolicy:
     router: Router = field(init=False)
     guard: Guard = field(default_factory=Guard)
     memories: dict[str, PhoneMemory] = field(default_factory=dict)
+    histories: dict[str, PhoneHistory] = field(default_factory=dict)
     is_guarded: bool = True
     # When a send of a moment is learned from; None: as things happen.
     learned_at: Callable[[float], float] | None = None
@@ -43,14 +45,17 @@ class SmartPolicy:
         self.run_until(send.at)
         person = send.person
         memory = self.memories.setdefault(person.phone, PhoneMemory())
+        history = self.histories.setdefault(person.phone, PhoneHistory())
+        is_known = history.is_known(send.at)
         verdict = self.guard.judge(
-            send.at, person.phone, person.place.country, person.ip, memory.verified_at
+            send.at, person.phone, person.place.country, person.ip, is_known=is_known
         )
         if not self.is_guarded:
             verdict = replace(verdict, step=GuardStep.ALLOW)
         allowed = list(self.prices)
         if verdict.step is GuardStep.REFUSE:
             return None, verdict
+        history.was_sent(send.at)
         if verdict.step is GuardStep.CHEAP_ONLY and len(allowed) > 1:
             allowed.remove(SMS)
         place = Place(person.place.country, person.place.prefix)
@@ -100,19 +105,22 @@ class SmartPolicy:
         arrived = [one for one in outcome.steps if one.receipt <= outcome.verified]
         sole = self._sole(outcome, arrived)
         case = self.guard.opened(send.at, verdict)
+        history = self.histories[send.person.phone]
         proof = min((one.receipt for one in outcome.steps), default=math.inf)
         if proof < math.inf:
             tokens = outcome.tokens
             self._at(
                 send.at + proof, lambda at: self.guard.delivered(at, case, tokens, at - send.at)
             )
-            self._at(send.at + proof + self.guard.maturity, lambda at: self.guard.matured(at, case))
+            self._at(
+                send.at + proof + self.guard.maturity,
+                lambda at: self.guard.matured(at, case, is_counted=history.is_counted(at)),
+            )
 
         def verified(at: float) -> None:
+            history.was_entered(at)
             self.guard.verified(at, case)
-            if sole is None:
-                memory.verified(None, at, at - send.at)
-            else:
+            if sole is not None:
                 self.router.entered(at, tries[sole], memory)
             if proof < math.inf:
                 self.router.stayed(at, proof, verified=True)

@@ -35,7 +35,6 @@ class ChannelTrace:
 @dataclass(slots=True)
 class PhoneMemory:
     channels: dict[str, ChannelTrace] = field(default_factory=dict)
-    verified_at: float | None = None  # the first right code, whatever the channel
 
     def trace(self, channel: str) -> ChannelTrace:
         return self.channels.setdefault(channel, ChannelTrace())
@@ -58,13 +57,9 @@ class PhoneMemory:
         trace.silent_at = now
         trace.silences += 1
 
-    def verified(self, channel: str | None, now: float, seconds: float) -> None:
-        """`channel` is None where two may have brought the code."""
-        if self.verified_at is None:
-            self.verified_at = now
-        if channel is not None:
-            self.proved(channel, now)
-            self.trace(channel).seconds_to_code = seconds
+    def verified(self, channel: str, now: float, seconds: float) -> None:
+        self.proved(channel, now)
+        self.trace(channel).seconds_to_code = seconds
 
     def standing(self, channel: str, now: float) -> Standing:
         """The newest outcome counts; a single silence does not outweigh a proof."""

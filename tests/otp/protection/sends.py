@@ -41,13 +41,15 @@ def sent(
 ) -> Message:
     """A code accepted `ago` seconds ago."""
     at = timezone.now() - timedelta(seconds=ago)
+    entered_at = None if entered_after is None else at + timedelta(seconds=entered_after)
     phone = phone or f"+25261{next(_numbers):07}"
     verification = VerificationFactory.create(
         id=id_at(at),
         company=company,
         mode=mode,
         phone=phone,
-        verified_at=None if entered_after is None else at + timedelta(seconds=entered_after),
+        verified_at=entered_at,
+        judged_at=entered_at,
         superseded_at=at,
     )
     Verification.objects.filter(pk=verification.pk).update(created_at=at)
@@ -65,4 +67,5 @@ def sent(
         delivered_at=None if delivered_after is None else at + timedelta(seconds=delivered_after),
     )
     Message.objects.filter(pk=message.pk).update(created_at=at)
+    message.created_at = at
     return message

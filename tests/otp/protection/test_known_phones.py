@@ -1,14 +1,16 @@
 """Phones that entered a code before: which of their codes are evidence."""
 
+import random
 from datetime import timedelta
 
 import pytest
 from django.utils import timezone
 
 from accounts.models import Company
+from channels.guard.known_phones import PhoneHistory
 from channels.guard.steps import GuardStep
 from otp.models import GuardRestriction
-from otp.protection import evidence_counting
+from otp.protection import evidence_counting, known_phones
 from tests.factories import CompanyFactory, VerificationFactory
 from tests.otp.protection.sends import sent
 from tests.otp.protection.test_evidence_counting import begin, evidence
@@ -80,3 +82,29 @@ def test_attack_between_known_people_is_found_by_its_own_codes(company: Company)
 
     found = GuardRestriction.objects.filter(company=company, kind="country", ended_at=None)
     assert list(found.values_list("step", "entered")) == [(GuardStep.REFUSE, 0)]
+
+
+def test_send_and_counting_and_replay_know_the_same_phones(company: Company) -> None:
+    """Three statements and one rule: forty phones with up to five codes in the last days."""
+    draw = random.Random(3)  # noqa: S311 - a simulation
+    histories: dict[str, PhoneHistory] = {}
+    for n in range(40):
+        phone = f"+7916555{n:04}"
+        history = histories[phone] = PhoneHistory()
+        for ago in sorted(draw.sample(range(3600, 8 * 86_400, 1800), draw.randrange(6)))[::-1]:
+            after = 9.0 if draw.random() < 0.4 else None
+            at = sent(company, ago=ago, phone=phone, entered_after=after).created_at.timestamp()
+            history.was_sent(at)
+            if after is not None:
+                history.was_entered(at + after)
+    now = timezone.now()
+    moment = now.timestamp()
+
+    read = known_phones.histories(company.pk, histories, now)
+    passes = known_phones.sends_to_known({(company.pk, one, moment) for one in histories}, now)
+
+    expected = {phone for phone, one in histories.items() if one.is_known(moment)}
+    assert 5 < len(expected) < 35
+    assert {phone for phone, one in read.items() if one.is_known(moment)} == expected
+    assert {phone for (_company, phone, _at), is_known in passes.items() if is_known} == expected
+    assert {one for one in histories if known_phones.is_known(company.pk, one)} == expected

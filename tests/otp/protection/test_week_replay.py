@@ -6,6 +6,7 @@ import pytest
 from django.utils import timezone
 
 from accounts.models import Company
+from channels.models import Message
 from otp.models import GuardEvidence, GuardReplay, GuardRestriction
 from otp.protection import week_replay
 from tests.factories import CompanyFactory
@@ -30,6 +31,11 @@ def people(company: Company, count: int) -> None:
         sent(company, ago=5 * DAY - 60 * n, phone=phone, entered_after=entered)
 
 
+def attack(company: Company) -> None:
+    for n in range(60):
+        sent(company, ago=2 * DAY - 10 * n, phone=f"+252617654{n:03}")
+
+
 def test_people_would_have_passed(company: Company) -> None:
     people(company, 120)
 
@@ -42,8 +48,7 @@ def test_people_would_have_passed(company: Company) -> None:
 
 def test_attack_would_have_been_refused(company: Company) -> None:
     people(company, 60)
-    for n in range(60):
-        sent(company, ago=2 * DAY - 10 * n, phone=f"+252617654{n:03}")
+    attack(company)
 
     replay = replayed(company)
 
@@ -66,6 +71,43 @@ def test_attack_between_known_people_would_have_been_refused(company: Company) -
 
     assert replay.refused + replay.challenged > 15
     assert replay.entered == 0
+
+
+def test_people_known_before_the_week_would_have_passed(company: Company) -> None:
+    people(company, 60)
+    for n in range(3):
+        sent(company, ago=20 * DAY, phone=f"+25261777{n:04}", entered_after=9.0)
+    attack(company)
+    for n in range(4):  # the last one is a stranger
+        phone = f"+25261777{n:04}"
+        sent(company, ago=2 * DAY - 700, phone=phone, entered_after=9.0)
+
+    replay = replayed(company)
+
+    assert replay.refused > 30
+    assert replay.entered == 1
+
+
+def test_codes_asked_for_again_and_again_are_one_person(company: Company) -> None:
+    """Who asks thrice and enters the last one, as the guard counts it, and not three of each."""
+    for n in range(60):
+        last = sent(company, ago=2 * DAY - 200 * n, phone=f"+25261{n:07}", entered_after=90.0)
+        for ago in (80.0, 40.0):
+            again = sent(company, ago=2 * DAY - 200 * n + ago, phone=last.phone)
+            Message.objects.filter(pk=again.pk).update(subject_id=last.subject_id)
+
+    replay = replayed(company)
+
+    assert (replay.codes, replay.refused, replay.challenged, replay.cheap_only) == (180, 0, 0, 0)
+
+
+def test_phone_that_somebody_bombs_says_nothing_of_others(company: Company) -> None:
+    for n in range(40):
+        sent(company, ago=2 * DAY - 60 * n, phone="+25261000001")
+
+    replay = replayed(company)
+
+    assert (replay.codes, replay.refused, replay.challenged, replay.cheap_only) == (40, 0, 0, 0)
 
 
 def test_codes_of_others_and_of_long_ago_are_not_looked_at(company: Company) -> None:

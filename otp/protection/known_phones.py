@@ -1,0 +1,119 @@
+"""Which phones are known to a company, from its rows, by the rules of `PhoneHistory`.
+
+A phone is known while it entered a code a day ago or earlier, and was sent few codes today and
+since its newest right one.
+"""
+
+from collections.abc import Collection
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db import connection
+from django.db.models import Max, Min
+from django.utils import timezone
+
+from accounts.models import Mode
+from channels.guard import known_phones
+from channels.guard.known_phones import KNOWN_CODES, PhoneHistory
+from channels.models import Message
+from config.ids import first_id_at
+from otp.models import Verification
+
+KNOWN_AFTER = timedelta(seconds=known_phones.KNOWN_AFTER)
+REMEMBERED = timedelta(seconds=known_phones.REMEMBERED)
+MARGIN = timedelta(minutes=5)  # an id may be older than its row
+BATCH = 2000  # phones
+
+Send = tuple[int, str, float]  # the company, the phone, when it was accepted
+
+# Look-ups for each send, whatever the planner thinks of their number: of all its phone's codes that
+# were remembered then, and of the newest few messages.
+_OF_SENDS = """
+SELECT sends.company_id, sends.phone, sends.created,
+  (SELECT count(*) FROM (
+    SELECT FROM channels_message
+    WHERE company_id = sends.company_id AND phone = sends.phone AND mode = 'live'
+      AND kind = 'code' AND id >= %(first)s AND created_at < to_timestamp(sends.created)
+      AND created_at > LEAST(code.latest, to_timestamp(sends.created) - %(known_after)s)
+    LIMIT %(known_codes)s) AS message) < %(known_codes)s AS passes
+FROM unnest(%(companies)s::bigint[], %(phones)s::text[], %(created)s::float[])
+    AS sends(company_id, phone, created)
+  CROSS JOIN LATERAL (
+    SELECT min(verified_at) AS first,
+      max(verified_at) FILTER (WHERE verified_at < to_timestamp(sends.created)) AS latest
+    FROM otp_verification
+    WHERE company_id = sends.company_id AND phone = sends.phone AND mode = 'live'
+      AND judged_at >= %(remembered)s AND id >= %(first)s) AS code
+WHERE code.first < to_timestamp(sends.created) - %(known_after)s
+"""
+
+_HISTORIES = """
+SELECT phones.phone, EXTRACT(epoch FROM code.first)::float, EXTRACT(epoch FROM code.latest)::float,
+  ARRAY(
+    SELECT EXTRACT(epoch FROM created_at)::float FROM channels_message
+    WHERE company_id = %(company_id)s AND phone = phones.phone AND mode = 'live'
+      AND kind = 'code' AND id >= %(first)s AND created_at < %(moment)s
+      AND created_at > LEAST(code.latest, %(moment)s - %(known_after)s)
+    ORDER BY created_at DESC LIMIT %(known_codes)s) AS sent
+FROM unnest(%(phones)s::text[]) AS phones(phone)
+  CROSS JOIN LATERAL (
+    SELECT min(verified_at) AS first, max(verified_at) AS latest
+    FROM otp_verification
+    WHERE company_id = %(company_id)s AND phone = phones.phone AND mode = 'live'
+      AND judged_at >= %(remembered)s AND verified_at < %(moment)s AND id >= %(first)s) AS code
+WHERE code.first IS NOT NULL
+"""
+
+
+def is_known(company_id: int, phone: str) -> bool:
+    """Whether a code to it passes every step now."""
+    now = timezone.now()
+    own = {"company": company_id, "mode": Mode.LIVE, "phone": phone}
+    code = Verification.objects.filter(**own, judged_at__gte=now - REMEMBERED).aggregate(
+        first=Min("verified_at"), latest=Max("verified_at")
+    )
+    if code["first"] is None or code["first"] >= now - KNOWN_AFTER:
+        return False
+    since = min(code["latest"], now - KNOWN_AFTER)
+    sent = Message.objects.filter(**own, kind=Message.Kind.CODE, created_at__gt=since)
+    return sent[:KNOWN_CODES].count() < KNOWN_CODES
+
+
+def sends_to_known(sends: Collection[Send], now: datetime) -> dict[Send, bool]:
+    """Those to phones that entered a code a day before, and whether each passes every step."""
+    of_sends = sorted(sends)
+    params: dict[str, Any] = _remembered_at(now) | {
+        "companies": [company_id for company_id, _phone, _created in of_sends],
+        "phones": [phone for _company_id, phone, _created in of_sends],
+        "created": [created for _company_id, _phone, created in of_sends],
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(_OF_SENDS, params)
+        return {(company, phone, at): passes for company, phone, at, passes in cursor.fetchall()}
+
+
+def histories(
+    company_id: int, phones: Collection[str], moment: datetime
+) -> dict[str, PhoneHistory]:
+    """Of those of the phones that had entered a code by then."""
+    found: dict[str, PhoneHistory] = {}
+    params = _remembered_at(moment) | {"company_id": company_id, "moment": moment}
+    several = sorted(phones)
+    with connection.cursor() as cursor:
+        for start in range(0, len(several), BATCH):
+            cursor.execute(_HISTORIES, params | {"phones": several[start : start + BATCH]})
+            for phone, first, latest, sent in cursor.fetchall():
+                found[phone] = PhoneHistory(first, latest, tuple(sorted(sent)))
+    return found
+
+
+def _remembered_at(moment: datetime) -> dict[str, Any]:
+    remembered = moment - REMEMBERED
+    return {
+        "known_after": KNOWN_AFTER,
+        "known_codes": KNOWN_CODES,
+        "remembered": remembered,
+        # A code is judged soon after it is sent; ids begin with the time.
+        "first": first_id_at(remembered - timedelta(seconds=settings.CODE_LIFETIME) - MARGIN),
+    }
