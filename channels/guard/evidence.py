@@ -1,8 +1,9 @@
 """What one scope shows: right codes of what was delivered, against the norm of its parent.
 
 A sequential test finds when the share began to fall; from then on the counts are judged by the
-beta-binomial posterior and by the tokens that were charged in excess of the norm. Only prompt
-deliveries are evidence: a message that came too late to be used, or never, cost the person, not us.
+beta-binomial posterior, or by the odds against people at their worst, and by the tokens that were
+charged in excess of the norm. Only prompt deliveries are evidence: a message that came too late to
+be used, or never, cost the person, not us.
 """
 
 import math
@@ -12,6 +13,7 @@ from channels.guard.beta_binomial import share_below
 from channels.routing.smart.decay import DAY, HOUR, Counts, weight
 
 SUSPECT = 0.5  # of the norm: the share of an attack is taken to be below it
+WORST = 0.75  # of the norm: what people enter at their worst
 PRIOR = 2.0  # sends
 WINDOW = 12 * HOUR
 NORM_HALF_LIFE = 7 * DAY
@@ -112,10 +114,21 @@ class Evidence:
     @property
     def awaited_tokens(self) -> float:
         """What the codes that are not yet ripe cost, at the price of those that were missed. Where
-        nobody but an attacker has been seen, they pass for lost until they are entered: a refusal
-        that is over must not be used for a burst.
+        nobody but an attacker has been seen, they pass for lost until they are entered: neither a
+        challenge nor a refusal that is over must be used for a burst.
         """
         return self.pending * self.tokens / self.misses if self.misses else 0.0
+
+    def odds(self, parent: float) -> float:
+        """The log likelihood ratio of an attack to people at their worst, since the fall began.
+
+        However often it is asked of one fall, it exceeds x with a probability of at most exp(-x)
+        while people enter no less than at their worst (Ville's inequality).
+        """
+        attack, people = SUSPECT * parent, WORST * parent
+        return self.hits * math.log(attack / people) + self.misses * math.log(
+            (1 - attack) / (1 - people)
+        )
 
     def doubt(self, parent: float) -> float:
         """The probability that the share is below half its norm."""

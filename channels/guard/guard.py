@@ -1,5 +1,6 @@
 """The guard: judges a send by the evidence of its scopes, and collects that evidence."""
 
+import math
 from dataclasses import dataclass, field
 
 from channels.guard.evidence import Evidence
@@ -9,8 +10,16 @@ from channels.routing.smart.decay import DAY, HOUR
 
 PROMPT = 60.0  # seconds within which a delivery must come to be evidence
 SCORE = 10.0  # log likelihood ratio below which nothing is done
+# Either is enough: of what is certainly below half the norm little need be seen, of what lies above
+# it much must. An attack among people, or one that enters codes, hides there.
 DOUBT = 0.99
-EXCESS = ((GuardStep.REFUSE, 176.0), (GuardStep.CHALLENGE, 144.0), (GuardStep.CHEAP_ONLY, 96.0))
+ODDS = math.log(200.0)
+REFUSED, CHALLENGED, WITHOUT_SMS = 176.0, 144.0, 96.0  # tokens lost
+EXCESS = (
+    (GuardStep.REFUSE, REFUSED),
+    (GuardStep.CHALLENGE, CHALLENGED),
+    (GuardStep.CHEAP_ONLY, WITHOUT_SMS),
+)
 FIRST_REFUSAL, LONGEST_REFUSAL = HOUR, 24 * HOUR
 PENDING = {ScopeKind.COUNTRY: 24.0, ScopeKind.RANGE: 14.0}
 PENDING_SMALL = 8.0  # in smaller scopes, before any right code
@@ -126,7 +135,7 @@ class Guard:
             )
         evidence.fade(now)
         excess = evidence.excess(parent)
-        if evidence.refusals and not evidence.has_people:
+        if not evidence.has_people and (evidence.refusals or excess >= CHALLENGED):
             excess += evidence.awaited_tokens
         step = self._step(evidence, parent, excess)
         if step < GuardStep.CHALLENGE and self._is_watched(scope, scopes):
@@ -157,7 +166,9 @@ class Guard:
     ) -> GuardStep:
         """`needed`: a part of the tokens and of the certainty that are needed elsewhere."""
         step = next((step for step, least in EXCESS if excess >= needed * least), GuardStep.ALLOW)
-        is_sure = evidence.score >= needed * SCORE and evidence.doubt(parent) > doubt
+        if not step or evidence.score < needed * SCORE:
+            return GuardStep.ALLOW
+        is_sure = evidence.doubt(parent) > doubt or evidence.odds(parent) > ODDS
         return step if is_sure else GuardStep.ALLOW
 
     def _is_watched(self, scope: Scope, scopes: tuple[Scope, ...]) -> bool:

@@ -60,6 +60,65 @@ def test_an_attack_is_stopped_within_400_tokens(kind: str) -> None:
     assert passed * SMS <= 400
 
 
+@pytest.mark.parametrize(
+    ("enters", "of", "allowed"), [(0.0, 1.5, 400), (0.2, 1, 1600), (0.4, 1, 1600)]
+)
+def test_attack_among_people_or_with_codes_is_stopped(
+    enters: float, of: float, allowed: float
+) -> None:
+    """One of `of` codes is the attack's. So the share that is entered is hardly less than half of
+    the norm, of which alone it takes hundreds of codes to be sure.
+    """
+    lost = []
+    for seed in range(10):
+        guard, draw = Guard(), random.Random(seed)  # noqa: S311 - a simulation
+        people(guard, 500)
+        steps = []
+        for n in range(600):
+            is_attack = n % of < 1
+            verified = draw.random() < (enters if is_attack else 0.92)
+            phone = f"+7916{draw.randrange(10**7):07}"
+            step = play(guard, 10_000.0 + 20 * n, phone, country="RU", verified=verified)
+            steps += [step] if is_attack else []
+        lost.append(steps.index(GuardStep.REFUSE) * SMS)
+
+    assert sorted(lost)[5] <= allowed
+    assert max(lost) <= 1.25 * allowed
+
+
+@pytest.mark.parametrize("share", [0.8, 0.7])
+def test_people_who_enter_less_than_usual_are_not_held_back(share: float) -> None:
+    """A campaign: its people are less sure of what they want."""
+    for seed in range(20):
+        guard, draw = Guard(), random.Random(seed)  # noqa: S311 - a simulation
+        people(guard, 500)
+        for n in range(1000):
+            phone = f"+7916{draw.randrange(10**7):07}"
+            verified = draw.random() < share
+            step = play(guard, 10_000.0 + 30 * n, phone, country="RU", verified=verified)
+            assert step is GuardStep.ALLOW
+
+
+def test_challenge_is_no_door_for_a_burst_where_nobody_was_seen() -> None:
+    """Codes that are not ripe count as lost as soon as a challenge is due."""
+    guard, now = Guard(), 10_000.0
+    people(guard, 500)
+    for n in range(11):
+        case = guard.opened(now, guard.judge(now, f"+25261765{n:04}", "SO"))
+        guard.delivered(now + 4, case, SMS, 4.0)
+        guard.matured(now + 34, case)
+    steps = []
+    for n in range(20):  # a second apart
+        at = now + 60 + n
+        verdict = guard.judge(at, f"+25261123{n:04}", "SO")
+        steps.append(verdict.step)
+        if verdict.step is not GuardStep.REFUSE:
+            guard.delivered(at, guard.opened(at, verdict), SMS, 1.0)
+
+    assert steps[0] is GuardStep.CHALLENGE
+    assert steps.index(GuardStep.REFUSE) <= 4
+
+
 def test_people_are_never_held_back() -> None:
     assert set(people(Guard(), 5000)) == {GuardStep.ALLOW}
 

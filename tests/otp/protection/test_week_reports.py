@@ -44,6 +44,12 @@ def attack(company: Company, codes: int = 60) -> None:
         sent(company, ago=2 * DAY - 10 * n, phone=f"+252617654{n:03}", entered_after=entered)
 
 
+def slow_attack(company: Company) -> None:
+    """Whose codes are ripe before the next one is sent, so that it ends at the proof of work."""
+    for n in range(16):
+        sent(company, ago=3 * DAY - 40 * n, phone=f"+99361765{n:03}")
+
+
 def make_due(by: timedelta = week_reports.WEEK) -> None:
     """So much time passes."""
     for report in GuardReport.objects.all():
@@ -62,24 +68,25 @@ def due_in() -> timedelta:
 def test_figures_are_those_of_the_replay_and_stand_on_the_page(watching: Company) -> None:
     people(watching)
     attack(watching)
+    slow_attack(watching)
 
     week_reports.run()
 
     replay = GuardReplay.objects.get(company=watching)
-    assert (replay.codes, replay.refused, replay.challenged, replay.cheap_only) == (90, 41, 3, 1)
-    assert (replay.entered, replay.tokens) == (2, 16 * 42)
+    assert (replay.codes, replay.refused, replay.challenged, replay.cheap_only) == (106, 42, 3, 2)
+    assert (replay.entered, replay.tokens) == (2, 16 * 43)
     assert (replay.is_over, replay.is_failed) == (True, False)
     (letter,) = letters()
     day = f"{timezone.localtime(replay.since):%-d %B}"
     assert letter.subject == (
         f"Kvitok: what the protection of {watching.name} would have held back in a week"
     )
-    assert f"Of 90 codes since {day}, it would have:\n– refused 41 sends\n" in letter.text
-    assert "\n– asked for a proof of work for 3 sends\n– sent 1 code without SMS" in letter.text
-    assert "It would have saved 672 tokens" in letter.text
+    assert f"Of 106 codes since {day}, it would have:\n– refused 42 sends\n" in letter.text
+    assert "\n– asked for a proof of work for 3 sends\n– sent 2 codes without SMS" in letter.text
+    assert "It would have saved 688 tokens" in letter.text
     assert "2 codes were entered later" in letter.text
     assert f"{settings.PUBLIC_URL}{reverse('protection')}\n" in letter.text
-    assert "<li>refused 41 sends</li>" in letter.html
+    assert "<li>refused 42 sends</li>" in letter.html
 
 
 def test_week_is_told_of_once(watching: Company) -> None:
@@ -110,7 +117,7 @@ def test_that_nothing_would_have_been_held_back_is_told_once(watching: Company) 
     attack(watching)
     make_due()
     week_reports.run()
-    assert "refused 41 sends" in letters()[-1].text
+    assert "refused 44 sends" in letters()[-1].text
 
 
 def test_company_that_sends_nothing_hears_nothing(watching: Company) -> None:
