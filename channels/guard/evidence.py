@@ -123,7 +123,8 @@ class Evidence:
         """The log likelihood ratio of an attack to people at their worst, since the fall began.
 
         However often it is asked of one fall, it exceeds x with a probability of at most exp(-x)
-        while people enter no less than at their worst (Ville's inequality).
+        while people enter no less than at their worst (Ville's inequality); of a fall that is seen
+        to begin, with about twice that. Fading makes it approximate.
         """
         attack, people = SUSPECT * parent, WORST * parent
         return self.hits * math.log(attack / people) + self.misses * math.log(

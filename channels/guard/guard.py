@@ -11,7 +11,8 @@ from channels.routing.smart.decay import DAY, HOUR
 PROMPT = 60.0  # seconds within which a delivery must come to be evidence
 SCORE = 10.0  # log likelihood ratio below which nothing is done
 # Either is enough: of what is certainly below half the norm little need be seen, of what lies above
-# it much must. An attack among people, or one that enters codes, hides there.
+# it much must. An attack among people, or one that enters codes, hides there. The odds are not
+# asked of small scopes: there are so many that chance would hold some of them back.
 DOUBT = 0.99
 ODDS = math.log(200.0)
 REFUSED, CHALLENGED, WITHOUT_SMS = 176.0, 144.0, 96.0  # tokens lost
@@ -57,6 +58,7 @@ class Case:
     tokens: float = 0.0
     is_pending: bool = False
     is_missed: bool = False
+    is_over: bool = False  # entered: a receipt that comes afterwards says nothing more
 
 
 @dataclass(slots=True)
@@ -135,11 +137,14 @@ class Guard:
             )
         evidence.fade(now)
         excess = evidence.excess(parent)
-        if not evidence.has_people and (evidence.refusals or excess >= CHALLENGED):
+        is_again = evidence.refusals and not evidence.has_people
+        if is_again or (excess >= CHALLENGED and not self._has_people(scope, scopes)):
             excess += evidence.awaited_tokens
-        step = self._step(evidence, parent, excess)
+        step = self._step(scope, evidence, parent, excess)
         if step < GuardStep.CHALLENGE and self._is_watched(scope, scopes):
-            sooner = self._step(evidence, parent, excess, needed=WATCHED, doubt=WATCHED_DOUBT)
+            sooner = self._step(
+                scope, evidence, parent, excess, needed=WATCHED, doubt=WATCHED_DOUBT
+            )
             step = min(sooner, GuardStep.CHALLENGE)  # only losses of its own refuse
         if step:
             ends: float | None = None
@@ -155,8 +160,14 @@ class Guard:
             )
         return Verdict(GuardStep.ALLOW, scopes, scope)
 
+    def _has_people(self, scope: Scope, scopes: tuple[Scope, ...]) -> bool:
+        """Itself or a wider one."""
+        known = [self.found.get(one) for one in scopes[: scopes.index(scope) + 1]]
+        return any(one is not None and one.has_people for one in known)
+
     @staticmethod
     def _step(
+        scope: Scope,
         evidence: Evidence,
         parent: float,
         excess: float,
@@ -168,8 +179,8 @@ class Guard:
         step = next((step for step, least in EXCESS if excess >= needed * least), GuardStep.ALLOW)
         if not step or evidence.score < needed * SCORE:
             return GuardStep.ALLOW
-        is_sure = evidence.doubt(parent) > doubt or evidence.odds(parent) > ODDS
-        return step if is_sure else GuardStep.ALLOW
+        is_likely = scope.kind not in SMALL and evidence.odds(parent) > ODDS
+        return step if is_likely or evidence.doubt(parent) > doubt else GuardStep.ALLOW
 
     def _is_watched(self, scope: Scope, scopes: tuple[Scope, ...]) -> bool:
         """Itself or a wider one, where no people of this company were seen; of addresses and
@@ -191,7 +202,7 @@ class Guard:
         return Case(verdict.scopes, is_evidence=verdict.rule != KNOWN)
 
     def delivered(self, now: float, case: Case, tokens: float, after: float) -> None:
-        if after > PROMPT or not case.is_evidence:
+        if after > PROMPT or case.is_over or not case.is_evidence:
             return
         case.tokens, case.is_pending = tokens, True
         self.awaited(now, case.scopes)
@@ -210,14 +221,14 @@ class Guard:
             return
         self._no_longer_pending(now, case)
         self.entered(now, case.scopes, corrects=case.tokens if case.is_missed else None)
-        case.is_missed = False
+        case.is_missed, case.is_over = False, True
 
     def entered_later(self, now: float, case: Case) -> None:
         """The same code was entered from a later message, which speaks for the person."""
         self._no_longer_pending(now, case)
         if case.is_missed:
             self.excused(now, case.scopes, case.tokens)
-        case.is_missed = False
+        case.is_missed, case.is_over = False, True
 
     def awaited(self, now: float, scopes: tuple[Scope, ...]) -> None:
         """A code that was delivered and may yet be entered."""

@@ -7,7 +7,6 @@ from channels.routing.smart.decay import DAY, HOUR
 # A number that entered a code so long ago passes every step, with so many codes a day and since its
 # newest right code: one that was bought may know how to enter a code.
 KNOWN_AFTER, KNOWN_CODES = DAY, 3
-REMEMBERED = 60 * DAY  # how far back right codes are looked for
 # So many codes to one phone count against all the numbers around it. A developer's own phone, or
 # one that somebody bombs, says nothing of them. Those with which a known phone passes come on top.
 COUNTED_OF_PHONE, PHONE_WINDOW = 3, 12 * HOUR
@@ -17,7 +16,9 @@ _KEPT = COUNTED_OF_PHONE + KNOWN_CODES + 1
 
 @dataclass(slots=True)
 class PhoneHistory:
-    """The codes of one phone with one company; times in seconds."""
+    """The codes of one phone with one company; times in seconds. It forgets nothing: who reads one
+    from rows goes back so far as right codes are remembered.
+    """
 
     first_entered: float | None = None
     last_entered: float | None = None

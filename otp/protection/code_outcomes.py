@@ -126,7 +126,7 @@ def outcomes(since: datetime, until: datetime) -> list[CodeOutcome]:
 def _of_ripening(since: datetime, until: datetime) -> Iterator[CodeOutcome]:
     start, end = since.timestamp(), until.timestamp()
     codes = _fetch(_OF_ALL, _id_ranges(since - RIPE, until))
-    newest = newest_messages(codes)
+    newest = _newest(codes)
     for code in codes:
         ripe_at = code.ripe_at
         if ripe_at is None:
@@ -146,7 +146,7 @@ def _of_entered(since: datetime, until: datetime) -> Iterator[CodeOutcome]:
     lifetime = timedelta(seconds=settings.CODE_LIFETIME) + RIPE
     params = _id_ranges(since - lifetime, until) | {"since": since, "until": until}
     codes = _fetch(_ENTERED, params)
-    newest = newest_messages(codes)
+    newest = _newest(codes)
     for code in codes:
         verified = code.verified or 0.0  # all of them are
         is_newest, ripe_at = code.id == newest[code.subject_id], code.ripe_at
@@ -157,7 +157,7 @@ def _of_entered(since: datetime, until: datetime) -> Iterator[CodeOutcome]:
             yield _made(code, OutcomeKind.ENTERED, verified)
 
 
-def newest_messages(codes: Iterable[SentCode]) -> dict[UUID, UUID]:
+def _newest(codes: Iterable[SentCode]) -> dict[UUID, UUID]:
     """The newest message of each code."""
     found: dict[UUID, UUID] = {}
     for code in codes:

@@ -21,7 +21,7 @@ from config.ids import first_id_at
 from otp.models import Verification
 
 KNOWN_AFTER = timedelta(seconds=known_phones.KNOWN_AFTER)
-REMEMBERED = timedelta(seconds=known_phones.REMEMBERED)
+REMEMBERED = timedelta(days=60)  # how far back right codes are looked for
 MARGIN = timedelta(minutes=5)  # an id may be older than its row
 BATCH = 2000  # phones
 
@@ -70,6 +70,7 @@ def is_known(company_id: int, phone: str) -> bool:
     """Whether a code to it passes every step now."""
     now = timezone.now()
     own = {"company": company_id, "mode": Mode.LIVE, "phone": phone}
+    own["id__gte"] = _remembered_at(now)["first"]  # months are left out by it
     code = Verification.objects.filter(**own, judged_at__gte=now - REMEMBERED).aggregate(
         first=Min("verified_at"), latest=Max("verified_at")
     )
@@ -96,7 +97,9 @@ def sends_to_known(sends: Collection[Send], now: datetime) -> dict[Send, bool]:
 def histories(
     company_id: int, phones: Collection[str], moment: datetime
 ) -> dict[str, PhoneHistory]:
-    """Of those of the phones that had entered a code by then."""
+    """Of those of the phones that had entered a code by then; of the codes sent to them, as many as
+    decide whether they are known.
+    """
     found: dict[str, PhoneHistory] = {}
     params = _remembered_at(moment) | {"company_id": company_id, "moment": moment}
     several = sorted(phones)

@@ -4,7 +4,7 @@ A code that it would have refused teaches it nothing, as it would not have been 
 """
 
 import heapq
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime, timedelta
 from itertools import count
@@ -54,7 +54,8 @@ RESULT = [one.name for one in fields(WeekFigures)]
 @dataclass(slots=True)
 class _Week:
     histories: dict[str, PhoneHistory]  # by phone
-    newest: Mapping[UUID, UUID]  # the message of each code that counts
+    # Of each code the newest message that would have been sent: it is the one that counts.
+    newest: dict[UUID, Case] = field(default_factory=dict)
     guard: Guard = field(default_factory=Guard)
     # (time, number, what happens then)
     due: list[tuple[float, int, Callable[[float], None]]] = field(default_factory=list)
@@ -83,7 +84,8 @@ class _Week:
                 self.tokens += code.price
             return
         history.was_sent(code.created)
-        self._schedule(code, self.guard.opened(code.created, verdict), history)
+        case = self.newest[code.subject_id] = self.guard.opened(code.created, verdict)
+        self._schedule(code, case, history)
 
     def _schedule(self, code: SentCode, case: Case, history: PhoneHistory) -> None:
         tokens, ripe_at = float(code.price), code.ripe_at
@@ -95,11 +97,15 @@ class _Week:
             )
         if code.verified is None:
             return
-        self._at(code.verified, history.was_entered)
-        if self.newest[code.subject_id] == code.id:
-            self._at(code.verified, lambda at: self.guard.verified(at, case))
-        else:
-            self._at(code.verified, lambda at: self.guard.entered_later(at, case))
+
+        def entered(at: float) -> None:
+            history.was_entered(at)
+            if self.newest[code.subject_id] is case:
+                self.guard.verified(at, case)
+            else:
+                self.guard.entered_later(at, case)
+
+        self._at(code.verified, entered)
 
     def _at(self, moment: float, act: Callable[[float], None]) -> None:
         heapq.heappush(self.due, (moment, next(self._numbers), act))
@@ -165,10 +171,7 @@ def figures(company_id: int, until: datetime) -> WeekFigures:
     codes = code_outcomes.sent_codes(company_id, since, until, most=MOST_CODES)
     begins = datetime.fromtimestamp(codes[0].created, UTC) if codes else None
     phones = {code.phone for code in codes}
-    week = _Week(
-        known_phones.histories(company_id, phones, begins) if begins else {},
-        code_outcomes.newest_messages(codes),
-    )
+    week = _Week(known_phones.histories(company_id, phones, begins) if begins else {})
     for code in codes:
         week.play(code)
     return WeekFigures(

@@ -35,6 +35,17 @@ def attacked(guard: Guard, start: float, numbers: list[str]) -> int:
     return steps.count(GuardStep.ALLOW)
 
 
+def burst(guard: Guard, start: float, ip: str = "") -> list[GuardStep]:
+    """Twenty sends a second apart, none of which is ripe when the last one asks."""
+    steps = []
+    for n in range(20):
+        verdict = guard.judge(start + n, f"+25261123{n:04}", "SO", ip)
+        steps.append(verdict.step)
+        if verdict.step is not GuardStep.REFUSE:
+            guard.delivered(start + n, guard.opened(start + n, verdict), SMS, 1.0)
+    return steps
+
+
 def people(guard: Guard, count: int, *, share: float = 0.92) -> list[GuardStep]:
     draw = random.Random(1)  # noqa: S311 - a simulation
     return [
@@ -61,7 +72,7 @@ def test_an_attack_is_stopped_within_400_tokens(kind: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("enters", "of", "allowed"), [(0.0, 1.5, 400), (0.2, 1, 1600), (0.4, 1, 1600)]
+    ("enters", "of", "allowed"), [(0.0, 1.5, 400), (0.2, 1, 480), (0.4, 1, 1600)]
 )
 def test_attack_among_people_or_with_codes_is_stopped(
     enters: float, of: float, allowed: float
@@ -107,16 +118,41 @@ def test_challenge_is_no_door_for_a_burst_where_nobody_was_seen() -> None:
         case = guard.opened(now, guard.judge(now, f"+25261765{n:04}", "SO"))
         guard.delivered(now + 4, case, SMS, 4.0)
         guard.matured(now + 34, case)
-    steps = []
-    for n in range(20):  # a second apart
-        at = now + 60 + n
-        verdict = guard.judge(at, f"+25261123{n:04}", "SO")
-        steps.append(verdict.step)
-        if verdict.step is not GuardStep.REFUSE:
-            guard.delivered(at, guard.opened(at, verdict), SMS, 1.0)
+    steps = burst(guard, now + 60)
 
     assert steps[0] is GuardStep.CHALLENGE
     assert steps.index(GuardStep.REFUSE) <= 4
+
+
+def test_solved_challenges_are_no_reason_to_refuse_an_address_among_people() -> None:
+    """People are seen around it; a right code of those who solved the challenge clears it."""
+    guard, now, ip = Guard(), 20_000.0, "192.0.2.1"
+    for n in range(60):
+        phone = f"+25261{n * 7919 + 5_000_000:07}"
+        assert play(guard, now - 6000 + 40 * n, phone, country="SO", verified=True) == 0
+    for n in range(11):
+        case = guard.opened(now, guard.judge(now, f"+2526177{n:05}", "SO", ip))
+        guard.delivered(now + 4, case, SMS, 4.0)
+        guard.matured(now + 34, case)
+
+    assert set(burst(guard, now + 60, ip)[:8]) == {GuardStep.CHALLENGE}
+
+
+def test_code_that_is_entered_before_its_receipt_comes_is_no_miss() -> None:
+    guard, now = Guard(), 10_000.0
+    for n in range(20):
+        at = now + 60 * n
+        first, again = (
+            guard.opened(at, guard.judge(at, f"+7916{n:07}", "RU")) for _message in range(2)
+        )
+        guard.entered_later(at + 9, first)
+        guard.verified(at + 9, again)
+        for case in (first, again):
+            guard.delivered(at + 12, case, SMS, 12.0)
+            guard.matured(at + 42, case)
+
+    assert (guard.company.norm.hits, guard.company.norm.trials) == pytest.approx((20, 20), rel=0.01)
+    assert all(one.pending == 0 for one in guard.found.values())
 
 
 def test_people_are_never_held_back() -> None:
@@ -178,13 +214,7 @@ def test_a_refusal_that_is_over_opens_no_door_for_a_burst() -> None:
     refused = guard.judge(now + 60, "+252617654999", "SO")
     assert refused.until is not None
 
-    steps = []
-    for n in range(20):  # a second apart: none of them is ripe when the last one asks
-        at = refused.until + n
-        verdict = guard.judge(at, f"+25261123{n:04}", "SO")
-        steps.append(verdict.step)
-        if verdict.step is not GuardStep.REFUSE:
-            guard.delivered(at, guard.opened(at, verdict), SMS, 1.0)
+    steps = burst(guard, refused.until)
 
     assert steps.index(GuardStep.REFUSE) <= 4
     assert set(steps[4:]) == {GuardStep.REFUSE}
