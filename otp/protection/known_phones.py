@@ -35,7 +35,7 @@ SELECT sends.company_id, sends.phone, sends.created,
     SELECT FROM channels_message
     WHERE company_id = sends.company_id AND phone = sends.phone AND mode = 'live'
       AND kind = 'code' AND id >= %(first)s AND created_at < to_timestamp(sends.created)
-      AND created_at > LEAST(code.latest, to_timestamp(sends.created) - %(known_after)s)
+      AND created_at > LEAST(code.latest, to_timestamp(sends.created) - %(known_after)s::interval)
     LIMIT %(known_codes)s) AS message) < %(known_codes)s AS passes
 FROM unnest(%(companies)s::bigint[], %(phones)s::text[], %(created)s::float[])
     AS sends(company_id, phone, created)
@@ -45,7 +45,7 @@ FROM unnest(%(companies)s::bigint[], %(phones)s::text[], %(created)s::float[])
     FROM otp_verification
     WHERE company_id = sends.company_id AND phone = sends.phone AND mode = 'live'
       AND judged_at >= %(remembered)s AND id >= %(first)s) AS code
-WHERE code.first < to_timestamp(sends.created) - %(known_after)s
+WHERE code.first < to_timestamp(sends.created) - %(known_after)s::interval
 """
 
 _HISTORIES = """
@@ -54,7 +54,7 @@ SELECT phones.phone, EXTRACT(epoch FROM code.first)::float, EXTRACT(epoch FROM c
     SELECT EXTRACT(epoch FROM created_at)::float FROM channels_message
     WHERE company_id = %(company_id)s AND phone = phones.phone AND mode = 'live'
       AND kind = 'code' AND id >= %(first)s AND created_at < %(moment)s
-      AND created_at > LEAST(code.latest, %(moment)s - %(known_after)s)
+      AND created_at > LEAST(code.latest, %(moment)s::timestamptz - %(known_after)s::interval)
     ORDER BY created_at DESC LIMIT %(known_codes)s) AS sent
 FROM unnest(%(phones)s::text[]) AS phones(phone)
   CROSS JOIN LATERAL (

@@ -4,16 +4,19 @@ import random
 from datetime import timedelta
 
 import pytest
+from django.conf import settings
 from django.utils import timezone
 
 from accounts.models import Company
 from channels.guard.known_phones import PhoneHistory
 from channels.guard.steps import GuardStep
+from config.storage.months import earlier_months
 from otp.models import GuardRestriction
 from otp.protection import evidence_counting, known_phones
 from tests.factories import CompanyFactory, VerificationFactory
 from tests.otp.protection.sends import sent
 from tests.otp.protection.test_evidence_counting import begin, evidence
+from tests.plans import explain, nodes, reads
 
 pytestmark = pytest.mark.django_db
 
@@ -108,3 +111,26 @@ def test_send_and_counting_and_replay_know_the_same_phones(company: Company) -> 
     assert {phone for phone, one in read.items() if one.is_known(moment)} == expected
     assert {phone for (_company, phone, _at), is_known in passes.items() if is_known} == expected
     assert {one for one in histories if known_phones.is_known(company.pk, one)} == expected
+
+
+def test_months_before_any_remembered_code_are_not_read(company: Company) -> None:
+    """Each month is a partition; a look-up in all of them costs more with each month that ends."""
+    now = timezone.now()
+    earlier_months.create((now - timedelta(days=200)).date())
+    entered_days_ago(company, "+79161234567", 3.0)
+    phones, moment = ["+79161234567"], now.timestamp()
+
+    with reads() as statements:
+        known_phones.is_known(company.pk, phones[0])
+        known_phones.sends_to_known({(company.pk, phones[0], moment)}, now)
+        known_phones.histories(company.pk, phones, now)
+
+    names = {
+        str(node.get("Relation Name", "")) for one in statements for node in nodes(explain(one))
+    }
+    months = {name[-7:] for name in names if name.startswith(("otp_ver", "channels_m"))}
+    assert len(statements) == 4
+    assert f"{now:%Y_%m}" in months
+    lifetime = timedelta(seconds=settings.CODE_LIFETIME)
+    first = now - known_phones.REMEMBERED - lifetime - known_phones.MARGIN
+    assert min(months) == f"{first:%Y_%m}"

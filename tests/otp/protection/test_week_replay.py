@@ -1,14 +1,17 @@
 """What the guard would have done last week, from the company's own codes."""
 
 import random
+from datetime import timedelta
 
 import pytest
 from django.utils import timezone
 
 from accounts.models import Company
+from channels.guard.scopes import Scope, ScopeKind
 from channels.models import Message
 from otp.models import GuardEvidence, GuardReplay, GuardRestriction
 from otp.protection import week_replay
+from otp.protection.code_outcomes import sent_codes
 from tests.factories import CompanyFactory
 from tests.otp.protection.sends import sent
 
@@ -103,6 +106,24 @@ def test_code_asked_for_thrice_is_one_right_code(company: Company) -> None:
     replay = replayed(company)
 
     assert replay.refused + replay.challenged > 60
+
+
+def test_code_asked_for_again_counts_where_it_would_have_been_sent_once(company: Company) -> None:
+    """The attack begins between the two messages; the second one would have been refused."""
+    week, phone = week_replay._Week({}), "+252611234567"
+    first = sent(company, ago=DAY, phone=phone)
+    for n in range(60):
+        sent(company, ago=DAY - 10 - 10 * n, phone=f"+252617654{n:03}")
+    again = sent(company, ago=DAY - 700, phone=phone, entered_after=9.0)
+    Message.objects.filter(pk=first.pk).update(subject_id=again.subject_id)
+    sent(company, ago=DAY - 800)
+
+    begins = first.created_at - timedelta(minutes=1)
+    for code in sent_codes(company.pk, begins, timezone.now(), most=100):
+        week.play(code)
+
+    assert week.entered == 1  # refused, though right
+    assert 0.9 < week.guard.found[Scope(ScopeKind.COUNTRY, "SO")].hits <= 1
 
 
 def test_codes_entered_before_their_receipts_came_are_no_misses(company: Company) -> None:

@@ -2,12 +2,13 @@
 
 import random
 from collections import Counter
+from typing import Any
 
 import pytest
 from pytest_django import Settings
 
 from channels.models import ProviderAccount, RouterState
-from channels.routing.learned import account_shares, state_codec
+from channels.routing.learned import account_shares, phone_memories, state_codec
 from channels.routing.smart.router import Router
 from otp.route_learning import learning
 from tests.channels.accounts import KZ, UZ, create_account, name_accounts, sms
@@ -163,3 +164,24 @@ def test_each_code_is_recorded_once_for_the_account_that_carried_it() -> None:
         KZ: (2, 4),  # its faults are its own, also where another account stood in
         UZ: (1, 3),  # the other code was entered once another channel was asked
     }
+
+
+def test_change_between_two_steps_of_one_run_is_heeded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After an hour without a worker there are many steps; the operator works meanwhile."""
+    company = CompanyFactory.create()
+    begin(400)
+    for ago, phone in ((500, "+79161234567"), (210, "+79161234568")):
+        right = {"channel": "sms", "provider": KZ, "delivered": 3.0}
+        tried(company, right, ago=ago, phone=phone, entered_after=12.0)
+    save_many = phone_memories.save_many
+
+    def save_and_change(*args: Any) -> None:
+        save_many(*args)
+        ProviderAccount.objects.filter(name=KZ).update(weight=3)
+
+    monkeypatch.setattr(phone_memories, "save_many", save_and_change)
+    learning.learn()
+
+    balance = state_codec.decode(RouterState.objects.get().state).accounts[SAME]
+    assert balance.resting == {KZ: 0.75, UZ: 0.25}
+    assert round(balance.counts[KZ].hits) == 2
