@@ -204,6 +204,11 @@ class GuardRestriction(models.Model):
     rule = models.CharField(_("rule"), max_length=10, choices=Rule.choices)
     # False: in the mode that only watches, so nothing was held back.
     is_enforced = models.BooleanField(_("enforced"))
+    is_early = models.BooleanField(
+        _("sooner than usual: other companies are attacked there"),
+        default=False,
+        db_default=False,
+    )
     codes = models.PositiveIntegerField(_("codes delivered"), default=0)
     entered = models.PositiveIntegerField(_("entered"), default=0)
     excess = models.PositiveIntegerField(_("tokens in excess"), default=0)

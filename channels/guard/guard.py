@@ -43,6 +43,7 @@ class Verdict:
     rule: str = ""
     hits: float = 0.0  # right codes, and misses, that it was judged by
     misses: float = 0.0
+    is_early: bool = False  # its losses are enough only because of an attack elsewhere
 
 
 @dataclass(slots=True)
@@ -140,8 +141,8 @@ class Guard:
         is_again = evidence.refusals and not evidence.has_people
         if is_again or (excess >= CHALLENGED and not self._has_people(scope, scopes)):
             excess += evidence.awaited_tokens
-        step = self._step(scope, evidence, parent, excess)
-        if step < GuardStep.CHALLENGE and self._is_watched(scope, scopes):
+        step = own = self._step(scope, evidence, parent, excess)
+        if own < GuardStep.CHALLENGE and self._is_watched(scope, scopes):
             sooner = self._step(
                 scope, evidence, parent, excess, needed=WATCHED, doubt=WATCHED_DOUBT
             )
@@ -153,7 +154,9 @@ class Guard:
                 evidence.refused_until = ends
                 evidence.refusals += 1
             counts = evidence.hits, evidence.misses
-            return Verdict(step, scopes, scope, ends, excess, "unverified", *counts)
+            return Verdict(
+                step, scopes, scope, ends, excess, "unverified", *counts, is_early=step > own
+            )
         if evidence.pending > self._pending_allowed(scope, evidence):
             return Verdict(
                 GuardStep.CHEAP_ONLY, scopes, scope, None, excess, "pending", 0.0, evidence.pending

@@ -31,11 +31,13 @@ class AttackedNumbers:
 
 def attacked_numbers() -> AttackedNumbers:
     """Where codes are held back with a proof of work or a refusal. A company that only watches says
-    nothing to others: whatever it loses, nothing ends there.
+    nothing to others: whatever it loses, nothing ends there. Nor does one that holds back sooner
+    than usual because of others: each of the two would be the other's reason.
     """
     rows = GuardRestriction.objects.filter(
         ended_at=None,
         is_enforced=True,
+        is_early=False,
         rule=GuardRestriction.Rule.UNVERIFIED,
         step__gte=GuardRestriction.Step.CHALLENGE,
         kind__in=OF_NUMBERS,

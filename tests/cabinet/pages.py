@@ -119,7 +119,11 @@ def create_restrictions(company: Company) -> None:
         value="+7916123", step=GuardRestriction.Step.REFUSE, stopped=3, **shared
     )
     GuardRestriction.objects.create(
-        value="+7916124", step=GuardRestriction.Step.CHEAP_ONLY, ended_at=now, **shared
+        value="+7916124",
+        step=GuardRestriction.Step.CHEAP_ONLY,
+        is_early=True,
+        ended_at=now,
+        **shared,
     )
     GuardReplay.objects.create(
         company=company, asked_at=now, made_at=now, codes=5120, refused=12, tokens=192, since=now

@@ -1,5 +1,7 @@
 """An attack on one company makes the guard of others quicker, where they have no people."""
 
+from datetime import timedelta
+
 import pytest
 from django.utils import timezone
 
@@ -10,7 +12,7 @@ from channels.guard.steps import GuardStep
 from otp.models import GuardRestriction
 from otp.protection import elsewhere, evidence_counting, restrictions
 from tests.factories import CompanyFactory, UserFactory
-from tests.otp.protection.sends import sent
+from tests.otp.protection.sends import count_at, sent
 from tests.otp.protection.test_evidence_counting import attack, begin
 
 pytestmark = pytest.mark.django_db
@@ -99,6 +101,42 @@ def test_nothing_is_refused_for_what_happened_to_others(company: Company, other:
     assert strictest(other) == GuardStep.CHALLENGE
 
 
+def test_two_companies_are_not_each_other_s_reason(company: Company, other: Company) -> None:
+    """Each lost half as much as it takes; the third one's attack, which began it, is over."""
+    third = CompanyFactory.create()
+    begin()
+    attack(third)
+    evidence_counting.count()
+    begin(ago=150)
+    few(company)
+    few(other)
+    evidence_counting.count()
+    assert [strictest(one) for one in (company, other)] == [GuardStep.CHALLENGE] * 2
+    GuardRestriction.objects.filter(company=third).update(ended_at=timezone.now())
+
+    count_at(timezone.now() + timedelta(minutes=16))
+
+    assert [strictest(one) for one in (company, other)] == [0, 0]
+
+
+def test_losses_of_its_own_make_it_a_reason_for_others(company: Company, other: Company) -> None:
+    begin()
+    attack(company)
+    evidence_counting.count()
+    begin(ago=150)
+    few(other)
+    evidence_counting.count()
+    early = GuardRestriction.objects.get(company=other, kind="country")
+    assert (early.step, early.is_early) == (GuardStep.CHALLENGE, True)
+    begin(ago=150)
+    few(other, "+25261112")
+
+    evidence_counting.count()
+
+    early.refresh_from_db()
+    assert (early.step, early.is_early) == (GuardStep.REFUSE, False)
+
+
 def test_company_may_stay_out_of_it(company: Company, other: Company) -> None:
     user = UserFactory.create()
     assert restrictions.watch_others(company=other, watches=False, user=user)
@@ -155,6 +193,7 @@ def test_only_open_attacks_on_numbers_are_told(company: Company, other: Company)
     add("prefix-4", "+25261767", ended_at=now)
     add("prefix-4", "+25261768", rule="pending")
     add("prefix-4", "+25261769", is_enforced=False)
+    add("prefix-4", "+25261770", is_early=True)
     add("ip", "f" * 24)
     add("country", "KE", company=other)
 
