@@ -143,8 +143,8 @@ def test_link_opened_days_later_is_counted(company: Company) -> None:
 def test_purposes_beyond_the_most_used_are_one_row(company: Company) -> None:
     """Clients choose them: an order's number would be a row for each message, for ever."""
     for n in range(MAX_PURPOSES + 5):
-        code(company, 1, n, purpose=f"order-{n}")
-    code(company, 1, 500, purpose="order-7")
+        code(company, 2, n, purpose=f"order-{n}")
+    code(company, 2, 500, purpose="order-7")
     count_days()
 
     found = shown(company, "purpose")
