@@ -86,8 +86,10 @@ class ApiView(APIView):
     principal: Principal
     request_id: str
     rate: Usage | None = None
-    # For the company's log of requests.
-    refusal: DomainError | None = None
+    # For the company's log of requests. Not the refusal itself: its traceback leads back to the
+    # view, and until such a cycle is collected granian keeps the connection of an unread body open.
+    error_code = ""
+    faulty_fields: tuple[str, ...] = ()
     phone = ""  # masked
     message_id: UUID | None = None
 
@@ -184,7 +186,7 @@ class ApiView(APIView):
         return response
 
     def _keep(self, request: Request, response: HttpResponse, seconds: float) -> None:
-        refusal, key = self.refusal, self.principal
+        key = self.principal
         entry = request_log.Entry(
             key.company_id,
             key.key_id,
@@ -194,8 +196,8 @@ class ApiView(APIView):
             str(request.method),
             self.call.path,
             response.status_code,
-            refusal.error.code if refusal else "",
-            [*refusal.errors] if refusal and refusal.errors else (),
+            self.error_code,
+            self.faulty_fields,
             round(seconds * 1000),
             self.phone,
             self.message_id,
@@ -255,7 +257,8 @@ def too_large(most: int) -> StrOrPromise:
 def exception_handler(error: Exception, context: Mapping[str, Any]) -> HttpResponse:
     """DRF's EXCEPTION_HANDLER: every exception becomes an error envelope."""
     view: ApiView = context["view"]
-    view.refusal = refusal = as_domain_error(error)
+    refusal = as_domain_error(error)
+    view.error_code, view.faulty_fields = refusal.error.code, tuple(refusal.errors or ())
     if refusal.error is Error.INTERNAL_ERROR:
         log.error("api_crash", exc_info=error)
     response = ApiResponse(refusal.body(request_id=view.request_id), refusal.error.status)
