@@ -111,6 +111,7 @@ LIST_CHANNELS = Call(
             fields=CHANNEL,
         ),
     ),
+    refusals=(Error.INVALID_INPUT,),
 )
 
 CALLS = (LIST_MESSAGES, GET_MESSAGE, TEST_MESSAGES, LIST_CHANNELS)

@@ -2,7 +2,7 @@
 
 The original went on without the copy: what waited there has been sent since. Here it must not be
 sent again. What the copy can still prove is settled first; then every open message expires and its
-hold returns, and webhooks, e-mails, notices and sessions end.
+hold returns, and webhooks, e-mails, notices and sessions end. Weekly reports are told a week later.
 """
 
 from collections.abc import Callable
@@ -19,6 +19,7 @@ from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import Attempt, Message, OpenMessage
 from channels.outcomes import receipts, transitions
 from operator_admin.models import Alert, TelegramNotice
+from otp.protection import week_reports
 
 BATCH = 500
 HELD_BACK = "held back: from a restored backup"
@@ -38,6 +39,7 @@ class HeldBack:
 def hold_back() -> HeldBack:
     """Safe to repeat; a second run finds nothing."""
     _settle_proofs()
+    week_reports.postpone()
     messages = _expire_messages()
     # Afterwards: an expired message is an event for its company, which may replay it.
     return HeldBack(messages, _fail_webhooks(), _drop_emails(), _drop_notices(), _end_sessions())

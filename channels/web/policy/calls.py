@@ -16,7 +16,7 @@ LOCALE_NAMES = choice(LOCALES, "Locale")
 
 COUNTRY = Field(
     "country",
-    nullable(text(pattern="^[A-Z]{2}$")),
+    nullable(text(pattern="^([A-Z]{2})?$")),
     _("The ISO 3166 code of the recipient's country; `null` for all countries."),
     "RU",
     required=False,
@@ -173,7 +173,8 @@ PREVIEW_POLICY = Call(
     _("Preview the policy for a number"),
     _(
         "Returns the channels that a send to this number would try now. Nothing is sent, counted "
-        "or charged. A send that would be refused is refused here with the same error."
+        "or charged. A send that the policy refuses is refused here with the same error; limits, "
+        "budgets and the protection against SMS pumping are not asked."
     ),
     Scope.POLICY,
     message=_("The channels for this number"),

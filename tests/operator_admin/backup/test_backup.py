@@ -18,7 +18,7 @@ from channels.outcomes import transitions
 from operator_admin.backup import postgres_programs
 from operator_admin.backup.manifest import Manifest
 from operator_admin.models import TelegramNotice
-from otp.models import Verification
+from otp.models import GuardReport, Verification
 from persons import erasure_list
 from persons.erasure import erase
 from persons.person import Person
@@ -64,6 +64,7 @@ def test_restored_copy_sends_nothing_old(api: Api, directory: Path, copy: Copy) 
     DeliveryFactory.create(endpoint=endpoint)
     Mail.objects.create(template="code", to="a@example.com", subject="Code", text="a link")
     TelegramNotice.objects.create(text="an alert")
+    GuardReport.objects.create(company=api.company, due_at=timezone.now() - timedelta(hours=1))
     take(directory)
 
     done = copy.manage("restore", directory, "--prove")
@@ -83,6 +84,7 @@ def test_restored_copy_sends_nothing_old(api: Api, directory: Path, copy: Copy) 
         (None, "", "held back: from a restored backup")
     ]
     assert copy.query("SELECT count(*) FROM operator_admin_telegramnotice") == [0]
+    assert copy.query("SELECT due_at > now() FROM otp_guardreport") == [True]
     assert "3 open messages expired, 4 webhooks failed" in done.stdout
 
 
@@ -104,6 +106,7 @@ def test_every_outbox_is_held_back() -> None:
         "channels_staleday",  # days whose counts are made anew: nothing is sent for them
         "operator_admin_alert",
         "operator_admin_telegramnotice",
+        "otp_guardreport",
     }
 
 
