@@ -49,6 +49,7 @@ class ChannelPlan:
     own_patience: float  # seconds the first channel has to prove delivery, if others follow
     segments: int = 1  # of an SMS
     route: Mapping[str, Any] | None = None  # of smart routing: what was decided, and why
+    is_sms_avoided: bool = False  # smart routing was told to leave it out, and did
 
     @property
     def route_of_its_channels(self) -> dict[str, Any]:
@@ -119,7 +120,10 @@ def _smart_plan(
     is_preview: bool,
 ) -> ChannelPlan | None:
     """None where nothing can be planned: the send then goes by the policy's order."""
-    prices = _smart_prices(principal, request, policy, avoids_sms=avoids_sms)
+    prices = _smart_prices(principal, request, policy)
+    cheap = {name: one for name, one in prices.items() if not BY_NAME[name].has_segments}
+    is_sms_avoided = avoids_sms and 0 < len(cheap) < len(prices)
+    prices = cheap if is_sms_avoided else prices
     made = smart_plan.plan(principal.company_id, request.phone, prices, is_preview=is_preview)
     if made is None:
         return None
@@ -143,12 +147,11 @@ def _smart_plan(
             for step in rest
         ),
         route=made.route,
+        is_sms_avoided=is_sms_avoided,
     )
 
 
-def _smart_prices(
-    principal: Principal, request: SendRequest, policy: SendPolicy, *, avoids_sms: bool
-) -> dict[str, int]:
+def _smart_prices(principal: Principal, request: SendRequest, policy: SendPolicy) -> dict[str, int]:
     """Of the channels that the policy allows and that carry this content."""
     country = country_of(request.phone)
     allowed = [
@@ -157,11 +160,7 @@ def _smart_prices(
         if channel_choice.costs_at_most(channel, policy.max_cost, country)
         and registry.carries(channel, request.content, principal.mode)
     ]
-    cheap = [channel for channel in allowed if not channel.has_segments]
-    return {
-        channel.name: price(channel, principal.mode, country)
-        for channel in (cheap if avoids_sms and cheap else allowed)
-    }
+    return {channel.name: price(channel, principal.mode, country) for channel in allowed}
 
 
 def _has_account(principal: Principal, request: SendRequest, name: str) -> bool:

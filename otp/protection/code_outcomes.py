@@ -29,9 +29,11 @@ from otp.protection.known_phones import Send
 
 LAG = timedelta(seconds=5)
 MATURITY = 30.0  # seconds from a delivery until a code that was not entered counts as missed
-# From a send until its code is ripe, at most: the last channel begins after a minute, say, and an
-# id is older than its row.
-RIPE = timedelta(seconds=2 * PROMPT + MATURITY + 10)
+# From when the last channel is asked until its code is ripe, at most; an id is older than its row.
+RIPE = timedelta(seconds=PROMPT + MATURITY + 10)
+# The last channel begins within a minute, mostly. Of messages older than that only those are read
+# whose delivery is news; and of the same code the newest one is looked up.
+MOSTLY_RIPE = RIPE + timedelta(minutes=1)
 
 # Ids begin with the time, so all ranges are some pages of primary keys. `asked` is when the last
 # channel was: only of a message that came late is that looked up.
@@ -44,7 +46,11 @@ SELECT m.id, m.company_id, m.phone, m.price, m.subject_id,
     THEN (SELECT max(a.started_at) FROM channels_attempt a WHERE a.message_id = m.id)
     ELSE m.created_at END)::float AS asked,
   EXTRACT(epoch FROM m.delivered_at)::float AS delivered,
-  EXTRACT(epoch FROM v.verified_at)::float AS verified
+  EXTRACT(epoch FROM v.verified_at)::float AS verified,
+  CASE WHEN m.id < %(recent)s THEN (SELECT n.id FROM channels_message n
+      WHERE n.subject_id = m.subject_id AND n.id >= m.id AND n.id < %(last)s
+      ORDER BY n.id DESC LIMIT 1)
+    ELSE m.id END AS newest_id
 """
 _OF_MESSAGES = """
 FROM channels_message m {companies} LEFT JOIN otp_verification v ON v.id = m.subject_id
@@ -53,7 +59,10 @@ WHERE m.id >= %(first)s AND m.id < %(last)s AND m.kind = 'code' AND m.content = 
   AND m.mode = 'live' AND m.phone NOT LIKE '%%*'
 """
 _NOT_OFF = "JOIN accounts_company c ON c.id = m.company_id AND c.guard_mode <> 'off'"
-_OF_ALL = f"{_COLUMNS} {_OF_MESSAGES.format(companies=_NOT_OFF)}"
+_OF_ALL = f"""
+{_COLUMNS} {_OF_MESSAGES.format(companies=_NOT_OFF)}
+  AND (m.id >= %(recent)s OR m.delivered_at > %(ripening)s)
+"""
 _OF_COMPANY = f"""
 {_COLUMNS} {_OF_MESSAGES.format(companies="")} AND m.company_id = %(company_id)s
 ORDER BY m.id DESC LIMIT %(most)s
@@ -105,6 +114,7 @@ class SentCode(NamedTuple):
     asked: float | None
     delivered: float | None
     verified: float | None
+    newest_id: UUID  # of the messages with its code; itself if it is so new that all are read
 
     @property
     def ripe_at(self) -> float | None:
@@ -125,7 +135,9 @@ def outcomes(since: datetime, until: datetime) -> list[CodeOutcome]:
 
 def _of_ripening(since: datetime, until: datetime) -> Iterator[CodeOutcome]:
     start, end = since.timestamp(), until.timestamp()
-    codes = _fetch(_OF_ALL, _id_ranges(since - RIPE, until))
+    params = _id_ranges(since - _lifetime() - RIPE, until, recent=since - MOSTLY_RIPE)
+    params["ripening"] = since - timedelta(seconds=MATURITY)
+    codes = _fetch(_OF_ALL, params)
     newest = _newest(codes)
     for code in codes:
         ripe_at = code.ripe_at
@@ -143,8 +155,7 @@ def _of_ripening(since: datetime, until: datetime) -> Iterator[CodeOutcome]:
 
 def _of_entered(since: datetime, until: datetime) -> Iterator[CodeOutcome]:
     """Codes that were entered in this interval, and were ripe before it or never."""
-    lifetime = timedelta(seconds=settings.CODE_LIFETIME) + RIPE
-    params = _id_ranges(since - lifetime, until) | {"since": since, "until": until}
+    params = _id_ranges(since - _lifetime() - RIPE, until) | {"since": since, "until": until}
     codes = _fetch(_ENTERED, params)
     newest = _newest(codes)
     for code in codes:
@@ -161,7 +172,7 @@ def _newest(codes: Iterable[SentCode]) -> dict[UUID, UUID]:
     """The newest message of each code."""
     found: dict[UUID, UUID] = {}
     for code in codes:
-        found[code.subject_id] = max(code.id, found.get(code.subject_id, code.id))
+        found[code.subject_id] = max(code.newest_id, found.get(code.subject_id, code.id))
     return found
 
 
@@ -224,10 +235,20 @@ def _fetch(statement: str, params: dict[str, Any]) -> list[SentCode]:
         return fetch_all(cursor, SentCode)
 
 
-def _id_ranges(since: datetime, until: datetime) -> dict[str, Any]:
-    """Of messages accepted in `[since, until)`; a code that is sent again is older than them."""
+def _id_ranges(
+    since: datetime, until: datetime, *, recent: datetime | None = None
+) -> dict[str, Any]:
+    """Of messages accepted in `[since, until)`; a code that is sent again is older than them. All
+    messages that were accepted from `recent` on are read.
+    """
     return {
         "first": first_id_at(since),
+        "recent": first_id_at(recent or since),
         "last": first_id_at(until),
-        "first_code": first_id_at(since - timedelta(seconds=settings.CODE_LIFETIME)),
+        "first_code": first_id_at(since - _lifetime()),
     }
+
+
+def _lifetime() -> timedelta:
+    """No channel is asked for a message later than so long after it was accepted."""
+    return timedelta(seconds=settings.CODE_LIFETIME)

@@ -1,5 +1,7 @@
 """Tells a company that the guard has begun to hold sends back, or would in another mode."""
 
+from datetime import datetime
+
 from django.conf import settings
 from django.urls import reverse
 
@@ -19,7 +21,7 @@ def post(restriction: GuardRestriction) -> None:
         roles=NOTIFIED_ROLES,
         template="guard_triggered",
         context={"restriction": restriction, "page_url": _page_url()},
-        key=f"guard:{restriction.pk}:{restriction.step}",
+        key=_key(restriction),
     )
 
 
@@ -33,16 +35,21 @@ def post_week(company: Company, found: WeekFigures) -> None:
     )
 
 
-def emit_event(restriction: GuardRestriction) -> None:
+def emit_event(restriction: GuardRestriction, *, at: datetime) -> None:
     """In the caller's transaction; `guard.triggered`, for webhooks."""
     events.emit(
         company_id=restriction.company_id,
         mode=Mode.LIVE,
         kind=EventKind.GUARD_TRIGGERED,
         data=_event_data(restriction),
-        key=f"guard:{restriction.pk}:{restriction.step}",
-        at=restriction.began_at,
+        key=_key(restriction),
+        at=at,
     )
+
+
+def _key(restriction: GuardRestriction) -> str:
+    """A restriction may be lowered and refuse again: that is news, too."""
+    return f"guard:{restriction.pk}:{restriction.step}:{restriction.until.timestamp():.0f}"
 
 
 def _event_data(restriction: GuardRestriction) -> dict[str, object]:

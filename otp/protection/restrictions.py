@@ -87,7 +87,7 @@ def _apply(company: Company, judged: Judged, now: datetime) -> None:
         told = restriction.step if _is_attack(restriction) else 0
         _renew(restriction, verdict, now)
         if _is_attack(restriction) and _is_news(told, restriction.step):
-            _announce(restriction, by_mail=_is_news(strictest, restriction.step))
+            _announce(restriction, now, by_mail=_is_news(strictest, restriction.step))
             strictest = max(strictest, restriction.step)
 
 
@@ -124,7 +124,7 @@ def _review(company: Company, now: datetime, judge_anew: JudgeAnew) -> None:
         GuardRestriction.objects.filter(pk=restriction.pk).update(ended_at=restriction.until)
 
 
-def _announce(restriction: GuardRestriction, *, by_mail: bool) -> None:
+def _announce(restriction: GuardRestriction, now: datetime, *, by_mail: bool) -> None:
     """One attack shows in several scopes: the first of them is written of, the others are not."""
     log.warning(
         "guard_restriction",
@@ -132,7 +132,7 @@ def _announce(restriction: GuardRestriction, *, by_mail: bool) -> None:
         scope=restriction.kind,
         step=GuardStep(restriction.step).name.lower(),
     )
-    notices.emit_event(restriction)
+    notices.emit_event(restriction, at=now)
     if by_mail:
         notices.post(restriction)
 

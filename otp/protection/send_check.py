@@ -60,7 +60,8 @@ def checked(
         yield plan
         return
     left = _without_sms(plan) if held.is_without_sms else plan
-    _hold_back(principal, phone, sender, held, is_shorter=left != plan)
+    is_shorter = left != plan or plan.is_sms_avoided
+    _hold_back(principal, phone, sender, held, is_shorter=is_shorter)
     uses_challenge = held.is_enforced and held.step is GuardStep.CHALLENGE
     with _challenge_used(sender if uses_challenge else UNKNOWN):
         yield left

@@ -65,6 +65,10 @@ class LetThroughForm(forms.Form):
             prefix, hidden = found.groups()
             if len(hidden) not in KIND_OF:
                 raise ValidationError(_("A range hides its last 2, 3, 4 or 7 digits."))
+            if phone_numbers.e164_or_none(prefix + "5" * len(hidden), self.company.country) is None:
+                raise ValidationError(
+                    _("That is not a whole number. Hide its last digits and keep the others.")
+                )
             self._scope = Scope(KIND_OF[len(hidden)], prefix)
             self.of_country = country_of(prefix + "0" * len(hidden))
             return typed

@@ -8,17 +8,20 @@ import secrets
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import Any
 
 import structlog
+from django.utils import timezone
 
 from channels.models import Message
 from channels.phone_numbers import country_of
 from channels.routing.learned import learned_router, phone_memories
-from channels.routing.smart.phone_memory import PhoneMemory
+from channels.routing.smart.phone_memory import EXPIRY, PhoneMemory
 from channels.routing.smart.plans import Forecast, Plan
 from channels.routing.smart.reach import Place
 from channels.routing.smart.reasons import Reason, ReasonCode
+from config.ids import first_id_at
 
 log = structlog.get_logger(__name__)
 
@@ -70,8 +73,10 @@ def _plan(company_id: int, phone: str, prices: dict[str, int], *, is_preview: bo
 
 
 def _has_reached(company_id: int, phone: str) -> bool:
+    """While the phone is remembered; so older months are not looked into."""
+    since = first_id_at(timezone.now() - timedelta(seconds=EXPIRY))
     return Message.objects.filter(
-        company=company_id, phone=phone, mode="live", state=Message.State.DELIVERED
+        company=company_id, phone=phone, mode="live", state=Message.State.DELIVERED, id__gte=since
     ).exists()
 
 

@@ -16,7 +16,7 @@ from otp.models import GuardEvidence, GuardProgress, GuardRestriction
 from otp.protection import code_outcomes, evidence_counting, restrictions
 from otp.protection.code_outcomes import OutcomeKind
 from tests.factories import AttemptFactory, CompanyFactory, MemberFactory
-from tests.otp.protection.sends import sent
+from tests.otp.protection.sends import count_at, sent
 
 pytestmark = pytest.mark.django_db
 
@@ -127,6 +127,47 @@ def test_messages_that_came_late_by_the_last_channel_are_evidence(company: Compa
     evidence_counting.count()
 
     assert evidence(company, "country", "SO") == (0, 20)
+
+
+def late_by_the_last_channel(company: Company, n: int, entered_after: float | None) -> Message:
+    """Asked for by its last channel after 150 seconds, as a patient company lets it be."""
+    message = sent(
+        company,
+        ago=270 - n,
+        phone=f"+252617654{n:03}",
+        delivered_after=155.0,
+        entered_after=entered_after,
+    )
+    attempt = AttemptFactory.create(message=message)
+    at = timezone.now() - timedelta(seconds=270 - n - 150)
+    Attempt.objects.filter(pk=attempt.pk).update(started_at=at)
+    return message
+
+
+def test_patience_of_minutes_hides_no_attack(company: Company) -> None:
+    begin()
+    for n in range(20):
+        late_by_the_last_channel(company, n, 170.0 if n == 0 else None)
+
+    for ago in range(100, 0, -7):
+        count_at(timezone.now() - timedelta(seconds=ago))
+    evidence_counting.count()
+
+    assert evidence(company, "country", "SO") == (1, 19)
+
+
+def test_late_code_that_was_asked_for_again_is_one_right_code(company: Company) -> None:
+    """The later message of the two was delivered first, and long ago."""
+    begin()
+    first = late_by_the_last_channel(company, 0, 170.0)
+    again = sent(company, ago=265, phone=first.phone)
+    Message.objects.filter(pk=again.pk).update(subject_id=first.subject_id)
+
+    for ago in range(260, 0, -7):
+        count_at(timezone.now() - timedelta(seconds=ago))
+    evidence_counting.count()
+
+    assert evidence(company, "country", "SO") == (1, 0)
 
 
 def test_people_are_left_alone(company: Company) -> None:

@@ -5,11 +5,12 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from accounts.models import AuditEvent, Company, GuardMode, Member, User
+from accounts.models import AuditEvent, Company, Event, GuardMode, Mail, Member, User
 from channels.guard.scopes import Scope, ScopeKind
 from channels.guard.steps import GuardStep
 from otp.models import GuardEvidence, GuardRestriction
 from otp.protection import evidence_counting, restrictions
+from tests.factories import EndpointFactory
 from tests.otp.protection.sends import count_at, sent
 from tests.otp.protection.test_evidence_counting import attack, begin
 
@@ -97,6 +98,28 @@ def test_attack_that_goes_on_is_refused_again_for_longer(
     again = GuardRestriction.objects.get(company=company, ended_at=None, kind="country")
     assert again.step == GuardStep.REFUSE
     assert again.until - timezone.now() > timedelta(hours=3)
+
+
+def test_refusal_after_a_proof_of_work_is_told_again(company: Company, owner: Member) -> None:
+    """The hour is over, its evidence is down to a proof of work, and the attack goes on."""
+    EndpointFactory.create(company=company)
+    begin()
+    attack(company)
+    evidence_counting.count()
+    past = timezone.now() - timedelta(seconds=200)
+    GuardEvidence.objects.update(refused_until=past)
+    GuardRestriction.objects.update(step=GuardStep.CHALLENGE)
+    begin(150)
+    for n in range(20):
+        sent(company, ago=130 - n, phone=f"+2526177{n:05}")
+
+    evidence_counting.count()
+
+    first, second = Event.objects.filter(kind="guard.triggered").order_by("at")
+    assert {one.data["step"] for one in (first, second)} == {"refuse"}
+    assert first.data["until"] < second.data["until"]
+    assert first.at < second.at
+    assert Mail.objects.filter(template="guard_triggered", to=owner.user.email).count() == 2
 
 
 def test_restriction_ends_once_its_evidence_has_faded(

@@ -38,3 +38,23 @@ def test_restriction_because_of_others_says_so(
 
     assert (EARLY in page) is is_early
     assert COUNTS in page
+
+
+@pytest.mark.parametrize(
+    ("typed", "value"),
+    [
+        ("+7916123••••", "+7916123"),
+        ("+7 916 123-••-••", "+7916123"),
+        ("+7916•••••••", "+7916"),
+        ("+7916••••", None),  # not a whole number: would be all of a carrier's
+        ("+79••", None),
+        ("+7916123•••••", None),
+    ],
+)
+def test_masks_of_whole_numbers_are_let_through(
+    client: Client, owner: Member, typed: str, value: str | None
+) -> None:
+    client.post(reverse("protection-let-through"), {"number": typed, "country": ""})
+
+    found = GuardRestriction.objects.filter(company=owner.company, rule="lifted")
+    assert list(found.values_list("value", flat=True)) == ([value] if value else [])

@@ -1,5 +1,6 @@
 """Sends of a company that chose smart routing, by what was learned of the number."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -10,14 +11,17 @@ from channels.models import Message
 from channels.routing import policy_rules
 from channels.routing.learned import learned_router, phone_memories, smart_plan
 from channels.routing.policy_rules import StoredRule
-from channels.routing.smart.phone_memory import PhoneMemory
+from channels.routing.smart.phone_memory import EXPIRY, PhoneMemory
 from channels.vendor_accounts import availability
 from config.channels import Channel
+from config.storage.months import earlier_months
 from otp.models import GuardRestriction
+from otp.protection import restrictions
 from tests.api.clients import Answer, Api
 from tests.channels.web.test_policy_api import put
 from tests.factories import MessageFactory
 from tests.otp.protection.test_send_check import hold
+from tests.plans import explain, nodes, reads
 
 pytestmark = pytest.mark.usefixtures("queued_at_once")
 PHONE = "+79161234567"
@@ -240,12 +244,15 @@ def test_guard_leaves_messengers_alone_in_both_arms(
 ) -> None:
     monkeypatch.setattr(smart_plan, "is_held_out", lambda: is_held_out)
     remember(telegram="refused", whatsapp="refused", sms="proved")
-    hold(smart_api, GuardRestriction.Step.CHEAP_ONLY)
+    restriction = hold(smart_api, GuardRestriction.Step.CHEAP_ONLY)
 
     send(smart_api)
+    restrictions.fold_stopped()
 
     message = Message.objects.get()
     assert "sms" not in way(message)
+    restriction.refresh_from_db()
+    assert restriction.stopped == 1
     planned = message.params["route"].get("plan") or []
     assert {channel for channel, _patience in planned} <= set(way(message))
 
@@ -285,3 +292,17 @@ def test_fault_of_planning_stops_no_code(smart_api: Api, monkeypatch: pytest.Mon
     monkeypatch.setattr(learned_router, "router", fail)
 
     assert send(smart_api).body["channel"] == "whatsapp"
+
+
+def test_months_before_a_phone_is_forgotten_are_not_read(smart_api: Api) -> None:
+    now = timezone.now()
+    earlier_months.create((now - timedelta(days=300)).date())
+    reach(smart_api)
+
+    with reads() as statements:
+        assert smart_plan._has_reached(smart_api.company.pk, PHONE)
+
+    (statement,) = statements
+    tables = {str(node.get("Relation Name", "")) for node in nodes(explain(statement))}
+    months = {name[-7:] for name in tables if name.startswith("channels_message_2")}
+    assert min(months) == f"{now - timedelta(seconds=EXPIRY):%Y_%m}"
