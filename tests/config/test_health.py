@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 from django.db.migrations.recorder import MigrationRecorder
 from django.test import Client
@@ -107,6 +108,7 @@ def test_not_ready_while_the_disk_of_the_database_is_full() -> None:
     """A row that is updated in its page would still find room there."""
     with small_disk("160m") as disk, postgres_on(disk) as url:
         before = ready(url)
+        begin_wal_segment(url)
         with kept_full(disk):
             full = ready(url)
 
@@ -126,6 +128,13 @@ def postgres_on(disk: Path) -> Iterator[str]:
     finally:
         server.close()
         server.log.unlink()
+
+
+def begin_wal_segment(url: str) -> None:
+    """Room for what is logged on the full disk: PostgreSQL ends where it cannot add a segment."""
+    with psycopg.connect(url, autocommit=True) as session:
+        session.execute("SELECT pg_switch_wal()")
+        session.execute("SELECT pg_logical_emit_message(true, 'test', '')")
 
 
 @contextmanager

@@ -7,7 +7,14 @@ import pytest
 from django.core.management import call_command
 from pytest_django import DjangoDbBlocker
 
+from links.follow import change_feed
 from tests.operator_admin.backup.copies import Copy, execute, url_of
+
+
+@pytest.fixture(autouse=True)
+def _no_reads_by_the_change_feed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An earlier test of this process may have started it; its session would not end."""
+    monkeypatch.setattr(change_feed, "STOPS_REFRESH_INTERVAL", float("inf"))
 
 
 @pytest.fixture
