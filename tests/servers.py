@@ -20,6 +20,7 @@ from config.local.embedded import Servers, temporary
 from config.local.processes import StartError
 from tests.migrated_cluster import migrated_cluster
 from tests.ports import free_port
+from tests.rerun_failed import EXIT_STATUS
 
 _SERVERS = pytest.StashKey[Servers]()
 # Set in a developer's shell, these would let tests depend on it.
@@ -171,6 +172,13 @@ def _usage_errors() -> Iterator[None]:
         yield
     except (StartError, OSError, CalledProcessError) as error:
         raise pytest.UsageError(str(error)) from None
+
+
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """Says that this run came to its end, for tests.rerun_failed."""
+    cache = getattr(session.config, "cache", None)  # none with -p no:cacheprovider
+    if cache and "PYTEST_XDIST_WORKER" not in os.environ:
+        cache.set(EXIT_STATUS, int(exitstatus))
 
 
 @pytest.hookimpl(wrapper=True)
