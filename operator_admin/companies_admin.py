@@ -33,6 +33,8 @@ from accounts.people.countries import CountryField
 from accounts.security import reauthentication
 from billing.web import adjust_views
 from billing.web.adjust_views import MAX_ADJUSTMENT
+from config.input.form_fields import TextField
+from config.input.integers import parse_integer
 from links.manage import stopping
 from operator_admin import company_facts
 from operator_admin.company_form import CompanyForm, with_patience
@@ -50,7 +52,7 @@ TITLES = {
 class StatusForm(forms.Form):
     """The reason of a status change, which the owner's e-mail quotes, and tokens to begin with."""
 
-    reason = forms.CharField(
+    reason = TextField(
         label=_("Reason"),
         max_length=150,
         help_text=_("Goes into the audit log and the e-mail to the owner."),
@@ -99,7 +101,7 @@ class ClosingFilter(admin.SimpleListFilter):
 
 
 class NoteForm(forms.Form):
-    text = forms.CharField(
+    text = TextField(
         label=_("Note for other operators"),
         max_length=1000,
         widget=forms.Textarea(attrs={"rows": 2, "class": "vLargeTextField"}),
@@ -386,5 +388,5 @@ def _redirect_to_status(companies: QuerySet[Company], status: Status) -> HttpRes
 
 def _requested_companies(request: HttpRequest) -> QuerySet[Company]:
     named = request.GET.get("ids", "").split(",")
-    ids = [int(one) for one in named if one.isdecimal() and len(one) <= 18]
-    return Company.objects.filter(pk__in=ids[:100]).order_by("name")
+    ids = filter(None, map(parse_integer, named[:100]))
+    return Company.objects.filter(pk__in=list(ids)).order_by("name")

@@ -15,9 +15,9 @@ from django.utils import timezone
 
 from billing.budgets import budgets
 from billing.models import SpentDay
-from channels.history.day_counts import start_of
 from channels.phone_numbers import country_of
 from config.ids import first_id_at
+from config.input.days import start_of
 from config.storage.statements.named_rows import fetch_all
 
 # Groups phones by their first seven characters, enough to tell apart countries that share a

@@ -31,6 +31,7 @@ from accounts.models import Company, Scope
 from accounts.request_log import buffer as request_log
 from config import ids, logs
 from config.errors import DomainError, Error
+from config.input.integers import parse_integer
 from config.monitoring import metrics, tracing
 from config.texts import StrOrPromise
 
@@ -137,11 +138,8 @@ class ApiView(APIView):
 
     def payload(self, request: Request) -> dict[str, Any]:
         """The body as a JSON object. Size and type are checked before it is read."""
-        try:
-            length = int(request.META.get("CONTENT_LENGTH") or 0)
-        except ValueError:
-            length = 0
-        if length > self.max_body:
+        length = request.META.get("CONTENT_LENGTH")
+        if length and parse_integer(length, most=self.max_body) is None:
             raise DomainError(Error.INVALID_INPUT, message=too_large(self.max_body))
         body = request._request.body  # noqa: SLF001 - DRF would wrap it in a stream
         if not body:

@@ -2,7 +2,6 @@
 
 import base64
 import binascii
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -15,13 +14,13 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from config.errors import DomainError, invalid_input
+from config.input.integers import parse_integer
 from config.storage.pooled_connection import read_patiently
 
 PAGE, MAX_PAGE = 50, 200
 NEWEST_FIRST = ("-created_at", "-id")
 # Rows scanned for one page of a filter without an index: more, while the page is not full.
 SCANS = (200, 2_000, 50_000)
-_NUMBER = re.compile(r"[0-9]{1,3}")
 
 
 class Position(NamedTuple):
@@ -55,10 +54,10 @@ def body_of_page(page: Page, body_of_row: Callable[[Any], dict[str, Any]]) -> di
 
 
 def limit_of(query: Mapping[str, str]) -> int:
-    text = query.get("limit", str(PAGE))
-    if not (_NUMBER.fullmatch(text) and 1 <= int(text) <= MAX_PAGE):
+    limit = parse_integer(query.get("limit", str(PAGE)), least=1, most=MAX_PAGE)
+    if limit is None:
         raise invalid_input(limit=format_lazy(_("Between 1 and {max}"), max=MAX_PAGE))
-    return int(text)
+    return limit
 
 
 def page_of(

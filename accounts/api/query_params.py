@@ -1,16 +1,16 @@
 """Query parameters shared by the API's lists."""
 
 from collections.abc import Collection, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from difflib import get_close_matches
 
-from django.utils.dateparse import parse_date, parse_datetime
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from accounts.api.fields import Field
 from accounts.api.request_fields import RequestFields
 from config.errors import DomainError, Error
+from config.input.days import parse_moment
 from config.texts import StrOrPromise
 
 NOT_A_TIME = _("A time in ISO 8601, for example 2026-01-31T10:00:00Z")
@@ -25,7 +25,7 @@ class QueryFields(RequestFields):
     def time(self, field: Field) -> datetime | None:
         """An ISO 8601 time, or a date as its start in UTC."""
         text = self.payload.get(field.name)
-        moment = _parse_time(text) if text else None
+        moment = parse_moment(text) if text else None
         if text and moment is None:
             self.add_error(field, NOT_A_TIME)
         return moment
@@ -49,16 +49,3 @@ def _unknown_parameter(name: str, known: Collection[str]) -> StrOrPromise:
     if near:
         return format_lazy(_("Unknown; did you mean {name}?"), name=near[0])
     return format_lazy(_("Unknown; allowed: {names}"), names=", ".join(known))
-
-
-def _parse_time(text: str) -> datetime | None:
-    try:
-        moment = parse_datetime(text.replace(" ", "+"))
-        day = None if moment else parse_date(text)
-    except ValueError:
-        return None
-    if moment is None and day is not None:
-        moment = datetime(day.year, day.month, day.day, tzinfo=UTC)
-    if moment is None:
-        return None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -6,13 +6,14 @@ All errors are collected, so a client sees every invalid field at once.
 import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
-from unicodedata import category
 
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from accounts.api.fields import Field
 from config.errors import DomainError, Error
+from config.input import characters
+from config.input.integers import json_integer
 from config.texts import StrOrPromise
 
 REQUIRED = _("This field is required")
@@ -22,7 +23,6 @@ NOT_INTEGER = _("Must be an integer")
 WRONG_FORMAT = _("Wrong format")
 UNPRINTABLE = _("Printable characters only, no line breaks")
 MAX_TEXT = 10_000  # characters, where nothing else bounds a text
-_CONTROLS = {"Cc", "Cs", "Zl", "Zp"}
 
 
 class RequestFields:
@@ -47,8 +47,7 @@ class RequestFields:
         return value
 
     def integer(self, field: Field) -> int | None:
-        value: int | None = self._valid(field, _integer_error)
-        return value
+        return json_integer(self._valid(field, _integer_error))
 
     def boolean(self, field: Field) -> bool | None:
         value: bool | None = self._valid(field, _boolean_error)
@@ -85,7 +84,8 @@ def _text_error(value: object, field: Field) -> StrOrPromise | None:
         return error
     if len(value) > MAX_TEXT:
         return _at_most(MAX_TEXT)
-    return None if _is_clean(value, multiline=field.is_multiline) else UNPRINTABLE
+    is_clean = characters.is_text if field.is_multiline else characters.is_line
+    return None if is_clean(value) else UNPRINTABLE
 
 
 def _bounds_error(value: str, field: Field) -> StrOrPromise | None:
@@ -103,10 +103,11 @@ def _bounds_error(value: str, field: Field) -> StrOrPromise | None:
 
 
 def _integer_error(value: object, field: Field) -> StrOrPromise | None:
-    if not isinstance(value, int) or isinstance(value, bool):
+    number = json_integer(value)
+    if number is None:
         return NOT_INTEGER
     least, most = field.schema["minimum"], field.schema["maximum"]
-    if not least <= value <= most:
+    if not least <= number <= most:
         return format_lazy(_("Between {min} and {max}"), min=least, max=most)
     return None
 
@@ -122,10 +123,3 @@ def _at_most(most: int) -> StrOrPromise:
 def allowed_values(values: Iterable[str | None]) -> StrOrPromise:
     choices = ", ".join(value for value in values if value is not None)
     return format_lazy(_("Allowed: {choices}"), choices=choices)
-
-
-def _is_clean(text: str, *, multiline: bool) -> bool:
-    """No control characters. Multiline texts may hold line ends and the joiners of emoji."""
-    if multiline:
-        return all(char in "\r\n\t" or category(char) not in _CONTROLS for char in text)
-    return text.replace("\u00a0", " ").isprintable()

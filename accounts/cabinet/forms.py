@@ -1,6 +1,6 @@
 """The cabinet's forms. Only `signup`, which allauth calls, has side effects."""
 
-from datetime import datetime, time
+from datetime import datetime, timedelta
 from ipaddress import ip_network
 from typing import Any
 
@@ -18,6 +18,8 @@ from accounts.models import Invitation, Language, Mode, Scope, User, every_scope
 from accounts.names import company_names
 from accounts.people import companies, countries, members
 from accounts.people.countries import CountryField
+from config.input.days import start_of
+from config.input.form_fields import DayField, LineField
 
 
 def interface_language() -> str:
@@ -32,7 +34,7 @@ def invitation_of(request: HttpRequest | None) -> Invitation | None:
 
 
 class CompanyForm(forms.Form):
-    company = forms.CharField(
+    company = LineField(
         label=_("Company name"),
         max_length=120,
         validators=[company_names.validate],
@@ -98,7 +100,7 @@ class ListField(forms.CharField):
 
 
 class KeyForm(forms.Form):
-    name = forms.CharField(
+    name = LineField(
         label=_("Name"),
         max_length=60,
         help_text=_("What will use it: your site's server, an app's backend, staging…"),
@@ -124,10 +126,9 @@ class KeyForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 2, "placeholder": "203.0.113.7, 198.51.100.0/24"}),
         help_text=_("Addresses or networks of your servers. Leave empty to allow any."),
     )
-    expires_on = forms.DateField(
+    expires_on = DayField(
         label=_("Expires on"),
         required=False,
-        widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
         help_text=_("Its last day. Leave empty to keep it until it is revoked."),
     )
 
@@ -140,7 +141,7 @@ class KeyForm(forms.Form):
             return None
         if day < timezone.localdate():
             raise ValidationError(_("That day has passed."))
-        return timezone.make_aware(datetime.combine(day, time.max))
+        return start_of(day + timedelta(days=1)) - timedelta(microseconds=1)
 
 
 def _network(text: str) -> str:

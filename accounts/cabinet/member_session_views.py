@@ -11,6 +11,7 @@ from accounts.models import Member, UserSession
 from accounts.people import member_sessions
 from accounts.people.roles import CabinetRequest, can_manage_members, member_required
 from accounts.security import reauthentication
+from config.input.integers import parse_integer
 
 ALL = "all"
 
@@ -36,7 +37,7 @@ def _end(request: CabinetRequest, person: Member, chosen: str) -> None:
         text = ngettext("%(n)d session is ended.", "%(n)d sessions are ended.", count)
         messages.success(request, text % {"n": count})
         return
-    session_id = int(chosen) if chosen.isdecimal() and len(chosen) <= 18 else 0
+    session_id = parse_integer(chosen) or 0
     if member_sessions.end(member=person, session_id=session_id, user=request.user, ip=ip):
         messages.success(request, _("The session is ended."))
     else:

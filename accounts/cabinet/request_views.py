@@ -1,6 +1,6 @@
 """The cabinet's pages about API requests: the list, and one with what to do about its refusal."""
 
-from datetime import date, datetime, time, timedelta
+from datetime import datetime, timedelta
 from typing import Any, cast
 
 from django import forms
@@ -22,6 +22,8 @@ from accounts.people.phone_masking import mask_phone
 from accounts.people.roles import CabinetRequest, can_read_keys, member_required
 from config.errors import Error
 from config.ids import parse_id, public_id, started_at
+from config.input.days import start_of
+from config.input.form_fields import DayBoundField, LineField
 
 AROUND = timedelta(minutes=1)  # between the time in an id and that of its request
 OUTCOMES: dict[str, tuple[Any, Q]] = {
@@ -35,7 +37,7 @@ class RequestFilter(forms.Form):
     mode = forms.ChoiceField(
         choices=Mode.choices, required=False, initial=Mode.LIVE, widget=forms.HiddenInput
     )
-    id = forms.CharField(
+    id = LineField(
         label=_("Request or message id"),
         max_length=60,
         required=False,
@@ -52,7 +54,7 @@ class RequestFilter(forms.Form):
         required=False,
         choices=[("", _("any")), *((name, title) for name, (title, _q) in OUTCOMES.items())],
     )
-    code = forms.CharField(
+    code = LineField(
         label=_("Error code"),
         max_length=40,
         required=False,
@@ -61,10 +63,9 @@ class RequestFilter(forms.Form):
     api_key = forms.ModelChoiceField(
         label=_("Key"), queryset=ApiKey.objects.none(), required=False, empty_label=_("any")
     )
-    day = forms.DateField(
+    day = DayBoundField(
         label=_("Day"),
         required=False,
-        widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
     )
 
     def __init__(self, *args: Any, company: Company, **kwargs: Any) -> None:
@@ -126,7 +127,7 @@ def _history(company: Company, chosen: dict[str, Any]) -> QuerySet[ApiRequest]:
         return rows.filter(mode__in=Mode.values, created_at__range=around)
     rows = rows.filter(mode=chosen.get("mode", Mode.LIVE))
     if day := chosen.get("day"):
-        rows = rows.filter(created_at__range=(_start(day), _start(day + timedelta(days=1))))
+        rows = rows.filter(created_at__range=(start_of(day), start_of(day + timedelta(days=1))))
     return rows
 
 
@@ -137,10 +138,6 @@ def _time_of(text: str) -> datetime:
     return datetime.fromtimestamp(
         min(milliseconds, 2**41) / 1000, tz=timezone.get_current_timezone()
     )
-
-
-def _start(day: date) -> datetime:
-    return timezone.make_aware(datetime.combine(day, time.min))
 
 
 def _matching(rows: QuerySet[ApiRequest], chosen: dict[str, Any]) -> QuerySet[ApiRequest]:

@@ -16,6 +16,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.api import pagination
 from config.ids import first_id_at
+from config.input.integers import parse_page
 
 AFTER = "after"  # the query parameter: the key of the last row seen
 URGENT = "urgent-"  # before the key of a row that waits
@@ -149,7 +150,7 @@ class NumberedChangeList(UncountedChangeList):
     """In a custom order. Pages are numbered (OFFSET), so only for tables of a few rows."""
 
     def get_results(self, request: HttpRequest) -> None:
-        number = int(self.after) if self.after.isdecimal() and len(self.after) < 6 else 0
+        number = parse_page(self.after)
         start, end = number * self.list_per_page, (number + 1) * self.list_per_page
         has_more = bool(self.queryset[end : end + 1])
         self._show(request, self.queryset[start:end], str(number + 1) if has_more else None)

@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.models.users import Language, User
 from accounts.names import company_names
 from config import channels
+from config.input.characters import one_line
 
 
 class Mode(models.TextChoices):
@@ -192,7 +193,7 @@ class Company(models.Model):
     @property
     def one_line_name(self) -> str:
         """The name for e-mails; names stored before validation may hold anything."""
-        return company_names.one_line(self.name)
+        return one_line(self.name)
 
     @property
     def name_for_strangers(self) -> str:

@@ -1,13 +1,13 @@
 """Validates company names, which e-mails show to people who did not ask for them."""
 
 import re
-from unicodedata import category, normalize
 
 import phonenumbers
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
 from accounts.names import brand_names
+from config.input.characters import as_seen
 
 # Endings that mail programs turn into links; other dotted names, as "Dr.Web", are fine.
 _GENERIC = (
@@ -31,24 +31,14 @@ def validate(name: str) -> None:
         )
 
 
-def one_line(name: str) -> str:
-    """Strip line breaks, control and bidirectional characters."""
-    seen = "".join(" " if category(char)[0] in "CZ" else char for char in name)
-    return " ".join(seen.split())
-
-
 def cannot_become_a_link(name: str) -> bool:
     """Whether no mail program can turn the name into a link or a phone call."""
-    dotted = any(len(end) > 1 for end in _DOTTED.findall(_plain(name)))
+    dotted = any(len(end) > 1 for end in _DOTTED.findall(as_seen(name)))
     return brand_names.is_valid(name) and not dotted
 
 
 def _contains_site_address(name: str) -> bool:
-    plain = _plain(name)
+    plain = as_seen(name)
     ends = (end.lower() for end in _DOTTED.findall(plain))
     is_known = any(end in _ENDS or end.startswith("xn--") for end in ends)
     return is_known or bool(_IP_ADDRESS.search(plain))
-
-
-def _plain(name: str) -> str:
-    return "".join(char for char in normalize("NFKC", name) if category(char) != "Mn")

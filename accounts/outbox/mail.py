@@ -8,8 +8,8 @@ from django.template.loader import render_to_string
 from django.utils import translation
 
 from accounts.models import Company, Mail, Member
-from accounts.names import company_names
 from accounts.outbox import notice_kinds, unsubscribing
+from config.input.characters import one_line
 
 
 def post(
@@ -78,7 +78,7 @@ def append(
     mail = Mail(
         template=template,
         to=to,
-        subject=company_names.one_line(subject)[:255],
+        subject=one_line(subject)[:255],
         text=text.strip() + "\n",
         html=html.strip(),
         key=key,

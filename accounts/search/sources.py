@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Member
 from accounts.people.roles import Allows, anyone
+from config.input.characters import one_line
 from config.texts import StrOrPromise
 
 LONGEST = 200  # characters of what is searched for
@@ -82,8 +83,8 @@ def find(member: Member, text: str) -> list[Group]:
 
 
 def clean(text: str) -> str:
-    """PostgreSQL knows no zero byte, and no id is longer."""
-    return text.replace("\x00", "").strip()[:LONGEST]
+    """No id is longer."""
+    return one_line(text)[:LONGEST]
 
 
 def only_exact(groups: list[Group]) -> Hit | None:

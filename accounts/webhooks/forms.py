@@ -9,6 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.models import EventKind, Mode
 from accounts.webhooks import egress, endpoints
 from config.errors import DomainError
+from config.input.form_fields import LineField
 
 
 def event_choices() -> list[tuple[str, Any]]:
@@ -25,7 +26,7 @@ class EndpointForm(forms.Form):
         ),
         help_text=_("Where events are sent: https, port 443 or 8443, open to the internet."),
     )
-    description = forms.CharField(
+    description = LineField(
         label=_("Description"),
         required=False,
         max_length=endpoints.DESCRIPTION_LENGTH,

@@ -5,7 +5,7 @@ What was spent follows from the balances and the few transfers from outside.
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from datetime import date, datetime, time
+from datetime import date, datetime
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from billing.models import Transfer
 from billing.wallet import archived, running_balances
+from config.input.days import start_of as midnight
 from config.storage.index_order import in_index_order
 from config.storage.replica import read_connection
 from config.storage.statements.named_rows import fetch_all
@@ -51,7 +52,7 @@ class Totals(NamedTuple):
 
 def start_of(day: date) -> datetime:
     """Midnight in the service's time zone, by which documents go."""
-    return timezone.make_aware(datetime.combine(day, time.min), timezone.get_default_timezone())
+    return midnight(day, timezone.get_default_timezone())
 
 
 def external_transfers(company_id: int, start: datetime, end: datetime) -> list[Transfer]:

@@ -5,7 +5,7 @@ they are left out unless requested.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -22,6 +22,7 @@ from billing.seals.lines import LINE
 from billing.wallet import archived, running_balances
 from billing.wallet.archived import Opening
 from config.ids import public_id
+from config.input.days import start_of
 from config.storage.index_order import in_index_order
 from config.storage.pooled_connection import read_patiently
 from config.storage.replica import read_connection
@@ -199,10 +200,6 @@ def _kinds(chosen: Mapping[str, Any]) -> frozenset[Kind]:
 def _period(chosen: Mapping[str, Any]) -> tuple[datetime, datetime]:
     first, last = chosen.get("date_from"), chosen.get("date_to")
     return (
-        _start_of(first) if first else BEGINNING,
-        _start_of(last + timedelta(days=1)) if last and last < END.date() else END,
+        start_of(first) if first else BEGINNING,
+        start_of(last + timedelta(days=1)) if last else END,
     )
-
-
-def _start_of(day: date) -> datetime:
-    return timezone.make_aware(datetime.combine(day, time.min))

@@ -23,6 +23,9 @@ from accounts.model_admin.admin import operator
 from accounts.models import Company, User
 from billing.models import Transfer
 from billing.wallet import ledger
+from config.input.characters import one_line
+from config.input.form_fields import LineField
+from config.input.integers import parse_integer
 
 if TYPE_CHECKING:
     Admin = ModelAdmin[Any]
@@ -38,7 +41,7 @@ class AdjustForm(forms.Form):
         label=gettext_lazy("Number of tokens"),
         help_text=gettext_lazy("A negative number takes available tokens back."),
     )
-    reason = forms.CharField(
+    reason = LineField(
         label=gettext_lazy("Reason"),
         max_length=200,
         help_text=gettext_lazy("Goes into the audit log and the company's statement."),
@@ -88,17 +91,15 @@ def adjust(request: HttpRequest, admin: Admin) -> HttpResponse:
 
 def _selected_company(request: HttpRequest) -> Company | None:
     number = request.POST.get("company") or request.GET.get("company") or ""
-    if not number.isdecimal() or len(number) > 18:
-        return None
-    return Company.objects.filter(pk=number).first()
+    return Company.objects.filter(pk=parse_integer(number) or 0).first()
 
 
 def _search(request: HttpRequest) -> dict[str, Any]:
     """Finds companies by a part of the name, the id or a member's address."""
-    typed = request.GET.get("q", "").replace("\0", "").strip()  # Postgres takes no NUL
+    typed = one_line(request.GET.get("q", ""))
     query = Q(name__icontains=typed) | Q(members__user__email__istartswith=typed)
-    if typed.isdecimal() and len(typed) <= 18:
-        query |= Q(pk=typed)
+    if number := parse_integer(typed):
+        query |= Q(pk=number)
     balances = {"available": F("wallet__available"), "held": F("wallet__held")}
     rows = Company.objects.filter(query).annotate(**balances).order_by("name", "pk").distinct()
     matches = list(rows[: SEARCH_LIMIT + 1]) if typed else []

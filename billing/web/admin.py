@@ -40,6 +40,7 @@ from billing.web.audited_admin import AuditedChangesAdmin
 from billing.web.bank_transfers import admin as bank_transfer_admin
 from billing.web.documents import admin as document_admin
 from config.ids import parse_id, public_id
+from config.input.integers import parse_integer
 
 __all__ = ["bank_transfer_admin", "document_admin", "price_admin"]  # register their own
 MOST_COMPANIES = 100  # whose transfers one search finds
@@ -153,8 +154,8 @@ class TransferAdmin(ReadOnlyAdmin):
 def _companies(text: str) -> list[int]:
     """Of this name or number. Read before what is theirs: joined, each row would look its up."""
     named = Company.objects.filter(name__istartswith=text).order_by("pk")
-    numbers = [int(text)] if text.isdecimal() and len(text) < 18 else []
-    return [*named.values_list("pk", flat=True)[:MOST_COMPANIES], *numbers]
+    number = parse_integer(text)
+    return [*named.values_list("pk", flat=True)[:MOST_COMPANIES], *([number] if number else [])]
 
 
 def _message_id(text: str) -> UUID | None:

@@ -18,6 +18,7 @@ from accounts.client_ip import client_ip
 from accounts.model_admin.admin import operator
 from billing.models import Order, Payment
 from billing.orders import orders, payments
+from config.input.form_fields import DayField, LineField
 
 if TYPE_CHECKING:
     Admin = ModelAdmin[Any]
@@ -32,11 +33,10 @@ class ConfirmForm(forms.Form):
         decimal_places=2,
         help_text=gettext_lazy("As shown on the bank statement."),
     )
-    paid_on = forms.DateField(
+    paid_on = DayField(
         label=gettext_lazy("paid on"),
-        widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
     )
-    reference = forms.CharField(
+    reference = LineField(
         label=gettext_lazy("bank reference"),
         max_length=60,
         help_text=gettext_lazy("The number of the payment order in the bank's statement."),

@@ -18,6 +18,7 @@ from billing.models import BillingProfile, Transfer
 from billing.orders import orders, prices
 from billing.orders.prices import Quote
 from billing.requisites import KPP
+from config.input.form_fields import DayBoundField, LineField
 
 OTHER_AMOUNT = ""  # the choice of a custom number of tokens
 Choices = list[tuple[str, Any]]
@@ -85,15 +86,13 @@ class StatementFilter(forms.Form):
             *Transfer.Kind.choices,
         ],
     )
-    date_from = forms.DateField(
+    date_from = DayBoundField(
         label=_("From"),
         required=False,
-        widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
     )
-    date_to = forms.DateField(
+    date_to = DayBoundField(
         label=_("To"),
         required=False,
-        widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
     )
 
     def chosen(self) -> dict[str, Any]:
@@ -224,7 +223,7 @@ class ProfileForm(forms.ModelForm):  # type: ignore[type-arg]
 class PendingPurchaseForm(forms.Form):
     """A purchase by invoice that waits until the requisites are filled in."""
 
-    package = forms.CharField(required=False, max_length=40, widget=forms.HiddenInput)
+    package = LineField(required=False, max_length=40, widget=forms.HiddenInput)
     tokens = forms.IntegerField(required=False, widget=forms.HiddenInput)
 
     def quote(self, currency: str) -> Quote | None:

@@ -11,9 +11,10 @@ from django.utils import timezone
 from accounts.models import Company
 from channels import extensions
 from channels.history.breakdown_rows import COUNTS, sums_of
-from channels.history.day_counts import last_counted, start_of
+from channels.history.day_counts import last_counted
 from channels.history.figures import DayRange
 from channels.models import CountedDay, DayBreakdown
+from config.input.days import start_of
 
 Dimension = DayBreakdown.Dimension
 MOST_ROWS = 50

@@ -7,7 +7,7 @@ from the messages themselves.
 """
 
 from collections.abc import Iterable
-from datetime import date, datetime, time, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any, NamedTuple
 
 from django.conf import settings
@@ -20,6 +20,7 @@ from channels import extensions
 from channels.history import breakdown_rows
 from channels.models import CountedDay, DayBreakdown, DayCount, DayTotal, Message
 from config.ids import first_id_at
+from config.input.days import start_of
 from config.storage.statements.named_rows import fetch_all
 
 LOCK = 0x6B76_6461  # an advisory lock: one counter at a time
@@ -88,10 +89,6 @@ def recount() -> int:
 
 def last_counted() -> date | None:
     return CountedDay.objects.order_by("-day").values_list("day", flat=True).first()
-
-
-def start_of(day: date) -> datetime:
-    return timezone.make_aware(datetime.combine(day, time.min))
 
 
 @transaction.atomic

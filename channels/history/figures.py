@@ -13,9 +13,10 @@ from django.utils import timezone
 from accounts.models import Company, Mode
 from billing.wallet.settled_totals import settled_totals
 from channels import extensions
-from channels.history.day_counts import PACE, last_counted, start_of
+from channels.history.day_counts import PACE, last_counted
 from channels.models import DayTotal
 from config.channels import BY_NAME, CHANNELS
+from config.input.days import start_of
 from config.storage.replica import read_connection
 from config.storage.statements.named_rows import fetch_all
 from config.texts import StrOrPromise

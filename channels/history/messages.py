@@ -13,10 +13,10 @@ from accounts.api.pagination import Page, forgiving_page_of
 from accounts.models import Company, Mode
 from billing.models import Transfer
 from channels import extensions
-from channels.history.day_counts import start_of
 from channels.models import Message
 from channels.recipients import phone_countries, phone_search
 from config.ids import first_id_at, parse_id, started_at
+from config.input.days import start_of
 
 EXACT_FILTERS = ("channel", "kind")
 WITHOUT_KEY = "none"  # sent from the cabinet

@@ -20,6 +20,7 @@ from accounts.models import Company, User
 from accounts.people.companies import evict_keys
 from config.channels import BY_NAME
 from config.errors import DomainError, Error
+from config.input.characters import is_line
 from config.texts import StrOrPromise
 
 MAX_RULES = 100
@@ -149,7 +150,7 @@ def faults_of(rule: StoredRule) -> list[StrOrPromise]:
     faults: list[StrOrPromise] = []
     if rule.country and rule.country not in phonenumbers.SUPPORTED_REGIONS:
         faults.append(format_lazy(_("{code} is not a country code."), code=rule.country[:20]))
-    if len(rule.purpose) > PURPOSE_LENGTH or not rule.purpose.isprintable():
+    if len(rule.purpose) > PURPOSE_LENGTH or not is_line(rule.purpose):
         faults.append(_("A purpose has up to 64 printable characters."))
     if rule.locale and rule.locale not in LOCALES:
         faults.append(format_lazy(_("Allowed: {choices}"), choices=", ".join(LOCALES)))

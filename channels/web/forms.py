@@ -19,6 +19,7 @@ from channels.models import Message
 from channels.recipients import phone_search
 from config import channels
 from config.ids import parse_id, started_at
+from config.input.form_fields import DayBoundField, LineField
 
 
 class PhoneFilter(forms.Form):
@@ -84,7 +85,7 @@ class HistoryFilter(PhoneFilter):
     mode = forms.ChoiceField(
         choices=Mode.choices, required=False, initial=Mode.LIVE, widget=forms.HiddenInput
     )
-    id = forms.CharField(
+    id = LineField(
         label=_("Message or request id"),
         max_length=60,
         required=False,
@@ -105,22 +106,20 @@ class HistoryFilter(PhoneFilter):
         label=_("Key"), queryset=ApiKey.objects.none(), required=False, empty_label=_("any")
     )
     country = forms.ChoiceField(label=_("Country"), required=False)
-    purpose = forms.CharField(
+    purpose = LineField(
         label=_("Purpose"),
         max_length=64,
         required=False,
         strip=False,  # it is matched exactly
         widget=forms.TextInput(attrs={"spellcheck": "false"}),
     )
-    date_from = forms.DateField(
+    date_from = DayBoundField(
         label=_("From"),
         required=False,
-        widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
     )
-    date_to = forms.DateField(
+    date_to = DayBoundField(
         label=_("To"),
         required=False,
-        widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
     )
 
     def __init__(self, *args: Any, member: Member, **kwargs: Any) -> None:

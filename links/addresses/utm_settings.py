@@ -7,6 +7,7 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from config.errors import invalid_input
+from config.input.characters import is_line
 from config.texts import StrOrPromise
 
 MAX_LENGTH = 300
@@ -14,6 +15,7 @@ CHANNEL_PLACEHOLDER = "{channel}"
 
 _KEY = re.compile(r"[a-z0-9_]+")
 _STRAY_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
+_NOT_IN_VALUE = re.compile(r"[=#?/\\\"'<>\s]")
 _SAFE = "-._~%:,+{}"
 
 _PAIRS = _(
@@ -49,7 +51,7 @@ def _read(text: str) -> tuple[StrOrPromise | None, str]:
 
 
 def _is_value(value: str) -> bool:
-    return bool(value) and value.isprintable() and not set(value) & set("=#?/\\\"'<> ")
+    return is_line(value) and bool(value) and not _NOT_IN_VALUE.search(value)
 
 
 def _encode(value: str) -> str:

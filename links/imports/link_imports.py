@@ -20,6 +20,7 @@ from accounts.keys import api_keys
 from accounts.keys.api_keys import Principal
 from accounts.models import Company, User
 from config.errors import DomainError
+from config.input.integers import parse_integer
 from links.api import parsing
 from links.imports import csv_files
 from links.make import bulk
@@ -77,7 +78,8 @@ def _wanted(row: dict[str, str], principal: Principal) -> NewLink:
     """By the rules of `POST /links/shorten`."""
     payload: dict[str, Any] = dict(row)
     if lifetime := row.get("expires_in", ""):
-        payload["expires_in"] = int(lifetime) if lifetime.isdecimal() else lifetime
+        seconds = parse_integer(lifetime)
+        payload["expires_in"] = lifetime if seconds is None else seconds
     fields = RequestFields(payload)
     link = parsing.new_link(fields, principal)
     fields.check()

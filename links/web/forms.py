@@ -14,6 +14,7 @@ from django.utils.translation import pgettext_lazy
 from accounts.keys.api_keys import link_rules
 from accounts.models import Company, Mode
 from config.errors import DomainError
+from config.input.form_fields import LineField
 from links.addresses import short_hosts, slugs, target_urls
 from links.make.new_link import SLUG_LENGTH, NewLink
 from links.manage.changes import Change
@@ -40,8 +41,8 @@ class LinkFilter(forms.Form):
     mode = forms.ChoiceField(
         choices=Mode.choices, required=False, initial=Mode.LIVE, widget=forms.HiddenInput
     )
-    batch = forms.CharField(max_length=50, required=False, widget=forms.HiddenInput)
-    search = forms.CharField(
+    batch = LineField(max_length=50, required=False, widget=forms.HiddenInput)
+    search = LineField(
         label=_("Short link or target"),
         max_length=200,
         required=False,
@@ -118,7 +119,7 @@ def _tags_field() -> forms.BooleanField:
 
 
 class LinkForm(TargetForm):
-    alias = forms.CharField(
+    alias = LineField(
         label=_("Custom name (optional)"),
         max_length=64,
         required=False,

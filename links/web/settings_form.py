@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.cabinet.forms import ListField
 from accounts.models import Company
 from config.errors import DomainError
+from config.input.form_fields import LineField
 from links.addresses import target_urls, utm_settings
 from links.web.forms import error_messages, expired_url_field, host_choices, validated
 
@@ -30,7 +31,7 @@ class LinkSettingsForm(forms.Form):
         widget=forms.TextInput(attrs={"placeholder": "example.com, example.org"}),
         help_text=_("Subdomains are included. Leave empty to allow any site that is not blocked."),
     )
-    link_utm = forms.CharField(
+    link_utm = LineField(
         label=_("Tags added to targets"),
         max_length=1000,
         required=False,

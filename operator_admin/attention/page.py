@@ -5,17 +5,16 @@ from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils.translation import gettext_lazy
 
+from config.input.integers import parse_page
 from operator_admin.attention import items
 from operator_admin.site import page
-
-MAX_PAGE = 10_000
 
 
 @page("attention/", "attention")
 def attention(request: HttpRequest) -> HttpResponse:
     allowed = items.kinds_for(request)
     asked = request.GET.get("kind", "")
-    number = _page_number(request)
+    number = parse_page(request.GET.get("page", ""))
     found = items.page([asked] if asked in allowed else allowed, number)
     counts = items.counts(allowed)
     context = {
@@ -29,8 +28,3 @@ def attention(request: HttpRequest) -> HttpResponse:
         "newer": number - 1 if number else None,
     }
     return TemplateResponse(request, "operator_admin/attention.html", context)
-
-
-def _page_number(request: HttpRequest) -> int:
-    asked = request.GET.get("page", "")
-    return min(int(asked), MAX_PAGE) if asked.isascii() and asked.isdecimal() else 0

@@ -7,6 +7,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from config.channels import CHANNELS
+from config.input.form_fields import LineField, MomentField, TextField
 from operator_admin.incidents import wordings
 from operator_admin.incidents.timeline import NewIncident
 from operator_admin.incidents.wordings import Wording
@@ -26,14 +27,14 @@ def _moment() -> forms.DateTimeInput:
 class IncidentForm(forms.Form):
     channel = forms.ChoiceField(label=_("What is affected"), required=False)
     impact = forms.ChoiceField(label=_("Impact"), choices=Incident.Impact.choices)
-    title_ru = forms.CharField(
+    title_ru = LineField(
         label=_("Title in Russian"), max_length=TITLE_LENGTH, widget=forms.TextInput(_WIDE)
     )
-    text_ru = forms.CharField(label=_("Text in Russian"), max_length=TEXT_LENGTH, widget=_area())
-    title_en = forms.CharField(
+    text_ru = TextField(label=_("Text in Russian"), max_length=TEXT_LENGTH, widget=_area())
+    title_en = LineField(
         label=_("Title in English"), max_length=TITLE_LENGTH, widget=forms.TextInput(_WIDE)
     )
-    text_en = forms.CharField(label=_("Text in English"), max_length=TEXT_LENGTH, widget=_area())
+    text_en = TextField(label=_("Text in English"), max_length=TEXT_LENGTH, widget=_area())
     country = forms.RegexField(
         r"\A[A-Za-z]{2}\Z",
         label=_("Only companies of this country"),
@@ -42,13 +43,13 @@ class IncidentForm(forms.Form):
         error_messages={"invalid": _("Two letters, such as KZ.")},
         widget=forms.TextInput({"maxlength": "2", "size": "4", "autocapitalize": "characters"}),
     )
-    shown_from = forms.DateTimeField(
+    shown_from = MomentField(
         label=_("Show the notice from"),
         required=False,
         help_text=_("Leave empty to show it now."),
         widget=_moment(),
     )
-    shown_until = forms.DateTimeField(
+    shown_until = MomentField(
         label=_("Show the notice until"),
         required=False,
         help_text=_("Leave empty to show it until the incident is resolved."),
@@ -102,10 +103,10 @@ def usual(impact: str, channel: str) -> dict[str, Any]:
 
 class UpdateForm(forms.Form):
     state = forms.ChoiceField(label=_("State"), choices=Incident.State.choices)
-    text_ru = forms.CharField(
+    text_ru = TextField(
         label=_("Text in Russian"), max_length=TEXT_LENGTH, required=False, widget=_area()
     )
-    text_en = forms.CharField(
+    text_en = TextField(
         label=_("Text in English"), max_length=TEXT_LENGTH, required=False, widget=_area()
     )
 

@@ -16,6 +16,7 @@ from accounts.client_ip import client_ip
 from accounts.model_admin.admin import operator
 from channels.vendor_accounts import availability, pauses
 from config.channels import BY_NAME, Channel
+from config.input.integers import parse_page
 from operator_admin.incidents import impact, timeline
 from operator_admin.incidents.forms import IncidentForm, UpdateForm, usual
 from operator_admin.models import Incident
@@ -24,14 +25,13 @@ from operator_admin.site import page
 PAUSE = "channels.change_provideraccount"
 CHANGE = "operator_admin.change_incident"
 PER_PAGE = 20
-MAX_PAGE = 10_000
 REASON_LENGTH = 150
 
 
 @page("incidents/", "incidents")
 def incidents(request: HttpRequest) -> HttpResponse:
     pauses.ensure_rows()
-    number = _page_number(request)
+    number = parse_page(request.GET.get("page", ""))
     over = Incident.objects.over().order_by("-began_at", "-pk")
     rows = list(over[number * PER_PAGE : (number + 1) * PER_PAGE + 1])
     context: dict[str, object] = {
@@ -52,7 +52,7 @@ def channel(request: HttpRequest, name: str) -> HttpResponse:
     found = {one.channel.name: one for one in impact.channel_states()}.get(name)
     if found is None:
         raise Http404
-    number = _page_number(request)
+    number = parse_page(request.GET.get("page", ""))
     companies = impact.hit_companies(name, number)
     context = {
         "state": found,
@@ -167,11 +167,6 @@ def _actor(request: HttpRequest) -> dict[str, Any]:
 
 def _language(request: HttpRequest) -> str:
     return str(getattr(request, "LANGUAGE_CODE", "ru"))
-
-
-def _page_number(request: HttpRequest) -> int:
-    asked = request.GET.get("page", "")
-    return min(int(asked), MAX_PAGE) if asked.isascii() and asked.isdecimal() else 0
 
 
 def _page(

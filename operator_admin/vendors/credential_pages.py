@@ -19,6 +19,7 @@ from accounts.security import reauthentication
 from channels.vendor_accounts import availability, registry, stored_credentials
 from channels.vendor_accounts.credential_fields import FIELDS, CredentialField
 from config.environment.vendor_settings import ACCOUNT_NAME
+from config.input.form_fields import LineField
 from operator_admin.vendors.account_admin import CHANGE
 from operator_admin.vendors.setup_guide import Step, guide
 
@@ -52,7 +53,7 @@ class CredentialsForm(forms.Form):
         attributes = {"autocomplete": "off", "spellcheck": "false", "class": "vTextField"}
         if keeps:
             attributes["placeholder"] = _t("stored; leave empty to keep it")
-        return forms.CharField(
+        return LineField(
             label=str(one.label),
             required=one.is_required and not keeps,
             max_length=LONGEST,
@@ -71,7 +72,7 @@ class CredentialsForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         data = super().clean() or self.cleaned_data
         for option, text in data.items():
-            if not text.isprintable() or (text != text.strip()):
+            if text != text.strip():
                 self.add_error(option, _("Paste it without spaces and line breaks around it."))
         if data.get("username"):
             data["username"] = data["username"].removeprefix("@")

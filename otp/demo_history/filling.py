@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from accounts.models import Company, Mode
 from billing.wallet import ledger
-from channels.history.day_counts import start_of
+from config.input.days import start_of
 from config.storage.months import bulk_months
 from otp.demo_history import rows, top_ups
 from otp.demo_history.rows import KEY_ID

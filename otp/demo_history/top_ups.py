@@ -13,8 +13,8 @@ from django.db.backends.utils import CursorWrapper
 
 from billing.models import Order, Payment
 from billing.wallet import ledger
-from channels.history.day_counts import start_of
 from config.ids import first_id_at
+from config.input.days import start_of
 
 GATEWAY = "demo"  # none that could be asked about such a payment
 TOKENS_PER_MESSAGE, SPARE = 6, 1_000  # more than a message costs on average

@@ -14,6 +14,7 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 
 from channels.routing import sms_segments
+from config.input.characters import as_seen, is_line
 from links.make.new_link import SLUG_LENGTH_IN_MESSAGES, short_url
 from otp.texts.rendering import BRAND_UNITS, VARIABLES, compose, fill, max_minutes
 
@@ -27,8 +28,6 @@ _LINK = re.compile(r"(?<!\S)\{link\}(?!\S)")
 _LABEL = r"(?:[\w-]|\{\w+\})+"
 _ADDRESS = re.compile(rf"\S*://\S*|\S*@\S*|{_LABEL}[.。．｡](?:[^\W\d_]{{2,}}|\{{\w+\}})\S*")
 _NUMBER = re.compile(r"\d(?:(?:[^\w{}\n]|_)*\d){3,}")
-# Categories of invisible characters; only the line break is allowed.
-_INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 
 
 def normalise_text(text: str) -> str:
@@ -80,19 +79,14 @@ def _link(body: str) -> Iterator[str]:
 
 def _invisible(body: str) -> Iterator[str]:
     for char in dict.fromkeys(body):
-        if char != "\n" and category(char) in _INVISIBLE:
+        if char != "\n" and not is_line(char):
             yield _("The invisible character %(name)s is not allowed.") % {
                 "name": describe_character(char)
             }
 
 
-def _normalised_for_search(body: str) -> str:
-    """Strips combining marks and compatibility forms, as link detectors may read the text."""
-    return "".join(char for char in normalize("NFKC", body) if category(char) != "Mn")
-
-
 def _addresses(body: str) -> Iterator[str]:
-    if match := _ADDRESS.search(_normalised_for_search(body)):
+    if match := _ADDRESS.search(as_seen(body)):
         yield _(
             "An address is not allowed: “%(text)s”. The link goes where {link} is. Put a "
             "space after a full stop."
@@ -100,7 +94,7 @@ def _addresses(body: str) -> Iterator[str]:
 
 
 def _numbers(body: str) -> Iterator[str]:
-    if match := _NUMBER.search(_normalised_for_search(body)):
+    if match := _NUMBER.search(as_seen(body)):
         yield _(
             "Four or more digits in a row are not allowed: “%(text)s”. They could be a phone "
             "number or be mistaken for the code."

@@ -16,6 +16,7 @@ from channels import phone_numbers
 from channels.models import Message
 from config.channels import CHANNELS, Channel
 from config.errors import DomainError, Error
+from config.input.form_fields import LineField, TextField
 from config.texts import StrOrPromise
 from links.api.fields import TEXT_LENGTH
 
@@ -134,7 +135,7 @@ class SendCodeForm(SendForm):
     kind = Message.Kind.CODE.value
     field_order = ("phone", "channel", "mode")
 
-    purpose = forms.CharField(
+    purpose = LineField(
         label=_("Purpose"),
         max_length=64,
         required=False,
@@ -152,7 +153,7 @@ class SendLinkForm(SendForm):
         max_length=2048,
         widget=forms.URLInput(attrs={"placeholder": "https://", "autocomplete": "off"}),
     )
-    text = forms.CharField(
+    text = TextField(
         label=_("Text of the message (optional)"),
         max_length=TEXT_LENGTH,
         required=False,

@@ -9,6 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Language
 from config.channels import Channel, join_titles
+from config.input.form_fields import LineField
 from otp.models import CodeText
 from otp.texts import autofill, rules
 from otp.texts.own_texts import SEGMENTED, WORDED
@@ -27,7 +28,7 @@ class TextForm(forms.Form):
         required=False,
         choices=lambda: [("", join_titles(WORDED)), *((one.name, one.title) for one in WORDED)],
     )
-    purpose = forms.CharField(
+    purpose = LineField(
         label=_("Purpose"),
         required=False,
         max_length=64,
@@ -49,12 +50,6 @@ class TextForm(forms.Form):
         rules.check(body)
         self.normalised_body = body
         return body
-
-    def clean_purpose(self) -> str:
-        purpose = str(self.cleaned_data["purpose"])
-        if not purpose.isprintable():
-            raise ValidationError(_("Printable characters only."))
-        return purpose
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
@@ -89,7 +84,7 @@ class AutofillForm(forms.Form):
             "offer the code on this site and on no other."
         ),
     )
-    app_hash = forms.CharField(
+    app_hash = LineField(
         label=_("Hash of the Android app"),
         required=False,
         widget=forms.TextInput(

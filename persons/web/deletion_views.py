@@ -18,12 +18,13 @@ from accounts.people import closing
 from accounts.people.roles import CabinetRequest, can_manage_members, member_required, nobody
 from accounts.security import reauthentication
 from billing.models import Order, Wallet
+from config.input.form_fields import LineField
 
 is_owner = can_manage_members
 
 
 class DeletionForm(forms.Form):
-    name = forms.CharField(
+    name = LineField(
         label=gettext_lazy("Name of the company"),
         max_length=120,
         help_text=gettext_lazy(

@@ -1,7 +1,7 @@
 """The cabinet's audit log: the list with its filters, and the same as a file."""
 
 from collections.abc import Iterator
-from datetime import date, datetime, time, timedelta
+from datetime import timedelta
 from typing import Any
 
 from django import forms
@@ -23,6 +23,8 @@ from accounts.cabinet.settings_forms import SECTIONS
 from accounts.client_ip import client_ip
 from accounts.models import AuditEvent, Company
 from accounts.people.roles import CabinetRequest, can_manage_keys, member_required
+from config.input.days import start_of
+from config.input.form_fields import DayBoundField, LineField
 
 BATCH_SIZE = 1000
 # What a kind's actions begin with.
@@ -45,7 +47,7 @@ KINDS: dict[str, tuple[Any, tuple[str, ...]]] = {
 
 
 class AuditFilter(forms.Form):
-    person = forms.CharField(
+    person = LineField(
         label=gettext_lazy("Who"),
         max_length=254,
         required=False,
@@ -69,15 +71,13 @@ class AuditFilter(forms.Form):
             *((slug, form.title) for slug, form in SECTIONS.items()),
         ],
     )
-    date_from = forms.DateField(
+    date_from = DayBoundField(
         label=gettext_lazy("From"),
         required=False,
-        widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
     )
-    date_to = forms.DateField(
+    date_to = DayBoundField(
         label=gettext_lazy("To"),
         required=False,
-        widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
     )
 
     def chosen(self) -> dict[str, Any]:
@@ -149,14 +149,10 @@ def cells(event: AuditEvent) -> list[str]:
 def _history(company: Company, chosen: dict[str, Any]) -> QuerySet[AuditEvent]:
     rows = AuditEvent.objects.filter(company=company).select_related("user")
     if first := chosen.get("date_from"):
-        rows = rows.filter(created_at__gte=_start(first))
+        rows = rows.filter(created_at__gte=start_of(first))
     if last := chosen.get("date_to"):
-        rows = rows.filter(created_at__lt=_start(last + timedelta(days=1)))
+        rows = rows.filter(created_at__lt=start_of(last + timedelta(days=1)))
     return rows
-
-
-def _start(day: date) -> datetime:
-    return timezone.make_aware(datetime.combine(day, time.min))
 
 
 def matching(rows: QuerySet[AuditEvent], chosen: dict[str, Any]) -> QuerySet[AuditEvent]:

@@ -12,13 +12,14 @@ from django.utils.translation import gettext_lazy
 from accounts.cabinet.saved_filters import filters as saved_filters
 from accounts.models import Member, SavedFilter
 from accounts.people.roles import CabinetRequest, anyone, can_read_keys, member_required
+from config.input.form_fields import LineField
 
 ROUTES = {SavedFilter.Page.MESSAGES: "message-list", SavedFilter.Page.REQUESTS: "request-list"}
 READERS = {SavedFilter.Page.MESSAGES: anyone, SavedFilter.Page.REQUESTS: can_read_keys}
 
 
 class SavedFilterForm(forms.Form):
-    name = forms.CharField(
+    name = LineField(
         label=gettext_lazy("Name"),
         max_length=40,
         widget=forms.TextInput(attrs={"autocomplete": "off"}),

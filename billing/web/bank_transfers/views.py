@@ -18,6 +18,7 @@ from billing.bank_statements import exchange_1c, matching, review
 from billing.bank_statements.lines import StatementLine, numbered
 from billing.models import BankTransfer, Order, Seller
 from config.ids import parse_id
+from config.input.form_fields import LineField
 
 if TYPE_CHECKING:
     Admin = ModelAdmin[Any]
@@ -29,7 +30,7 @@ SHOWN_CANDIDATES = 10
 
 
 class AssignForm(forms.Form):
-    order = forms.CharField(
+    order = LineField(
         label=gettext_lazy("invoice or top-up"),
         max_length=40,
         help_text=gettext_lazy("Its number, such as 2026-17, or its id, which begins with top_."),

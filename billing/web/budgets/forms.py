@@ -17,6 +17,7 @@ from billing.budgets.key_limits import KeyUsage
 from billing.budgets.sql import NO_LIMIT
 from billing.budgets.usage import BudgetUsage
 from billing.models import Budget
+from config.input.form_fields import LineField
 
 
 class TokensField(GroupedIntegerField):
@@ -29,7 +30,7 @@ class TokensField(GroupedIntegerField):
 class BudgetForm(forms.Form):
     day = TokensField(label=_("Tokens per day, the whole company"))
     any_country = TokensField(label=_("Tokens per hour, any other country"))
-    new_country = forms.CharField(
+    new_country = LineField(
         label=_("Another country"),
         required=False,
         max_length=2,

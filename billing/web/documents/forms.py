@@ -11,20 +11,16 @@ from django.utils.translation import gettext_lazy as _
 
 from billing.documents.period_statement import MAX_MONTHS
 from billing.seals.statement_check import MAX_BYTES
+from config.input.form_fields import DayField
 
 YEAR = timedelta(days=31 * MAX_MONTHS)
-
-
-def _day_field(label: Any) -> forms.DateField:
-    widget = forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")
-    return forms.DateField(label=label, widget=widget)
 
 
 class PeriodForm(forms.Form):
     """Whole days, the last one included. `earliest`: before it nothing is known."""
 
-    date_from = _day_field(_("From"))
-    date_to = _day_field(_("To"))
+    date_from = DayField(label=_("From"))
+    date_to = DayField(label=_("To"))
 
     def __init__(self, *args: Any, earliest: date | None = None, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -10,6 +10,7 @@ from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
 
 from channels.history.figures import DAYS, DayRange
+from config.input.form_fields import DayBoundField, LineField
 from config.texts import StrOrPromise
 
 LONGEST = 366  # days
@@ -36,18 +37,13 @@ def presets() -> list[Preset]:
     ]
 
 
-def _day_field(label: Any) -> forms.DateField:
-    widget = forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")
-    return forms.DateField(label=label, required=False, widget=widget)
-
-
 class PeriodForm(forms.Form):
     """`chosen` is always a period: what was asked for wrongly shows its error, and two weeks."""
 
-    mode = forms.CharField(required=False, widget=forms.HiddenInput)
-    period = forms.CharField(required=False, max_length=12)
-    date_from = _day_field(_("From"))
-    date_to = _day_field(_("To"))
+    mode = LineField(required=False, widget=forms.HiddenInput)
+    period = LineField(required=False, max_length=12)
+    date_from = DayBoundField(label=_("From"), required=False)
+    date_to = DayBoundField(label=_("To"), required=False)
 
     @cached_property
     def presets(self) -> list[Preset]:

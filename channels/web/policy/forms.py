@@ -14,6 +14,7 @@ from channels.routing import policy_rules
 from channels.routing.policy_rules import StoredRule
 from config import channels
 from config.errors import DomainError
+from config.input.form_fields import LineField
 
 
 def _country_choices() -> list[tuple[str, Any]]:
@@ -23,7 +24,7 @@ def _country_choices() -> list[tuple[str, Any]]:
 
 class RuleForm(forms.Form):
     country = forms.ChoiceField(label=_("Country"), required=False, choices=_country_choices)
-    purpose = forms.CharField(
+    purpose = LineField(
         label=_("Purpose"),
         required=False,
         max_length=policy_rules.PURPOSE_LENGTH,
@@ -129,7 +130,7 @@ class PreviewForm(forms.Form):
             attrs={"type": "tel", "autocomplete": "off", "placeholder": "+7 916 123-45-67"}
         ),
     )
-    purpose = forms.CharField(
+    purpose = LineField(
         label=_("Purpose"),
         required=False,
         max_length=policy_rules.PURPOSE_LENGTH,

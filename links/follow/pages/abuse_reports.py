@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.api import atomic_limits
 from accounts.api.atomic_limits import Window
 from accounts.client_ip import client_network
+from config.input.form_fields import LineField, TextField
 from links.models import Report
 
 REPORT_LIMIT = (5, 3600)  # by one visitor: (count, seconds)
@@ -20,13 +21,13 @@ class ReportForm(forms.Form):
     reason = forms.ChoiceField(
         label=_("What is wrong with it?"), choices=Report.Reason.choices, widget=forms.RadioSelect
     )
-    words = forms.CharField(
+    words = TextField(
         label=_("In your own words (optional)"),
         max_length=500,
         required=False,
         widget=forms.Textarea({"rows": 3}),
     )
-    website = forms.CharField(required=False)  # a honeypot that people do not see
+    website = LineField(required=False)  # a honeypot that people do not see
 
     @property
     def is_by_bot(self) -> bool:

@@ -10,6 +10,8 @@ from django.core.exceptions import SuspiciousOperation
 from django.core.signing import BadSignature, TimestampSigner
 from django.http import QueryDict
 
+from config.input.integers import parse_integer
+
 LIFETIME = 3600  # seconds
 MAX_FORM_BYTES = 16_384  # bytes
 
@@ -31,13 +33,9 @@ def is_valid(link_id: str, nonce: str | None) -> bool:
 def posted_form(environ: Mapping[str, Any]) -> QueryDict:
     """The posted form; empty when it is too long, malformed or has no length."""
     content_type = environ.get("CONTENT_TYPE", "").partition(";")[0].strip().lower()
-    length = environ.get("CONTENT_LENGTH") or ""
-    is_read = (
-        content_type == "application/x-www-form-urlencoded"
-        and length.isdecimal()
-        and int(length) <= MAX_FORM_BYTES
-    )
+    length = parse_integer(environ.get("CONTENT_LENGTH"), most=MAX_FORM_BYTES)
+    is_read = content_type == "application/x-www-form-urlencoded" and length is not None
     try:
-        return QueryDict(environ["wsgi.input"].read(int(length)) if is_read else b"")
+        return QueryDict(environ["wsgi.input"].read(length) if is_read else b"")
     except (SuspiciousOperation, ValueError):
         return QueryDict()

@@ -11,10 +11,11 @@ from accounts.models import Company
 from channels.history import breakdown_rows, figures
 from channels.history.breakdown import Breakdown, Dimension, breakdown
 from channels.history.breakdown_rows import MAX_PURPOSES
-from channels.history.day_counts import count_days, start_of
+from channels.history.day_counts import count_days
 from channels.history.figures import DayRange
 from channels.models import CountedDay, DayBreakdown, Message, StaleDay
 from config.ids import first_id_at
+from config.input.days import start_of
 from links.clicks import delivery_proof
 from tests.factories import (
     ApiKeyFactory,

@@ -1,0 +1,1 @@
+"""What comes from outside, read by one parser for each kind: integer, day, line of text, host."""

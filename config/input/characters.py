@@ -1,0 +1,43 @@
+"""Which characters a text from outside may have.
+
+Named by code points, not by category: Python's Unicode table is years older than people's phones,
+and takes their emoji for unassigned characters. Joiners belong to emoji and to Persian.
+"""
+
+import re
+from unicodedata import category, normalize
+
+# Controls, lone surrogates, separators of lines, overrides of the direction, noncharacters.
+_NONCHARACTERS = "\ufdd0-\ufdef" + "".join(
+    f"{chr(plane + 0xFFFE)}{chr(plane + 0xFFFF)}" for plane in range(0, 0x110000, 0x10000)
+)
+_NOWHERE = rf"\x7f-\x9f\u2028\u2029\u202a-\u202e\ud800-\udfff{_NONCHARACTERS}"
+_NOT_IN_TEXT = re.compile(rf"[\x00-\x08\x0b\x0c\x0e-\x1f{_NOWHERE}]")
+# A line has no line ends either, and nothing that nobody can see and that changes what is seen.
+_NOT_IN_LINE = re.compile(
+    r"[\x00-\x1f\xad\u061c\u180e\u200b\u200e\u200f\u2060-\u206f\ufeff\ufff9-\ufffb"
+    rf"{_NOWHERE}]"
+)
+_UNSEEN = {"Cf", "Mn", "Me"}
+
+
+def is_line(text: str) -> bool:
+    """Whether it may be a name, a purpose, or another text of one line."""
+    if text.isascii():
+        return text.isprintable()
+    return _NOT_IN_LINE.search(text) is None
+
+
+def is_text(text: str) -> bool:
+    """Whether it may be a text of several lines."""
+    return _NOT_IN_TEXT.search(text) is None
+
+
+def one_line(text: str) -> str:
+    """The text with a space for what a line may not have, and single spaces."""
+    return " ".join(_NOT_IN_LINE.sub(" ", text).split())
+
+
+def as_seen(text: str) -> str:
+    """In compatible characters, without marks and invisible ones, as link detectors may read it."""
+    return "".join(char for char in normalize("NFKC", text) if category(char) not in _UNSEEN)

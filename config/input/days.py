@@ -1,0 +1,48 @@
+"""Days and times from outside. Near the ends of the calendar a change of time zone overflows."""
+
+from datetime import UTC, date, datetime, time, tzinfo
+
+from django.utils import timezone
+from django.utils.dateparse import parse_date, parse_datetime
+
+FIRST_DAY, LAST_DAY = date(1970, 1, 1), date(2199, 12, 31)
+_FIRST = datetime.combine(FIRST_DAY, time.min, UTC)
+_LAST = datetime.combine(LAST_DAY, time.max, UTC)
+
+
+def parse_day(text: str) -> date | None:
+    """A day in ISO 8601, from 1970 to 2199; None for anything else."""
+    try:
+        day = parse_date(text)
+    except ValueError:
+        return None
+    return day if day and FIRST_DAY <= day <= LAST_DAY else None
+
+
+def parse_moment(text: str) -> datetime | None:
+    """A time in ISO 8601, or a day as its start; in UTC unless it names its zone.
+
+    One before 1970 or after 2199 is moved there: as a bound of a list it selects the same rows, and
+    languages have such for "no bound" (0001-01-01, 9999-12-31).
+    """
+    try:
+        moment = parse_datetime(text.replace(" ", "+"))
+        day = None if moment else parse_date(text)
+    except ValueError:
+        return None
+    if moment is None and day is not None:
+        moment = datetime.combine(day, time.min)
+    if moment is None:
+        return None
+    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return min(max(aware, _FIRST), _LAST)
+
+
+def as_bound(day: date) -> date:
+    """The day as a bound of a list, see `parse_moment`."""
+    return min(max(day, FIRST_DAY), LAST_DAY)
+
+
+def start_of(day: date, zone: tzinfo | None = None) -> datetime:
+    """Midnight at which the day begins, in the current time zone unless another is named."""
+    return timezone.make_aware(datetime.combine(day, time.min), zone)

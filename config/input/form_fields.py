@@ -1,0 +1,68 @@
+"""Fields of forms that read by the parsers beside."""
+
+from datetime import date, datetime
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext_lazy as _
+
+from config.input import characters
+from config.input.days import FIRST_DAY, LAST_DAY, as_bound
+
+
+def validate_line(text: str) -> None:
+    if not characters.is_line(text):
+        raise ValidationError(_("Printable characters only, no line breaks"), code="characters")
+
+
+def validate_text(text: str) -> None:
+    if not characters.is_text(text):
+        raise ValidationError(_("No control characters"), code="characters")
+
+
+def validate_day(value: Any) -> None:
+    day = value.date() if isinstance(value, datetime) else value
+    if not FIRST_DAY <= day <= LAST_DAY:
+        raise ValidationError(
+            _("A day from %(first)s to %(last)s."),
+            params={"first": FIRST_DAY.year, "last": LAST_DAY.year},
+            code="day",
+        )
+
+
+class LineField(forms.CharField):
+    default_validators = [validate_line]
+
+
+class TextField(forms.CharField):
+    """Of several lines."""
+
+    widget = forms.Textarea
+    default_validators = [validate_text]
+
+
+class DayField(forms.DateField):
+    default_validators = [validate_day]
+
+    def __init__(self, **kwargs: Any) -> None:
+        kwargs.setdefault("widget", forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"))
+        super().__init__(**kwargs)
+
+
+class DayBoundField(DayField):
+    """Of a list: a day beyond the ends of the calendar selects the same rows as its end."""
+
+    def to_python(self, value: Any) -> date | None:
+        day: date | None = super().to_python(value)
+        return day and as_bound(day)
+
+
+class MomentField(forms.DateTimeField):
+    default_validators = [validate_day]
+
+
+class SplitMomentField(forms.SplitDateTimeField):
+    """A day and a time beside it, as in the admin."""
+
+    default_validators = [validate_day]

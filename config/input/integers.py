@@ -1,0 +1,31 @@
+"""Whole numbers from outside: in a query, a form, a file, or JSON.
+
+`int()` alone raises beyond 4,300 digits, and reads `1_000`, signs and spaces.
+"""
+
+import re
+
+MAX = 2**63 - 1  # of a bigint column
+MAX_PAGE = 10_000
+_DIGITS = re.compile(r"\d{1,19}")  # of any script; MAX has 19
+
+
+def parse_integer(text: object, *, least: int = 0, most: int = MAX) -> int | None:
+    """The number that these digits write; None for anything else, or outside of the bounds."""
+    digits = str(text).strip()
+    if not _DIGITS.fullmatch(digits):
+        return None
+    number = int(digits)
+    return number if least <= number <= most else None
+
+
+def parse_page(text: str) -> int:
+    """The number of a page, from 0; what is none is the first page."""
+    return min(parse_integer(text) or 0, MAX_PAGE)
+
+
+def json_integer(value: object) -> int | None:
+    """An integer by JSON Schema, where `300.0` and `3e2` are integers and `true` is not."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
