@@ -17,16 +17,16 @@ from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from urllib.parse import urlsplit
 
 import certifi
-import idna
 from django.conf import settings
 
 from accounts.models import DeliveryAttempt
+from config.input.characters import is_line
+from config.input.hosts import ascii_host
 
 Address = IPv4Address | IPv6Address
 Failure = DeliveryAttempt.Failure
 
 MAX_URL_LENGTH = 2000
-MAX_HOST_LENGTH = 253  # RFC 1035, as text
 PORTS = {443, 8443}
 MAX_RESPONSE_BODY = 2048  # bytes of the answer's body
 MAX_ADDRESSES_TRIED = 3
@@ -89,7 +89,7 @@ class EndpointResponse:
 
 def parse_url(url: str) -> Destination:
     """Parse and check a URL without a DNS query; raises UrlError."""
-    if len(url) > MAX_URL_LENGTH or not url.isprintable() or set(url) & set(' \\"<>^`{|}'):
+    if len(url) > MAX_URL_LENGTH or not is_line(url) or set(url) & set(' \\"<>^`{|}'):
         raise UrlError(Failure.URL)
     try:
         parts = urlsplit(url)
@@ -109,11 +109,7 @@ def parse_url(url: str) -> Destination:
 
 
 def _ascii(host: str) -> str:
-    host = host.rstrip(".")
-    found = host.lower() if host.isascii() else idna.encode(host, uts46=True).decode()
-    if len(found) > MAX_HOST_LENGTH or not all(0 < len(part) < 64 for part in found.split(".")):
-        raise ValueError
-    return found
+    return host.lower() if ":" in host else ascii_host(host)  # the first: of IPv6
 
 
 def _default_port(scheme: str) -> int:

@@ -9,26 +9,24 @@ import unicodedata
 from collections.abc import Iterable
 from urllib.parse import quote, urlsplit
 
-import idna
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from config.errors import DomainError, Error, invalid_input
+from config.input.characters import is_line
+from config.input.hosts import HostError, ascii_host, unicode_label
 from config.texts import StrOrPromise
 from links.addresses import blocked_sites, short_hosts
 
 MAX_LENGTH = 2048
 
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/?#]*)([^#]*)(#.*)?", re.DOTALL)
-_LABEL = re.compile(r"[a-z0-9](?:[a-z0-9_-]{0,61}[a-z0-9])?")
 _PORT = re.compile(r"[0-9]{1,5}")
+_SPACE = re.compile(r"\s")
 _STRAY_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
 # A last label that browsers take for a number makes the whole host an IPv4 address.
 _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
 _SAFE = "/?:@!$&'()*+,;=-._~[]%"
-
-# Controls, formatting (zero-width, bidirectional), lone surrogates, unassigned, white space.
-_UNSEEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zs", "Zl", "Zp"}
 
 
 def _names(text: str) -> frozenset[str]:
@@ -54,6 +52,9 @@ _WORD_SCRIPTS = (
 )
 # Cyrillic letters that pass for Latin ones: a whole label of them under a Latin ending is bait.
 _LOOKALIKES = frozenset("асԁеһіјӏорԛѕԝхуъьҽпгѵѡ")
+# UTS 46 lets a slash, a colon or a dot of another script into a name, where it imitates a path.
+_PUNCTUATION = {"Pc", "Pd", "Ps", "Pe", "Pi", "Pf", "Po", "Sm", "Sc"}
+_IN_WORDS = frozenset("-·・׳״͵")  # which IDNA 2008 accepts
 
 _NOT_TEXT = _("Specify the URL as a string")
 _TOO_LONG = format_lazy(_("The URL is longer than {max} characters"), max=MAX_LENGTH)
@@ -146,9 +147,7 @@ def _normalise(url: object, allowed: frozenset[str]) -> str:
 
 
 def _is_visible(text: str) -> bool:
-    if text.isascii():
-        return text.isprintable() and " " not in text
-    return _UNSEEN.isdisjoint(map(unicodedata.category, text))
+    return is_line(text) and not _SPACE.search(text)
 
 
 def _encode(text: str) -> str:
@@ -176,16 +175,11 @@ def _port(text: str) -> int:
 
 
 def _host(text: str) -> str:
-    """The host in ASCII, lower case, without the final dot of the DNS root."""
     try:
-        host = text.lower() if text.isascii() else idna.encode(text, uts46=True).decode()
-        host = host.removesuffix(".")
-        labels = host.split(".")
-        words = [idna.decode(label) if label.startswith("xn--") else label for label in labels]
-    except UnicodeError:  # idna's own errors are its subclasses
+        host = ascii_host(text)
+    except HostError:
         raise _InvalidError(_BAD_HOST) from None
-    if len(host) > 253 or not all(map(_LABEL.fullmatch, labels)):
-        raise _InvalidError(_BAD_HOST)
+    words = [unicode_label(label) for label in host.split(".")]
     if any(_is_deceptive(word, words[-1]) for word in words):
         raise _ForbiddenError(_DECEPTIVE)
     return host
@@ -194,11 +188,13 @@ def _host(text: str) -> str:
 def _is_deceptive(word: str, ending: str) -> bool:
     if word.isascii():
         return False
+    if any(unicodedata.category(char) in _PUNCTUATION for char in word if char not in _IN_WORDS):
+        return True
     letters = [char for char in word if char.isalpha()]
     scripts = {unicodedata.name(char, "UNKNOWN").split()[0] for char in letters}
     if len(scripts) > 1:
         return not any(scripts <= several for several in _WORD_SCRIPTS)
-    return ending.isascii() and _LOOKALIKES.issuperset(letters)
+    return ending.isascii() and bool(letters) and _LOOKALIKES.issuperset(letters)
 
 
 def _refusal_reason(host: str, allowed: frozenset[str]) -> StrOrPromise | None:

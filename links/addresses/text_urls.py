@@ -11,11 +11,12 @@ from functools import cache
 from importlib.resources import files
 from urllib.parse import urlsplit
 
-import idna
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from config.errors import DomainError, Error
+from config.input.characters import as_seen
+from config.input.hosts import ascii_host
 from config.texts import StrOrPromise
 from links.addresses import target_urls
 
@@ -71,12 +72,7 @@ def _site(host: str) -> str:
 
 
 def _plain(text: str) -> str:
-    visible = (char for char in unicodedata.normalize("NFKC", text) if not _is_unseen(char))
-    return _DOTS.sub(".", "".join(visible))
-
-
-def _is_unseen(char: str) -> bool:
-    return unicodedata.category(char) in {"Cf", "Mn", "Me"}
+    return _DOTS.sub(".", as_seen(text))
 
 
 def _addresses(text: str) -> Iterator[str]:
@@ -126,4 +122,4 @@ def _top_level_domains() -> frozenset[str]:
     listed = (files("fido2") / "public_suffix_list.dat").read_text("utf-8")
     rules = (line.strip() for line in listed.splitlines())
     names = {rule.rpartition(".")[2] for rule in rules if rule and not rule.startswith("//")}
-    return frozenset(names | {idna.encode(name).decode() for name in names if not name.isascii()})
+    return frozenset(names | set(map(ascii_host, names)))

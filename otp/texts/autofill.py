@@ -5,6 +5,8 @@ import re
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 
+from config.input.hosts import HostError, ascii_host
+
 ANDROID_MAX_BYTES = 140  # SMS Retriever ignores longer messages
 # https://developers.google.com/identity/sms-retriever/verify: base64, cut to eleven characters.
 _HASH = re.compile(r"(?=.*[A-Z])(?=.*[a-z])(?!.*\d{6})[A-Za-z0-9+/]{11}")
@@ -14,13 +16,11 @@ _HOST = re.compile(rf"(?:{_LABEL}\.)+(?!\d+$){_LABEL}")
 
 def check_host(text: str) -> str:
     """Returns the host normalised: lower case, international names in Punycode."""
-    host = text.strip().lower()
-    if not host.isascii():
-        try:
-            host = host.encode("idna").decode()
-        except UnicodeError:
-            host = ""
-    if len(host) > 253 or not _HOST.fullmatch(host):
+    try:
+        host = ascii_host(text.strip())
+    except HostError:
+        host = ""
+    if not _HOST.fullmatch(host):
         raise ValidationError(
             _("The name of a site alone, without https:// and without a path: example.com.")
         )

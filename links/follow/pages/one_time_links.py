@@ -11,6 +11,7 @@ from uuid import UUID
 from django.db import connection
 from django.utils.translation import gettext_lazy as _
 
+from config.input.hosts import unicode_host
 from config.storage.pooled_connection import pooled_connection
 from config.storage.statements.named_rows import fetch_one
 from links.addresses.utm_tags import add_tags
@@ -85,17 +86,8 @@ def _page(status: str, found: LinkTarget, visit: Visit) -> VisitorResponse:
         "other": other,
         "words": texts_in(visit.language, _TEXTS),
         "other_words": texts_in(other, _TEXTS),
-        "host": unicode_host(found.url),
+        "host": unicode_host(urlsplit(found.url).hostname or ""),
         "nonce": form_nonces.issue(found.link_id),
     }
     # No form-action: Chrome and Safari apply it to the redirect after the form, too.
     return html_page(status, "links/once.html", context, visit, NO_FRAMING)
-
-
-def unicode_host(url: str) -> str:
-    """The host as people write it, in Unicode."""
-    host = urlsplit(url).hostname or ""
-    try:
-        return host.encode("ascii").decode("idna")
-    except UnicodeError:
-        return host

@@ -1,15 +1,16 @@
 """The preview page at `<slug>+`: it describes the link, and has a form to report it."""
 
+from urllib.parse import urlsplit
 from uuid import UUID
 
 from django.utils import translation
 
 from accounts.client_ip import client_ip
+from config.input.hosts import unicode_host
 from config.storage.pooled_connection import pooled_connection
 from links.follow.cached_row import LinkTarget
 from links.follow.pages import abuse_reports, form_nonces
 from links.follow.pages.abuse_reports import ReportForm
-from links.follow.pages.one_time_links import unicode_host
 from links.follow.pages.visitor_pages import (
     NO_FRAMING,
     TOO_MANY_REQUESTS,
@@ -55,7 +56,7 @@ def _show(
 ) -> VisitorResponse:
     context = {
         "link": link,
-        "host": unicode_host(found.url),
+        "host": unicode_host(urlsplit(found.url).hostname or ""),
         # The URL of a one-time link may itself be the secret.
         "target": "" if found.is_once else found.url,
         "form": form or ReportForm(),

@@ -1,0 +1,68 @@
+"""Host names by UTS 46, non-transitional, as browsers read them: https://unicode.org/reports/tr46/.
+
+Python's own `idna` codec is IDNA 2003, which turns faß.de into fass.de, the site of somebody else;
+`idna.encode` refuses emoji, which registries sell.
+"""
+
+import re
+from unicodedata import bidirectional
+
+import idna
+
+MAX_LENGTH = 253  # RFC 1035, as text
+_PREFIX = "xn--"
+_LABEL = re.compile(r"[a-z0-9](?:[a-z0-9_-]{0,61}[a-z0-9])?")
+_JOINERS = "\u200c\u200d"
+
+
+class HostError(ValueError):
+    pass
+
+
+def ascii_host(text: str) -> str:
+    """The host in ASCII and lower case, without the final dot of the DNS root."""
+    try:
+        mapped = idna.uts46_remap(text, std3_rules=False)
+        host = ".".join(map(_ascii_label, mapped.removesuffix(".").split(".")))
+    except UnicodeError:  # idna's own errors are its subclasses
+        raise HostError(text) from None
+    if len(host) > MAX_LENGTH or not all(map(_LABEL.fullmatch, host.split("."))):
+        raise HostError(text)
+    return host
+
+
+def unicode_label(label: str) -> str:
+    """What a label of an ASCII host stands for."""
+    if not label.startswith(_PREFIX):
+        return label
+    try:
+        decoded = label.removeprefix(_PREFIX).encode("ascii").decode("punycode")
+        if decoded.isascii() or idna.uts46_remap(decoded, std3_rules=False) != decoded:
+            raise HostError(label)
+        if _ascii_label(decoded) != label:
+            raise HostError(label)
+    except UnicodeError:
+        raise HostError(label) from None
+    return decoded
+
+
+def unicode_host(host: str) -> str:
+    """An ASCII host as people write it; as it is, if it stands for nothing."""
+    try:
+        return ".".join(map(unicode_label, host.split(".")))
+    except HostError:
+        return host
+
+
+def _ascii_label(label: str) -> str:
+    if label.isascii():
+        unicode_label(label)
+        return label
+    idna.check_nfc(label)
+    idna.check_initial_combiner(label)
+    if any(bidirectional(char) in {"R", "AL", "AN"} for char in label):
+        idna.check_bidi(label)
+    for position, char in enumerate(label):
+        if char in _JOINERS and not idna.valid_contextj(label, position):
+            raise HostError(label)
+    return _PREFIX + label.encode("punycode").decode("ascii")

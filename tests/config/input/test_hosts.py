@@ -1,0 +1,72 @@
+"""Examples of UTS 46 and of what browsers do, non-transitional."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from config.input.hosts import HostError, ascii_host, unicode_host
+
+HOSTS = [
+    ("Example.COM.", "example.com", "example.com"),
+    ("faß.de", "xn--fa-hia.de", "faß.de"),
+    ("βόλος.com", "xn--nxasmm1c.com", "βόλος.com"),
+    ("نامه\u200cای.com", "xn--mgba3gch31f060k.com", "نامه\u200cای.com"),
+    ("пример。рф", "xn--e1afmkfd.xn--p1ai", "пример.рф"),
+    ("☃.net", "xn--n3h.net", "☃.net"),
+    ("i❤\ufe0f.ws", "xn--i-7iq.ws", "i❤.ws"),
+    ("\U0001faea.ws", "xn--c39h.ws", "\U0001faea.ws"),
+    ("xn--fa-hia.de", "xn--fa-hia.de", "faß.de"),
+    ("a\u00adb.com", "ab.com", "ab.com"),
+]
+NO_HOSTS = [
+    "",
+    ".",
+    "a..b",
+    "-a.com",
+    "a_.com",
+    "a b.com",
+    "a%b.com",
+    "a/b.com",
+    "xn--a.com",
+    "xn--.com",
+    "xn--fa-Hia\u200d.de",
+    f"xn--{'9' * 20}.com",
+    "אb.com",
+    "a\u200db.com",
+    "\u0301a.com",
+    "\ud800.com",
+    "\ufffe.com",
+    f"{'я' * 60}.com",
+    f"{'a.' * 127}com",
+    "я" * 2000,
+]
+ROOT = Path(__file__).parents[3]
+PACKAGES = "accounts api_docs billing channels config links operator_admin otp persons"
+
+
+@pytest.mark.parametrize(("text", "ascii_form", "unicode_form"), HOSTS)
+def test_host(text: str, ascii_form: str, unicode_form: str) -> None:
+    assert ascii_host(text) == ascii_form
+    assert ascii_host(ascii_form) == ascii_form
+    assert unicode_host(ascii_form) == unicode_form
+
+
+@pytest.mark.parametrize("text", NO_HOSTS)
+def test_what_is_no_host(text: str) -> None:
+    with pytest.raises(HostError):
+        ascii_host(text)
+
+
+def test_name_that_stands_for_nothing_is_shown_as_it_is() -> None:
+    assert unicode_host("xn--a.com") == "xn--a.com"
+
+
+def test_product_has_one_idna() -> None:
+    """The codec and Django's `punycode` are IDNA 2003."""
+    other = re.compile(r"\bimport idna\b|[\"']idna[\"']|punycode\(|idna\.(en|de)code")
+    files = [file for name in PACKAGES.split() for file in (ROOT / name).rglob("*.py")]
+
+    found = [str(file) for file in files if other.search(file.read_text())]
+
+    assert found == [str(ROOT / "config/input/hosts.py")]
