@@ -1,10 +1,11 @@
 """Tells bots from people who open a link: by request headers, then by timing.
 
-Headers decide when the link is followed (`kind_of`). Timing decides when a batch of clicks is read
-from the stream (`stream_entries.read_batches`), once for all its consumers: a visitor that looks
-like a browser and comes while the message is being handed over is a scanner, because nobody has had
-the time to read the message. Links sent with test keys are no exception, so that they behave as
-live ones do.
+Headers decide when the link is followed (`kind_of`): a person opens a page with a browser that is
+recognised by its structure (`browsers`); every other client is a scanner, which proves no delivery.
+Timing decides when a batch of clicks is read from the stream (`stream_entries.read_batches`), once
+for all its consumers: a visitor that looks like a browser and comes while the message is being
+handed over is a scanner, because nobody has had the time to read the message. Links sent with test
+keys are no exception, so that they behave as live ones do.
 
 All channels of a message carry the same link, and a click does not say which one was opened. So the
 timing rule ends once the first message that may have arrived is SCANNER_WINDOW old: its reader may
@@ -24,11 +25,12 @@ from uuid import UUID
 from django.db import connection
 
 from config.storage.statements.named_rows import fetch_all
+from links.clicks import browsers
 from links.clicks.header_cache import cached
 
 
 class VisitorKind(StrEnum):
-    PERSON = "person"  # a browser, or the one inside an app
+    PERSON = "person"  # a known browser, or the one inside an app, that opens a page
     PREVIEW = "preview"  # a messenger that shows what a link leads to
     PREFETCH = "prefetch"  # a browser, in case its user follows the link
     PROBE = "probe"  # a HEAD request
@@ -46,22 +48,25 @@ _PREVIEWS = _tokens(
     "redditbot google-pagerenderer google-inspectiontool embedly iframely mastodon/ microlink "
     "unfurl line-poker kakaotalk-scrap"
 )
+# What machines add to the User-Agent of a whole browser. All others have no browser's structure.
 _SCANNERS = _tokens(
-    "bot crawl spider slurp headless phantomjs selenium puppeteer playwright lighthouse +http "
-    "curl/ wget/ httpie python- python/ aiohttp httpx go-http-client java/ java-http-client okhttp "
-    "apache-httpclient libwww lwp:: perl/ ruby php/ guzzle node-fetch undici axios got/ node/ "
-    "deno/ bun/ reqwest ureq hyper/ dart/ restsharp postman insomnia monitor uptime pingdom "
-    "validator facebookplatform google-safety google-read-aloud googleother nmap masscan zgrab "
-    "nikto sqlmap proofpoint mimecast barracuda urldefense safelinks"
+    "bot crawl spider compatible; http: https: lighthouse electron/ monitor uptime pingdom "
+    "validator facebookplatform google-safety google-read-aloud googleother proofpoint mimecast "
+    "barracuda urldefense safelinks"
 )
 _MESSENGERS = ("whatsapp/",)  # as a prefix; further on it is a browser inside the app
-# Every browser's User-Agent starts with one of these. Any other client is not a person: clicks of
-# people cost money, and no list of the bots that fetch links is complete.
-_BROWSERS = ("mozilla/", "opera/")
 _PHONES_NAMED_BOT = "cubot"  # a maker of phones, whose browsers name it
 _PREFETCH_HEADERS = ("HTTP_SEC_PURPOSE", "HTTP_PURPOSE", "HTTP_X_MOZ", "HTTP_X_PURPOSE")
 
-_kinds: dict[str, VisitorKind] = {}
+
+class _Agent(NamedTuple):
+    """What a User-Agent claims to be."""
+
+    kind: VisitorKind
+    own_header: str = ""  # of a person's browser: what it sends besides
+
+
+_agents: dict[str, _Agent] = {}
 
 
 def kind_of(environ: Mapping[str, Any]) -> VisitorKind:
@@ -70,7 +75,10 @@ def kind_of(environ: Mapping[str, Any]) -> VisitorKind:
         return VisitorKind.PROBE
     if _is_prefetch(environ):
         return VisitorKind.PREFETCH
-    return cached(_kinds, environ.get("HTTP_USER_AGENT", ""), _kind_of_agent)
+    agent = cached(_agents, environ.get("HTTP_USER_AGENT", ""), _agent_of)
+    if agent.own_header and not _is_navigation(environ, agent.own_header):
+        return VisitorKind.SCANNER
+    return agent.kind
 
 
 def _is_prefetch(environ: Mapping[str, Any]) -> bool:
@@ -85,13 +93,25 @@ def _is_prefetch(environ: Mapping[str, Any]) -> bool:
     )
 
 
-def _kind_of_agent(user_agent: str) -> VisitorKind:
+def _is_navigation(environ: Mapping[str, Any], own_header: str) -> bool:
+    """Whether these are the headers of a page that a browser opens, not of an image or a script."""
+    return (
+        own_header in environ
+        and "text/html" in environ.get("HTTP_ACCEPT", "")
+        and "HTTP_ACCEPT_LANGUAGE" in environ
+        and environ.get("HTTP_SEC_FETCH_DEST", "document") == "document"
+        and environ.get("HTTP_SEC_FETCH_MODE", "navigate") == "navigate"
+    )
+
+
+def _agent_of(user_agent: str) -> _Agent:
     agent = user_agent.lower().replace(_PHONES_NAMED_BOT, "")
     if agent.startswith(_MESSENGERS) or any(token in agent for token in _PREVIEWS):
-        return VisitorKind.PREVIEW
-    if not agent.startswith(_BROWSERS) or any(token in agent for token in _SCANNERS):
-        return VisitorKind.SCANNER
-    return VisitorKind.PERSON
+        return _Agent(VisitorKind.PREVIEW)
+    own_header = browsers.own_header(user_agent)
+    if own_header is None or any(token in agent for token in _SCANNERS):
+        return _Agent(VisitorKind.SCANNER)
+    return _Agent(VisitorKind.PERSON, own_header)
 
 
 SCANNER_WINDOW = 2.0  # seconds after a hand-over

@@ -1,7 +1,8 @@
 """Buffers clicks on short links in the process, and flushes them to a Redis stream in batches.
 
 A click reaches Redis within a quarter of a second or, when the process is killed, not at all:
-counting must never slow a redirect or fail it. The visitor's address is not kept.
+counting must never slow a redirect or fail it. Of the visitor's headers only what follows from them
+is kept: kind, device, referring host. No header itself is, and no address.
 
 An entry of the stream is `id` and `batch`, JSON of rows: link id in hexadecimal, kind, Unix ms,
 referring host, device, country. Consumers ignore an `id` that they have seen.

@@ -22,9 +22,13 @@ _ENVIRON = (
     "REMOTE_ADDR",  # the visitor's own, by the edge's proxies
     "CONTENT_TYPE",
     "HTTP_HOST",
+    "HTTP_ACCEPT",
     "HTTP_ACCEPT_LANGUAGE",
     "HTTP_USER_AGENT",
     "HTTP_REFERER",
+    "HTTP_SEC_FETCH_DEST",
+    "HTTP_SEC_FETCH_MODE",
+    "HTTP_X_OPERAMINI_PHONE_UA",
     "HTTP_SEC_PURPOSE",
     "HTTP_PURPOSE",
     "HTTP_X_MOZ",

@@ -23,7 +23,21 @@ from links.clicks import buffer as click_buffer
 from links.follow.redirect import RedirectMiddleware
 from links.follow.views import follow
 
-BROWSER = "Mozilla/5.0 (Linux; Android 15) AppleWebKit/537.36 Chrome/140.0 Mobile Safari/537.36"
+BROWSER = (
+    "Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko)"
+    " Chrome/140.0.0.0 Mobile Safari/537.36"
+)
+BROWSER_HEADERS = {
+    "User-Agent": BROWSER,
+    "Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
+    "Accept-Language": "ru",
+    "Sec-Fetch-Site": "none",
+    "Sec-Fetch-Mode": "navigate",
+    "Sec-Fetch-Dest": "document",
+}
+BROWSER_ENVIRON = {
+    f"HTTP_{name.upper().replace('-', '_')}": value for name, value in BROWSER_HEADERS.items()
+}
 
 
 def pricing(_request: object) -> HttpResponse:
@@ -74,11 +88,11 @@ def environ_of(
         "PATH_INFO": text.encode().decode("latin-1"),
         "QUERY_STRING": query,
         "HTTP_HOST": host,
-        "HTTP_USER_AGENT": BROWSER,
         "REMOTE_ADDR": "127.0.0.1",
         "CONTENT_TYPE": FORM,
         "CONTENT_LENGTH": str(len(body)),
         "wsgi.input": BytesIO(body),
+        **BROWSER_ENVIRON,
         **headers,
     }
     setup_testing_defaults(environ)
@@ -108,7 +122,7 @@ def view(
     form: dict[str, str] | None = None,
     **headers: str,
 ) -> Answer:
-    known: dict[str, Any] = {"HTTP_USER_AGENT": BROWSER, "HTTP_HOST": host, **headers}
+    known: dict[str, Any] = {"HTTP_HOST": host, **BROWSER_ENVIRON, **headers}
     response = Client().generic(
         method, text, urlencode(form or {}), FORM, QUERY_STRING=query, **known
     )

@@ -18,7 +18,7 @@ from django.test import override_settings
 
 from config.storage import redis_client
 from config.storage.redis_client import links_redis_client
-from tests.links.visiting import BROWSER, FORM
+from tests.links.visiting import BROWSER_HEADERS, FORM
 from tests.ports import free_port
 from tests.redis_servers import RedisServer
 from tests.stack.programs import Program, wait_until
@@ -51,7 +51,7 @@ def ask(
     **headers: str,
 ) -> Answer:
     """A visitor's request, behind one proxy."""
-    given = {"Host": host, "User-Agent": BROWSER, "X-Forwarded-For": "203.0.113.9"} | headers
+    given = {"Host": host, "X-Forwarded-For": "203.0.113.9"} | BROWSER_HEADERS | headers
     if form is not None:
         given["Content-Type"] = FORM
     body = urlencode(form) if form else None

@@ -14,11 +14,10 @@ from links.clicks import delivery_proof
 from links.clicks.bot_detection import SCANNER_WINDOW
 from links.clicks.buffer import STREAM
 from links.models import Link
+from tests.links.visiting import BROWSER_HEADERS
 from tests.stack.programs import wait_until
 from tests.stack.sender import Sender
 from tests.stack.stack import TOKENS, Outcome, Stack, expire
-
-BROWSER = {"User-Agent": "Mozilla/5.0 (Linux; Android 15) AppleWebKit/537.36 Chrome/142.0"}
 
 
 def falling_back(stack: Stack) -> Sender:
@@ -63,7 +62,7 @@ def had_time_to_read(phone: str) -> None:
 
 def follow_later(short_url: str, phone: str) -> None:
     had_time_to_read(phone)
-    requests.get(short_url, headers=BROWSER, allow_redirects=False, timeout=10)
+    requests.get(short_url, headers=BROWSER_HEADERS, allow_redirects=False, timeout=10)
 
 
 def test_refusal_falls_back_to_sms_in_the_same_call(stack: Stack) -> None:

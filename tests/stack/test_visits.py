@@ -6,7 +6,7 @@ from accounts.models import Company
 from links.manage import stopping
 from links.models import Link, Report
 from tests.factories import CompanyFactory, LinkFactory, ShortHostFactory
-from tests.links.visiting import BROWSER, nonce_of
+from tests.links.visiting import BROWSER_HEADERS, nonce_of
 from tests.stack.programs import wait_until
 from tests.stack.stack import Stack
 
@@ -16,7 +16,7 @@ TARGET = "https://example.com/orders/77"
 def visit(
     stack: Stack, path: str, *, host: str = "", form: dict[str, str] | None = None
 ) -> requests.Response:
-    headers = {"User-Agent": BROWSER} | ({"Host": host} if host else {})
+    headers = BROWSER_HEADERS | ({"Host": host} if host else {})
     return requests.request(
         "GET" if form is None else "POST",
         f"{stack.url}/{path}",

@@ -7,9 +7,10 @@ from http.client import HTTPConnection, HTTPException
 from itertools import count
 from urllib.parse import urlsplit
 
+from tests.links.visiting import BROWSER_HEADERS
+
 VISITORS = 8  # at a time
 PAUSE = 0.05  # seconds, where nobody answers
-BROWSER = "Mozilla/5.0 (Linux; Android 15) AppleWebKit/537.36 Chrome/142.0 Mobile Safari/537.36"
 
 
 class LinkVisitors:
@@ -61,7 +62,7 @@ class LinkVisitors:
         return HTTPConnection(self._address, timeout=30)
 
     def _follow(self, connection: HTTPConnection, slug: str, referrer: str) -> int:
-        headers = {"User-Agent": BROWSER, "Referer": f"https://{referrer}/"}
+        headers = BROWSER_HEADERS | {"Referer": f"https://{referrer}/"}
         connection.request("GET", f"/{slug}", headers=headers)
         answer = connection.getresponse()
         answer.read()

@@ -11,10 +11,10 @@ from typing import Any
 
 import requests
 
+from tests.links.visiting import BROWSER_HEADERS
 from tests.stack.carrier import Carrier
 from tests.stack.programs import wait_until
 
-BROWSER = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
 TARGET = "https://example.com/orders/{}"
 THREADS = 2
 PAUSE = 0.5  # seconds between two rounds of a thread: the processes need to get a word in
@@ -123,7 +123,7 @@ class Traffic:
     def _visit(self, slug: str) -> None:
         answer = requests.get(
             f"{self.url}/{slug}",
-            headers={"User-Agent": BROWSER},
+            headers=BROWSER_HEADERS,
             allow_redirects=False,
             timeout=20,
         )

@@ -7,6 +7,7 @@ from uuid import uuid4
 import orjson
 import pytest
 from django.utils import timezone
+from pytest_django import Settings
 
 from accounts.models import Company, Event, Mode
 from channels.models import Attempt
@@ -16,6 +17,7 @@ from links.clicks.bot_detection import VisitorKind
 from links.clicks.buffer import STREAM
 from links.models import Link
 from tests.factories import AttemptFactory, EndpointFactory, LinkFactory, MessageFactory
+from tests.links.visiting import BROWSER_ENVIRON
 
 pytestmark = pytest.mark.django_db
 
@@ -23,56 +25,146 @@ HANDED_OVER = timezone.now() - timedelta(minutes=1)
 MOMENT = timedelta(milliseconds=500)
 WINDOW = timedelta(seconds=bot_detection.SCANNER_WINDOW)
 
-IPHONE = "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.1.15 Safari/604.1"
-
-ENGINE = "(KHTML, like Gecko)"
-IOS = f"Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.1.15 {ENGINE}"
-ANDROID = f"Mozilla/5.0 (Linux; Android 15; Pixel 9 Build/X; wv) AppleWebKit/537.36 {ENGINE}"
+LAYOUT = "(KHTML, like Gecko)"
+IOS = f"Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.1.15 {LAYOUT}"
+VIEW = f"Mozilla/5.0 (Linux; Android 15; Pixel 9 Build/X; wv) AppleWebKit/537.36 {LAYOUT}"
 CHROME = "Version/4.0 Chrome/140.0.0.0 Mobile Safari/537.36"
+WINDOWS = f"Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 {LAYOUT}"
+ANDROID = f"Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 {LAYOUT}"
+MAC = f"Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 {LAYOUT}"
+OPERA_MINI = "Opera/9.80 (J2ME/MIDP; Opera Mini/9.80; U; ru) Presto/2.5.25 Version/10.54"
 
 PEOPLE = {
-    "Safari": IPHONE,
+    "Chrome": f"{WINDOWS} Chrome/150.0.0.0 Safari/537.36",
+    "Edge": f"{WINDOWS} Chrome/150.0.0.0 Safari/537.36 Edg/150.0.0.0",
+    "Chrome, Android": f"{ANDROID} Chrome/158.0.0.0 Mobile Safari/537.36",
+    "Yandex": f"{WINDOWS} Chrome/140.0.0.0 YaBrowser/25.10.0.0 Safari/537.36",
+    "Yandex, Android": f"{ANDROID} Chrome/138.0.0.0 YaBrowser/25.8.1.126 SA/3 Mobile Safari/537.36",
+    "Samsung": f"{ANDROID} SamsungBrowser/28.0 Chrome/130.0.0.0 Mobile Safari/537.36",
+    "Huawei": f"{ANDROID} Chrome/114.0.5735.196 HuaweiBrowser/15.0.4.312 Mobile Safari/537.36",
+    "HarmonyOS": f"Mozilla/5.0 (Phone; OpenHarmony 5.0) AppleWebKit/537.36 {LAYOUT}"
+    " Chrome/114.0.0.0 Safari/537.36 ArkWeb/4.1.6.1 Mobile",
+    "UC": f"{ANDROID} Version/4.0 Chrome/123.0.6312.80 UCBrowser/13.8.0.1325 Mobile Safari/537.36",
+    "Safari": f"{IOS} Version/18.0 Mobile/15E148 Safari/604.1",
+    "Safari, Mac": f"{MAC} Version/26.1 Safari/605.1.15",
+    "Chrome, iPhone": f"{IOS} CriOS/150.0.7000.50 Mobile/15E148 Safari/604.1",
     "Firefox": "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0",
-    "Opera Mini": "Opera/9.80 (J2ME/MIDP; Opera Mini/9.80; U; ru) Presto/2.5.25 Version/10.54",
-    "inside Telegram": f"{ANDROID} {CHROME} Telegram-Android/12.3.1 (X; Android 15; SDK 35; HIGH)",
-    "inside WhatsApp": f"{ANDROID} {CHROME} WhatsApp/2.24.12.78",
+    "Firefox, Android": "Mozilla/5.0 (Android 14; Mobile; rv:150.0) Gecko/150.0 Firefox/150.0",
+    "a phone named bot": f"{ANDROID.replace('K)', 'CUBOT P80)')} Chrome/120.0.0.0 Safari/537.36",
+    "a phone with brackets": f"{ANDROID.replace('K)', 'moto g(7))')} Chrome/120.0 Safari/537.36",
+    "inside Telegram": f"{VIEW} {CHROME} Telegram-Android/12.3.1 (X; Android 15; SDK 35; HIGH)",
+    "inside WhatsApp": f"{VIEW} {CHROME} WhatsApp/2.24.12.78",
+    "inside VK": f"{VIEW} {CHROME} VKAndroidApp/8.90-20000",
+    "inside Instagram": f"{VIEW} {CHROME} Instagram 330.0 Android (34/14; Google/google; ru_RU)",
     "inside WhatsApp, iPhone": f"{IOS} Mobile/15E148 WhatsApp/2.24.15.78",
-    "inside Instagram": f"{IOS} Mobile/15E148 Instagram 330.0.0.25.84",
+    "inside Instagram, iPhone": f"{IOS} Mobile/15E148 Instagram 330.0.0.25.84",
     "inside Facebook": f"{IOS} Mobile/15E148 [FBAN/FBIOS;FBAV/470.0.0.0]",
     "inside any app": f"{IOS} Mobile/15E148",
 }
+OLD_PHONES = {
+    "Android 5": f"{VIEW.replace('15;', '5.1;')} Version/4.0 Chrome/44.0.0.0 Mobile Safari/537.36",
+    "Android 8": f"{ANDROID} Chrome/70.0.3538.80 Mobile Safari/537.36",
+    "iPhone 6": f"{IOS.replace('18_0', '12_5_7')} Version/12.1.2 Mobile/15E148 Safari/604.1",
+    "iPhone 7": f"{IOS.replace('18_0', '15_8')} Mobile/15E148 Instagram 300.0",
+}
 MACHINES = {
-    "no client we know": ("SomeClient", VisitorKind.SCANNER),
-    "a messenger": ("Signal-Android/7.0", VisitorKind.SCANNER),
-    "another messenger": ("Viber/22.5.0", VisitorKind.SCANNER),
-    "an app's own calls": ("MyApp/1 CFNetwork/1568.100.1 Darwin/24.0.0", VisitorKind.SCANNER),
-    "a phone's own calls": ("Dalvik/2.1.0 (Linux; U; Android 15)", VisitorKind.SCANNER),
-    "a browser's name, not first": ("Fetcher Mozilla/5.0 (X11; Linux)", VisitorKind.SCANNER),
-    "nothing": ("", VisitorKind.SCANNER),
-    "a crawler in a browser's name": (
-        f"{ANDROID} {CHROME} (compatible; xbot)",
-        VisitorKind.SCANNER,
-    ),
-    "WhatsApp": ("WhatsApp/2.23.20.0 A", VisitorKind.PREVIEW),
-    "anything that calls itself WhatsApp": ("WhatsApp/2", VisitorKind.PREVIEW),
-    "an iPhone's preview": (
-        f"{IOS} facebookexternalhit/1.1 Facebot Twitterbot/1.0",
-        VisitorKind.PREVIEW,
-    ),
+    "no client we know": "SomeClient",
+    "Office": "Mozilla/4.0 (compatible; ms-office; MSOffice 16)",
+    "Outlook": "Mozilla/4.0 (compatible; MSIE 7.0; Windows NT 10.0; Microsoft Outlook 16.0.5)",
+    "Explorer": "Mozilla/5.0 (Windows NT 10.0; WOW64; Trident/7.0; rv:11.0) like Gecko",
+    "a mail program": "Mozilla/5.0 (X11; Linux; rv:115.0) Gecko/20100101 Thunderbird/115.6.0",
+    "a messenger": "Signal-Android/7.0",
+    "another messenger": "Viber/22.5.0",
+    "an app's own calls": "MyApp/1 CFNetwork/1568.100.1 Darwin/24.0.0",
+    "a phone's own calls": "Dalvik/2.1.0 (Linux; U; Android 15)",
+    "a browser's name alone": "Mozilla/5.0",
+    "a browser's name and a system": "Mozilla/5.0 (Windows NT 10.0; Win64; x64)",
+    "a browser's name, not first": f"Fetcher {WINDOWS} Chrome/150.0.0.0 Safari/537.36",
+    "no engine": "Mozilla/5.0 (Linux; Android 13; K) Chrome/120.0.0.0",
+    "an engine without a browser": WINDOWS,
+    "a browser without a window": f"{WINDOWS} HeadlessChrome/150.0.0.0 Safari/537.36",
+    "a browser of the future": f"{WINDOWS} Chrome/999.0.0.0 Safari/537.36",
+    "a browser of the past": f"{WINDOWS} Chrome/12.0.0.0 Safari/537.36",
+    "a phone of the future": f"{IOS.replace('18_0', '99_0')} Mobile/15E148",
+    "a test of speed": f"{WINDOWS} Chrome/150.0.0.0 Safari/537.36 Chrome-Lighthouse",
+    "a desk that nobody updates": f"{WINDOWS} Chrome/70.0.3538.80 Safari/537.36",
+    "nothing": "",
+    "a crawler in a browser's name": f"{VIEW} {CHROME} (compatible; xbot)",
+}
+PREVIEWS = {
+    "WhatsApp": "WhatsApp/2.23.20.0 A",
+    "anything that calls itself WhatsApp": "WhatsApp/2",
+    "an iPhone's preview": f"{IOS} facebookexternalhit/1.1 Facebot Twitterbot/1.0",
 }
 
 
-@pytest.mark.parametrize("agent", PEOPLE.values(), ids=PEOPLE)
-def test_browser_is_a_person(agent: str) -> None:
-    assert (
-        bot_detection.kind_of({"REQUEST_METHOD": "GET", "HTTP_USER_AGENT": agent})
-        == VisitorKind.PERSON
+@pytest.fixture
+def https(settings: Settings) -> Iterator[None]:
+    settings.SHORT_URL = "https://kvt.example"
+    bot_detection._agents.clear()
+    yield
+    bot_detection._agents.clear()
+
+
+def kind_of(agent: str, **changes: str | None) -> VisitorKind:
+    """The kind of a visitor with a browser's headers; None leaves one out."""
+    environ = {"REQUEST_METHOD": "GET", **BROWSER_ENVIRON, "HTTP_USER_AGENT": agent, **changes}
+    return bot_detection.kind_of(
+        {name: value for name, value in environ.items() if value is not None}
     )
 
 
-@pytest.mark.parametrize(("agent", "kind"), MACHINES.values(), ids=MACHINES)
-def test_other_client_is_not_a_person(agent: str, kind: VisitorKind) -> None:
-    assert bot_detection.kind_of({"REQUEST_METHOD": "GET", "HTTP_USER_AGENT": agent}) == kind
+@pytest.mark.usefixtures("https")
+@pytest.mark.parametrize("agent", [*PEOPLE.values(), *OLD_PHONES.values()])
+def test_browser_is_a_person(agent: str) -> None:
+    assert kind_of(agent) == VisitorKind.PERSON
+
+
+@pytest.mark.usefixtures("https")
+def test_opera_mini_is_a_person_behind_its_own_servers() -> None:
+    assert kind_of(OPERA_MINI) == VisitorKind.SCANNER
+    assert kind_of(OPERA_MINI, HTTP_X_OPERAMINI_PHONE_UA="Nokia") == VisitorKind.PERSON
+
+
+@pytest.mark.usefixtures("https")
+@pytest.mark.parametrize("agent", MACHINES.values(), ids=MACHINES)
+def test_other_client_is_a_scanner(agent: str) -> None:
+    assert kind_of(agent, HTTP_SEC_FETCH_MODE=None) == VisitorKind.SCANNER
+    assert agent == MACHINES["a desk that nobody updates"] or kind_of(agent) == VisitorKind.SCANNER
+
+
+@pytest.mark.parametrize("agent", PREVIEWS.values(), ids=PREVIEWS)
+def test_messenger_is_a_preview(agent: str) -> None:
+    assert kind_of(agent) == VisitorKind.PREVIEW
+
+
+@pytest.mark.usefixtures("https")
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"HTTP_ACCEPT": None},
+        {"HTTP_ACCEPT": "*/*"},
+        {"HTTP_ACCEPT": "image/avif,image/webp,*/*;q=0.8"},
+        {"HTTP_ACCEPT_LANGUAGE": None},
+        {"HTTP_SEC_FETCH_MODE": None},
+        {"HTTP_SEC_FETCH_MODE": "no-cors"},
+        {"HTTP_SEC_FETCH_DEST": "image"},
+        {"HTTP_SEC_FETCH_DEST": "iframe"},
+    ],
+)
+def test_browsers_name_without_its_headers_is_a_scanner(changes: dict[str, str | None]) -> None:
+    assert {kind_of(agent, **changes) for agent in PEOPLE.values()} == {VisitorKind.SCANNER}
+
+
+@pytest.mark.usefixtures("https")
+def test_engine_older_than_the_header_of_navigations_does_without() -> None:
+    without = {"HTTP_SEC_FETCH_MODE": None, "HTTP_SEC_FETCH_DEST": None}
+    assert {kind_of(agent, **without) for agent in OLD_PHONES.values()} == {VisitorKind.PERSON}
+
+
+def test_nobody_sends_the_header_of_navigations_without_tls() -> None:
+    plain = {"HTTP_SEC_FETCH_MODE": None, "HTTP_SEC_FETCH_DEST": None}
+    assert {kind_of(agent, **plain) for agent in PEOPLE.values()} == {VisitorKind.PERSON}
 
 
 def test_missing_user_agent_is_a_scanner() -> None:

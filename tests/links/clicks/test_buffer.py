@@ -9,9 +9,17 @@ from pytest_django import Settings
 from config.storage.redis_client import redis_client
 from links.clicks import buffer as click_buffer
 from tests.factories import LinkFactory
-from tests.links.visiting import BROWSER, Ask, counted, entries, wait_until, without_redis
+from tests.links.visiting import (
+    BROWSER,
+    BROWSER_ENVIRON,
+    Ask,
+    counted,
+    entries,
+    wait_until,
+    without_redis,
+)
 
-VISIT = {"REQUEST_METHOD": "GET", "HTTP_USER_AGENT": BROWSER}
+VISIT = {"REQUEST_METHOD": "GET", **BROWSER_ENVIRON}
 pytestmark = [pytest.mark.django_db, pytest.mark.urls("tests.links.visiting")]
 
 
@@ -48,9 +56,9 @@ def test_only_live_links_are_clicked(ask: Ask) -> None:
         ({"HTTP_USER_AGENT": "curl/8.5.0"}, "scanner"),
         ({"HTTP_USER_AGENT": "python-requests/2.32"}, "scanner"),
         ({"HTTP_USER_AGENT": ""}, "scanner"),
-        ({"HTTP_USER_AGENT": "Mozilla/5.0 (Linux; Android 13; CUBOT P80) Chrome/120"}, "person"),
-        ({"HTTP_USER_AGENT": "Mozilla/5.0 (iPhone) Instagram 300.0"}, "person"),
-        ({"HTTP_USER_AGENT": "Mozilla/4.0 (compatible; MSIE 8.0; .NET CLR 3.5)"}, "person"),
+        ({"HTTP_USER_AGENT": BROWSER.replace("K)", "CUBOT P80)")}, "person"),
+        ({"HTTP_USER_AGENT": "Mozilla/4.0 (compatible; ms-office; MSOffice 16)"}, "scanner"),
+        ({"HTTP_ACCEPT": "*/*"}, "scanner"),
     ],
 )
 def test_visitor_kinds_are_recorded(ask: Ask, asked: dict[str, str], kind: str) -> None:

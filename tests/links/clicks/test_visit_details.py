@@ -11,7 +11,10 @@ from tests.factories import LinkFactory
 from tests.links import mmdb
 from tests.links.visiting import Ask, entries
 
-IPHONE = "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.1.15 Safari/604.1"
+IPHONE = (
+    "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.1.15"
+    " (KHTML, like Gecko) Version/18.0 Mobile/15E148 Safari/604.1"
+)
 ADDRESS = "203.0.113.77"
 pytestmark = [pytest.mark.django_db, pytest.mark.urls("tests.links.visiting")]
 

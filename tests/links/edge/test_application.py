@@ -20,7 +20,7 @@ from links.follow.cached_row import redis_key
 from links.follow.slug_cache import SlugCache
 from links.manage import stopping
 from tests.factories import LinkFactory, ShortHostFactory
-from tests.links.visiting import BROWSER, Answer, counted, environ_of, nonce_of, wait_until
+from tests.links.visiting import BROWSER_ENVIRON, Answer, counted, environ_of, nonce_of, wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 SECRET = "s" * 32
@@ -61,7 +61,7 @@ def call(
         "REQUEST_METHOD": method,
         "PATH_INFO": f"/{path}",
         "HTTP_HOST": host,
-        "HTTP_USER_AGENT": BROWSER,
+        **BROWSER_ENVIRON,
         "REMOTE_ADDR": "198.51.100.1",
         "CONTENT_TYPE": "application/x-www-form-urlencoded",
         "CONTENT_LENGTH": str(len(form)),

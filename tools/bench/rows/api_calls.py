@@ -15,7 +15,13 @@ from tools.bench.stack import seed
 from tools.bench.stack.seed import Account
 from tools.bench.stack.stack import Setup, until
 
-BROWSER = "Mozilla/5.0 (Linux; Android 15) AppleWebKit/537.36 Chrome/141.0 Mobile Safari/537.36"
+BROWSER = {
+    "User_Agent": "Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko)"
+    " Chrome/141.0.0.0 Mobile Safari/537.36",
+    "Accept": "text/html",
+    "Accept_Language": "ru",
+    "Sec_Fetch_Mode": "navigate",
+}
 SLUGS = 16
 
 
@@ -175,10 +181,7 @@ class Redirect(Call):
         return self.stack.hello if side == "floor" else self.stack.web
 
     def feed(self, side: str, many: int) -> RequestSource:
-        heads = [
-            head("GET", f"/{slug}", self.port(side), User_Agent=BROWSER, Accept="text/html")
-            for slug in self.slugs
-        ]
+        heads = [head("GET", f"/{slug}", self.port(side), **BROWSER) for slug in self.slugs]
         self.clear()
         lines = [(number, "") for number in range(len(heads))]
         return RequestSource(heads, lines, again=True, mark={"side": side})

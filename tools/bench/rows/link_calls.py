@@ -77,10 +77,7 @@ class Cold(Call):
 
     def feed(self, side: str, many: int) -> RequestSource:
         port = self.port(side)
-        heads = [
-            head("GET", f"/{slug}", port, User_Agent=BROWSER, Accept="text/html")
-            for slug in self.slugs(many)
-        ]
+        heads = [head("GET", f"/{slug}", port, **BROWSER) for slug in self.slugs(many)]
         self.stack.redis.delete(STREAM)
         return RequestSource(heads, [(number, "") for number in range(len(heads))])
 

@@ -23,10 +23,15 @@ from tools.simulator.wire_log import WireLog
 
 TIMEOUT = aiohttp.ClientTimeout(total=10)
 # A scanner with a browser's headers; only its speed gives it away.
-SCANNER = (
-    "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko)"
-    " Chrome/142.0.0.0 Safari/537.36"
-)
+SCANNER = {
+    "User-Agent": "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36"
+    " (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36",
+    "Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
+    "Accept-Language": "en-US,en;q=0.9",
+    "Sec-Fetch-Site": "none",
+    "Sec-Fetch-Mode": "navigate",
+    "Sec-Fetch-Dest": "document",
+}
 
 
 class LinkPreviews:
@@ -35,18 +40,18 @@ class LinkPreviews:
         self._wire = wire
 
     def of(self, message: Message) -> Iterator[Tell]:
-        agents = {PREVIEW: CHANNELS[message.channel].previewer, SCAN: SCANNER}
-        for kind, agent in agents.items():
-            if agent and message.suffers(kind):
+        previewer = CHANNELS[message.channel].previewer
+        visitors = {PREVIEW: {"User-Agent": previewer}, SCAN: SCANNER}
+        for kind, headers in visitors.items():
+            if headers["User-Agent"] and message.suffers(kind):
                 for link in filter(self._is_own, message.links):
-                    yield partial(self._open, message, link, agent)
+                    yield partial(self._open, message, link, headers)
 
     def _is_own(self, link: str) -> bool:
         parts = urlsplit(link)
         return parts[:2] in self._own and parts.hostname in LOOPBACK
 
-    async def _open(self, message: Message, link: str, agent: str) -> bool:
-        headers = {"User-Agent": agent}
+    async def _open(self, message: Message, link: str, headers: dict[str, str]) -> bool:
         exchange = self._wire.visit(message.provider, message.phone, link, headers)
         try:
             async with (

@@ -21,7 +21,8 @@ def send(simulator: Simulator, phone: str, provider: str, link: str) -> requests
 
 
 def kind(visit: Hook) -> VisitorKind:
-    return kind_of({"REQUEST_METHOD": "GET", "HTTP_USER_AGENT": visit.headers["user-agent"]})
+    environ = {f"HTTP_{k.upper().replace('-', '_')}": v for k, v in visit.headers.items()}
+    return kind_of({"REQUEST_METHOD": "GET"} | environ)
 
 
 @pytest.mark.parametrize("provider", ["telegram_bot", "twilio", "smsc"])
