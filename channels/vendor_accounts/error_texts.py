@@ -224,6 +224,10 @@ ALERTS_BY_CODE: dict[tuple[str, str], StrOrPromise] = {
     ("twilio", "21703"): _("The messaging service has no sender for this country: add one."),
     ("twilio", "30034"): _("The sender is not registered for the USA (A2P 10DLC)."),
     ("twilio", "30002"): _("Twilio has suspended the account: write to its support."),
+    ("smpp", "receipt"): _(
+        "The message centre sends receipts that cannot be understood, so they prove nothing. If the "
+        "detail is a state, say what it means in SMPP_RECEIPT_STATES."
+    ),
     ("smsc", "6"): _("SMSC does not let the sender (SMSC_SENDER) through: have it approved."),
     ("telegram_gateway", "balance_low"): _(
         "The Telegram Gateway balance is running low: add funds."

@@ -167,6 +167,7 @@ def _smpp(env: VariableReader) -> Options:
         "validity": env.str("SMPP_VALIDITY", "relative"),
         "message_ids": env.str("SMPP_MESSAGE_IDS", "auto"),
         "statuses": _pairs(env.str("SMPP_STATUSES", "")),
+        "receipt_states": _pairs(env.str("SMPP_RECEIPT_STATES", "")),
         "barred_errors": _words(env.str("SMPP_BARRED_ERRORS", "")),
         "window": _integer(env, "SMPP_WINDOW", 10),
         "enquire": _number(env, "SMPP_ENQUIRE", 30),

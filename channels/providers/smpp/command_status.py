@@ -7,7 +7,9 @@ from smpplib import consts
 from channels.providers import http
 from channels.providers.base import SendError
 
-RETRY_LATER = consts.SMPP_ESME_RX_T_APPN  # our response to a receipt that we cannot store yet
+RETRY_LATER = (
+    consts.SMPP_ESME_RX_T_APPN
+)  # our response to a receipt that we cannot read, or store yet
 
 # For an account's own table of statuses, where its centre deviates from the standard.
 VERDICT_NAMES: dict[str, http.Verdict] = {

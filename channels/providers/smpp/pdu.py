@@ -4,7 +4,9 @@ https://smpp.org/SMPP_v3_4_Issue1_2.pdf
 """
 
 import struct
+from collections.abc import Set
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from smpplib import client, smpp
@@ -16,13 +18,22 @@ HEADER_LENGTH = 16  # octets
 MAX_LENGTH = 65_536  # octets; a longer one means that the stream lost its framing
 RESPONSE_BIT = 0x8000_0000  # the bit of a command_id
 
+DELIVERIES = {"deliver_sm", "data_sm"}  # receipts come in either
 _WITH_ID = {"deliver_sm_resp", "data_sm_resp"}  # they carry an empty message_id
+
+# Without these a receipt says something else, or nothing.
+_OF_A_RECEIPT = frozenset(
+    _OPTIONAL[name]
+    for name in ("receipted_message_id", "message_state", "network_error_code", "message_payload")
+)
 
 SequenceGenerator: Any = client.SimpleSequenceGenerator
 
 
 class MalformedError(Exception):
-    """Octets that are no known PDU; a response to them would carry `sequence`."""
+    """A PDU of no known command, or a request whose body cannot be read; a response to it would
+    carry `sequence`.
+    """
 
     def __init__(self, reason: str, sequence: int, *, is_response: bool) -> None:
         super().__init__(reason)
@@ -38,6 +49,7 @@ class Pdu:
     is_response: bool
     fields: dict[str, Any] = field(default_factory=dict)  # mandatory parameters: int or bytes
     tlvs: dict[int, bytes] = field(default_factory=dict)
+    is_readable: bool = True  # False: a receipt whose body is broken
 
 
 def encode(name: str, numbers: Any, /, **fields: Any) -> tuple[int, bytes]:
@@ -53,39 +65,65 @@ def encode_response(name: str, sequence: int, status: int = 0) -> bytes:
 
 
 def decode(octets: bytes) -> Pdu:
-    """Raises MalformedError."""
+    """Raises MalformedError.
+
+    A response is judged by its header: whatever its body, its status says what became of the
+    request.
+    """
     _length, command, status, sequence = struct.unpack(">4L", octets[:HEADER_LENGTH])
     is_response = bool(command & RESPONSE_BIT)
-    tail: list[bytes] = []
     try:
-        parsed = smpp.make_pdu(get_command_name(command), client=None, sequence=sequence)
-        # smpplib drops the last octet of an optional string without its NUL, and fails on a
-        # parameter that is unusual for the command: some centres send both.
-        parsed.parse_optional_params = tail.append
-        parsed.parse(octets)
-        _check(parsed)
-        tlvs = _tlvs(b"".join(tail))
-    except (UnknownCommandError, struct.error, ValueError, TypeError) as error:
+        name = get_command_name(command)
+    except UnknownCommandError as error:
         raise MalformedError(type(error).__name__, sequence, is_response=is_response) from None
+    try:
+        fields, tlvs = _body(name, octets)
+    except (struct.error, ValueError, TypeError) as error:
+        if not is_response and name not in DELIVERIES:
+            raise MalformedError(type(error).__name__, sequence, is_response=False) from None
+        return Pdu(name, status, sequence, is_response, is_readable=is_response)
+    return Pdu(name, status, sequence, is_response, fields, tlvs)
+
+
+def _body(name: str, octets: bytes) -> tuple[dict[str, Any], dict[int, bytes]]:
+    tail: list[bytes] = []
+    parsed = smpp.make_pdu(name, client=None, sequence=0)
+    # smpplib drops the last octet of a string without its NUL, and fails on a parameter that is
+    # unusual for the command: some centres send both.
+    parsed.parse_optional_params = tail.append
+    parsed._parse_string = partial(_read_string, parsed)  # noqa: SLF001 - it has no other hook
+    parsed.sm_length = None  # that a deliver_sm has to say
+    parsed.parse(octets)
+    _check(parsed)
     fields = {name: getattr(parsed, name) for name in parsed.params_order if name not in _OPTIONAL}
-    return Pdu(parsed.command, status, sequence, is_response, fields, tlvs)
+    return fields, _tlvs(b"".join(tail), _OF_A_RECEIPT if name in DELIVERIES else frozenset())
+
+
+def _read_string(parsed: Any, field: str, octets: bytes, start: int) -> tuple[bytes, int]:
+    end = octets.find(b"\0", start)
+    end = len(octets) if end < 0 else end
+    setattr(parsed, field, octets[start:end])
+    return octets, min(end + 1, len(octets))
 
 
 def _check(parsed: Any) -> None:
-    """Raises ValueError for a truncated deliver_sm, which smpplib accepts."""
-    if parsed.command == "deliver_sm":
-        is_complete = len(parsed.short_message or b"") == parsed.sm_length
-        if parsed.destination_addr is None or not is_complete:
-            raise ValueError("a deliver_sm is cut short")
+    """Raises ValueError for a truncated receipt, which smpplib accepts."""
+    if parsed.command in DELIVERIES and parsed.data_coding is None:
+        raise ValueError("a receipt is cut short")
+    if parsed.command == "deliver_sm" and len(parsed.short_message or b"") != parsed.sm_length:
+        raise ValueError("the text of a deliver_sm is cut short")
 
 
-def _tlvs(octets: bytes) -> dict[int, bytes]:
+def _tlvs(octets: bytes, needed: Set[int]) -> dict[int, bytes]:
+    """Ignores octets behind the last whole parameter; raises ValueError if a needed one is cut."""
     tlvs, offset = {}, 0
-    while offset < len(octets):
+    while offset + 4 <= len(octets):
         tag, length = struct.unpack(">HH", octets[offset : offset + 4])
         value = octets[offset + 4 : offset + 4 + length]
         if len(value) < length:
-            raise ValueError("an optional parameter is cut short")
+            if tag in needed:
+                raise ValueError("an optional parameter is cut short")
+            break
         tlvs[tag] = value
         offset += 4 + length
     return tlvs

@@ -25,12 +25,20 @@ from channels.providers.base import (
     UnreachableError,
 )
 from channels.providers.hosted_provider import HostedProvider, StoreEvents
-from channels.providers.inbound import InboundEvents, Part, Receipt, ReceiptState
+from channels.providers.inbound import (
+    AccountAlert,
+    AlertKind,
+    InboundEvents,
+    Part,
+    Receipt,
+    ReceiptState,
+)
 from channels.providers.smpp import command_status, receipts
 from channels.providers.smpp.bind import Bind, NotBoundError, Peer
 from channels.providers.smpp.message_ids import ID_FORMATS
 from channels.providers.smpp.pdu import MalformedError, Pdu
 from channels.providers.smpp.receipt_queue import ReceiptQueue
+from channels.providers.smpp.receipts import ReceiptFormat, parse_states
 from channels.providers.smpp.session import LostError, Session
 from channels.providers.smpp.submit_sm import (
     AUTO_DETECT,
@@ -43,6 +51,8 @@ from channels.providers.smpp.submit_sm import (
 
 MIN_PAUSE, MAX_PAUSE = 0.5, 10.0  # seconds without sends after throttling, with full jitter
 PART_RETRY_DELAY = 0.2  # seconds before the next part of a started message is retried
+
+_UNREADABLE = AccountAlert("receipt", "unreadable", AlertKind.WARNING)
 
 PartKey = tuple[str, int, int]  # our attempt id, the part's number, the total
 
@@ -73,6 +83,7 @@ class Smpp(HostedProvider):
         validity: str = ValidityFormat.RELATIVE,
         message_ids: str = "auto",
         statuses: Mapping[str, str] | None = None,
+        receipt_states: Mapping[str, str] | None = None,
         barred_errors: Collection[str] = (),
         window: int = 10,
         enquire: float = 30.0,
@@ -83,9 +94,11 @@ class Smpp(HostedProvider):
             source, source_ton, source_npi, dest_ton, dest_npi, alphabet, long, validity
         )
         self._statuses = command_status.parse_overrides(statuses or {})
-        self._barred_errors = frozenset(barred_errors)
         self.window, self._enquire, self._timeout = window, enquire, timeout
         self._id_format = ID_FORMATS[message_ids]
+        self._receipt_format = ReceiptFormat(
+            self._id_format, parse_states(receipt_states or {}), frozenset(barred_errors)
+        )
         self._references = count(os.urandom(1)[0])
         self._throttles = 0  # in a row
         self._paused_until = 0.0
@@ -215,7 +228,11 @@ class Smpp(HostedProvider):
 
     def _deliver(self, session: Session, request: Pdu) -> None:
         """Responds only once the receipt is stored, so that a failure makes the centre retry."""
-        events = receipts.read(request, self._id_format, self._barred_errors)
+        if not request.is_readable:
+            self._receipts.put(InboundEvents(b"", alerts=[_UNREADABLE]))
+            session.respond(request, command_status.RETRY_LATER)
+            return
+        events = receipts.read(request, self._receipt_format)
         if events is None:
             session.respond(request)
             return

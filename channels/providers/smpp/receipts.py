@@ -1,16 +1,25 @@
 """Parses delivery receipts of deliver_sm and data_sm: from optional parameters or the text line.
 
 Appendix B of SMPP 3.4 defines the line and calls it vendor specific: names come in any case and
-order, with extra spaces, with dates of ten or twelve digits in an unknown time zone. Some centres
-encode it in UCS-2, some leave esm_class at 0, some spell the states out.
+order, with extra spaces or no value, with dates of ten or twelve digits in an unknown time zone.
+Some centres encode it in UCS-2, some leave esm_class at 0, some spell the states out, some have
+states of their own.
 """
 
 import re
-from collections.abc import Collection
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from smpplib import consts
 
-from channels.providers.inbound import InboundEvents, Receipt, ReceiptState, Reply
+from channels.providers.inbound import (
+    AccountAlert,
+    AlertKind,
+    InboundEvents,
+    Receipt,
+    ReceiptState,
+    Reply,
+)
 from channels.providers.smpp.message_ids import IdFormat
 from channels.providers.smpp.pdu import Pdu
 
@@ -19,13 +28,16 @@ _INTERNATIONAL = 1  # type of number
 _UDH_INDICATOR = 0x40  # a part of a concatenated message, so it cannot be a keyword
 _UCS2 = 0x08  # data_coding
 _MAX_REPLY_OCTETS = 280  # octets, more than any keyword needs
+_MAX_WORD = 20  # characters of an unknown state
 _PHONE = re.compile(r"\+?[1-9][0-9]{6,14}")
 _ID = consts.OPTIONAL_PARAMS["receipted_message_id"]
 _STATE = consts.OPTIONAL_PARAMS["message_state"]
 _ERROR = consts.OPTIONAL_PARAMS["network_error_code"]
 _PAYLOAD = consts.OPTIONAL_PARAMS["message_payload"]
 
+# message_state of SMPP 5.0 §4.7.15; version 3.4 has 1 to 8.
 _STATE_WORDS = {
+    0: "SCHEDULED",
     1: "ENROUTE",
     2: "DELIVRD",
     3: "EXPIRED",
@@ -34,6 +46,7 @@ _STATE_WORDS = {
     6: "ACCEPTD",
     7: "UNKNOWN",
     8: "REJECTD",
+    9: "SKIPPED",
 }
 _WORD_VARIANTS = {
     "DELIVERED": "DELIVRD",
@@ -44,63 +57,121 @@ _WORD_VARIANTS = {
     "ACCEPTED": "ACCEPTD",
     "REJECTED": "REJECTD",
     "EN_ROUTE": "ENROUTE",
+    "BUFFERED": "BUFFRED",
 }
-# UNKNOWN is left out: the deadline decides.
+_UNKNOWN = "UNKNOWN"  # a standard word that says nothing: the deadline decides
+# BUFFRED, ACKED and FAILED are words of Mblox and those who took them over.
 _STATES = {
     "ENROUTE": ReceiptState.SENT,
     "ACCEPTD": ReceiptState.SENT,
+    "SCHEDULED": ReceiptState.SENT,
+    "BUFFRED": ReceiptState.SENT,
+    "ACKED": ReceiptState.SENT,
     "DELIVRD": ReceiptState.DELIVERED,
     "EXPIRED": ReceiptState.EXPIRED,
     "DELETED": ReceiptState.FAILED,
     "UNDELIV": ReceiptState.UNREACHABLE,
     "REJECTD": ReceiptState.FAILED,
+    "FAILED": ReceiptState.FAILED,
+    "SKIPPED": ReceiptState.FAILED,
+}
+# For an account's own table of words and of numbers of message_state.
+_IGNORED = "ignored"
+_OWN_STATES: dict[str, ReceiptState | None] = {
+    **{
+        state.value: state
+        for state in ReceiptState
+        if state not in {ReceiptState.READ, ReceiptState.NOT_FOUND}
+    },
+    _IGNORED: None,
 }
 _UNDELIVERED = {ReceiptState.UNREACHABLE, ReceiptState.FAILED}
 # network_error_code: GSM, and callBarred of 3GPP TS 29.002. The text's `err` is each centre's own.
 _CALL_BARRED = bytes([3, 0, 13])
 _STORED_TLVS = (_ID, _STATE, _ERROR)
+_SPACE = " \t\r\n"  # Python's own white space has control characters, too
+_NAMES = "id|sub|dlvrd|submit ?date|done ?date|stat|err"
+# A value ends at white space or a colon; one with a control character is none: its beginning alone
+# could be the id of another message.
 _FIELD = re.compile(
-    r"\b(id|sub|dlvrd|submit ?date|done ?date|stat|err)\s*:\s*([^\s:]+)", re.IGNORECASE
+    rf"(?<![\w-])({_NAMES})[ \t\r\n]*:[ \t\r\n]*(?!(?:{_NAMES}|text)[ \t\r\n]*:)"
+    r"([^ :\x00-\x1f\x7f-\x9f]+)(?=[ \t\r\n:]|\Z)",
+    re.IGNORECASE | re.ASCII,
 )
-_TEXT = re.compile(r"\btext\s*:", re.IGNORECASE)
+_TEXT = re.compile(r"\btext[ \t\r\n]*:", re.IGNORECASE | re.ASCII)
 # With an id and a state, what a person would hardly write: a receipt without its esm_class.
 _OF_A_RECEIPT = {"sub", "dlvrd", "submit date", "submitdate", "done date", "donedate"}
 
 
 def text(octets: bytes | None) -> str:
-    return (octets or b"").rstrip(b"\x00").decode("latin-1").strip()
+    return (octets or b"").rstrip(b"\x00").decode("latin-1").strip(_SPACE)
 
 
-def read(
-    deliver: Pdu, id_format: IdFormat, barred_errors: Collection[str] = ()
-) -> InboundEvents | None:
-    """None for what is neither a receipt of a known state nor a person's reply.
+@dataclass(frozen=True, slots=True)
+class ReceiptFormat:
+    """How an account's receipts are read."""
 
-    `barred_errors`: the centre's own codes for what the subscriber has forbidden.
+    ids: IdFormat
+    states: Mapping[str, ReceiptState | None] = field(default_factory=dict)  # of its own words
+    barred_errors: frozenset[str] = frozenset()  # its codes for what the subscriber has forbidden
+
+    def state(self, word: str) -> ReceiptState | None:
+        return self.states[word] if word in self.states else _STATES.get(word)
+
+    def is_known(self, word: str) -> bool:
+        return word in self.states or word in _STATES or word == _UNKNOWN
+
+
+def parse_states(written: Mapping[str, str]) -> dict[str, ReceiptState | None]:
+    """Parses an account's own states, as {"FAILED": "unreachable", "9": "ignored"}; raises
+    ValueError.
     """
-    if found := receipt(deliver, id_format, barred_errors):
+    try:
+        return {_own_word(word): _OWN_STATES[state.lower()] for word, state in written.items()}
+    except KeyError as error:
+        names = ", ".join(_OWN_STATES)
+        raise ValueError(f"SMPP_RECEIPT_STATES: {error} is none of {names}") from None
+
+
+def _own_word(written: str) -> str:
+    if written.isascii() and written.isdecimal():
+        return _STATE_WORDS.get(int(written), written)
+    return _WORD_VARIANTS.get(written.upper(), written.upper())
+
+
+def read(deliver: Pdu, receipt_format: ReceiptFormat) -> InboundEvents | None:
+    """None for what is neither a receipt nor a person's reply."""
+    if found := receipt(deliver, receipt_format):
         return InboundEvents(raw(deliver), receipts=[found])
+    if _is_receipt(deliver, line := _line_fields(deliver)):
+        word = _state_word(deliver, line)
+        has_id = bool(_message_id(deliver, line))
+        return None if has_id and receipt_format.is_known(word) else _not_understood(word)
     if said := reply(deliver):
         return InboundEvents(b"", replies=[said])
     return None
 
 
-def receipt(
-    deliver: Pdu, id_format: IdFormat, barred_errors: Collection[str] = ()
-) -> Receipt | None:
+def _not_understood(word: str) -> InboundEvents:
+    """For the operator, who may name the state in SMPP_RECEIPT_STATES."""
+    shown = "".join(char for char in word if char.isalnum())[:_MAX_WORD] or "no state"
+    return InboundEvents(b"", alerts=[AccountAlert("receipt", shown, AlertKind.WARNING)])
+
+
+def receipt(deliver: Pdu, receipt_format: ReceiptFormat) -> Receipt | None:
     """None for anything else: a message from a phone, a receipt of unknown state."""
     line = _line_fields(deliver)
     if not _is_receipt(deliver, line):
         return None
     word = _state_word(deliver, line)
-    message_id = text(deliver.tlvs.get(_ID)) or line.get("id", "")
-    if word not in _STATES or not message_id:
+    state = receipt_format.state(word)
+    message_id = _message_id(deliver, line)
+    if state is None or not message_id:
         return None
-    first, *others = id_format.from_receipt(message_id)
+    first, *others = receipt_format.ids.from_receipt(message_id)
     could_be_from_phone = _could_be_from_phone(deliver)
     error = _error(deliver, line)
-    is_barred = _is_call_barred(deliver) or error in barred_errors
-    state = _STATES[word]
+    is_barred = _is_call_barred(deliver) or error in receipt_format.barred_errors
     return Receipt(
         provider_id=first,
         ref=None,
@@ -111,6 +182,10 @@ def receipt(
         phone=_address(deliver, "source") if could_be_from_phone else _phone(deliver),
         needs_phone=could_be_from_phone,
     )
+
+
+def _message_id(deliver: Pdu, line: dict[str, str]) -> str:
+    return text(deliver.tlvs.get(_ID)) or line.get("id", "")
 
 
 def _is_receipt(deliver: Pdu, line: dict[str, str]) -> bool:
@@ -130,9 +205,13 @@ def _could_be_from_phone(deliver: Pdu) -> bool:
 
 
 def _state_word(deliver: Pdu, line: dict[str, str]) -> str:
-    state = int.from_bytes(deliver.tlvs.get(_STATE, b""))
+    """A word of the standard, or the centre's own; a number that is neither as it is."""
     word = line.get("stat", "").upper()
-    return _STATE_WORDS.get(state, _WORD_VARIANTS.get(word, word))
+    word = _WORD_VARIANTS.get(word, word)
+    if octets := deliver.tlvs.get(_STATE):
+        state = int.from_bytes(octets[:1])
+        return _STATE_WORDS.get(state) or word or str(state)
+    return word
 
 
 def _phone(deliver: Pdu) -> str:
@@ -142,8 +221,8 @@ def _phone(deliver: Pdu) -> str:
 
 def _address(deliver: Pdu, end: str) -> str:
     """A phone, with a plus if the centre marks it international; empty for a name."""
-    field = "source_addr" if end == "source" else "destination_addr"
-    address = text(deliver.fields.get(field))
+    name = "source_addr" if end == "source" else "destination_addr"
+    address = text(deliver.fields.get(name))
     if not _PHONE.fullmatch(address):
         return ""
     is_international = deliver.fields.get(f"{end}_addr_ton") == _INTERNATIONAL
@@ -182,7 +261,7 @@ def _decode(deliver: Pdu, octets: bytes) -> str:
         len(octets) >= 2 and not any(octets[0:20:2])
     )
     if is_wide:
-        return octets.decode("utf-16-be", errors="replace").rstrip("\0").strip()
+        return octets.decode("utf-16-be", errors="replace").rstrip("\0").strip(_SPACE)
     return text(octets)
 
 

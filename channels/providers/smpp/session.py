@@ -89,7 +89,7 @@ class Session:
             return
         if received.is_response:
             self._resolve(received)
-        elif received.name in {"deliver_sm", "data_sm"}:  # receipts come in either
+        elif received.name in pdu.DELIVERIES:
             self._deliver(self, received)
         else:
             self._handle_request(received)

@@ -185,6 +185,21 @@ def test_receipt_by_data_sm_is_stored_and_acknowledged(kept: Kept) -> None:
     deaf.close()
 
 
+@pytest.mark.parametrize("command", [0x05, 0x103])
+def test_receipt_that_cannot_be_read_is_refused_and_reported(kept: Kept, command: int) -> None:
+    body = b"\0" + b"\1\1998901234567\0"
+    deaf = Deaf(brings=struct.pack(">4L", 16 + len(body), command, 0, 77) + body)
+    one = account(deaf.port)
+    one.start(store=kept, on_open=lambda: None)
+
+    wait_until(lambda: bool(deaf.answers) and bool(kept.events))
+
+    assert deaf.answers[0][4:16] == struct.pack(">3L", 0x80000000 | command, 0x64, 77)
+    assert [alert.detail for events in kept.events for alert in events.alerts] == ["unreadable"]
+    one.stop()
+    deaf.close()
+
+
 def test_bind_fails_over_to_the_second_host(
     centre: Centre, kept: Kept, caplog: pytest.LogCaptureFixture
 ) -> None:

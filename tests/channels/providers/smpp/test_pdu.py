@@ -10,11 +10,18 @@ from hypothesis import strategies as st
 from channels.providers.smpp import command_status, pdu
 from channels.providers.smpp.pdu import MalformedError, SequenceGenerator
 
-SUBMIT_RESP, DELIVER = 0x80000004, 0x05
+SUBMIT_RESP, DELIVER, DATA = 0x80000004, 0x05, 0x103
+RECEIPT_TLV = b"\x00\x1e\x00\x03abc"
 
 
 def octets(command: int, body: bytes = b"", state: int = 0, sequence: int = 7) -> bytes:
     return struct.pack(">4L", 16 + len(body), command, state, sequence) + body
+
+
+def receipt_body(command: int) -> bytes:
+    addresses = b"\0" + b"\1\1998901234567\0" + b"\5\0Kvitok\0"
+    rest = b"\4\0\0" if command == DATA else b"\4\0\0" + b"\0\0" + b"\0\0\0\0" + b"\3abc"
+    return addresses + rest
 
 
 def test_somebody_elses_deliver_is_read() -> None:
@@ -59,20 +66,58 @@ def test_refusal_without_a_body() -> None:
     assert (one.status, one.is_response, one.tlvs) == (0x58, True, {})
 
 
+@pytest.mark.parametrize("status", [0x58, 0])
 @pytest.mark.parametrize(
-    ("made", "is_response"),
+    "body",
     [
-        (octets(0x99), False),
-        (octets(DELIVER, b"\0\1\1"), False),
-        (octets(DELIVER, bytes(16) + b"\5abc"), False),  # of five octets three came
-        (octets(SUBMIT_RESP, b"m1\0\x00\x1e\x00\xff"), True),
+        struct.pack(">HH", 0x001D, 3) + b"why",  # optional parameters and no id
+        b"\0" + struct.pack(">HH", 0x001D, 9) + b"why",
+        b"\xff" * 70,
+        b"\0\0\0",
     ],
 )
-def test_malformed_pdu_is_nacked_by_its_sequence(made: bytes, *, is_response: bool) -> None:
-    with pytest.raises(MalformedError) as caught:
-        pdu.decode(made)
+def test_response_is_judged_by_its_header(status: int, body: bytes) -> None:
+    one = pdu.decode(octets(SUBMIT_RESP, body, status))
 
-    assert (caught.value.sequence, caught.value.is_response) == (7, is_response)
+    assert (one.name, one.status, one.sequence) == ("submit_sm_resp", status, 7)
+
+
+@pytest.mark.parametrize("rest", [b"", b"\0", b"\0\0\0", b"\x00\x1e\x00\xff", b"\xff" * 9])
+def test_octets_behind_a_whole_response_are_ignored(rest: bytes) -> None:
+    assert pdu.decode(octets(SUBMIT_RESP, b"m1\0" + rest)).fields == {"message_id": b"m1"}
+
+
+def test_id_without_its_nul_is_whole() -> None:
+    assert pdu.decode(octets(SUBMIT_RESP, b"m12")).fields == {"message_id": b"m12"}
+
+
+@pytest.mark.parametrize("rest", [b"\0", b"\0\0\0", b"\x14\x01\x00\xff", b"\xff" * 9])
+@pytest.mark.parametrize("command", [DELIVER, DATA])
+def test_octets_behind_a_whole_receipt_are_ignored(command: int, rest: bytes) -> None:
+    one = pdu.decode(octets(command, receipt_body(command) + RECEIPT_TLV + rest))
+
+    assert (one.is_readable, one.tlvs) == (True, {0x001E: b"abc"})
+
+
+@pytest.mark.parametrize("command", [DELIVER, DATA])
+def test_receipt_that_is_cut_short_is_unreadable(command: int) -> None:
+    whole = receipt_body(command) + RECEIPT_TLV
+
+    readable = [
+        length
+        for length in range(len(whole))
+        if pdu.decode(octets(command, whole[:length])).is_readable
+    ]
+
+    # Up to the optional parameter, and with less than its tag and length.
+    assert readable == list(range(len(whole) - len(RECEIPT_TLV), len(whole) - 3))
+
+
+def test_unknown_request_is_nacked_by_its_sequence() -> None:
+    with pytest.raises(MalformedError) as caught:
+        pdu.decode(octets(0x99))
+
+    assert (caught.value.sequence, caught.value.is_response) == (7, False)
 
 
 @settings(deadline=None, max_examples=300)

@@ -7,10 +7,17 @@ from hypothesis import strategies as st
 from channels.providers.inbound import Receipt, ReceiptState, Reply
 from channels.providers.smpp.message_ids import ID_FORMATS
 from channels.providers.smpp.pdu import Pdu
-from channels.providers.smpp.receipts import raw, receipt, reply
+from channels.providers.smpp.receipts import (
+    ReceiptFormat,
+    parse_states,
+    raw,
+    read,
+    receipt,
+    reply,
+)
 
 ID, STATE, ERROR, PAYLOAD = 0x001E, 0x0427, 0x0423, 0x0424
-SAME = ID_FORMATS["same"]
+SAME = ReceiptFormat(ID_FORMATS["same"])
 PLAIN: dict[str, object] = {"esm_class": 0, "data_coding": 0}
 FULL = "id:7 sub:001 dlvrd:001 submit date:2511200900 done date:2511200901 stat:{} err:000 text:"
 
@@ -46,6 +53,16 @@ def parsed(one: Pdu) -> tuple[str | None, str, str | None] | None:
         ("ID:7 STAT:expired ERR:1", ("7", "EXPIRED", "1")),
         ("stat:DELIVRD id:7", ("7", "DELIVRD", None)),
         ("id:7 stat:DELIVRD text:id:8 stat:UNDELIV", ("7", "DELIVRD", None)),
+        ("id:7 submit date: done date: stat:REJECTD err: text:", ("7", "REJECTD", None)),
+        ("id:7 sub: stat:DELIVRD", ("7", "DELIVRD", None)),
+        ("id:7\r\nstat:DELIVRD\nerr:5", ("7", "DELIVRD", "5")),
+        ("id:7 stat:BUFFRED", ("7", "BUFFRED", None)),
+        ("id:7 stat:FAILED err:1", ("7", "FAILED", "1")),
+        ("id:7\x0b1 stat:DELIVRD", None),  # not the id 7
+        ("id:7\x851 stat:DELIVRD", None),
+        ("id:7 stat:DELIVRD\x1c", None),
+        ("id: stat:DELIVRD", None),
+        ("id:7 stat:", None),
         ("id:7 stat:UNKNOWN", None),
         ("id:7 stat:ODDWORD", None),
         ("stat:DELIVRD", None),
@@ -71,7 +88,8 @@ def test_line_of_text(line: str, expected: tuple[str, str, str | None] | None) -
 def test_subscriber_may_bar_mass_sms(line: str, network: bytes, state: ReceiptState) -> None:
     tlvs = {ERROR: network} if network else {}
 
-    found = receipt(deliver(f"id:7 {line}", tlvs=tlvs), SAME, barred_errors=("098",))
+    known = ReceiptFormat(ID_FORMATS["same"], barred_errors=frozenset({"098"}))
+    found = receipt(deliver(f"id:7 {line}", tlvs=tlvs), known)
 
     assert found is not None
     assert found.state is state
@@ -80,6 +98,7 @@ def test_subscriber_may_bar_mass_sms(line: str, network: bytes, state: ReceiptSt
 @pytest.mark.parametrize(
     ("state", "meaning"),
     [
+        (0, ReceiptState.SENT),
         (1, ReceiptState.SENT),
         (2, ReceiptState.DELIVERED),
         (3, ReceiptState.EXPIRED),
@@ -87,6 +106,7 @@ def test_subscriber_may_bar_mass_sms(line: str, network: bytes, state: ReceiptSt
         (5, ReceiptState.UNREACHABLE),
         (6, ReceiptState.SENT),
         (8, ReceiptState.FAILED),
+        (9, ReceiptState.FAILED),
     ],
 )
 def test_optional_parameters_suffice_without_text(state: int, meaning: ReceiptState) -> None:
@@ -106,6 +126,69 @@ def test_optional_parameters_override_the_text() -> None:
 
 def test_text_may_come_in_message_payload() -> None:
     assert parsed(deliver(tlvs={PAYLOAD: b"id:7 stat:DELIVRD"})) == ("7", "DELIVRD", None)
+
+
+@pytest.mark.parametrize(
+    ("word", "state"),
+    [
+        ("ACKED", ReceiptState.SENT),
+        ("BUFFERED", ReceiptState.SENT),
+        ("SCHEDULED", ReceiptState.SENT),
+        ("SKIPPED", ReceiptState.FAILED),
+        ("FAILED", ReceiptState.FAILED),
+    ],
+)
+def test_words_beyond_the_standard_are_known(word: str, state: ReceiptState) -> None:
+    found = receipt(deliver(f"id:7 stat:{word}"), SAME)
+
+    assert found is not None
+    assert found.state is state
+
+
+@pytest.mark.parametrize(
+    ("own", "line", "tlvs", "state"),
+    [
+        ({"noroute": "unreachable"}, "id:7 stat:NOROUTE", {}, "unreachable"),
+        ({"FAILED": "expired"}, "id:7 stat:FAILED", {}, "expired"),
+        ({"DELIVERED": "sent"}, "id:7 stat:DELIVRD", {}, "sent"),
+        ({"UNKNOWN": "failed"}, "id:7 stat:UNKNOWN", {}, "failed"),
+        ({"9": "unreachable"}, "", {ID: b"7", STATE: b"\x09"}, "unreachable"),
+        ({"10": "delivered"}, "", {ID: b"7", STATE: b"\x0a"}, "delivered"),
+        ({"ACKED": "ignored"}, "id:7 stat:ACKED", {}, None),
+    ],
+)
+def test_account_has_states_of_its_own(
+    own: dict[str, str], line: str, tlvs: dict[int, bytes], state: str | None
+) -> None:
+    found = receipt(deliver(line, tlvs=tlvs), ReceiptFormat(ID_FORMATS["same"], parse_states(own)))
+
+    assert (found and found.state) == state
+
+
+def test_state_that_means_nothing_to_us_is_refused() -> None:
+    with pytest.raises(ValueError, match="SMPP_RECEIPT_STATES: 'gone' is none of sent"):
+        parse_states({"FAILED": "gone"})
+
+
+@pytest.mark.parametrize(
+    ("line", "tlvs", "reported"),
+    [
+        ("id:7 stat:ODDWORD", {}, ["ODDWORD"]),
+        (FULL.format("x\x00<script>"), {}, ["no state"]),
+        ("id:7 stat:" + "A" * 90, {}, ["A" * 20]),
+        ("", {ID: b"7", STATE: b"\x63"}, ["99"]),
+        ("stat:DELIVRD", {}, ["DELIVRD"]),
+        ("nothing of a receipt", {}, ["no state"]),
+        ("id:7 stat:UNKNOWN", {}, []),
+    ],
+)
+def test_receipt_that_is_not_understood_is_reported(
+    line: str, tlvs: dict[int, bytes], reported: list[str]
+) -> None:
+    events = read(deliver(line, tlvs=tlvs), SAME)
+
+    alerts = events.alerts if events else []
+    assert [(one.code, one.detail) for one in alerts] == [("receipt", word) for word in reported]
 
 
 @pytest.mark.parametrize("esm_class", [0x00, 0x40, 0x08, 0x10])
@@ -234,7 +317,7 @@ def test_arbitrary_input_never_raises(
 ) -> None:
     one = deliver(octets.decode("latin-1"), esm_class, tlvs)
 
-    receipt(one, SAME)
+    read(one, SAME)
 
     assert isinstance(raw(one), bytes)
 
