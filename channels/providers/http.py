@@ -8,7 +8,7 @@ import hmac
 import logging
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -92,6 +92,14 @@ class VendorResponse:
             wait = self.retry_after if retry_after is None else retry_after
             return kind(str(code), text, account=account, retry_after=wait)
         return kind(str(code), text, account=account)
+
+    def error_of(
+        self, verdicts: Mapping[Any, Verdict], code: object, detail: object = ""
+    ) -> SendError:
+        """By the vendor's table; a code that it lacks follows the HTTP status."""
+        if verdict := verdicts.get(code):
+            return self.error(verdict, code, detail)
+        return self.undocumented_error(code, detail)
 
     def undocumented_error(self, code: object = None, detail: object = "") -> SendError:
         """The error for an undocumented response: classified by the HTTP status alone."""

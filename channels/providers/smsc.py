@@ -39,12 +39,14 @@ _DENIED = 6  # "for its text or its sender's name"; the text seldom says which
 _OF_SENDER, _OF_TEXT = re.compile(r"sender|отправител", re.I), re.compile(r"\btext|текст", re.I)
 _SENDER_CACHE_SECONDS = 300.0  # seconds
 _NO_MONEY = "24"
+# https://smsc.ru/api/http/send/errors/ (28 November 2026); codes 6 and 9 depend on more.
 _VERDICTS: dict[int, http.Verdict] = {
     **dict.fromkeys((1, 5), http.REFUSED),
     **dict.fromkeys((2, 3), http.ACCOUNT_REFUSED),
     4: http.ACCOUNT_THROTTLED,
     **dict.fromkeys((7, 8), http.UNREACHABLE),
 }
+# https://smsc.ru/api/http/status_messages/statuses/ (28 November 2026).
 # -2, "stopped", is left out: it may still be resumed.
 _STATES = {
     "0": ReceiptState.SENT,
@@ -241,9 +243,7 @@ def _refusal(answer: http.VendorResponse, n: int) -> SendError:
         return answer.error(http.AMBIGUOUS, code, detail)
     if code == _REPEATED:  # a resend of the same code, say: only this message waits
         return answer.error(http.THROTTLED, code, detail, retry_after=_REPEAT_WINDOW)
-    if code in _VERDICTS:
-        return answer.error(_VERDICTS[code], code, detail)
-    return answer.undocumented_error(code, detail)
+    return answer.error_of(_VERDICTS, code, detail)
 
 
 def _receipt(provider_id: str, word: str, at: object = None) -> Receipt:

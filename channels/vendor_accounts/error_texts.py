@@ -50,12 +50,13 @@ FAILURES_BY_CODE: dict[tuple[str, str], StrOrPromise] = {
             (("131050",), _("The person asked not to receive such messages.")),
             (("130497",), _("WhatsApp does not deliver to this country.")),
             (("132000", "132001", "132005", "132007", "132012", "132015", "132016"), _TEMPLATE),
-            (("0", "3", "10", "190", "368", "131031", "131037"), _ACCOUNT),
+            (("0", "3", "10", "190", "368", "131005", "131031", "131037"), _ACCOUNT),
             (("131042", "131045", "133010"), _ACCOUNT),
-            (("33", "100", "131008", "131009", "131047"), _TEMPLATE),
+            (("33", "100", "131008", "131009", "131047", "131051", "135000"), _TEMPLATE),
+            (("131062", "131063", "132008"), _TEMPLATE),
             (("131030",), _("A WhatsApp trial account can write only to listed numbers.")),
-            (("4", "80007", "130429", "131048", "131056"), _TOO_FAST),
-            (("1", "2", "131000", "131016", "131057", "133004"), _BUSY),
+            (("4", "80007", "130429", "131048", "131056", "131064"), _TOO_FAST),
+            (("1", "2", "131000", "131016", "131057", "133004", "2494100"), _BUSY),
         )
         for code in codes
     },
@@ -97,15 +98,19 @@ FAILURES_BY_CODE: dict[tuple[str, str], StrOrPromise] = {
     **{
         ("twilio", code): words
         for codes, words in (
-            (("21211", "30005"), _BAD_NUMBER),
+            (("21211", "21217", "21265", "21266", "30005"), _BAD_NUMBER),
             (("21610",), _("The person answered STOP and gets no more SMS.")),
             (("21614", "21635", "30006"), _LANDLINE),
             (("30003",), _("The phone is off or out of reach.")),
             (("30007",), _("The operator filtered the message as unwanted.")),
             (("21408",), _("Sending to this country is not enabled.")),
-            (("20003", "20404", "21212", "21606", "21608", "21612"), _ACCOUNT),
-            (("21659", "21703", "30002", "30034"), _ACCOUNT),
-            (("14107", "20429", "30001"), _TOO_FAST),
+            (("20003", "20005", "20006", "20008", "20010", "20404", "21608", "30002"), _ACCOUNT),
+            (("21210", "21212", "21267", "21601", "21603", "21606", "21607", "21609"), _ACCOUNT),
+            (("21657", "21659", "21660", "21661", "21709", "21612"), _ACCOUNT),
+            (("21701", "21702", "21703", "21704", "21705"), _ACCOUNT),
+            (("30018", "30024", "30032", "30033", "30034", "30035", "30040", "30042"), _ACCOUNT),
+            (("14107", "20429", "21611", "30001", "30022", "30023", "30027"), _TOO_FAST),
+            (("30017", "30410"), _BUSY),
             (("30008", "30009"), _("The operator did not say why.")),
         )
         for code in codes
@@ -218,15 +223,18 @@ ALERTS_BY_CODE: dict[tuple[str, str], StrOrPromise] = {
     },
     ("twilio", "21408"): _NO_COUNTRY,
     ("twilio", "21612"): _NO_SENDER,
-    ("twilio", "21212"): _NO_SENDER,
-    ("twilio", "21606"): _NO_SENDER,
-    ("twilio", "21659"): _NO_SENDER,
+    **{
+        ("twilio", code): _NO_SENDER
+        for code in ("21212", "21606", "21657", "21659", "21660", "21661", "21709")
+    },
     ("twilio", "21703"): _("The messaging service has no sender for this country: add one."),
+    ("twilio", "21704"): _("The messaging service has no sender for this country: add one."),
+    ("twilio", "30032"): _("The toll-free number is not verified: Twilio asks for that."),
     ("twilio", "30034"): _("The sender is not registered for the USA (A2P 10DLC)."),
     ("twilio", "30002"): _("Twilio has suspended the account: write to its support."),
     ("smpp", "receipt"): _(
-        "The message centre sends receipts that cannot be understood, so they prove nothing. If the "
-        "detail is a state, say what it means in SMPP_RECEIPT_STATES."
+        "The message centre sends receipts that cannot be understood, so they prove nothing. If "
+        "the detail is a state, say what it means in SMPP_RECEIPT_STATES."
     ),
     ("smsc", "6"): _("SMSC does not let the sender (SMSC_SENDER) through: have it approved."),
     ("telegram_gateway", "balance_low"): _(

@@ -43,11 +43,19 @@ _OPEN = {"ru": "Открыть", "en": "Open"}
 _SHARE = {"ru": "Поделиться номером", "en": "Share my number"}
 _START_PARAMETER = "contact"  # of the t.me link; any value makes the bot ask for the contact
 _UPDATES = ("message", "my_chat_member")  # shared contacts and commands; blocks of the bot
+# The API has no table of errors: https://core.telegram.org/bots/api#making-requests. Its server
+# says most of these with a 403, and some methods pass on the words behind it with a 400:
+# `fail_query_with_error` of https://github.com/tdlib/telegram-bot-api (28 November 2026).
 _CHAT_GONE = (
     "chat not found",
     "user not found",
     "peer_id_invalid",
-)  # these come with a 400, not a 403
+    "user_is_blocked",
+    "blocked by the user",
+    "user_deactivated",
+    "user is deactivated",
+    "can't initiate conversation",
+)
 
 
 class BotText(StrEnum):

@@ -30,7 +30,8 @@ from channels.providers.inbound import (
 
 _LOW_BALANCES = (1.0, 5.0)  # of Telegram's currency units: a hundred codes, five hundred
 _MAX_CLOCK_SKEW = 300  # seconds a report's timestamp may be off, either way
-# Only ACCESS_TOKEN_INVALID is documented; the other names were observed by client authors.
+# https://core.telegram.org/gateway/api (28 November 2026) documents ACCESS_TOKEN_INVALID alone; the
+# other names were observed by client authors.
 _VERDICTS: dict[str, http.Verdict] = {
     **dict.fromkeys(
         ("PHONE_NUMBER_INVALID", "PHONE_NUMBER_NOT_FOUND", "PHONE_NUMBER_NOT_AVAILABLE"),
@@ -131,7 +132,7 @@ def _refusal(answer: http.VendorResponse) -> SendError:
         return answer.error(http.ACCOUNT_THROTTLED, "FLOOD_WAIT", retry_after=wait)
     if name in _VERDICTS:
         return answer.error(_VERDICTS[name], name)
-    if answer.status == 429 or answer.status >= 500:
+    if answer.status >= 300:
         return answer.undocumented_error(detail=name)
     return answer.error(http.TRANSIENT, "unknown_error", name)
 

@@ -30,24 +30,13 @@ from channels.providers.inbound import (
     Reply,
     WebhookRequest,
 )
+from channels.providers.twilio import errors
 from channels.providers.twilio.approvals import campaigns
 from channels.providers.twilio.checks import Checks
 
 _MAX_VALIDITY = 36_000  # seconds
 _PHONE = re.compile(r"\+[1-9][0-9]{6,14}")
 
-_VERDICTS: dict[int, http.Verdict] = {
-    **dict.fromkeys((21211, 21610, 21614, 21635), http.UNREACHABLE),
-    **dict.fromkeys((30005, 30006), http.UNREACHABLE),
-    30004: http.BARRED,  # "blocked from receiving this message"
-    **dict.fromkeys((20003, 20404, 21606, 21608, 30002), http.ACCOUNT_REFUSED),
-    **dict.fromkeys((21212, 21659, 21703), http.ACCOUNT_REFUSED),  # the sender, or no sender
-    # The country is not switched on, the sender cannot reach it, or is not registered there.
-    **dict.fromkeys((21408, 21612, 30034), http.DESTINATION_REFUSED),
-    **dict.fromkeys((21617, 30007), http.REFUSED),
-    **dict.fromkeys((14107, 20429, 30001), http.ACCOUNT_THROTTLED),
-    **dict.fromkeys((30003, 30008, 30009), http.TRANSIENT),
-}
 # `partially_delivered` is left out: the rest may still arrive.
 _STATES = {
     "sending": ReceiptState.SENT,
@@ -57,12 +46,6 @@ _STATES = {
     "undelivered": ReceiptState.FAILED,
     "failed": ReceiptState.FAILED,
     "canceled": ReceiptState.FAILED,
-}
-
-
-_FAILED_STATES: dict[http.Verdict | None, ReceiptState] = {
-    http.UNREACHABLE: ReceiptState.UNREACHABLE,
-    http.BARRED: ReceiptState.BARRED,
 }
 
 
@@ -153,7 +136,7 @@ class Twilio(http.HttpProvider):
         )
 
     def alert_of(self, receipt: Receipt) -> AccountAlert | None:
-        kind, is_account = _VERDICTS.get(http.number(receipt.error_code) or 0, http.REFUSED)
+        kind, is_account = errors.VERDICTS.get(http.number(receipt.error_code) or 0, http.REFUSED)
         is_failed = receipt.state is ReceiptState.FAILED
         if not (is_failed and is_account and issubclass(kind, RefusedError)):
             return None
@@ -193,9 +176,7 @@ def _refusal(answer: http.VendorResponse) -> SendError:
     code, detail = answer.data.get("code"), answer.data.get("message")
     if not isinstance(code, int):
         return answer.undocumented_error()
-    if code in _VERDICTS:
-        return answer.error(_VERDICTS[code], code, detail)
-    return answer.undocumented_error(code, detail)
+    return answer.error_of(errors.VERDICTS, code, detail)
 
 
 def _status(form: dict[str, str], url: str) -> Receipt | None:
@@ -223,9 +204,7 @@ def _reply(form: dict[str, str]) -> Reply | None:
 
 def _state(word: str, code: str | None) -> ReceiptState:
     state = _STATES[word]
-    if state is not ReceiptState.FAILED:
-        return state
-    return _FAILED_STATES.get(_VERDICTS.get(http.number(code) or 0), state)
+    return errors.failed_state(code) if state is ReceiptState.FAILED else state
 
 
 def _url_variants(url: str) -> set[str]:

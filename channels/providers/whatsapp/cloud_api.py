@@ -223,10 +223,7 @@ def _refusal(answer: http.VendorResponse) -> SendError:
     code = error.get("code")
     if not isinstance(code, int):
         return answer.undocumented_error()
-    detail = error_detail(error)
-    if code not in VERDICTS and answer.status >= 500:
-        return answer.undocumented_error(code, detail)
-    return answer.error(VERDICTS.get(code, http.TRANSIENT), code, detail)
+    return answer.error_of(VERDICTS, code, error_detail(error))
 
 
 def _reservation_alert(word: object, template: str) -> AccountAlert | None:

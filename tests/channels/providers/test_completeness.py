@@ -7,8 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from channels.providers import http
 from channels.providers.base import Provider
+from channels.providers.twilio import errors as twilio_errors
 from channels.providers.twilio.messaging import Twilio
+from channels.providers.whatsapp.errors import VERDICTS
 from channels.vendor_accounts import error_texts, registry
 from operator_admin.vendors import setup_guide
 from tests.channels.deliver.test_fault_matrix import SENDS
@@ -57,6 +60,19 @@ def test_is_asked_whether_it_works_and_tried_with_every_fault(name: str) -> None
 
 def test_has_dated_payloads_with_their_source(name: str) -> None:
     assert lacking(name) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "verdicts"), [("twilio", twilio_errors.VERDICTS), ("whatsapp_cloud", VERDICTS)]
+)
+def test_codes_that_mean_more_than_a_refusal_have_texts(
+    name: str, verdicts: dict[int, http.Verdict]
+) -> None:
+    codes = {code for code, verdict in verdicts.items() if verdict != http.REFUSED}
+
+    without = {code for code in codes if (name, str(code)) not in error_texts.FAILURES_BY_CODE}
+
+    assert without - set(range(200, 300)) - {30004} == set()
 
 
 def test_declares_what_it_carries(name: str) -> None:

@@ -1,10 +1,13 @@
 """The contract of every HTTP provider."""
 
+import inspect
 import json
 import logging
+import re
 import traceback
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -143,6 +146,40 @@ def test_a_refusal_by_something_in_between_is_definite(
     assert type(error) is RefusedError
     assert error.account is account
     assert len(wire.calls) == 1
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "account"),
+    [
+        (400, RefusedError, False),
+        (422, RefusedError, False),
+        (401, RefusedError, True),
+        (403, RefusedError, True),
+        (404, RefusedError, True),
+        (408, TransientError, False),
+        (429, ThrottledError, True),
+        (500, AmbiguousError, False),
+        (503, AmbiguousError, False),
+    ],
+)
+def test_an_unknown_error_follows_the_status(
+    vendor: Vendor, wire: Wire, status: int, kind: type[SendError], *, account: bool
+) -> None:
+    wire.post(vendor.send_url, status=status, body=vendor.unknown)
+
+    error = failing(vendor)
+
+    assert (type(error), error.account) == (kind, account)
+
+
+def test_its_table_of_errors_names_its_page_and_day(vendor: Vendor) -> None:
+    module = inspect.getmodule(vendor.account())
+    assert module is not None
+    folder = Path(str(module.__file__)).parent
+    beside = [Path(str(module.__file__)), *folder.glob("errors.py")]
+    sources = " ".join(" ".join(file.read_text().split()) for file in beside)
+
+    assert re.search(r"https://\S+[^.]{0,80}\(?[^.(]*\d{1,2} [A-Z][a-z]+ 20\d\d\)", sources)
 
 
 def test_a_request_timeout_answer_is_transient(vendor: Vendor, wire: Wire) -> None:

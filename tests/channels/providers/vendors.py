@@ -213,6 +213,7 @@ class Vendor:
     send_url: str
     accepted: bytes
     refused: Callable[[str], bytes]  # the vendor's own error body around some words
+    unknown: bytes  # an error of the vendor's that nobody has heard of
     call: Callable[..., WebhookRequest]
     secret_setting: str
     webhook_body: bytes  # a genuine body; empty for a vendor that signs nothing
@@ -231,6 +232,7 @@ VENDORS = {
         send_url="https://graph.example.com/v25.0/106540352242922/messages",
         accepted=payload("whatsapp_cloud", "accepted_2026-09.json"),
         refused=lambda words: f'{{"error":{{"code":100,"message":"{words}"}}}}'.encode(),
+        unknown=b'{"error":{"code":999999,"message":"Words"}}',
         call=meta_call,
         secret_setting="app_secret",
         webhook_body=payload("whatsapp_cloud", "status_delivered_2026-09.json"),
@@ -241,6 +243,7 @@ VENDORS = {
         send_url="https://gateway.example.com/sendVerificationMessage",
         accepted=payload("telegram_gateway", "accepted_2026-09.json"),
         refused=lambda words: f'{{"ok":false,"error":"{words}"}}'.encode(),
+        unknown=b'{"ok":false,"error":"SOMETHING_NEW"}',
         call=gateway_call,
         secret_setting="token",
         webhook_body=payload("telegram_gateway", "report_delivered_2026-09.json"),
@@ -251,6 +254,7 @@ VENDORS = {
         send_url=f"https://bot.example.com/bot{BOT_TOKEN}/sendMessage",
         accepted=payload("telegram_bot", "accepted_2026-09.json"),
         refused=lambda words: f'{{"ok":false,"error_code":400,"description":"{words}"}}'.encode(),
+        unknown=b'{"ok":false,"error":"SOMETHING_NEW"}',
         call=bot_call,
         secret_setting="secret_token",
         webhook_body=payload("telegram_bot", "contact_own_2026-09.json"),
@@ -265,6 +269,7 @@ VENDORS = {
         ),
         accepted=payload("twilio", "accepted_2026-09.json"),
         refused=lambda words: f'{{"code":21617,"message":"{words}","status":400}}'.encode(),
+        unknown=b'{"code":99999,"message":"Words"}',
         call=twilio_call,
         secret_setting="auth_token",
         webhook_body=payload("twilio", "status_delivered_2026-09.form"),
@@ -276,6 +281,7 @@ VENDORS = {
         send_url="https://smsc.example.com/sys/send.php",
         accepted=payload("smsc", "accepted_2026-09.json"),
         refused=lambda words: f'{{"error":"{words}","error_code":6}}'.encode(),
+        unknown=b'{"error":"words","error_code":99}',
         call=smsc_call,
         secret_setting="callback_secret",
         webhook_body=payload("smsc", "report_delivered_2026-09.form"),

@@ -161,9 +161,9 @@ def test_a_flood_wait_says_how_long(
 
 @pytest.mark.parametrize(
     ("status", "kind"),
-    [(200, TransientError), (400, TransientError), (429, ThrottledError), (500, AmbiguousError)],
+    [(200, TransientError), (400, RefusedError), (429, ThrottledError), (500, AmbiguousError)],
 )
-def test_an_unknown_error_is_transient_unless_the_gateway_broke(
+def test_an_unknown_error_is_kept_in_the_detail(
     wire: responses.RequestsMock, status: int, kind: type[SendError]
 ) -> None:
     error = refused(wire, b'{"ok":false,"error":"SOMETHING_NEW"}', status)

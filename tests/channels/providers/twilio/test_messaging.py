@@ -149,14 +149,17 @@ def test_reads_twilios_errors(
     ("code", "kind", "account"),
     [
         *((code, UnreachableError, False) for code in (21211, 21614, 21610, 21635)),
-        *((code, UnreachableError, False) for code in (30005, 30006)),
+        *((code, UnreachableError, False) for code in (21217, 21265, 21266, 30005, 30006)),
         (30004, BarredError, False),
         *((code, RefusedError, True) for code in (20003, 20404, 21606, 21608, 30002)),
-        *((code, RefusedError, True) for code in (21212, 21659, 21703)),
-        *((code, DestinationRefusedError, True) for code in (21408, 21612, 30034)),
-        *((code, RefusedError, False) for code in (21617, 30007, 21999)),
-        *((code, ThrottledError, True) for code in (20429, 14107, 30001)),
-        *((code, TransientError, False) for code in (30003, 30008, 30009)),
+        *((code, RefusedError, True) for code in (20005, 20006, 20008, 20010, 21609)),
+        *((code, RefusedError, True) for code in (21212, 21267, 21659, 21660, 21661, 21709)),
+        *((code, RefusedError, True) for code in (21701, 21702, 21703, 21704, 21705)),
+        *((code, DestinationRefusedError, True) for code in (21408, 21612, 30032, 30034)),
+        *((code, DestinationRefusedError, True) for code in (30018, 30024, 30033, 30035, 30040)),
+        *((code, RefusedError, False) for code in (21617, 30007, 30450, 21999)),
+        *((code, ThrottledError, True) for code in (20429, 14107, 21611, 30001, 30022, 30023)),
+        *((code, TransientError, False) for code in (30003, 30008, 30009, 30017, 30410)),
     ],
 )
 def test_every_documented_code_has_its_class(
@@ -217,7 +220,9 @@ UNREACHABLE = ReceiptState.UNREACHABLE
     ("code", "failed"),
     [
         *((code, UNREACHABLE) for code in ("30005", "30006", "21211", "21610", "21614")),
+        ("21265", UNREACHABLE),
         ("30004", ReceiptState.BARRED),
+        ("30036", ReceiptState.EXPIRED),
         *(
             (code, ReceiptState.FAILED)
             for code in ("30003", "30007", "30008", "30034", "0", "", "words")
@@ -239,8 +244,12 @@ def test_a_failure_says_whether_the_person_can_be_reached(
     ("code", "kind"),
     [
         *((code, AlertKind.REFUSED) for code in ("21212", "21606", "21659", "21703", "30002")),
-        *((code, AlertKind.WARNING) for code in ("21408", "21612", "30034")),
-        *((code, None) for code in ("30003", "30005", "30007", "21610", "20429", "", "words")),
+        *((code, AlertKind.REFUSED) for code in ("21660", "21661", "21704")),
+        *((code, AlertKind.WARNING) for code in ("21408", "21612", "30032", "30034")),
+        *(
+            (code, None)
+            for code in ("30003", "30005", "30007", "21610", "30022", "30036", "", "words")
+        ),
     ],
 )
 def test_a_failure_says_whether_the_account_is_at_fault(
