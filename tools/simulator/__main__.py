@@ -6,6 +6,7 @@ import signal
 import socket
 import sqlite3
 import sys
+import time
 
 from aiohttp import web
 
@@ -22,6 +23,9 @@ KEEP_ALIVE = 300.0
 def main() -> int:
     if os.environ.get("ENVIRONMENT", "").strip() not in {"", "development", "test"}:
         return _fail("it plays the vendors and signs in their names: not in production")
+    # The pages show the time of the service's pages, whatever the machine's zone.
+    os.environ.setdefault("TZ", os.environ.get("TIME_ZONE") or "Europe/Moscow")
+    time.tzset()
     try:
         settings = read_settings(os.environ)
         listener = _listen(settings.port)

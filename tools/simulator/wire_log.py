@@ -11,6 +11,7 @@ from urllib.parse import parse_qsl
 
 from aiohttp import web
 
+from tools.simulator.faults import PROVIDERS
 from tools.simulator.messages.message import iso
 from tools.simulator.pages.server_sent_events import Events
 from tools.simulator.settings import Settings
@@ -50,6 +51,7 @@ class WireLog:
 
     def __init__(self, settings: Settings, events: Events) -> None:
         self._events = events
+        self.providers = list(PROVIDERS)  # whose calls are kept
         self._kept: deque[Exchange] = deque(maxlen=MAX_EXCHANGES)
         self._numbers = count(1)
         named = {name: value for name, value in asdict(settings).items() if isinstance(value, str)}
@@ -60,6 +62,8 @@ class WireLog:
 
     def recorded(self, provider: str, handler: Handler) -> Handler:
         """The handler of a vendor's route, with its calls kept."""
+        if provider not in self.providers:
+            self.providers.append(provider)
 
         async def record(request: web.Request) -> web.StreamResponse:
             exchange = self._keep(provider, request.method, request.path_qs)

@@ -1,7 +1,7 @@
 """The control page: faults per vendor and phone, and the wire log."""
 
 import html
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import islice
 from pathlib import Path
 from string import Template
@@ -106,8 +106,8 @@ class ControlView:
             "faults_title": words["faults"],
             "fault_list": self._faults(),
             "kinds": "".join(map(self._kind, ("", *KINDS))),
-            "providers": self._providers(""),
-            "providers_filter": self._providers(self._provider),
+            "providers": self._providers(PROVIDERS),
+            "providers_filter": self._providers(self._carrier.wire.providers),
             "exchanges_count": words["exchanges_lead"].format(SHOWN),
             "exchange_list": self._exchanges(),
         }
@@ -120,8 +120,8 @@ class ControlView:
         selected = " selected" if value and value == chosen else ""
         return f'<option value="{value}"{selected}>{self._words[word]}</option>'
 
-    def _providers(self, chosen: str) -> str:
-        named = (self._option(name, f"provider_{name}", chosen) for name in PROVIDERS)
+    def _providers(self, names: Iterable[str]) -> str:
+        named = (self._option(name, f"provider_{name}", self._provider) for name in names)
         return self._option("", "any_provider") + "".join(named)
 
     def _mistakes(self, mistakes: Mapping[str, str]) -> str:

@@ -100,6 +100,23 @@ def test_call_and_its_receipts_are_seen_newest_first(
     assert call["answer"]
 
 
+def test_every_provider_that_is_called_has_a_name(simulator: Simulator) -> None:
+    """Those of payments as well, whose calls come from the service by themselves."""
+    for path in (
+        "/stripe/v1/checkout/sessions",
+        "/yookassa/v3/payments/none",
+        "/tbank/api/v1/statement",
+    ):
+        assert get(f"{simulator.url}{path}").status_code in {400, 401, 404, 405}
+
+    shown = control(simulator)
+
+    for name in ("Stripe", "YooKassa", "T-Bank"):
+        assert f"<b>{name}</b>" in shown
+        assert f">{name}</option>" in shown
+    assert "Т-Банк" in get(f"{simulator.url}/control?lang=ru").text
+
+
 @pytest.mark.parametrize("vendor", ALL, ids=lambda vendor: vendor.name)
 def test_no_secret_is_shown(
     simulator: Simulator, receiver: Receiver, phone: str, vendor: Vendor
