@@ -12,4 +12,7 @@ register = template.Library()
 @register.inclusion_tag("operator_admin/attention_link.html", takes_context=True)
 def attention_link(context: RequestContext) -> dict[str, object]:
     request: HttpRequest = context["request"]
-    return {"total": sum(one.number for one in items.counts(items.kinds_for(request)))}
+    return {
+        "request": request,
+        "total": sum(one.number for one in items.counts(items.kinds_for(request))),
+    }

@@ -1,7 +1,11 @@
 """Template filters for durations, contents, breakers and error classes."""
 
 from django import template
+from django.template.context import RequestContext
+from django.urls import reverse
 from django.utils.formats import number_format
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -12,6 +16,16 @@ from config.texts import StrOrPromise
 
 register = template.Library()
 register.filter("grouped", grouped)
+
+
+@register.simple_tag(takes_context=True)
+def menu_link(context: RequestContext, name: str, label: StrOrPromise) -> SafeString:
+    """A link of the menu, marked when the page, or one below it, is open."""
+    url, path = reverse(f"admin:{name}"), context["request"].path
+    is_open = path == url or (name != "index" and path.startswith(url))
+    current = ' aria-current="page"' if is_open else ""
+    return format_html(f'<a href="{{}}"{current}>{{}}</a>', url, label)
+
 
 CONTENTS = {
     "code": gettext_lazy("a code"),

@@ -230,6 +230,18 @@ def test_what_doctor_found_can_be_read_on_a_phone(page: Page, live_server: LiveS
     assert found["width"] > 250  # below the name of the check, not beside it
 
 
+def test_list_of_companies_shows_every_column(page: Page, live_server: LiveServer) -> None:
+    CompanyFactory.create(name="Акционерное общество «Северные торговые ряды»")
+    page.set_viewport_size({"width": 1280, "height": 800})
+    enter(page, live_server)
+
+    page.get_by_role("navigation").get_by_role("link", name="Компании").click()
+
+    results = page.locator("#changelist .results")
+    assert results.evaluate("list => list.scrollWidth - list.clientWidth") == 0
+    expect(page.get_by_role("link", name="приостановлена")).to_be_visible()
+
+
 def test_vendors_page_works_without_javascript(
     page: Page, browser: Browser, live_server: LiveServer, account: None
 ) -> None:

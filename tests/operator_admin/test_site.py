@@ -1,5 +1,6 @@
 """The admin opens only to operators with a second factor, by any address."""
 
+import re
 from typing import Any
 
 import pytest
@@ -230,3 +231,29 @@ def test_helper_makes_nobody_an_administrator(client: Client) -> None:
     person.refresh_from_db()
     assert (changed.status_code, refused.status_code) == (302, 403)
     assert (person.name, person.is_staff, person.is_superuser) == ("Anna", False, False)
+
+
+def test_menu_marks_the_page_that_is_open(client: Client) -> None:
+    sign_in(client, make_operator(), "password", "mfa")
+    entries = _menu(client, reverse("admin:index"))
+
+    assert len(entries) >= 10
+    for url in entries:
+        assert [other for other, is_open in _menu(client, url).items() if is_open] == [url]
+
+
+def test_menu_marks_the_list_of_an_open_row(client: Client) -> None:
+    sign_in(client, make_operator(), "password", "mfa")
+    company = MemberFactory.create().company
+
+    entries = _menu(client, reverse("admin:accounts_company_change", args=[company.pk]))
+
+    assert entries[reverse("admin:accounts_company_changelist")]
+
+
+def _menu(client: Client, url: str) -> dict[str, bool]:
+    """By address: whether it is marked."""
+    page = client.get(url).content.decode()
+    menu = page.split('class="admin-menu"', 1)[1].split("</nav>", 1)[0]
+    links = re.findall(r'<a href="([^"]+)"( aria-current="page")?>', menu)
+    return {address: bool(mark) for address, mark in links}
