@@ -1,32 +1,5 @@
-// Settings: warns before changes are lost, finds countries, fills in groups of them. All of it is
-// an addition: the forms work without.
+// Settings: finds countries, fills in groups of them. All of it is an addition: the forms work without.
 (() => {
-  const page = () => document.querySelector("[data-leave]");
-  const changed = () => document.querySelectorAll("form[data-guarded][data-changed]");
-
-  const isForm = (form) => form && form.matches("form[data-guarded]");
-  const touch = (form) => {
-    form.dataset.changed = "";
-    for (const note of form.querySelectorAll("[data-saved]")) note.remove();
-  };
-  document.addEventListener("input", (event) => {
-    const form = event.target.closest("form");
-    if (isForm(form) && event.target.type !== "search") touch(form);
-  });
-  document.addEventListener("submit", (event) => {
-    if (isForm(event.target)) delete event.target.dataset.changed;
-  });
-  // A section that could not be sent still holds what was typed.
-  for (const name of ["htmx:sendError", "htmx:responseError"]) {
-    document.addEventListener(name, (event) => {
-      const form = event.detail.elt.closest("form");
-      if (isForm(form)) touch(form);
-    });
-  }
-  addEventListener("beforeunload", (event) => {
-    if (page() && changed().length) event.preventDefault();
-  });
-
   const count = (form) => {
     for (const region of form.querySelectorAll("[data-region]")) {
       const boxes = [...region.querySelectorAll("input[type=checkbox]")];
@@ -67,7 +40,7 @@
       }
     }
     count(form);
-    touch(form);
+    form.dispatchEvent(new Event("input", { bubbles: true })); // unsaved.js asks before this is lost
   };
 
   document.addEventListener("click", (event) => {

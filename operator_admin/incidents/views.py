@@ -13,6 +13,8 @@ from operator_admin.incidents import notices
 @member_required(anyone, anyone)
 def dismiss(request: CabinetRequest, incident: int, update: int) -> HttpResponse:
     notices.dismiss(request.session, f"{incident}:{update}")
+    if request.htmx:
+        return HttpResponse()
     then = request.POST.get("next", "")
     is_ours = url_has_allowed_host_and_scheme(
         then, {request.get_host()}, require_https=request.is_secure()

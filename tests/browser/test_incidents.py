@@ -98,8 +98,13 @@ def test_company_hides_a_notice(page: Page, live_server: LiveServer) -> None:
     page.locator("main form button[type=submit]").click()
 
     expect(page.get_by_role("heading", name="Перебои с СМС")).to_be_visible()
+    page.goto(f"{live_server.url}/cabinet/keys/new")
+    page.get_by_label("Название").fill("сервер")
     page.get_by_role("button", name="Скрыть").click()
 
+    expect(page.get_by_role("heading", name="Перебои с СМС")).to_have_count(0)
+    expect(page.get_by_label("Название")).to_have_value("сервер")
+    page.reload()
     expect(page.get_by_role("heading", name="Перебои с СМС")).to_have_count(0)
 
 

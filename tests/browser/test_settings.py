@@ -55,6 +55,35 @@ def test_leaving_with_unsaved_changes_asks(page: Page, live_server: LiveServer) 
     assert asked == ["beforeunload"]
 
 
+def test_nothing_on_a_page_loses_a_filled_form_unasked(
+    page: Page, live_server: LiveServer
+) -> None:
+    user = sign_in(page, live_server).user
+    other = MemberFactory.create(user=user).company
+    asked: list[str] = []
+
+    def stay(dialog: Dialog) -> None:
+        asked.append(dialog.type)
+        dialog.dismiss()
+
+    page.on("dialog", stay)
+    page.goto(f"{live_server.url}/cabinet/keys/new")
+    name = page.get_by_label("Название")
+    name.fill("сервер")
+
+    page.get_by_role("button", name="English").click()
+    page.locator(".company-menu summary").click()
+    page.get_by_role("button", name=other.name).click()
+    page.get_by_role("button", name="Выйти").click()
+    page.get_by_role("link", name="Вебхуки").click()
+
+    expect(name).to_have_value("сервер")
+    assert asked == ["beforeunload"] * 4
+    page.locator("main").get_by_role("link", name="Отмена").click()
+    expect(page.get_by_role("heading", name="API-ключи")).to_be_visible()
+    assert len(asked) == 4
+
+
 def test_countries_are_found_picked_and_saved(page: Page, live_server: LiveServer) -> None:
     company = sign_in(page, live_server).company
     page.goto(f"{live_server.url}/cabinet/settings")

@@ -60,6 +60,8 @@ def test_switcher_is_there_for_two_companies_only(client: Client, owner: Member)
 
     assert reverse("company-switch") not in alone
     assert reverse("company-switch") in of_two
+    assert of_two.count('type="submit" name="company"') == 2
+    assert f'name="company" value="{owner.company_id}" aria-current="true"' in of_two
 
 
 def test_removed_membership_revokes_access(client: Client, owner: Member) -> None:
