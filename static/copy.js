@@ -1,4 +1,5 @@
 // <button data-copy="id of what to copy" data-copied="what to say then">
+// <button data-insert="id of what to insert" data-into="id of the field">
 (() => {
   const copy = async (element) => {
     try {
@@ -17,6 +18,13 @@
     await copy(document.getElementById(button.dataset.copy));
     label.textContent = button.dataset.copied;
     setTimeout(() => { label.textContent = before; }, 2000);
+  });
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest("[data-insert]");
+    if (!button) return;
+    const field = document.getElementById(button.dataset.into);
+    field.value = document.getElementById(button.dataset.insert).textContent.trim();
+    field.focus();
   });
   const show = () => {
     for (const button of document.querySelectorAll("[data-copy]")) button.hidden = false;

@@ -6,6 +6,8 @@ from hashlib import sha1
 
 from channels import extensions
 from channels.models import Message
+from channels.providers.telegram.gateway import TelegramGateway
+from channels.vendor_accounts.registry import codes_go_by_gateway
 from config.channels import of_row
 
 ARRIVED = {Message.State.SENT, Message.State.DELIVERED}
@@ -17,6 +19,12 @@ class Bubble:
     text: str | None  # None: the key that derives its code is gone
     code: str | None
     button: str | None = None  # the URL of the button under the text
+
+    @property
+    def is_vendor_worded(self) -> bool:
+        """Telegram Gateway takes the code alone and words it itself."""
+        is_gateway = self.message.channel == TelegramGateway.channel and codes_go_by_gateway()
+        return is_gateway and self.code is not None and "short_url" not in self.message.params
 
     @property
     def has_arrived(self) -> bool:
@@ -47,11 +55,15 @@ def phone_screens(messages: Iterable[Message]) -> list[Screen]:
     """One screen per phone, in order of first appearance; test messages only."""
     screens: dict[str, Screen] = {}
     for message in messages:
-        assert message.mode == "test", "codes of live messages are shown to nobody"  # noqa: S101
         screen = screens.setdefault(message.phone, Screen(message.phone))
-        text, code = render(message)
-        screen.bubbles.append(Bubble(message, text, code, _button(message, text)))
+        screen.bubbles.append(bubble(message))
     return list(screens.values())
+
+
+def bubble(message: Message) -> Bubble:
+    assert message.mode == "test", "codes of live messages are shown to nobody"  # noqa: S101
+    text, code = render(message)
+    return Bubble(message, text, code, _button(message, text))
 
 
 def _button(message: Message, text: str | None) -> str | None:

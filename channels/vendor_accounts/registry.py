@@ -249,6 +249,14 @@ def carries(channel: Channel, content: Content, mode: str) -> bool:
     return (mode, channel.name, content.value) in routes_by_key()
 
 
+def codes_go_by_gateway() -> bool:
+    """Whether Telegram Gateway, in Telegram's words, carries plain codes; those with a link go by
+    the bot.
+    """
+    gateway = ("live", Content.CODE, TelegramGateway.name)
+    return any((route.mode, route.content, route.provider) == gateway for route in routes())
+
+
 def needs_contact(channel: str) -> bool:
     """Whether some account of the channel reaches only people who let it write to them."""
     return any(

@@ -10,7 +10,7 @@ from django.conf import settings
 from accounts.keys.company_texts import NO_TEXTS, CompanyTexts
 from accounts.names import brand_names
 from channels.extensions import NotRenderableError, Rendered
-from config.channels import Channel
+from config.channels import Channel, of_row
 from otp import codes
 
 # With a brand of 30 characters the Russian text still fits one SMS segment of 70.
@@ -34,13 +34,20 @@ def render(*, subject_id: UUID, params: Mapping[str, Any], locale: str, channel:
     short_url = params.get("short_url")
     own = params.get("texts", {}).get(channel)
     text = fill(
-        own or compose(TEXTS[locale], has_link=bool(short_url)),
+        own or _default(of_row(channel), locale=locale, has_link=bool(short_url)),
         code=code,
         brand=params.get("brand", ""),
         minutes=params.get("minutes"),
         link=short_url,
     )
     return Rendered(text, code, short_url)
+
+
+def _default(channel: Channel, *, locale: str, has_link: bool) -> str:
+    """The vendor's template where it words the message, else the service's text."""
+    if texts := channel.template_texts.get(locale):
+        return texts.code_with_link if has_link else texts.code
+    return compose(TEXTS[locale], has_link=has_link)
 
 
 def max_minutes() -> int:
@@ -89,13 +96,11 @@ def template(
     body: str | None = None,
 ) -> str:
     """Returns the template for a channel: `body`, else the company's text, else the default."""
-    body = (
-        body
-        or company_template(own, channel=channel, locale=locale, purpose=purpose)
-        or TEXTS[locale]
-    )
+    body = body or company_template(own, channel=channel, locale=locale, purpose=purpose)
+    if not body and channel.template_texts:
+        return _default(channel, locale=locale, has_link=has_link)
     tail = autofill_lines(own) if channel.has_segments else ()
-    return compose(body, has_link=has_link, tail=tail)
+    return compose(body or TEXTS[locale], has_link=has_link, tail=tail)
 
 
 def company_template(

@@ -13,12 +13,11 @@ from django.shortcuts import render
 from accounts.keys.company_texts import CompanyTexts
 from accounts.models import Company
 from accounts.people.roles import CabinetRequest, can_read_settings, member_required
-from channels.providers.base import Content
 from channels.providers.telegram.gateway import TelegramGateway
 from channels.routing import sms_segments
 from channels.routing.channel_plan import price
 from channels.vendor_accounts import registry
-from config.channels import BY_NAME, Channel
+from config.channels import BY_NAME, CHANNELS, Channel
 from links.addresses import short_hosts
 from links.make.new_link import SLUG_LENGTH_IN_MESSAGES, short_url
 from otp.texts import autofill, own_texts, rendering, rules
@@ -52,7 +51,7 @@ class Sample:
         return (
             self.channel.name == TelegramGateway.channel
             and not self.has_link
-            and codes_go_by_gateway()
+            and registry.codes_go_by_gateway()
         )
 
     @property
@@ -98,12 +97,6 @@ class Sample:
         counted = sms_segments.count(self.text)
         bits = counted.units * (16 if counted.encoding == "UCS-2" else 7)
         return max(ceil(bits / 8), len(self.text.encode()))
-
-
-def codes_go_by_gateway() -> bool:
-    """Whether Telegram Gateway carries plain codes; a code with a link goes by the bot."""
-    wanted = ("live", Content.CODE, TelegramGateway.name)
-    return any((route.mode, route.content, route.provider) == wanted for route in registry.routes())
 
 
 def samples(
@@ -156,8 +149,10 @@ def current_samples(company: Company, own: CompanyTexts, locale: str | None = No
     )
 
 
-def preview(chosen: Mapping[str, Any], *, company: Company) -> dict[str, str]:
-    """Renders unsaved settings; invalid values fall back to the defaults."""
+def preview(chosen: Mapping[str, Any], *, company: Company) -> dict[str, list[Sample]]:
+    """Renders unsaved settings, as each channel shows them; invalid values fall back to the
+    defaults.
+    """
     length = str(chosen.get("code_length") or "")
     language = chosen["language"] if chosen.get("language") in rendering.TEXTS else "ru"
     draft = Company(
@@ -165,8 +160,14 @@ def preview(chosen: Mapping[str, Any], *, company: Company) -> dict[str, str]:
         brand=str(chosen.get("brand") or "").strip()[:MAX_BRAND_LENGTH],
         code_length=int(length) if length in {"4", "5", "6", "7", "8"} else 6,
     )
-    shown, _with_link = current_samples(draft, own_texts.of_company(company), language)
-    return {"text": shown.text, "language": language}
+    shown = samples(
+        draft,
+        own_texts.of_company(company),
+        channels=CHANNELS,
+        locale=language,
+        purpose=DEFAULT_PURPOSE,
+    )
+    return {"samples": [sample for sample in shown if not sample.has_link]}
 
 
 @member_required(can_read_settings)

@@ -12,6 +12,7 @@ from django.utils.translation import ngettext, ngettext_lazy
 
 from accounts.models import Company, Language, Mode
 from billing import message_prices
+from billing.wallet import ledger
 from channels import phone_numbers
 from channels.models import Message
 from config.channels import CHANNELS, Channel
@@ -40,6 +41,15 @@ def _country(phone: str, company: Company) -> str:
         return company.country
 
 
+def _first_mode(company: Company) -> Mode:
+    """Live where a live message could go out: approved, with tokens for the cheapest channel."""
+    available, _held = ledger.balance(company.pk)
+    is_able = company.status == Company.Status.APPROVED and available >= min(
+        message_prices.price_of(channel.name, company.country) for channel in CHANNELS
+    )
+    return Mode.LIVE if is_able else Mode.TEST
+
+
 class SendForm(forms.Form):
     """What a code and a link have in common."""
 
@@ -66,7 +76,7 @@ class SendForm(forms.Form):
         label=_("Mode"),
         choices=[
             (Mode.LIVE, _("Live: to the phone, charged once it is delivered")),
-            (Mode.TEST, _("Test: free, shown only on the Test phone page")),
+            (Mode.TEST, _("Test: free, nothing goes to the phone")),
         ],
         widget=forms.RadioSelect(attrs={"class": "form-check-input"}),
     )
@@ -77,8 +87,8 @@ class SendForm(forms.Form):
 
     def __init__(self, *args: Any, company: Company, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        is_approved = company.status == Company.Status.APPROVED
-        self.initial.setdefault("mode", Mode.LIVE if is_approved else Mode.TEST)
+        if not self.is_bound:
+            self.initial.setdefault("mode", _first_mode(company))
         self.initial.setdefault("locale", company.language)
         address = f"{reverse('send-channels')}?kind={self.kind}"
         self.fields["phone"].widget.attrs["hx-get"] = address

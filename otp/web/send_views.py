@@ -13,7 +13,9 @@ from django.views.decorators.http import require_GET
 from accounts.api.rate_limit import key_rate_limiter
 from accounts.client_ip import client_ip
 from accounts.keys import api_keys
+from accounts.models import Mode
 from accounts.people.roles import CabinetRequest, can_manage_keys, member_required
+from channels.history import test_phone
 from channels.history.messages import with_charges
 from channels.models import Message
 from channels.web.views import message_context
@@ -103,7 +105,12 @@ def send_check(request: CabinetRequest, public_id: str) -> HttpResponse:
         else:
             messages.success(request, _("The code is right: the number is verified."))
             return redirect("send-check", sent.public_id)
-    context = {"form": form, "state": _state(verification), **message_context(request, sent)}
+    context = {
+        "form": form,
+        "state": _state(verification),
+        "bubble": test_phone.bubble(sent) if sent.mode == Mode.TEST else None,
+        **message_context(request, sent),
+    }
     return render(request, "cabinet/send_check.html", context)
 
 

@@ -17,11 +17,12 @@ from accounts.people.roles import (
     can_read_settings,
     member_required,
 )
+from channels.vendor_accounts import registry
 from config.channels import join_titles
 from otp.models import CodeText
 from otp.texts import own_texts, rendering, rules
 from otp.web.calls import DEFAULT_PURPOSE
-from otp.web.previews import codes_go_by_gateway, current_samples, samples
+from otp.web.previews import current_samples, samples
 from otp.web.text_forms import AutofillForm, TextForm
 
 
@@ -37,7 +38,7 @@ def text_list(request: CabinetRequest) -> HttpResponse:
         "own": own,
         "standard": rendering.TEXTS.items(),
         "samples": current_samples(request.company, own)[:1],
-        "by_gateway": codes_go_by_gateway(),
+        "by_gateway": registry.codes_go_by_gateway(),
     }
     return render(request, "cabinet/text_list.html", context)
 

@@ -309,7 +309,8 @@ def test_what_the_phone_would_have_shown(dispatcher: Dispatcher, test_api: Api) 
             "phone": number("4567"),
             "channel": "whatsapp",
             "status": "delivered",
-            "text": f"Код {shown}. Никому его не сообщайте. Ромашка\n{code.body['short_url']}",
+            "text": f"Ваш код подтверждения: {shown}. Его запросили для Ромашка; "
+                "никому его не сообщайте.",
             "code": shown,
             "short_url": code.body["short_url"],
         },

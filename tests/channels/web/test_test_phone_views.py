@@ -3,9 +3,12 @@
 import pytest
 from django.test import Client
 from django.urls import reverse
+from pytest_django import Settings
 
 from accounts.models import Member
 from channels.history import test_phone
+from channels.vendor_accounts import registry
+from config.channels import BY_NAME
 from tests.api.clients import Api
 from tests.factories import MessageFactory
 from tests.otp.sent_codes import code_of
@@ -23,11 +26,32 @@ def send(api: Api, phone: str, **fields: str) -> None:
 
 
 def test_code_is_shown_as_on_the_phone(client: Client, owner: Member, test_api: Api) -> None:
-    send(test_api, PHONE)
+    send(test_api, PHONE, channel="sms")
 
     code = code_of(PHONE, mode="test")
     assert f"Код {code}. Никому его не сообщайте." in body_of(client)
     assert body_of(client).count(f">{code}</code>") == 1
+
+
+def test_each_channel_shows_its_own_words(
+    client: Client, owner: Member, test_api: Api, settings: Settings
+) -> None:
+    """Those of the vendor, where it words the message and a company's text is not shown."""
+    for channel in BY_NAME:
+        send(test_api, PHONE, channel=channel)
+    send(test_api, OTHER, channel="whatsapp", link="https://example.com/a")
+    code, other = code_of(PHONE, mode="test"), code_of(OTHER, mode="test")
+
+    by_gateway = body_of(client)
+    settings.TELEGRAM_GATEWAY = settings.TELEGRAM_GATEWAY | {"token": ""}
+    registry.clear_caches()
+    by_bot = body_of(client)
+
+    assert f"{code} — ваш код подтверждения." in by_gateway
+    assert f"Ваш код подтверждения: {other}. Его запросили для" in by_gateway
+    assert by_gateway.count(f"Код {code}. Никому его не сообщайте.") == 1
+    assert "Код словами самого Telegram." in by_gateway
+    assert by_bot.count(f"Код {code}. Никому его не сообщайте.") == 2
 
 
 def test_each_number_has_its_screen_newest_first(

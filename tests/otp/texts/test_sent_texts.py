@@ -72,7 +72,7 @@ def test_whatsapp_keeps_its_template(api: Api) -> None:
     message = send(api, channel="whatsapp")
 
     assert "texts" not in message.params
-    assert handed_over().startswith("Код ")
+    assert handed_over() == f"{code_of(PHONE)} — ваш код подтверждения."
 
 
 def test_texts_of_others_are_theirs(api: Api) -> None:
@@ -194,8 +194,9 @@ def test_message_that_may_go_on_has_words_for_each_channel(test_api: Api) -> Non
     message = send(test_api, "+79161230009", channel="whatsapp")
 
     assert message.params["texts"] == {"sms": "{code} SMS", "telegram": "{code} Telegram"}
-    assert handed_over().startswith("Код ")  # the first try is by WhatsApp
-    assert test_api.get("/test/messages").body["data"][0]["text"].startswith("Код ")
+    words = f"{code_of('+79161230009', mode='test')} — ваш код подтверждения."
+    assert handed_over() == words  # the first try is by WhatsApp
+    assert test_api.get("/test/messages").body["data"][0]["text"] == words
 
 
 def test_test_phone_shows_what_would_have_been_sent(test_api: Api) -> None:

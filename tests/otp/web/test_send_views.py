@@ -55,6 +55,44 @@ def test_code_is_sent_held_audited_and_checked(client: Client, owner: Member) ->
     assert "Номер подтверждён" in client.get(checked.headers["Location"]).content.decode()
 
 
+@pytest.mark.parametrize(
+    ("tokens", "status", "mode"),
+    [(1, "approved", "live"), (0, "approved", "test"), (1000, "pending", "test")],
+)
+def test_live_is_chosen_first_only_where_it_can_be_sent(
+    client: Client, tokens: int, status: str, mode: str
+) -> None:
+    member = MemberFactory.create(company__status=status)
+    if tokens:
+        ledger.grant(company=member.company, amount=tokens, reason="first")
+    client.force_login(member.user)
+
+    for kind in ("code", "link"):
+        form = client.get(f"{reverse('send')}?kind={kind}").context["form"]
+        assert form["mode"].value() == mode
+
+
+def test_test_code_is_inserted_on_the_page_that_asks_for_it(client: Client, owner: Member) -> None:
+    post(client, mode="test", channel="whatsapp")
+    message = Message.objects.get()
+    code = code_of(PHONE, mode="test")
+
+    page = client.get(reverse("send-check", args=[message.public_id])).content.decode()
+
+    assert f"{code} — ваш код подтверждения." in page
+    assert f'data-insert="code-{message.public_id}" data-into="id_code"' in page
+
+
+def test_live_code_is_not_on_the_page_that_asks_for_it(client: Client, owner: Member) -> None:
+    post(client, channel="sms")
+    message = Message.objects.get()
+
+    page = client.get(reverse("send-check", args=[message.public_id])).content.decode()
+
+    assert code_of(PHONE) not in page
+    assert "data-insert" not in page
+
+
 def test_page_of_a_code_says_what_was_charged(client: Client, owner: Member) -> None:
     message = MessageFactory.create(company=owner.company, kind="code")
     TransferFactory.create(
