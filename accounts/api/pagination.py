@@ -61,7 +61,11 @@ def limit_of(query: Mapping[str, str]) -> int:
 
 
 def page_of(
-    rows: QuerySet[Any], query: Mapping[str, str], *, history: QuerySet[Any] | None = None
+    rows: QuerySet[Any],
+    query: Mapping[str, str],
+    *,
+    history: QuerySet[Any] | None = None,
+    scans: Sequence[int] | None = None,
 ) -> Page:
     """The rows after the cursor, newest first, by (created_at, id).
 
@@ -70,7 +74,7 @@ def page_of(
     rows than asked for, even none.
     """
     limit = limit_of(query)
-    batch = _batch(rows, history, _start(rows, query), limit, SCANS)
+    batch = _batch(rows, history, _start(rows, query), limit, scans or SCANS)
     scanned_until = None if batch.is_full or batch.end is None else batch.end.created_at
     return Page(batch.rows, batch.end and encode(*batch.end), scanned_until)
 

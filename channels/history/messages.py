@@ -124,5 +124,5 @@ def _in_days(chosen: Mapping[str, Any]) -> Q:
 def _by_phone(rows: Messages, text: str, country: str) -> Messages:
     if number := phone_search.whole_number(text, country):
         return with_phone(rows, number)
-    condition = phone_search.matching(text, country)
+    condition = phone_search.part_of_number(text, country)
     return rows.none() if condition is None else rows.filter(condition)

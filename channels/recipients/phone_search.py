@@ -1,4 +1,4 @@
-"""Searches rows by a whole phone or a prefix, typed in any format."""
+"""Searches rows by a whole phone, its beginning or its last digits, typed in any format."""
 
 import re
 
@@ -10,6 +10,7 @@ from channels.phone_numbers import e164_or_none, with_country_code_seven
 _PUNCTUATION = re.compile(r"[ ().\-\u00a0\u2011]")
 _DIGITS = re.compile(r"(\+|00)?([0-9]{1,15})", re.ASCII)
 
+SHORTEST_ENDING = 4  # fewer digits end too many numbers
 MAX_PREFIX_LENGTH = 11  # with its plus; a longer number cannot begin another one
 
 
@@ -38,6 +39,19 @@ def matching(text: str, country: str) -> Q | None:
     for start in [digits] if prefix else _prefixes(digits, country):
         condition |= Q(phone__gte=f"+{start}", phone__lt=f"+{_upper_bound(start)}")
     return condition
+
+
+def part_of_number(text: str, country: str) -> Q | None:
+    """A condition on a `phone` that begins or ends so; None for a whole number, and for a text that
+    is no phone or says too little. No index serves it: search a bounded part of the rows.
+    """
+    if whole_number(text, country):
+        return None
+    condition = matching(text, country)
+    typed = _PUNCTUATION.sub("", text.strip())
+    if condition is None or typed.startswith("+") or len(typed) < SHORTEST_ENDING:
+        return condition
+    return condition | Q(phone__endswith=typed)
 
 
 def _prefixes(digits: str, country: str) -> list[str]:

@@ -37,7 +37,7 @@ class PhoneFilter(forms.Form):
     def clean_phone(self) -> str:
         phone: str = self.cleaned_data["phone"]
         if phone and not any(char in "0123456789" for char in phone):
-            raise ValidationError(_("Enter the number or its first digits."))
+            raise ValidationError(_("Enter the number, its beginning or its last four digits."))
         if phone and not self._is_searchable(phone):
             raise ValidationError(_("Enter the whole number: your role sees masked phones."))
         return phone

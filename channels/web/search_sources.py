@@ -1,11 +1,13 @@
-"""Messages as the cabinet's search finds them: by id, by request, and by a whole phone."""
+"""Messages as the cabinet's search finds them: by id, by request, by a phone or a part of one."""
 
 from urllib.parse import urlencode
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.urls import reverse
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from accounts.api.pagination import SCANS, page_of
 from accounts.models import Member, Mode
 from accounts.people.phone_masking import phone_for
 from accounts.people.roles import can_read_settings
@@ -30,6 +32,8 @@ def find(member: Member, text: str) -> list[Hit]:
     own = Message.objects.of(member.company)
     if number := phone_search.whole_number(text, member.company.country):
         return _to_phone(own, number, member)
+    if (part := _part(text, member)) is not None:
+        return _to_phones_like(own, part, text, member)
     wanted = text.lower()
     if not wanted.startswith(("msg_", "req_")):
         return []
@@ -51,15 +55,44 @@ def _to_phone(own: QuerySet[Message], number: str, member: Member) -> list[Hit]:
     """The list of all in each mode that has any, and the newest of them."""
     newest = list(with_phone(own, number).order_by("-created_at")[:MOST_HITS])
     lists = [
-        Hit(str(_list_title(mode)), _list_url(mode, number), phone_for(number, member))
+        Hit(str(_list_title(mode, is_one=True)), _list_url(mode, number), phone_for(number, member))
         for mode in Mode
         if any(one.mode == mode for one in newest)
     ]
     return [*lists, *(hit(one, member) for one in newest)]
 
 
-def _list_title(mode: Mode) -> object:
-    return _("All test messages to it") if mode == Mode.TEST else _("All messages to it")
+def _part(text: str, member: Member) -> Q | None:
+    """Of a number; fewer digits are rather a page, a name or a number of something else."""
+    digits = [char for char in text if char.isdecimal()]
+    is_long = len(digits) >= phone_search.SHORTEST_ENDING
+    return phone_search.part_of_number(text, member.company.country) if is_long else None
+
+
+def _to_phones_like(own: QuerySet[Message], part: Q, text: str, member: Member) -> list[Hit]:
+    """Among the latest messages of each mode, and where to look among all."""
+    if not member.can_see_phones:  # digit by digit it would show what is masked
+        detail = _("your role sees masked phones")
+        return [Hit(gettext("The whole number is needed"), _list_url(Mode.LIVE, text), detail)]
+    lists, rows = [], []
+    for mode in Mode:
+        history = own.filter(mode=mode)
+        page = page_of(
+            history.filter(part), {"limit": str(MOST_HITS)}, history=history, scans=SCANS[:2]
+        )
+        rows += page.rows
+        if page.next_cursor or len(page.rows) > 1:
+            lists.append(Hit(str(_list_title(mode, is_one=False)), _list_url(mode, text)))
+    rows.sort(key=lambda one: one.created_at, reverse=True)
+    return [*lists, *(hit(one, member) for one in rows)]
+
+
+def _list_title(mode: Mode, *, is_one: bool) -> object:
+    if is_one:
+        return _("All test messages to it") if mode == Mode.TEST else _("All messages to it")
+    if mode == Mode.TEST:
+        return _("All test messages to such numbers")
+    return _("All messages to such numbers")
 
 
 def _list_url(mode: Mode, number: str) -> str:

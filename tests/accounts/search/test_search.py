@@ -9,8 +9,9 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import translation
 
-from accounts.models import Company, Member
+from accounts.models import Company, Member, Mode
 from accounts.search import sources
+from channels.web import search_sources
 from tests.cabinet.pages import create_content
 from tests.factories import (
     ApiKeyFactory,
@@ -125,11 +126,54 @@ def test_phone_is_found_in_any_spelling(company: Company, spelling: str) -> None
     ]
 
 
-def test_beginning_of_a_phone_finds_nothing(company: Company) -> None:
-    """It would tell a viewer the masked digits one by one."""
-    MessageFactory.create(company=company, phone=PHONE)
+@pytest.mark.parametrize("part", ["7916123", "+7916123", "8 916 123", "916123", "0089", "230089"])
+def test_phone_is_found_by_its_beginning_and_its_end(company: Company, part: str) -> None:
+    wanted = [MessageFactory.create(company=company, phone=PHONE, mode=mode) for mode in Mode]
+    MessageFactory.create(phone=PHONE)  # a stranger's
+    MessageFactory.create(company=company, phone="+77010000001")
 
-    assert urls(member_of(company, VIEWER), PHONE[:-1]) == []
+    found = urls(member_of(company), part)
+
+    assert found == [f"/cabinet/messages/{one.public_id}" for one in reversed(wanted)]
+
+
+def test_part_of_a_phone_leads_to_the_list_of_all(client: Client, company: Company) -> None:
+    MessageFactory.create_batch(3, company=company, phone=PHONE)
+    enter(client, company, OWNER)
+
+    first, *rows = urls(member_of(company), "0089")
+
+    assert (first, len(rows)) == ("/cabinet/messages?mode=live&phone=0089", 3)
+    assert len(client.get(first).context["page"].rows) == 3
+
+
+def test_part_of_a_phone_is_looked_for_among_the_latest(
+    company: Company, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And the list goes on from there."""
+    monkeypatch.setattr(search_sources, "SCANS", (1, 2, 9))
+    MessageFactory.create(company=company, phone=PHONE)
+    MessageFactory.create_batch(3, company=company, phone="+77010000001")
+
+    assert urls(member_of(company), "0089") == ["/cabinet/messages?mode=live&phone=0089"]
+
+
+@pytest.mark.parametrize("role", [ACCOUNTANT, VIEWER])
+@pytest.mark.parametrize("part", [PHONE[:-1], "0089", "79161"])
+def test_part_of_a_masked_phone_tells_nothing(
+    client: Client, company: Company, role: str, part: str
+) -> None:
+    """It would tell the masked digits one by one."""
+    hits = [sources.find(member_of(company, role), part)]
+    MessageFactory.create(company=company, phone=PHONE)
+    enter(client, company, role)
+
+    hits.append(sources.find(member_of(company, role), part))
+    page = client.get(reverse("search-suggestions"), {"q": part}).content.decode()
+
+    assert hits[0] == hits[1]
+    assert "Нужен номер целиком" in page
+    assert "messages/msg_" not in page
 
 
 @pytest.mark.parametrize("role", [ACCOUNTANT, VIEWER])
@@ -290,7 +334,7 @@ def test_wildcards_of_the_database_are_plain_characters(company: Company) -> Non
 
 def test_search_is_a_bounded_number_of_queries(company: Company) -> None:
     member = member_of(company)
-    for text in ("anna", PHONE, "shop.example.org", company.messages.all()[0].public_id):
+    for text in ("anna", PHONE, PHONE[:6], "shop.example.org", company.messages.all()[0].public_id):
         sources.find(member, text)  # what is read once per process
         with CaptureQueriesContext(connection) as few:
             sources.find(member, text)
