@@ -1,6 +1,7 @@
 """Template filters and tags of the cabinet."""
 
 from datetime import date, datetime
+from math import ceil
 from typing import Any
 
 from django import template
@@ -82,6 +83,21 @@ def moment(at: datetime) -> SafeString:
 
 
 @register.filter
+def clock(at: datetime) -> SafeString:
+    """The time of day, where the day is said already."""
+    local = timezone.localtime(at)
+    words = date_format(local, "H:i:s")
+    return format_html('<time datetime="{}">{}</time>', local.isoformat("T", "seconds"), words)
+
+
+@register.filter
+def until(at: datetime) -> str:
+    """How long it is to a moment: «40 с»."""
+    seconds = max(1, ceil((at - timezone.now()).total_seconds()))
+    return f"{seconds}\u00a0{gettext('s')}" if seconds < 60 else took(1000 * seconds)
+
+
+@register.filter
 def city(time_zone: str) -> str:
     """«Владивосток» for Asia/Vladivostok."""
     return time_zones.city_of(time_zone, get_language() or settings.LANGUAGE_CODE)
@@ -105,9 +121,11 @@ def share(percent: float | None) -> str:
 
 @register.filter
 def took(ms: int | None) -> str:
-    """A duration with two digits: «0,6 с», «12 с», «3,5 мин»."""
-    if not ms:
+    """A duration with two digits or three: «63 мс», «1,2 с», «12 с», «3,5 мин»."""
+    if ms is None:
         return "—"
+    if ms < 1000:
+        return f"{number_format(ms, 0)}\u00a0{gettext('ms')}"
     for size, words in ((3_600_000, gettext("h")), (60_000, gettext("min")), (1000, gettext("s"))):
         if ms >= size or size == 1000:
             amount = ms / size

@@ -48,6 +48,13 @@ def declaration_of(kind: EventKind) -> EventDeclaration:
     return _declarations[kind]
 
 
+def in_declared_order(kind: str, data: Mapping[str, Any]) -> dict[str, Any]:
+    """As the documentation lists the fields; `jsonb` keeps no order of its own."""
+    declaration = _declarations.get(EventKind(kind)) if kind in EventKind else None
+    names = [field.name for field in declaration.data] if declaration else []
+    return {name: data[name] for name in names if name in data} | dict(data)
+
+
 def declarations() -> list[EventDeclaration]:
     """In the order of their kinds."""
     return list(dict.fromkeys(_declarations[kind] for kind in EventKind))

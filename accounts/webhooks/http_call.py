@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from accounts.models import Delivery, DeliveryAttempt
 from accounts.webhooks import egress, signing
+from accounts.webhooks.event_declarations import in_declared_order
 from config.ids import public_id
 
 log = structlog.get_logger(__name__)
@@ -83,12 +84,13 @@ def retry_delay(tries: int) -> float:
 
 def body_of(event_id: UUID, kind: str, at: datetime, data: Any) -> bytes:
     """The request body, equal at every try. `data` is JSON text or the parsed value."""
+    fields = orjson.loads(data) if isinstance(data, str) else data
     return orjson.dumps(
         {
             "id": public_id("evt", event_id),
             "type": kind,
             "timestamp": at.astimezone(UTC),
-            "data": orjson.Fragment(data) if isinstance(data, str) else data,
+            "data": in_declared_order(kind, fields),
         },
         option=orjson.OPT_UTC_Z,
     )

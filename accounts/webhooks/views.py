@@ -214,6 +214,7 @@ def _delivery_context(delivery: Delivery, member: Member) -> dict[str, object]:
     said = event_for(event.data, member)
     body = orjson.loads(http_call.body_of(event.id, event.kind, event.at, said))
     is_soon = delivery.due_in is not None and delivery.due_in <= settings.WEBHOOK_LEASE
+    is_called = is_soon and delivery.tries > delivery.made_of(attempts)
     return {
         "section": "webhook",
         "delivery": delivery,
@@ -221,7 +222,8 @@ def _delivery_context(delivery: Delivery, member: Member) -> dict[str, object]:
         "event": event,
         "attempts": attempts,
         "body": orjson.dumps(body, option=orjson.OPT_INDENT_2).decode(),
-        "is_called": is_soon and delivery.tries > delivery.made_of(attempts),
+        "is_called": is_called,
+        "was_tried": bool(attempts) and not is_called,
         "is_open": delivery.state == Delivery.State.PENDING and delivery.endpoint.is_enabled,
         "poll_seconds": QUICK if is_soon else SLOW,
     }

@@ -5,6 +5,7 @@ from dataclasses import astuple, dataclass, replace
 from datetime import datetime, timedelta
 
 from django.db.models import QuerySet
+from django.utils import timezone
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
@@ -18,6 +19,7 @@ from channels.routing.learned import route_words
 from channels.vendor_accounts import error_texts
 from config.texts import StrOrPromise
 
+ONE_COMMIT = timedelta(seconds=1)  # within which its statements run
 RECEIPT_TITLES: dict[str, tuple[StrOrPromise, str]] = {
     "sent": (gettext_lazy("Forwarded to the phone"), ""),
     "delivered": (gettext_lazy("Delivered to the phone"), "success"),
@@ -38,6 +40,7 @@ class Step:
     code: str = ""  # the vendor's code, for a support request
     advice: StrOrPromise = ""  # what to do about it
     after: int = 0  # ms since acceptance
+    is_of_a_new_day: bool = True  # the first of them says which
 
 
 WEBHOOK_TITLES: dict[str, tuple[StrOrPromise, str]] = {
@@ -55,15 +58,28 @@ def timeline(message: Message, *, with_webhooks: bool = True) -> list[Step]:
         steps.append(Step(message.created_at, title, detail=route_words.words(route)))
     for attempt in message.attempts.prefetch_related("receipts").order_by("n"):
         steps += _of_attempt(attempt)
-    steps += map(_of_fallback_event, message.fallback_events.order_by("id"))
-    steps += map(_of_transfer, Transfer.objects.of_message(message.id))
+    decisions = list(message.fallback_events.order_by("id"))
+    steps += map(_of_fallback_event, decisions)
+    moves = [_of_transfer(move) for move in Transfer.objects.of_message(message.id)]
+    steps += [replace(step, at=_caused_at(step.at, decisions)) for step in moves]
     steps += (Step(*astuple(entry)) for entry in extensions.timeline_entries(message))
     if with_webhooks:
         steps += map(_of_delivery, _deliveries(message))
     if message.finished_at and message.state in {"failed", "expired"}:
         steps.append(_final_failure(message, message.finished_at))
     steps = [replace(step, after=_ms(step.at - message.created_at)) for step in steps]
-    return sorted(steps, key=lambda step: step.at)  # stable: equal times keep this order
+    steps.sort(key=lambda step: step.at)  # stable: equal times keep this order
+    days = [timezone.localdate(step.at) for step in steps]
+    return [
+        replace(step, is_of_a_new_day=day != before)
+        for step, day, before in zip(steps, days, [None, *days], strict=False)
+    ]
+
+
+def _caused_at(at: datetime, decisions: list[FallbackEvent]) -> datetime:
+    """The commit that moves on to the next channel asks the wallet first, and says why after it."""
+    later = (event.at for event in decisions if at < event.at <= at + ONE_COMMIT)
+    return min(later, default=at)
 
 
 def _ms(elapsed: timedelta) -> int:

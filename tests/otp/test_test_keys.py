@@ -310,7 +310,7 @@ def test_what_the_phone_would_have_shown(dispatcher: Dispatcher, test_api: Api) 
             "channel": "whatsapp",
             "status": "delivered",
             "text": f"Ваш код подтверждения: {shown}. Его запросили для Ромашка; "
-                "никому его не сообщайте.",
+            "никому его не сообщайте.",
             "code": shown,
             "short_url": code.body["short_url"],
         },

@@ -1,6 +1,10 @@
 """Each response of a receiver, and its effect on the delivery and the endpoint."""
 
+from uuid import uuid4
+
+import orjson
 import pytest
+from django.utils import timezone
 
 from accounts.models import (
     AuditEvent,
@@ -8,10 +12,12 @@ from accounts.models import (
     Delivery,
     DeliveryAttempt,
     Endpoint,
+    EventKind,
     Mail,
     Member,
 )
 from accounts.webhooks import deliveries, endpoints, http_call
+from accounts.webhooks.event_declarations import declaration_of
 from accounts.webhooks.http_call import RETRY_DELAYS
 from tests.accounts.webhooks.receivers import Receiver
 from tests.accounts.webhooks.rounds import make_due, make_round, run_out, wait_of
@@ -38,6 +44,19 @@ def test_event_arrives_signed(delivery: Delivery, endpoint: Endpoint, receiver: 
     assert call.json["timestamp"].endswith("Z")
     assert call.id == delivery.event.public_id
     assert call.headers["content-type"] == "application/json"
+
+
+@pytest.mark.parametrize("kind", EventKind)
+def test_fields_arrive_in_the_order_of_the_documentation(kind: EventKind) -> None:
+    """Not in that of `jsonb`, which sorts names by their length."""
+    example = declaration_of(kind).example(kind, "0" * 32, timezone.now())
+    stored = dict(sorted(example.items(), key=lambda item: (len(item[0]), item[0]))) | {"new": 1}
+
+    body = http_call.body_of(uuid4(), kind, timezone.now(), orjson.dumps(stored).decode())
+
+    declared = [field.name for field in declaration_of(kind).data]
+    names = list(orjson.loads(body)["data"])
+    assert names == [*(name for name in declared if name in example), "new"]
 
 
 def test_success_is_recorded(delivery: Delivery, endpoint: Endpoint, receiver: Receiver) -> None:

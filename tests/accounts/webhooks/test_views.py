@@ -1,5 +1,6 @@
 """The cabinet's webhook pages: their buttons and what they show."""
 
+import re
 from collections.abc import Iterator
 from datetime import timedelta
 
@@ -53,6 +54,23 @@ def test_create_shows_the_secret_once(client: Client, owner: Member) -> None:
     for name, args in [("webhook-list", []), ("webhook-detail", [endpoint.public_id])]:
         assert URL in page(client, name, *args)
         assert secret not in page(client, name, *args)
+
+
+def test_event_that_was_refused_waits_for_a_retry(
+    client: Client, endpoint: Endpoint, receiver: Receiver
+) -> None:
+    delivery = DeliveryFactory.create(endpoint=endpoint)
+    receiver.status = 500
+    new = page(client, "webhook-detail", endpoint.public_id)
+    make_round()
+
+    listed = page(client, "webhook-detail", endpoint.public_id)
+    opened = page(client, "delivery-detail", delivery.public_id)
+
+    assert ("в пути" in new, "ждёт повтора" in new) == (True, False)
+    for shown in (listed, opened):
+        assert re.search(r"ждёт повтора</span><span class=.cell-note.>через \d+\xa0с", shown)
+        assert "в пути</span>" not in shown
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,9 @@ from django.urls import reverse
 from django.utils import timezone, translation
 
 from accounts.models import Member
+from accounts.templatetags.cabinet import took
 from channels.history.timeline import timeline
-from channels.models import Message
+from channels.models import FallbackEvent, Message
 from channels.vendor_accounts import error_texts
 from tests.factories import (
     AttemptFactory,
@@ -66,6 +67,43 @@ def test_timeline_goes_by_time(owner: Member) -> None:
         "WhatsApp took the message",
         "Delivered to the phone",
     ]
+
+
+def test_money_of_a_fallback_follows_its_cause(client: Client, owner: Member) -> None:
+    """The commit that falls back moves the hold before it says why."""
+    start = timezone.now() - timedelta(hours=1)
+    message = MessageFactory.create(company=owner.company, created_at=start)
+    moved = {"company": owner.company, "message_id": message.id}
+    moved["created_at"] = start + timedelta(milliseconds=62)
+    TransferFactory.create(kind="release", **moved)
+    TransferFactory.create(kind="hold", amount=16, **moved)
+    event_at = start + timedelta(milliseconds=63)
+    FallbackEvent.objects.create(message=message, reason="refused", channel="sms", at=event_at)
+
+    assert titles(message) == [
+        "Accepted for sending",
+        "Not delivered: trying SMS",
+        "1 token returned",
+        "16 tokens held",
+    ]
+    page = client.get(reverse("message-detail", args=[message.public_id])).content.decode()
+    assert "+63\xa0мс" in page
+    assert page.count(f"{timezone.localtime(start).year}, ") == 1  # then only the time
+
+
+@pytest.mark.parametrize(
+    ("ms", "words"),
+    [
+        (None, "—"),
+        (0, "0 мс"),
+        (63, "63 мс"),
+        (999, "999 мс"),
+        (1234, "1,2 с"),
+        (90_000, "1,5 мин"),
+    ],
+)
+def test_duration_has_the_unit_that_shows_it(ms: int | None, words: str) -> None:
+    assert took(ms).replace("\xa0", " ") == words
 
 
 def test_refusal_is_explained(client: Client, owner: Member) -> None:
