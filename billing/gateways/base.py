@@ -5,13 +5,24 @@ that does not (YooKassa, T-Bank) by the caller's address or a secret, and by ask
 for the payment: `parse_webhook` gets headers, bytes and address, and may call out.
 """
 
+import json
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
 from enum import Enum
-from typing import ClassVar
+from typing import Any, ClassVar
+
+from config.control_characters import has_controls
+
+# Of a provider's ids and of currencies. What a column cannot keep is no notice, signed or not.
+_ID = re.compile(r"[!-~]{1,120}")
+_CURRENCY = re.compile(r"[A-Z]{3}")
+MOST = Decimal(10) ** 12  # of money that our columns keep
+LONGEST_URL = 2000
+CENT = Decimal("0.01")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +56,12 @@ class PaymentMethod:
     brand: str = ""
     last4: str = ""
 
+    def __post_init__(self) -> None:
+        check_id(self.method_id)
+        if self.customer_id:
+            check_id(self.customer_id)
+        check_text(self.brand + self.last4)
+
 
 @dataclass(frozen=True, slots=True)
 class PaymentSession:
@@ -52,6 +69,11 @@ class PaymentSession:
 
     payment_url: str
     payment_id: str = ""
+
+    def __post_init__(self) -> None:
+        check_text(self.payment_url, LONGEST_URL)
+        if self.payment_id:
+            check_id(self.payment_id)
 
 
 class PaymentState(Enum):
@@ -69,6 +91,13 @@ class PaymentEvent:
     currency: str
     state: PaymentState
     reference: str = ""  # the provider's other id of it, by which it names refunds
+
+    def __post_init__(self) -> None:
+        """Raises ValueError for what was not paid: it would hide the real payment of this id."""
+        check_id(self.payment_id)
+        check_text(self.reference)
+        if self.state is PaymentState.PAID:
+            check_money(self.amount, self.currency)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +118,13 @@ class RefundEvent:
     currency: str
     is_returned: bool = False  # the dispute was won: the money is ours again
 
+    def __post_init__(self) -> None:
+        """Raises ValueError for what moved no money back: it would hide the other refunds."""
+        check_id(self.refund_id)
+        if self.payment_id:
+            check_id(self.payment_id)
+        check_money(self.amount, self.currency)
+
 
 @dataclass(frozen=True, slots=True)
 class StatementEvent:
@@ -104,6 +140,26 @@ class WebhookRequest:
     ip: str
 
 
+def check_id(text: str) -> str:
+    """Providers' ids are printable ASCII: they go into addresses of their APIs and our columns."""
+    if not _ID.fullmatch(text):
+        raise ValueError("not an id")
+    return text
+
+
+def check_text(text: str, most: int = 120) -> None:
+    if len(text) > most or has_controls(text):
+        raise ValueError("not a line of text")
+
+
+def check_money(amount: Decimal, currency: str) -> None:
+    """Money that moved: more than nothing, in whole cents, in a currency."""
+    if not (amount.is_finite() and 0 < amount < MOST and amount == amount.quantize(CENT)):
+        raise ValueError("not an amount")
+    if not _CURRENCY.fullmatch(currency):
+        raise ValueError("not a currency")
+
+
 class GatewayError(Exception):
     """The provider could not be reached; the order stays and a retry is safe."""
 
@@ -114,6 +170,17 @@ class DeclinedError(GatewayError):
 
 class InvalidWebhookError(Exception):
     """The webhook is not from the provider, or malformed."""
+
+
+def read_object(body: bytes | str) -> dict[str, Any]:
+    """The JSON object of a notice or an answer; raises ValueError, however deep it is nested."""
+    try:
+        value = json.loads(body)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+    if not isinstance(value, dict):
+        raise ValueError("not an object")  # noqa: TRY004 - of the body, not of an argument
+    return value
 
 
 class Gateway(ABC):

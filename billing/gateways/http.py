@@ -4,7 +4,6 @@ Plain HTTP instead of the providers' libraries: they hold their credentials in p
 and four calls are all that is used of each. T-Bank has none for Python.
 """
 
-import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from typing import Any
 import urllib3
 from urllib3.contrib.socks import SOCKSProxyManager
 
-from billing.gateways.base import GatewayError
+from billing.gateways.base import GatewayError, read_object
 
 TIMEOUT = urllib3.Timeout(connect=3.0, read=8.0)
 
@@ -80,10 +79,9 @@ def reading() -> Iterator[None]:
 
 def _object(raw: bytes) -> dict[str, Any] | None:
     try:
-        answer = json.loads(raw)
+        return read_object(raw)
     except ValueError:
         return None
-    return answer if isinstance(answer, dict) else None
 
 
 def _kind(answer: dict[str, Any] | None) -> str:

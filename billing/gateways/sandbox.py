@@ -3,10 +3,8 @@
 import hashlib
 import hmac
 import json
-from collections.abc import Mapping
 from datetime import timedelta
 from decimal import Decimal, InvalidOperation
-from typing import Any
 
 from billing.gateways.base import (
     Charge,
@@ -17,6 +15,7 @@ from billing.gateways.base import (
     PaymentRequest,
     PaymentSession,
     WebhookRequest,
+    read_object,
 )
 from billing.gateways.base import PaymentState as State
 
@@ -72,7 +71,7 @@ def webhook_body(event: PaymentEvent) -> bytes:
 
 def _parse(body: bytes) -> PaymentEvent:
     try:
-        data: Mapping[str, Any] = json.loads(body)
+        data = read_object(body)
         return PaymentEvent(
             payment_id=str(data["payment"]),
             order_id=str(data["order"]),

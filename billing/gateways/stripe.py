@@ -5,7 +5,6 @@ https://docs.stripe.com/api/checkout/sessions, https://docs.stripe.com/webhooks#
 
 import hashlib
 import hmac
-import json
 import time
 from collections.abc import Mapping
 from datetime import timedelta
@@ -26,6 +25,7 @@ from billing.gateways.base import (
     PaymentSession,
     RefundEvent,
     WebhookRequest,
+    read_object,
 )
 from billing.gateways.base import PaymentState as State
 from billing.gateways.http import ProviderApi, RefusedByProviderError, reading
@@ -177,7 +177,7 @@ class Stripe(Gateway):
     def parse_webhook(self, webhook: WebhookRequest) -> PaymentEvent | RefundEvent | None:
         self._verify(webhook.headers.get(SIGNATURE, ""), webhook.body)
         try:
-            event = json.loads(webhook.body)
+            event = read_object(webhook.body)
             return _translate(str(event["type"]), event["data"]["object"])
         except (ValueError, TypeError, KeyError, ArithmeticError, AttributeError):
             raise InvalidWebhookError from None

@@ -26,6 +26,8 @@ from billing.gateways.base import (
     PaymentSession,
     StatementEvent,
     WebhookRequest,
+    check_id,
+    read_object,
 )
 from billing.gateways.base import PaymentState as State
 from billing.gateways.http import ProviderApi, RefusedByProviderError, reading
@@ -90,12 +92,15 @@ class TBank(Gateway):
         given = webhook.headers.get("Authorization", "").encode()
         if not hmac.compare_digest(given, f"Bearer {self.webhook_secret}".encode()):
             raise InvalidWebhookError
-        notice = _object(webhook.body)
-        if notice.get("qrId"):
-            return self._read(str(notice["qrId"]))
-        if notice.get("operationId"):
-            return StatementEvent(str(notice.get("accountNumber") or ""))
-        raise InvalidWebhookError
+        try:
+            notice = read_object(webhook.body)
+            if notice.get("operationId") and not notice.get("qrId"):
+                account = str(notice.get("accountNumber") or "")
+                return StatementEvent(check_id(account) if account else "")
+            named = check_id(str(notice["qrId"]))
+        except (ValueError, KeyError):
+            raise InvalidWebhookError from None
+        return self._read(named)
 
     def _read(self, named: str) -> PaymentEvent | None:
         try:
@@ -116,16 +121,6 @@ def vat(rate: Decimal) -> str:
     if rate != rate.to_integral_value() or int(rate) not in VAT_RATES:
         raise GatewayError(f"no link has a VAT of {rate} %")
     return str(int(rate))
-
-
-def _object(body: bytes) -> Mapping[str, Any]:
-    try:
-        notice = json.loads(body)
-    except ValueError:
-        raise InvalidWebhookError from None
-    if not isinstance(notice, dict):
-        raise InvalidWebhookError
-    return notice
 
 
 def _event(link: Mapping[str, Any], state: State) -> PaymentEvent:

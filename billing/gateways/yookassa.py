@@ -27,6 +27,8 @@ from billing.gateways.base import (
     PaymentSession,
     RefundEvent,
     WebhookRequest,
+    check_id,
+    read_object,
 )
 from billing.gateways.base import PaymentState as State
 from billing.gateways.http import ProviderApi, RefusedByProviderError, reading
@@ -130,8 +132,8 @@ class YooKassa(Gateway):
         if not self._is_theirs(webhook.ip):
             raise InvalidWebhookError
         try:
-            notice = json.loads(webhook.body)
-            kind, named = str(notice["event"]), str(notice["object"]["id"])
+            notice = read_object(webhook.body)
+            kind, named = str(notice["event"]), check_id(str(notice["object"]["id"]))
         except (ValueError, TypeError, KeyError):
             raise InvalidWebhookError from None
         try:

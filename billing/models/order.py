@@ -242,6 +242,8 @@ class Payment(models.Model):
         related_name="+",
         verbose_name=_("settled by"),
     )
+    # What the operator wrote when it was settled.
+    note = models.CharField(_("note"), max_length=200, blank=True, default="", db_default="")
     created_at = models.DateTimeField(_("time"), default=timezone.now)
 
     objects = PaymentQuerySet.as_manager()

@@ -10,12 +10,17 @@ from billing.models.order import Payment
 
 class RefundQuerySet(models.QuerySet["Refund"]):
     def needs_review(self) -> "RefundQuerySet":
-        """Whose tokens were spent, or whose payment is not known."""
-        return self.filter(Q(payment=None) | Q(taken__lt=F("tokens")), returned_at=None)
+        """Whose tokens were spent, whose payment is not known, or whose money does not fit it."""
+        is_odd = Q(payment=None) | Q(taken__lt=F("tokens")) | ~Q(problem="")
+        return self.filter(is_odd, returned_at=None, settled_at=None)
 
 
 class Refund(models.Model):
     """Once per provider's id. `taken` may be less than `tokens`: the others were spent."""
+
+    class Problem(models.TextChoices):
+        OTHER_CURRENCY = "other_currency", _("another currency than was paid: nothing is taken")
+        MORE = "more", _("more than was paid: no more is taken than was bought")
 
     gateway = models.CharField(_("payment method"), max_length=20)
     refund_id = models.CharField(_("provider's refund"), max_length=120)
@@ -35,6 +40,16 @@ class Refund(models.Model):
     taken = models.PositiveBigIntegerField(_("tokens taken back"), default=0)
     created_at = models.DateTimeField(_("time"), db_default=Now())
     returned_at = models.DateTimeField(_("dispute won"), null=True, blank=True)
+    problem = models.CharField(
+        _("problem"),
+        max_length=16,
+        choices=Problem.choices,
+        blank=True,
+        default="",
+        db_default="",
+    )
+    settled_at = models.DateTimeField(_("settled"), null=True, blank=True)
+    note = models.CharField(_("note"), max_length=200, blank=True, default="", db_default="")
 
     objects = RefundQuerySet.as_manager()
 

@@ -72,22 +72,30 @@ def _take(refund: Refund, payment: Payment) -> None:
     """The share of the tokens that the money bought; together never more than these."""
     order = payment.order
     refund.payment = payment
-    if order is not None and payment.is_credited and refund.currency == payment.currency:
-        before = _taken_for(payment)
-        after = _tokens(order, payment, _refunded(payment, refund) + refund.amount)
-        refund.tokens = max(0, after - before)
+    refunded = _refunded(payment, refund) + refund.amount
+    refund.problem = _problem(refund, payment, refunded)
+    is_money_of_it = refund.problem != Refund.Problem.OTHER_CURRENCY
+    if order is not None and payment.is_credited and is_money_of_it:
+        refund.tokens = max(0, _tokens(order, payment, refunded) - _taken_for(payment))
         refund.taken = ledger.take_back(
             company=order.company,
             amount=refund.tokens,
             key=refund.transfer_key,
             reason=f"{order}: {refund.refund_id}",
         )
-    refund.save(update_fields=["payment", "tokens", "taken"])
+    refund.save(update_fields=["payment", "tokens", "taken", "problem"])
+
+
+def _problem(refund: Refund, payment: Payment, refunded: Decimal) -> str:
+    if refund.currency != payment.currency:
+        return Refund.Problem.OTHER_CURRENCY
+    return Refund.Problem.MORE if refunded > payment.amount else ""
 
 
 def _refunded(payment: Payment, refund: Refund) -> Decimal:
-    others = payment.refunds.filter(returned_at=None).exclude(pk=refund.pk)
-    return others.aggregate(sum=Sum("amount"))["sum"] or Decimal(0)
+    """By the payment's other refunds; money of another currency is no part of it."""
+    others = payment.refunds.filter(returned_at=None, currency=payment.currency)
+    return others.exclude(pk=refund.pk).aggregate(sum=Sum("amount"))["sum"] or Decimal(0)
 
 
 def _taken_for(payment: Payment) -> int:

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
-from billing.models import Payment
+from billing.models import Payment, Refund
 from channels.models import VendorApproval
 from channels.vendor_accounts import error_texts, registry
 from config.storage.statements.named_rows import fetch_all
@@ -119,8 +119,8 @@ def _approval(row: Row) -> Words:
 
 
 def _refund(row: Row) -> Words:
-    is_unknown = row.detail == "unknown"
-    return row.subject, _("its payment is not known") if is_unknown else _("its tokens were spent")
+    words = {"unknown": _("its payment is not known"), "spent": _("its tokens were spent")}
+    return row.subject, words.get(row.detail) or str(Refund.Problem(row.detail).label)
 
 
 _WORDS: dict[str, Callable[[Row], Words]] = {

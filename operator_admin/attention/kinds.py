@@ -24,9 +24,10 @@ WHERE settled_at IS NULL AND NOT problem = ''
 """
 _REFUNDS = """
 SELECT r.id::text, r.created_at, r.refund_id,
-  CASE WHEN r.payment_id IS NULL THEN 'unknown' ELSE 'spent' END
+  CASE WHEN r.payment_id IS NULL THEN 'unknown' WHEN r.problem = '' THEN 'spent' ELSE r.problem END
 FROM billing_refund r
-WHERE (r.payment_id IS NULL OR r.taken < r.tokens) AND r.returned_at IS NULL
+WHERE (r.payment_id IS NULL OR r.taken < r.tokens OR NOT r.problem = '')
+  AND r.returned_at IS NULL AND r.settled_at IS NULL
 """
 _MONTHS = """
 SELECT m.id::text, m.created_at, c.name, to_char(m.month, 'MM.YYYY') FROM billing_closedmonth m

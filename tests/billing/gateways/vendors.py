@@ -99,12 +99,12 @@ class StripeVendor(Vendor):
         session = self.session(order, state, **changes)
         return self.post(f"checkout.session.{kinds[state]}", session)
 
-    def refund(self, order: Order, refund_id: str, amount: str) -> int:
+    def refund(self, order: Order, refund_id: str, amount: str, currency: str = "") -> int:
         what = {
             "id": refund_id,
             "object": "refund",
             "amount": int(Decimal(amount) * 100),
-            "currency": order.currency.lower(),
+            "currency": currency or order.currency.lower(),
             "payment_intent": f"pi_{order.pk.hex}",
             "status": "succeeded",
         }
