@@ -4,6 +4,7 @@ https://v8.1c.ru/tekhnologii/obmen-dannymi-i-integratsiya/standarty-i-formaty/
 standart-obmena-s-sistemami-klient-banka/formaty-obmena/
 """
 
+import re
 from collections.abc import Mapping
 from datetime import date, datetime
 from decimal import Decimal
@@ -12,12 +13,14 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
 from billing.bank_statements.lines import StatementLine
+from config.control_characters import has_controls
 
 SOURCE = "file"
 HEAD = "1CClientBankExchange"
 MOST_BYTES = 10 * 2**20
 NOT_A_STATEMENT = _("This is not a statement in the format 1CClientBankExchange.")
 KOPECK = Decimal("0.01")
+_CRLF = re.compile(rf"\s*{HEAD}[^\r\n]*\r\n")
 
 
 def parse(raw: bytes, *, account: str) -> tuple[list[StatementLine], int]:
@@ -25,8 +28,9 @@ def parse(raw: bytes, *, account: str) -> tuple[list[StatementLine], int]:
     text = _text(raw)
     if not text.lstrip().startswith(HEAD):
         raise ValidationError(NOT_A_STATEMENT, code="format")
-    lines, unread = [], 0
-    for document in _documents(text):
+    documents, unread = _documents(text)
+    lines = []
+    for document in documents:
         if account not in {document.get("ПлательщикСчет"), document.get("ПолучательСчет")}:
             continue
         try:
@@ -46,19 +50,37 @@ def _text(raw: bytes) -> str:
     raise ValidationError(NOT_A_STATEMENT, code="format")
 
 
-def _documents(text: str) -> list[dict[str, str]]:
+def _documents(text: str) -> tuple[list[dict[str, str]], int]:
+    """Those that can be read, and how many cannot.
+
+    Lines end as the first one does and by nothing else: `str.splitlines` would let the payer's own
+    words begin a line. Any other control character makes its document unreadable.
+    """
     documents: list[dict[str, str]] = []
-    current: dict[str, str] | None = None
-    for row in text.splitlines():
-        name, _equals, value = row.strip().partition("=")
-        if name == "СекцияДокумент":
-            current = {}
-        elif name == "КонецДокумента" and current is not None:
-            documents.append(current)
+    current: list[str] | None = None
+    unread = 0
+    for row in text.split("\r\n" if _CRLF.match(text) else "\n"):
+        line = row.replace("\t", " ").strip(" ")
+        if line.startswith("СекцияДокумент"):
+            unread += current is not None
+            current = []
+        elif line == "КонецДокумента" and current is not None:
+            if any(map(has_controls, current)):
+                unread += 1
+            else:
+                documents.append(_fields(current))
             current = None
         elif current is not None:
-            current.setdefault(name, value.strip())
-    return documents
+            current.append(line)
+    return documents, unread + (current is not None)
+
+
+def _fields(lines: list[str]) -> dict[str, str]:
+    fields: dict[str, str] = {}
+    for line in lines:
+        name, _equals, value = line.partition("=")
+        fields.setdefault(name, value.strip(" "))
+    return fields
 
 
 def _line(document: Mapping[str, str], account: str) -> StatementLine:

@@ -7,6 +7,10 @@ from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 
+from config.control_characters import has_controls
+
+LONGEST_AMOUNT = 14  # digits, as the column has them
+
 
 @dataclass(frozen=True, slots=True)
 class StatementLine:
@@ -24,6 +28,14 @@ class StatementLine:
     purpose: str
     operation_id: str = ""
     occurrence: int = 1  # of those in one statement that are the same in everything below
+
+    def __post_init__(self) -> None:
+        """Raises ValueError for what no bank writes: a transfer is money, so nothing is guessed."""
+        texts = (self.account, self.document_number, self.party_name, self.party_inn)
+        if any(map(has_controls, (*texts, self.party_account, self.purpose, self.operation_id))):
+            raise ValueError("control characters")
+        if not (self.amount.is_finite() and self.amount.adjusted() < LONGEST_AMOUNT - 2):
+            raise ValueError("not an amount")
 
     @property
     def key(self) -> str:

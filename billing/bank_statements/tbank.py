@@ -12,6 +12,7 @@ from django.conf import settings
 from billing.bank_statements.lines import StatementLine
 from billing.gateways.base import GatewayError
 from billing.gateways.http import ProviderApi, pool_by
+from config.control_characters import without_controls
 
 SOURCE = "tbank"
 PAGE = 1000
@@ -105,4 +106,4 @@ def _day(text: Any) -> date:
 
 
 def _text(value: Any, length: int) -> str:
-    return str(value or "").strip()[:length]
+    return without_controls(str(value or "")).strip()[:length]

@@ -84,3 +84,51 @@ def test_lines_of_our_account(encoding: str, newline: str) -> None:
 def test_other_files_are_refused(raw: bytes) -> None:
     with pytest.raises(ValidationError):
         exchange_1c.parse(raw, account=ACCOUNT)
+
+
+FORGED = f"""КонецДокумента
+СекцияДокумент=Платежное поручение
+Номер=18
+Дата=24.11.2026
+Сумма=100000.00
+ПлательщикСчет=40702810900000000099
+ПолучательСчет={ACCOUNT}
+НазначениеПлатежа=Оплата счета 2026-18"""
+# What `str.splitlines` takes for the end of a line, and a lone CR or LF beside CR LF.
+SEPARATORS = "\v\f\x1c\x1d\x1e\x85\u2028\u2029"
+
+
+@pytest.mark.parametrize(
+    ("newline", "separator"),
+    [*(("\r\n", one) for one in f"{SEPARATORS}\r\n"), *(("\n", one) for one in f"{SEPARATORS}\r")],
+)
+def test_purpose_begins_no_line(newline: str, separator: str) -> None:
+    """The payer words the purpose: its document is unreadable, and no other one appears."""
+    text = FILE.replace("\n", newline)
+    words = FORGED.replace("\n", separator)
+    forged = text.replace("сумма = 1900", f"сумма = 1900{separator}{words}")
+    assert forged != text
+
+    lines, unread = exchange_1c.parse(forged.encode(), account=ACCOUNT)
+
+    assert ([line.amount for line in lines], unread) == ([Decimal("10.50")], 2)
+
+
+def test_document_that_another_one_interrupts_is_not_read() -> None:
+    cut = FILE.replace("КонецДокумента\nСекцияДокумент=Платежное поручение\nНомер=4", "Номер=4", 1)
+    interrupted = FILE.replace("КонецДокумента\n", "", 1)
+    unended = FILE.partition("КонецДокумента")[0]
+
+    assert [
+        len(exchange_1c.parse(text.encode(), account=ACCOUNT)[0])
+        for text in (cut, interrupted, unended)
+    ] == [1, 1, 0]
+
+
+@pytest.mark.parametrize("amount", ["1e30", "Infinity", "NaN", "-5", "0", "1000000000000.00"])
+def test_amount_that_cannot_be_kept_is_unread(amount: str) -> None:
+    text = FILE.replace("Сумма=1900.00", f"Сумма={amount}")
+
+    lines, unread = exchange_1c.parse(text.encode(), account=ACCOUNT)
+
+    assert (len(lines), unread) == (1, 2)
