@@ -51,7 +51,10 @@ def _due() -> list[int]:
 
 @transaction.atomic
 def _write_if_due(company_id: int) -> Order | None:
-    """One worker at a time holds the settings; another one skips the company."""
+    """One worker at a time holds the company, whose lock comes first; another one skips it."""
+    companies = Company.objects.select_for_update(no_key=True, skip_locked=True)
+    if companies.filter(pk=company_id).first() is None:
+        return None
     rows = AutoTopUp.objects.select_for_update(of=("self",), skip_locked=True, no_key=True)
     setting = rows.filter(company=company_id, is_on=True, paused_at=None).first()
     if setting is None or _available(company_id) >= setting.threshold:

@@ -112,6 +112,8 @@ def order_of(company: Company, quote: Quote, gateway: Gateway) -> Order:
 
 def write(order: Order, gateway: Gateway, actor: Actor) -> None:
     """Writes a new order in the caller's transaction, with its number if it has one."""
+    # Parallel orders of a company queue here, or all of them would see room for one more.
+    Company.objects.select_for_update(no_key=True).get(pk=order.company_id)
     if Order.objects.of(order.company_id).open().count() >= settings.MAX_OPEN_ORDERS:
         raise DomainError(Error.INVALID_INPUT, message=TOO_MANY_UNPAID)
     seller = Seller.objects.first()

@@ -154,6 +154,21 @@ def test_there_is_an_end_to_unpaid_orders(company: Company) -> None:
     assert place_order(CompanyFactory.create()).state == "pending"
 
 
+@pytest.mark.django_db(transaction=True)
+@override_settings(MAX_OPEN_ORDERS=5)
+def test_parallel_orders_keep_to_the_end(company: Company) -> None:
+    def place() -> bool:
+        try:
+            place_order(company)
+        except DomainError:
+            return False
+        return True
+
+    placed = at_once([place] * 24)
+
+    assert (sum(placed), Order.objects.open().count()) == (5, 5)
+
+
 def test_cancel_is_once_and_recorded(company: Company) -> None:
     order, user = place_order(company), UserFactory.create()
 
