@@ -52,20 +52,32 @@ class SectionForm(CompanyModelForm):
     title: ClassVar[StrOrPromise]
     stored: ClassVar[tuple[str, ...]]
     is_for_owners: ClassVar[bool] = False
+    # Fields that decide what money is taken: for those who may see money.
+    of_money: ClassVar[tuple[str, ...]] = ()
 
-    def __init__(self, *args: Any, company: Company, user: User, **kwargs: Any) -> None:
+    def __init__(
+        self, *args: Any, company: Company, user: User, sees_money: bool = True, **kwargs: Any
+    ) -> None:
         # A copy: what is refused must not show in other sections of the page.
         super().__init__(*args, **kwargs | {"instance": copy.copy(company)})
         self.user = user
+        for name in () if sees_money else self.of_money:
+            self.fields[name].disabled = True
+            self.fields[name].help_text = _("An owner changes it: prices and invoices follow it.")
 
     @property
     def changes(self) -> dict[str, Any]:
         return {name: self.cleaned_data[name] for name in self.stored}
 
+    @property
+    def needs_confirmation(self) -> bool:
+        return self.is_for_owners or not set(self.of_money).isdisjoint(self.changed_data)
+
 
 class CompanySection(SectionForm):
     slug, title = "company", _("Company")
     stored = ("name", "brand", "language", "country")
+    of_money = ("country",)
 
     country = CountryField(
         help_text=_("Numbers without a country code are read as numbers of this country.")

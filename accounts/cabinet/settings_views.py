@@ -66,12 +66,17 @@ def settings(request: CabinetRequest) -> HttpResponse:
         raise PermissionDenied
     if "group" in request.POST:
         return _with_group(request, kind)
-    form = kind(request.POST, company=request.company, user=request.user)
+    form = _form(request, kind, request.POST)
     if not form.is_valid():
         return _page(request, form)
-    if kind.is_for_owners:
+    if form.needs_confirmation:
         reauthentication.require(request, form)
     return _save(request, form)
+
+
+def _form(request: CabinetRequest, kind: type[SectionForm], *args: Any, **more: Any) -> SectionForm:
+    own = {"company": request.company, "user": request.user}
+    return kind(*args, **own | {"sees_money": request.member.can_see_money} | more)
 
 
 def _save(request: CabinetRequest, form: SectionForm) -> HttpResponse:
@@ -96,18 +101,16 @@ def _draft(request: CabinetRequest) -> SectionForm | None:
         kind for kind in SECTIONS.values() if draft and draft.keys() <= kind.base_fields.keys()
     )
     kind = next(kinds, None)
-    return kind(initial=draft, company=request.company, user=request.user) if kind else None
+    return _form(request, kind, initial=draft) if kind else None
 
 
 def _with_group(request: CabinetRequest, kind: type[SectionForm]) -> HttpResponse:
     """A button that fills in countries, without JavaScript: nothing is saved yet."""
-    form = kind(request.POST, company=request.company, user=request.user)
+    form = _form(request, kind, request.POST)
     fill_in = getattr(form, "with_group", None)
     if fill_in is None:
         return _page(request)
-    filled = kind(
-        initial=fill_in(request.POST["group"]), company=request.company, user=request.user
-    )
+    filled = _form(request, kind, initial=fill_in(request.POST["group"]))
     return _page(request, filled, is_unsaved=True)
 
 
@@ -137,7 +140,7 @@ def _sections(
 ) -> Iterator[Section]:
     for kind in SECTIONS.values():
         is_this = form is not None and form.slug == kind.slug
-        shown = form if form and is_this else kind(company=company, user=request.user)
+        shown = form if form and is_this else _form(request, kind, company=company)
         # The section that was sent keeps the version it was filled in for, until it is told that
         # another one is stored.
         own = request.POST.get("version", "") if is_this and not stored else ""

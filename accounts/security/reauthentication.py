@@ -20,9 +20,11 @@ from allauth.mfa.utils import is_mfa_enabled
 from django import forms
 from django.conf import settings
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect
 from django.utils.translation import gettext as _
+from django_htmx.http import HttpResponseClientRedirect
+from django_htmx.middleware import HtmxDetails
 
 from accounts.models import User
 
@@ -73,10 +75,9 @@ def draft(request: HttpRequest) -> dict[str, Any]:
     return dict(kept["fields"])
 
 
-def challenge(
-    request: HttpRequest, fields: Mapping[str, Any] | None = None
-) -> HttpResponseRedirect:
+def challenge(request: HttpRequest, fields: Mapping[str, Any] | None = None) -> HttpResponse:
     """Redirect to reauthentication, and from there back to this page."""
+    htmx: HtmxDetails | None = getattr(request, "htmx", None)
     ways = get_adapter().get_reauthentication_methods(request.user)
     if not ways:  # neither password nor factor: only the mailbox is left
         messages.warning(request, _("Your account has no password yet. Set one by e-mail first."))
@@ -86,4 +87,7 @@ def challenge(
         token = secrets.token_urlsafe(12)
         request.session[DRAFT] = {"token": token, "fields": dict(fields)}
         then = f"{request.path}?{urlencode({'draft': token})}"
-    return HttpResponseRedirect(f"{ways[0]['url']}?{urlencode({'next': then})}")
+    url = f"{ways[0]['url']}?{urlencode({'next': then})}"
+    # A form that swaps a part of its page would look for that part in the page of the redirect.
+    swaps_a_part = htmx and not htmx.boosted
+    return HttpResponseClientRedirect(url) if swaps_a_part else HttpResponseRedirect(url)

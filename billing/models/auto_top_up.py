@@ -43,6 +43,7 @@ class AutoTopUp(models.Model):
         NO_PRICE = "no_price", _("what it buys is no longer on sale")
         REQUISITES = "requisites", _("an invoice needs the company's billing details")
         NO_GATEWAY = "no_gateway", _("the payment method is no longer available")
+        CURRENCY = "currency", _("prices are in another currency than the one you agreed to")
 
     company = models.OneToOneField(
         Company, models.PROTECT, primary_key=True, verbose_name=_("company")
@@ -63,6 +64,10 @@ class AutoTopUp(models.Model):
         max_digits=14,
         decimal_places=2,
         validators=[MinValueValidator(CENT)],
+    )
+    # That of `sum_a_month`: nothing is bought in another one, or while it is not known (empty).
+    currency = models.CharField(
+        _("currency"), max_length=3, blank=True, default="", db_default="", editable=False
     )
     consented_by = models.ForeignKey(
         User, models.SET_NULL, null=True, blank=True, related_name="+", verbose_name=_("agreed by")
@@ -88,6 +93,11 @@ class AutoTopUp(models.Model):
 
     def __str__(self) -> str:
         return f"{self.company}: < {self.threshold}"
+
+    @property
+    def can_resume(self) -> bool:
+        """By the same terms, which another currency makes other ones."""
+        return self.paused_at is not None and self.paused_for != self.Pause.CURRENCY
 
 
 class AutomaticOrder(models.Model):

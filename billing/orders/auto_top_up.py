@@ -88,9 +88,8 @@ def _write(setting: AutoTopUp) -> Order | None:
         return None  # its first payment is still to come
     today = timezone.localdate()
     number = 1 + AutomaticOrder.objects.filter(company=setting.company_id, day=today).count()
-    if number > setting.times_a_day or spent_this_month(setting.company_id) + quote.amount > (
-        setting.sum_a_month
-    ):
+    spent = spent_this_month(setting.company_id, setting.currency)
+    if number > setting.times_a_day or spent + quote.amount > setting.sum_a_month:
         return None
     return _order(setting, gateway, quote, method, number)
 
@@ -103,6 +102,8 @@ def _obstacle(
         return Pause.NO_GATEWAY
     if quote is None or not gateway.takes(quote.currency, quote.amount):
         return Pause.NO_PRICE
+    if quote.currency != setting.currency:
+        return Pause.CURRENCY
     if gateway.has_invoice and billing_profiles.for_company(setting.company).missing:
         return Pause.REQUISITES
     return None
@@ -148,9 +149,9 @@ def method_for(company_id: int, gateway: Gateway) -> PaymentMethod | None:
     return PaymentMethod(saved.method_id, saved.customer_id, saved.brand, saved.last4)
 
 
-def spent_this_month(company_id: int) -> Decimal:
-    """By automatic orders that are paid, or may still be."""
-    own = Order.objects.filter(company=company_id, automatic__isnull=False)
+def spent_this_month(company_id: int, currency: str) -> Decimal:
+    """By automatic orders in this currency that are paid, or may still be."""
+    own = Order.objects.filter(company=company_id, automatic__isnull=False, currency=currency)
     own = own.filter(automatic__day__gte=timezone.localdate().replace(day=1))
     total: Decimal | None = own.exclude(state__in=FAILED).aggregate(sum=Sum("amount"))["sum"]
     return total or Decimal(0)

@@ -16,6 +16,11 @@ def for_company(company: Company) -> BillingProfile:
     return invoices.profile_of(company)
 
 
+def is_changed(company: Company, values: Mapping[str, object]) -> bool:
+    stored = for_company(company)
+    return any(getattr(stored, name) != value for name, value in values.items())
+
+
 @transaction.atomic
 def change(
     *, company: Company, user: User, changes: Mapping[str, object], ip: str | None = None

@@ -98,8 +98,9 @@ def agree(
 
 @transaction.atomic
 def resume(*, company: Company, user: User, ip: str | None = None) -> bool:
-    """Resumes by the same terms; False if nothing is paused."""
+    """Resumes by the same terms; False if nothing is paused, or the terms have to be new ones."""
     rows = AutoTopUp.objects.filter(company=company, is_on=True).exclude(paused_at=None)
+    rows = rows.exclude(paused_for=AutoTopUp.Pause.CURRENCY)
     if not rows.update(paused_at=None, paused_for="", resumed_at=timezone.now()):
         return False
     record("auto_top_up.resumed", company, company=company, user=user, ip=ip)
@@ -126,5 +127,5 @@ def _summary(setting: AutoTopUp) -> str:
     what = setting.package.code if setting.package else str(setting.tokens)
     return (
         f"< {setting.threshold} → {what}, {setting.gateway}, ≤ {setting.times_a_day}/24 h, "
-        f"≤ {setting.sum_a_month}/30 d"
+        f"≤ {setting.sum_a_month} {setting.currency}/30 d"
     )

@@ -5,6 +5,7 @@ from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.core.exceptions import ValidationError
+from django.forms import BaseForm
 from django.http import HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -21,6 +22,7 @@ from accounts.cabinet.replica_reads import may_read_replica
 from accounts.client_ip import client_ip
 from accounts.people import countries
 from accounts.people.roles import CabinetRequest, can_manage_money, can_see_money, member_required
+from accounts.security import reauthentication
 from billing import message_prices
 from billing.gateways import registry
 from billing.gateways.bank_invoice import Invoice
@@ -162,15 +164,17 @@ def export(request: CabinetRequest) -> HttpResponse:
 def profile(request: CabinetRequest) -> HttpResponse:
     """Edits requisites; with a package or tokens in the query, then places that order."""
     stored = billing_profiles.for_company(request.company)
-    pending = PendingPurchaseForm(request.POST or request.GET)
+    typed = reauthentication.draft(request)
+    pending = PendingPurchaseForm(request.POST or typed or request.GET)
     quote = pending.quote(prices.currency_of(stored))
     form = ProfileForm(
         request.POST or None,
         instance=stored,
-        initial=_draft_fields(request),
+        initial=typed or _draft_fields(request),
         is_complete=quote is not None,
     )
     if request.method == "POST" and form.is_valid():
+        _confirm_changes(request, form, pending)
         billing_profiles.change(
             company=request.company,
             user=request.user,
@@ -183,6 +187,14 @@ def profile(request: CabinetRequest) -> HttpResponse:
         return redirect("balance-profile")
     context = {"form": form, "quote": quote, "afterwards": pending}
     return render(request, "billing/profile.html", context)
+
+
+def _confirm_changes(request: CabinetRequest, *forms: BaseForm) -> None:
+    """Compared with what is stored: a form's own initial values may come from the query."""
+    is_changed = billing_profiles.is_changed(request.company, forms[0].cleaned_data)
+    if is_changed and not reauthentication.is_fresh(request):
+        draft = {field.name: field.data for form in forms for field in form}
+        raise reauthentication.ReauthenticationNeeded(draft)
 
 
 def _draft_fields(request: CabinetRequest) -> dict[str, str]:

@@ -13,6 +13,7 @@ from billing.requisites import is_bin, is_inn
 from tests.api.clients import ClientOf
 from tests.billing.top_ups import fill_requisites, place_order
 from tests.factories import MemberFactory, PackageFactory, SellerFactory, TariffFactory
+from tests.reauthentication import mark_reauthenticated
 
 pytestmark = pytest.mark.django_db
 RUSSIAN = {"country": "RU", "legal_name": "ООО «Ромашка»", "inn": "7707083893", "kpp": "770701001"}
@@ -24,6 +25,7 @@ def member(client: Client) -> Member:
     """An accountant of a company that has said nothing of itself."""
     member: Member = MemberFactory.create(role=Member.Role.ACCOUNTANT)
     client.force_login(member.user)
+    mark_reauthenticated(client, member.user)
     SellerFactory.create()
     PackageFactory.create()
     TariffFactory.create(tokens_from=100)

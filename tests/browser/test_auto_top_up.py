@@ -11,7 +11,7 @@ from billing.models import AutoTopUp, Order
 from billing.orders import auto_top_up, payments, saved_methods
 from billing.wallet import ledger
 from tests.billing.top_ups import payment_event
-from tests.browser.test_cabinet import sign_in
+from tests.browser.test_cabinet import confirm, sign_in
 from tests.factories import PackageFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -28,6 +28,9 @@ def test_owner_turns_automatic_top_ups_on_and_off(page: Page, live_server: LiveS
     page.get_by_label("Учебный платёж").check()
     page.get_by_label("Сумма за календарный месяц, не больше").fill("10 000")
     page.get_by_label("Я согласен").check()
+    page.get_by_role("button", name="Включить").click()
+    confirm(page)
+    expect(page.get_by_label("Я согласен")).to_be_checked()
     page.get_by_role("button", name="Включить").click()
     expect(page).to_have_url(re.compile("/balance/top-ups/"))
     page.goto(f"{live_server.url}/cabinet/balance/automatic")

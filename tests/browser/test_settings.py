@@ -7,7 +7,7 @@ from pytest_django.live_server_helper import LiveServer
 from accounts.people import companies
 from tests.browser.conftest import visitor
 from tests.browser.test_accessibility import AXE, RULES, RUN_AXE
-from tests.browser.test_cabinet import sign_in
+from tests.browser.test_cabinet import confirm, sign_in
 from tests.factories import MemberFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -147,6 +147,8 @@ def test_history_of_a_section_shows_old_and_new(page: Page, live_server: LiveSer
     company = sign_in(page, live_server).company
     page.goto(f"{live_server.url}/cabinet/settings")
     page.get_by_label("Страна", exact=True).select_option("KZ")
+    page.get_by_role("button", name="Сохранить : Компания").click()
+    confirm(page)  # prices follow the country
     page.get_by_role("button", name="Сохранить : Компания").click()
     expect(page.locator("#company [data-saved]")).to_be_visible()
 

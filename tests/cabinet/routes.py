@@ -195,7 +195,7 @@ CABINET = {
     "balance-automatic": Route(MONEY_READERS, MONEY),
     "balance-automatic-pay": Route(NOBODY, MONEY),
     "balance-automatic-off": Route(NOBODY, MONEY),
-    "balance-automatic-resume": Route(NOBODY, MONEY),
+    "balance-automatic-resume": Route(MONEY_READERS, MONEY, kind=Kind.FILE),
     "balance-method-remove": Route(NOBODY, MONEY),
     "document-send": Route(NOBODY, MONEY, of=_document),
     "period-pdf": Route(MONEY_READERS, kind=Kind.FILE),

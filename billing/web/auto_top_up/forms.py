@@ -41,9 +41,12 @@ class AutoTopUpForm(TopUpForm):
         error_messages={"required": _("Without your agreement nothing is bought automatically.")},
     )
 
-    def __init__(self, *args: Any, setting: AutoTopUp | None, **kwargs: Any) -> None:
-        kwargs.setdefault("initial", _initial(setting))
-        super().__init__(*args, **kwargs)
+    def __init__(
+        self, *args: Any, setting: AutoTopUp | None, typed: dict[str, Any], **kwargs: Any
+    ) -> None:
+        """`typed` is what was filled in before the person had to confirm who they are."""
+        initial = _initial(setting, kwargs["currency"]) | typed
+        super().__init__(*args, initial=initial, **kwargs)
         self.gateways = {
             name: one for name, one in self.gateways.items() if one.saves_methods or one.has_invoice
         }
@@ -80,6 +83,7 @@ class AutoTopUpForm(TopUpForm):
             "gateway": data["gateway"],
             "times_a_day": data["times_a_day"],
             "sum_a_month": Decimal(data["sum_a_month"]),
+            "currency": data["quote"].currency,
         }
 
 
@@ -91,7 +95,7 @@ def _title(package: Package) -> str:
     }
 
 
-def _initial(setting: AutoTopUp | None) -> dict[str, Any]:
+def _initial(setting: AutoTopUp | None, currency: str) -> dict[str, Any]:
     if setting is None:
         return {"threshold": 100, "times_a_day": 1}
     return {
@@ -100,5 +104,6 @@ def _initial(setting: AutoTopUp | None) -> dict[str, Any]:
         "tokens": setting.tokens,
         "gateway": setting.gateway,
         "times_a_day": setting.times_a_day,
-        "sum_a_month": setting.sum_a_month,
+        # In another currency the same number is another sum.
+        "sum_a_month": setting.sum_a_month if setting.currency == currency else None,
     }

@@ -8,6 +8,7 @@ from django.views.decorators.http import require_POST
 
 from accounts.client_ip import client_ip
 from accounts.people.roles import CabinetRequest, can_manage_money, can_see_money, member_required
+from accounts.security import reauthentication
 from billing.gateways import registry
 from billing.models import AutoTopUp, MethodSaving, SavedMethod
 from billing.orders import auto_top_up, billing_profiles, orders, prices, saved_methods
@@ -22,8 +23,14 @@ def automatic(request: CabinetRequest) -> HttpResponse:
     company = request.company
     setting = AutoTopUp.objects.select_related("package").filter(company=company).first()
     currency = prices.currency_of(billing_profiles.for_company(company))
-    form = AutoTopUpForm(request.POST or None, setting=setting, currency=currency)
+    form = AutoTopUpForm(
+        request.POST or None,
+        setting=setting,
+        currency=currency,
+        typed=reauthentication.draft(request),
+    )
     if request.method == "POST" and form.is_valid():
+        reauthentication.require(request, form)
         return _agreed(request, form)
     saved = SavedMethod.objects.filter(company=company).first()
     quote = auto_top_up.quote_of(setting) if setting else None
@@ -35,7 +42,7 @@ def automatic(request: CabinetRequest) -> HttpResponse:
         "quote": quote,
         "is_saving": MethodSaving.objects.filter(order__company=company).exists(),
         "needs_method": setting is not None and _needs_method(setting),
-        "spent": auto_top_up.spent_this_month(company.pk),
+        "spent": auto_top_up.spent_this_month(company.pk, setting.currency) if setting else 0,
         "recent": auto_top_up.last_orders(company.pk),
     }
     return render(request, "billing/auto_top_up.html", context)
@@ -59,7 +66,7 @@ def _agreed(request: CabinetRequest, form: AutoTopUpForm) -> HttpResponse:
 
 
 def _pay_first(request: CabinetRequest, quote: Quote | None, gateway_name: str) -> HttpResponse:
-    """To the page of an order whose payment saves its method."""
+    """To the page of an order whose payment saves its method; it starts nothing by itself."""
     gateway = registry.find(gateway_name)
     if quote is None or gateway is None:
         messages.error(request, _("This is no longer on sale: choose again."))
@@ -98,9 +105,11 @@ def automatic_off(request: CabinetRequest) -> HttpResponse:
     return redirect("balance-automatic")
 
 
-@require_POST
 @member_required(can_see_money, can_manage_money)
 def automatic_resume(request: CabinetRequest) -> HttpResponse:
+    if request.method != "POST":  # back from the confirmation: the button is on that page
+        return redirect("balance-automatic")
+    reauthentication.require(request)
     if saved_methods.resume(company=request.company, user=request.user, ip=client_ip(request.META)):
         messages.success(request, _("Automatic top-ups are on again."))
     return redirect("balance-automatic")

@@ -57,6 +57,7 @@ def agree(company: Company, gateway: str = "sandbox", **terms: Any) -> AutoTopUp
         "gateway": gateway,
         "times_a_day": 3,
         "sum_a_month": Decimal(10_000),
+        "currency": Package.objects.get().currency,
     }
     return saved_methods.agree(company=company, user=user_of(company), terms=fields | terms)
 

@@ -14,6 +14,7 @@ from accounts.models import Company, Mail
 from billing.models import (
     AutomaticOrder,
     AutoTopUp,
+    BillingProfile,
     MethodSaving,
     Order,
     Package,
@@ -124,6 +125,63 @@ def test_turned_off_buys_nothing(payer: Company, call: str) -> None:
 
     assert auto_top_up.run() == 0
     assert not AutoTopUp.objects.get().is_on
+
+
+class TestCurrency:
+    """What was agreed to is a sum of one currency; whoever changes prices agrees to nothing."""
+
+    @pytest.fixture(autouse=True)
+    def prices(self, payer: Company) -> None:
+        for currency in ("RUB", "USD"):
+            Tariff.objects.create(tokens_from=1, price=Decimal("2.0000"), currency=currency)
+        agree(payer, package=None, tokens=1000, sum_a_month=Decimal(10_000))
+        save(payer)
+
+    @pytest.mark.parametrize("by", ["country", "profile_country", "profile_currency"])
+    def test_another_currency_pauses(self, payer: Company, by: str) -> None:
+        BillingProfile.objects.create(company=payer)
+        if by == "country":
+            Company.objects.filter(pk=payer.pk).update(country="US")
+        else:
+            value = "US" if by == "profile_country" else "USD"
+            BillingProfile.objects.update(**{by.removeprefix("profile_"): value})
+
+        assert [auto_top_up.run() for _ in range(3)] == [0, 0, 0]
+
+        assert (pause_of(payer), Order.objects.count()) == (Pause.CURRENCY, 0)
+        assert Mail.objects.get(template="auto_top_up_paused").text.count("другой валюте") == 1
+        assert not saved_methods.resume(company=payer, user=user_of(payer))
+
+    def test_new_terms_resume(self, payer: Company) -> None:
+        Company.objects.filter(pk=payer.pk).update(country="US")
+        auto_top_up.run()
+
+        agree(payer, package=None, tokens=1000, sum_a_month=Decimal(5000), currency="USD")
+
+        assert auto_top_up.run() == 1
+        assert Order.objects.get().currency == "USD"
+
+    def test_package_in_another_currency_pauses(self, payer: Company) -> None:
+        agree(payer)
+        Package.objects.update(currency="USD")
+
+        assert auto_top_up.run() == 0
+        assert pause_of(payer) == Pause.CURRENCY
+
+    def test_unknown_currency_buys_nothing(self, payer: Company) -> None:
+        AutoTopUp.objects.update(currency="")
+
+        assert auto_top_up.run() == 0
+        assert pause_of(payer) == Pause.CURRENCY
+
+    def test_sums_of_another_currency_do_not_count(self, payer: Company) -> None:
+        auto_top_up.run()
+        spend(payer)
+        Company.objects.filter(pk=payer.pk).update(country="US")
+        agree(payer, package=None, tokens=1000, sum_a_month=Decimal(2000), currency="USD")
+
+        assert auto_top_up.run() == 1
+        assert auto_top_up.spent_this_month(payer.pk, "USD") == Decimal(2000)
 
 
 class TestPauses:

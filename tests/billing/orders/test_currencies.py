@@ -10,6 +10,7 @@ from billing.models import BillingProfile, Order, Package
 from billing.orders import prices
 from tests.api.clients import ClientOf
 from tests.factories import CompanyFactory, MemberFactory, PackageFactory, TariffFactory
+from tests.reauthentication import mark_reauthenticated
 
 pytestmark = pytest.mark.django_db
 
@@ -73,6 +74,7 @@ def test_owner_chooses_the_currency_and_buys_in_it(client: Client) -> None:
     TariffFactory.create(currency="USD", tokens_from=1, price=Decimal("0.0250"))
     owner = MemberFactory.create()
     client.force_login(owner.user)
+    mark_reauthenticated(client, owner.user)
     fields = {"country": "RU", "legal_name": "", "inn": "", "kpp": "", "address": "", "email": ""}
 
     refused = client.post("/cabinet/balance/requisites", fields | {"currency": "EUR"})

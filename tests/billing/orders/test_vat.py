@@ -19,6 +19,7 @@ from billing.requisites import vat_id
 from tests.billing.documents.history import OCTOBER, at, buy, company, seal, seller, use
 from tests.billing.top_ups import place_order
 from tests.factories import MemberFactory, SellerFactory
+from tests.reauthentication import mark_reauthenticated
 
 pytestmark = pytest.mark.django_db
 Regime = VatRegime.Regime
@@ -216,6 +217,7 @@ def accountant(client: Client) -> Member:
     SellerFactory.create()
     member: Member = MemberFactory.create(role=Member.Role.ACCOUNTANT)
     client.force_login(member.user)
+    mark_reauthenticated(client, member.user)
     return member
 
 

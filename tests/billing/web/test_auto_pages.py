@@ -12,6 +12,7 @@ from accounts.models import Member
 from billing.models import AutoTopUp, MethodSaving, Order, Package, SavedMethod
 from billing.wallet import ledger
 from tests.factories import MemberFactory, PackageFactory
+from tests.reauthentication import mark_reauthenticated
 
 pytestmark = pytest.mark.django_db
 URL = "/cabinet/balance/automatic"
@@ -22,6 +23,7 @@ def owner(client: Client) -> Member:
     member: Member = MemberFactory.create()
     ledger.grant(company=member.company, amount=50, reason="test")
     client.force_login(member.user)
+    mark_reauthenticated(client, member.user)
     return member
 
 

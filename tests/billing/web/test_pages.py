@@ -23,6 +23,7 @@ from tests.factories import (
     TariffFactory,
     WalletFactory,
 )
+from tests.reauthentication import mark_reauthenticated
 
 pytestmark = pytest.mark.django_db
 
@@ -32,6 +33,7 @@ def member(client: Client) -> Member:
     """An accountant where everything is for sale."""
     member: Member = MemberFactory.create(role=Member.Role.ACCOUNTANT)
     client.force_login(member.user)
+    mark_reauthenticated(client, member.user)
     SellerFactory.create()
     PackageFactory.create()
     TariffFactory.create(tokens_from=100)
