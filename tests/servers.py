@@ -104,7 +104,7 @@ LONG = (
     "tests/otp/test_quarter.py",
     "tests/stack/test_accounts.py",
     "tests/stack/test_clicks.py",
-    "tests/stack/test_clients.py",
+    "tests/stack/test_clients.py::test_linters",
     "tests/stack/test_doctor.py",
     "tests/stack/test_edge.py",
     "tests/stack/test_examples.py",

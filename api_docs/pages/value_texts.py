@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from django.utils.translation import gettext, ngettext
 
-from accounts.api.fields import Schema
+from accounts.api.fields import TIME_OR_DAY, Schema
 
 DAY = 86_400
 # From two on, so that a text may say "after" before any of them in every language: 60 seconds.
@@ -48,7 +48,7 @@ def _one_kind(schema: Schema) -> str:
         return " | ".join(f"`{one}`" for one in schema["enum"] if one is not None)
     if schema["type"] == "array":
         return gettext("list of %(kind)s") % {"kind": kind(schema["items"])}
-    if "anyOf" in schema:
+    if schema.get("pattern") == TIME_OR_DAY:
         return gettext("time or day, ISO 8601")
     if schema.get("format") == "date-time":
         return gettext("time, ISO 8601 UTC")

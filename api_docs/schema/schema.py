@@ -17,8 +17,8 @@ from drf_spectacular.plumbing import ComponentRegistry
 
 from accounts.api.calls import Call
 from accounts.api.common_fields import REQUEST_ID
-from accounts.api.fields import Field, Schema, example_of
-from accounts.models import Scope
+from accounts.api.fields import Field, Schema, boolean, example_of, text
+from accounts.api.unknown_fields import WARNINGS
 from accounts.webhooks.event_declarations import declarations
 from api_docs.calls import BY_ROUTE, CALLS
 from api_docs.schema import headers, webhooks
@@ -34,44 +34,35 @@ from config.texts import StrOrPromise
 PREFIX = "/api/v1"
 Endpoint = tuple[str, str, str, Callable[..., Any]]
 
-TAGS: dict[
-    str, tuple[StrOrPromise, StrOrPromise]
-] = {  # by a call's scope, in the order Swagger UI shows them
-    "otp": (
-        _("Codes"),
-        _("Send a one-time code and verify it."),
-    ),
-    "links": (
-        _("Links"),
-        _("Create and send short links and count clicks."),
-    ),
-    "messages": (
-        _("History"),
-        _("Messages that were sent, and their statuses."),
-    ),
-    "": (_("Channels"), _("Prices and capabilities.")),
+# Names that generators make classes and files of: the same in every language. A call's scope is
+# its tag; one without a scope is about channels. In the order of the pages.
+NO_SCOPE, EVENTS = "channels", "events"
+TAGS: dict[str, tuple[StrOrPromise, StrOrPromise]] = {
+    "otp": (_("Codes"), _("Send a one-time code and verify it.")),
+    "links": (_("Links"), _("Create and send short links and count clicks.")),
+    "messages": (_("History"), _("Messages that were sent, and their statuses.")),
+    NO_SCOPE: (_("Channels"), _("Prices and capabilities.")),
     "policy": (_("Policy"), _("Which channels carry messages, by country and purpose.")),
     "balance": (_("Balance"), _("The company's token balance.")),
     "top_up": (_("Top-up"), _("Buy tokens.")),
-    "webhooks": (
-        _("Webhooks"),
-        _("Endpoints and their events."),
-    ),
-    "persons": (
-        _("Personal data"),
-        _("Export and erase what is stored about a person."),
-    ),
+    "webhooks": (_("Webhooks"), _("Endpoints that receive events.")),
+    EVENTS: (_("Events"), _("What the service posts to those endpoints.")),
+    "persons": (_("Personal data"), _("Export and erase what is stored about a person.")),
 }
 DESCRIPTION = _(
     "One-time codes and short links by {channels}. Only what was delivered is "
     "charged.\n\nEvery answer is JSON with `success` and `message`. Unknown request fields are "
-    "ignored, new answer fields may appear."
+    "ignored and named in `warnings`, new answer fields may appear."
 )
 KEY_WORDS = _("An API key created in the cabinet: `kv_test_…` or `kv_live_…`.")
 IDEMPOTENCY_WORDS = _(
     "A unique key for this request, up to 255 ASCII characters. Repeating the request "
     "with the same key within 24 hours returns the same response without performing the "
     "action again."
+)
+STRICT_WORDS = _(
+    "`1`: refuse a request with unknown fields, with `invalid_input`, instead of naming them in "
+    "`warnings`."
 )
 LANGUAGE_WORDS = _("The language of `message`: Russian unless `en` is requested.")
 
@@ -110,7 +101,7 @@ def operation(call: Call) -> dict[str, Any]:
         "operationId": call.name,
         "summary": str(call.title),
         "description": str(call.description),
-        "tags": [tag(call.scope)],
+        "tags": [call.scope.value if call.scope else NO_SCOPE],
         "security": [{"apiKey": []}],
         "externalDocs": {"url": f"{settings.PUBLIC_URL}/docs/{call.page}"},
         "parameters": parameters(call),
@@ -121,11 +112,6 @@ def operation(call: Call) -> dict[str, Any]:
     return made
 
 
-def tag(scope: Scope | None) -> str:
-    title, _words = TAGS[scope.value if scope else ""]
-    return str(title)
-
-
 def parameters(call: Call) -> list[Schema]:
     names = [part[1:-1] for part in call.path.split("/") if part.startswith("{")]
     found = [
@@ -134,6 +120,8 @@ def parameters(call: Call) -> list[Schema]:
     ]
     found += [_in_query(field) for field in call.query or ()]
     found.append(_header("Accept-Language", LANGUAGE_WORDS, {"type": "string"}))
+    if call.has_body:
+        found.append(_header("Kvitok-Strict", STRICT_WORDS, {"type": "string"}))
     if call.method == "POST":
         limits = {"type": "string", "minLength": 1, "maxLength": 255}
         found.append(_header("Idempotency-Key", IDEMPOTENCY_WORDS, limits))
@@ -228,10 +216,11 @@ def add_components(result: Schema, **_: Any) -> Schema:
     result["info"]["description"] = str(DESCRIPTION).format(channels=join_titles())
     result["info"]["contact"] = {"name": "Kvitok", "url": f"{settings.PUBLIC_URL}/docs"}
     result["tags"] = [
-        {"name": str(title), "description": str(words)} for title, words in TAGS.values()
+        {"name": name, "x-displayName": str(title), "description": str(words)}
+        for name, (title, words) in TAGS.items()
     ]
     result["servers"] = [{"url": settings.PUBLIC_URL + PREFIX}]
-    result["webhooks"] = webhooks.posts(tag(Scope.WEBHOOKS))
+    result["webhooks"] = webhooks.posts(EVENTS)
     result["components"] = {
         "schemas": schemas(),
         "headers": headers.components(),
@@ -249,8 +238,8 @@ def add_components(result: Schema, **_: Any) -> Schema:
 def schemas() -> dict[str, Schema]:
     """Every component there is: of the calls, of the events, and the envelope."""
     found = Components()
-    found.add("Envelope", success_schema())
-    found.add("Error", error_schema())
+    found.add("Envelope", found.object_of(envelope()))
+    found.add("Error", found.object_of(error_fields()))
     for call in CALLS:
         for field in call.query or ():
             found.value_of(field.schema)
@@ -262,11 +251,12 @@ def schemas() -> dict[str, Schema]:
     return found.schemas
 
 
-def success_schema() -> Schema:
-    return _envelope({"type": "boolean", "const": True}, ())
-
-
 def error_schema() -> Schema:
+    """Whole, with nothing that it refers to."""
+    return object_of(error_fields())
+
+
+def error_fields() -> tuple[Field, ...]:
     code = Field(
         "code",
         {"type": "string", "pattern": "^[a-z][a-z_]*$", "x-extensible-enum": KNOWN_CODES},
@@ -280,13 +270,11 @@ def error_schema() -> Schema:
         ),
     )
     request_id = Field("request_id", REQUEST_ID.schema, _("The request's id."))
-    extras = tuple(field.optional() for field in EXTRAS)
-    return _envelope({"type": "boolean", "const": False}, (code, request_id, *extras))
+    return envelope(code, request_id, *(field.optional() for field in EXTRAS))
 
 
-def _envelope(success: Schema, fields: tuple[Field, ...]) -> Schema:
-    words = _("Whether the request succeeded.")
-    message = _("A human-readable description of the result.")
-    return object_of(
-        (Field("success", success, words), Field("message", {"type": "string"}, message), *fields)
-    )
+def envelope(*fields: Field) -> tuple[Field, ...]:
+    # No `const`: generators for Python and Java write it where a value belongs.
+    success = Field("success", boolean(), _("Whether the request succeeded."))
+    message = Field("message", text(), _("A human-readable description of the result."))
+    return (success, message, *fields, WARNINGS)

@@ -1,5 +1,4 @@
-"""npm tools that lint the OpenAPI schema and generate a TypeScript client from it, and what the
-JavaScript examples import.
+"""npm tools that lint the OpenAPI schema, and what the JavaScript examples import.
 
 `python -m tools.examples.schema_tools` installs them into var/; tests that need them are skipped
 where they are not.
@@ -12,8 +11,7 @@ from config.environment.variables import ROOT
 from tools.examples.languages import LANGUAGES
 from tools.examples.toolchains import BuildError, MissingError, Workspace, npm, tool, version
 
-PACKAGES = ("@redocly/cli@2.77.0", "@stoplight/spectral-cli@6.16.3", "openapi-typescript@7.13.0",
-            "openapi-fetch@0.17.0", "typescript@5.9.3", "@types/node@24")  # fmt: skip
+PACKAGES = ("@redocly/cli@2.77.0", "@stoplight/spectral-cli@6.16.3")
 PLACE = Workspace(ROOT / "docs/examples", ROOT / "var/examples/schema-tools")
 MODULES = PLACE.build / "node_modules"
 OLDEST_NODE = (20, 19)  # what redocly asks for

@@ -1,6 +1,7 @@
 """The OpenAPI schema: complete, valid, in two languages, and public."""
 
 import json
+import re
 import warnings
 from collections import Counter
 from typing import Any
@@ -64,12 +65,69 @@ def test_languages_differ_in_words_alone() -> None:
 
     def bare(one: Any) -> Any:
         if isinstance(one, dict):
-            worded = {"description", "summary", "tags", "example", "examples"}
+            worded = {"description", "summary", "x-displayName", "example", "examples"}
             return {name: bare(value) for name, value in one.items() if name not in worded}
         return [bare(value) for value in one] if isinstance(one, list) else one
 
     assert russian != english
     assert bare(russian) == bare(english)
+
+
+def operations(part: str) -> list[dict[str, Any]]:
+    return [one for calls in schema("ru")[part].values() for one in calls.values()]
+
+
+def identifiers() -> list[str]:
+    """What generators make files, classes, methods and fields of."""
+    made = schema("ru")
+    found = [tag["name"] for tag in made["tags"]]
+    for operation in operations("paths") + operations("webhooks"):
+        found += [operation["operationId"], *operation["tags"]]
+        found += [one["name"] for one in operation["parameters"]]
+    for component in made["components"].values():
+        found += component
+    return found + [name for one in components().values() for name in one.get("properties", ())]
+
+
+def test_identifiers_are_ascii_words() -> None:
+    assert [
+        name for name in identifiers() if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", name)
+    ] == []
+
+
+def test_every_operation_has_a_name_of_its_own_and_a_tag_that_is_described() -> None:
+    both = operations("paths") + operations("webhooks")
+    ids = [operation["operationId"].lower() for operation in both]
+    tags = {tag for operation in both for tag in operation["tags"]}
+
+    assert len(set(ids)) == len(ids)
+    assert tags == {tag["name"] for tag in schema("ru")["tags"]}
+
+
+def test_events_have_no_tag_in_common_with_calls() -> None:
+    """Generators write a file for each tag of each of the two; one would overwrite the other."""
+    called, posted = (
+        {tag for operation in operations(part) for tag in operation["tags"]}
+        for part in ("paths", "webhooks")
+    )
+
+    assert (called & posted, posted) == (set(), {"events"})
+
+
+def values_of(keyword: str, schema: Any) -> list[Any]:
+    if isinstance(schema, dict):
+        own = [schema[keyword]] if keyword in schema else []
+        return own + [found for one in schema.values() for found in values_of(keyword, one)]
+    return (
+        [found for one in schema for found in values_of(keyword, one)]
+        if isinstance(schema, list)
+        else []
+    )
+
+
+def test_no_value_is_a_constant() -> None:
+    """Generators for Python and Java write a boolean constant where a class belongs."""
+    assert values_of("const", schema("ru")) == []
 
 
 @pytest.mark.parametrize("call", BY_ROUTE.values(), ids=lambda call: call.name)

@@ -4,9 +4,9 @@ import os
 import sys
 
 from kvitok_client import AuthenticatedClient
-from kvitok_client.api.codes import send_code, verify_code
-from kvitok_client.api.history import list_test_messages
 from kvitok_client.api.links import get_link, list_links, shorten_link
+from kvitok_client.api.messages import list_test_messages
+from kvitok_client.api.otp import send_code, verify_code
 from kvitok_client.models import (
     Error,
     Link,
