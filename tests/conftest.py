@@ -4,6 +4,7 @@ import logging
 import os
 import threading
 from collections.abc import Iterator
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from accounts.api.rate_limit import key_rate_limiter
 from accounts.keys import api_keys
 from accounts.models import Company, Member, Mode
 from billing import message_prices
+from billing.models import Package, Tariff
 from billing.wallet import ledger
 from channels import wakeups
 from channels.deliver.dispatcher import Dispatcher
@@ -231,3 +233,9 @@ def api(company: Company, client_of: ClientOf) -> Api:
 def test_api(company: Company, client_of: ClientOf) -> Api:
     """A client of the same company with a test key."""
     return client_of(company, Mode.TEST)
+
+
+@pytest.fixture
+def price_list(db: None) -> None:
+    Tariff.objects.create(tokens_from=100, price=Decimal("1.9"))
+    Package.objects.create(code="start", tokens=1000, price=Decimal(1500))

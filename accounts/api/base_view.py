@@ -1,7 +1,7 @@
 """The base of all API views: authentication, rate limit, body limit, JSON, response envelope."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, ClassVar
 from uuid import UUID
@@ -21,7 +21,7 @@ from rest_framework.exceptions import APIException, MethodNotAllowed
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from accounts.api import query_params
+from accounts.api import query_params, unknown_fields
 from accounts.api.calls import Call
 from accounts.api.rate_limit import Usage, key_rate_limiter
 from accounts.client_ip import client_ip
@@ -91,6 +91,7 @@ class ApiView(APIView):
     # view, and until such a cycle is collected granian keeps the connection of an unread body open.
     error_code = ""
     faulty_fields: tuple[str, ...] = ()
+    warnings: Sequence[unknown_fields.FieldWarning] = ()
     phone = ""  # masked
     message_id: UUID | None = None
 
@@ -128,7 +129,12 @@ class ApiView(APIView):
 
     def success(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """The body with the envelope around it."""
-        return {"success": True, "message": self.call.message, **body}
+        made = {"success": True, "message": self.call.message, **body}
+        return made | {"warnings": self.warnings} if self.warnings else made
+
+    def refusal(self, error: DomainError) -> dict[str, Any]:
+        body = error.body(request_id=self.request_id)
+        return body | {"warnings": self.warnings} if self.warnings else body
 
     def count_request(self, request: Request) -> None:
         usage = key_rate_limiter.count(request._request, self.principal)  # noqa: SLF001 - DRF's own seam
@@ -153,7 +159,17 @@ class ApiView(APIView):
             raise DomainError(Error.INVALID_INPUT, message=NOT_JSON) from None
         if not isinstance(payload, dict):
             raise DomainError(Error.INVALID_INPUT, message=NOT_AN_OBJECT)
+        if warnings := unknown_fields.warnings_of(payload, self.call):
+            self.warn(request, warnings)
         return payload
+
+    def warn(self, request: Request, warnings: Sequence[unknown_fields.FieldWarning]) -> None:
+        """Of unknown fields, which `Kvitok-Strict: 1` refuses."""
+        if request.META.get("HTTP_KVITOK_STRICT", "0").strip().lower() not in NOT_STRICT:
+            raise DomainError(
+                Error.INVALID_INPUT, errors=unknown_fields.errors_of(warnings, self.call)
+            )
+        self.warnings = warnings
 
     def finalize_response(  # type: ignore[override]
         self, request: Request, response: HttpResponse, *args: Any, **kwargs: Any
@@ -195,12 +211,17 @@ class ApiView(APIView):
             self.call.path,
             response.status_code,
             self.error_code,
-            self.faulty_fields,
+            self._named_fields(),
             round(seconds * 1000),
             self.phone,
             self.message_id,
         )
         request_log.buffer.add(entry)
+
+    def _named_fields(self) -> tuple[str, ...]:
+        """Those that the answer names: at fault, then unknown."""
+        names = (*self.faulty_fields, *(one["field"] for one in self.warnings))
+        return tuple(name[:LOGGED_NAME] for name in names)
 
     def _trace(self, request: Request, response: HttpResponse, seconds: float) -> None:
         attributes: dict[str, str | int] = {
@@ -238,6 +259,8 @@ def check_status(principal: Principal) -> None:
         raise DomainError(Error.FORBIDDEN, message=NOT_APPROVED)
 
 
+NOT_STRICT = {"", "0", "false"}
+LOGGED_NAME = 40  # characters: what the log's column holds
 NO_SCOPE = _("This key has no scope for that")
 WRONG_IP = _("Requests from this IP are not allowed")
 SUSPENDED = _("The company is suspended")
@@ -259,7 +282,7 @@ def exception_handler(error: Exception, context: Mapping[str, Any]) -> HttpRespo
     view.error_code, view.faulty_fields = refusal.error.code, tuple(refusal.errors or ())
     if refusal.error is Error.INTERNAL_ERROR:
         log.error("api_crash", exc_info=error)
-    response = ApiResponse(refusal.body(request_id=view.request_id), refusal.error.status)
+    response = ApiResponse(view.refusal(refusal), refusal.error.status)
     if refusal.retry_after is not None:
         response["Retry-After"] = str(refusal.retry_after)
     if refusal.error is Error.INVALID_API_KEY:

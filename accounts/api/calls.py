@@ -2,7 +2,8 @@
 and so do the documentation pages and OpenAPI.
 """
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 from accounts.api.fields import Field, Fields, example_of
@@ -27,6 +28,14 @@ class Call:
     query: tuple[Field, ...] | None = None
     refusals: tuple[Error, ...] = ()  # beside those that every call may answer
     page: str = "calls"  # the documentation page that describes it at length
+    # Of the body, made once: every request's own names are compared with them.
+    field_names: frozenset[str] = field(init=False, repr=False)
+    has_nested_fields: bool = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        fields = tuple(self.body)
+        object.__setattr__(self, "field_names", frozenset(one.name for one in fields))
+        object.__setattr__(self, "has_nested_fields", any(one.fields for one in fields))
 
     @property
     def has_body(self) -> bool:
@@ -54,12 +63,22 @@ class Call:
         """The operation's id as the beginning of a component's name."""
         return self.name[0].upper() + self.name[1:]
 
+    def body_names(self) -> list[str]:
+        """Of all its fields; one of an array's objects is `links[].url`."""
+        return list(_names(self.body))
+
     def request_example(self) -> dict[str, Any]:
         return {field.name: field.example for field in self.body if field.example is not None}
 
     def answer_example(self) -> dict[str, Any]:
         body = {"success": True, "message": str(self.message)}
         return body | example_of(self.answer)
+
+
+def _names(fields: Fields, above: str = "") -> Iterator[str]:
+    for one in fields:
+        yield above + one.name
+        yield from _names(one.fields, f"{above}{one.name}[].")
 
 
 ALWAYS = (

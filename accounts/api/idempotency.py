@@ -17,6 +17,7 @@ from accounts.keys.api_keys import Principal
 from config.errors import DomainError, Error, invalid_input
 from config.storage.statements.named_rows import fetch_one
 
+HEADER = "Idempotency-Key"
 MAX_LENGTH = 255
 
 
@@ -99,7 +100,7 @@ def parse(
         return None
     if not (0 < len(key) <= MAX_LENGTH and key.isascii() and key.isprintable()):
         words = _("1 to 255 printable ASCII characters")
-        raise invalid_input(**{"Idempotency-Key": words})
+        raise invalid_input(**{HEADER: words})
     try:
         canonical = orjson.dumps(payload, option=orjson.OPT_SORT_KEYS)
     except orjson.JSONEncodeError:  # orjson reads deeper nesting than it writes

@@ -43,7 +43,7 @@ class IdempotentView(ApiView):
         try:
             status, body = 200, effect()
         except AfterEffectError as error:
-            status, body = error.error.status, self._body(error)
+            status, body = error.error.status, self.refusal(error)
         except (DomainError, IntegrityError):
             replay = self._replay(key, rebuild)
             if replay is None:
@@ -70,7 +70,7 @@ class IdempotentView(ApiView):
                 except DomainError as error:
                     if error.error.status in NOT_STORED:
                         raise
-                    status, body = error.error.status, self._body(error)
+                    status, body = error.error.status, self.refusal(error)
                 response = self._store(key, status, body)
         except IntegrityError:
             replay = self._replay(key, lambda _subject: None)
@@ -111,8 +111,5 @@ class IdempotentView(ApiView):
         try:
             body = rebuild(subject_id)
         except AfterEffectError as error:
-            return error.error.status, self._body(error)
+            return error.error.status, self.refusal(error)
         return None if body is None else (200, body)
-
-    def _body(self, error: DomainError) -> dict[str, Any]:
-        return error.body(request_id=self.request_id)

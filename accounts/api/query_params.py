@@ -2,16 +2,14 @@
 
 from collections.abc import Collection, Mapping
 from datetime import datetime
-from difflib import get_close_matches
 
-from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from accounts.api.fields import Field
 from accounts.api.request_fields import RequestFields
+from accounts.api.unknown_fields import MAX_WARNINGS, meant, refusal_text
 from config.errors import DomainError, Error
 from config.input.days import parse_moment
-from config.texts import StrOrPromise
 
 NOT_A_TIME = _("A time in ISO 8601, for example 2026-01-31T10:00:00Z")
 
@@ -36,16 +34,7 @@ def check_names(query: Mapping[str, str], known: Collection[str]) -> None:
 
     A misspelled `?staus=failed` would otherwise return the unfiltered list.
     """
-    unknown = sorted(query.keys() - set(known))
+    unknown = sorted(query.keys() - set(known))[:MAX_WARNINGS]
     if unknown:
-        errors = {name: [_unknown_parameter(name, known)] for name in unknown}
+        errors = {name: [refusal_text(meant(name, known), known)] for name in unknown}
         raise DomainError(Error.INVALID_INPUT, errors=errors)
-
-
-def _unknown_parameter(name: str, known: Collection[str]) -> StrOrPromise:
-    if not known:
-        return _("This list has no parameters")
-    near = get_close_matches(name, known, n=1)
-    if near:
-        return format_lazy(_("Unknown; did you mean {name}?"), name=near[0])
-    return format_lazy(_("Unknown; allowed: {names}"), names=", ".join(known))

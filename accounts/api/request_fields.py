@@ -28,7 +28,8 @@ MAX_TEXT = 10_000  # characters, where nothing else bounds a text
 class RequestFields:
     """Reads a request's declared fields: `fields.text(PHONE)`.
 
-    `null` means absent for an optional field; unknown fields are ignored.
+    `null` means absent for an optional field, and so does an empty text, but where it has a meaning
+    of its own.
     """
 
     def __init__(self, payload: Mapping[str, Any]) -> None:

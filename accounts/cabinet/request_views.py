@@ -9,10 +9,14 @@ from django.core.exceptions import ValidationError
 from django.db.models import Q, QuerySet
 from django.http import Http404, HttpResponse
 from django.shortcuts import render
+from django.urls import Resolver404, resolve
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from accounts.api import idempotency
+from accounts.api.calls import Call
 from accounts.api.pagination import forgiving_page_of
+from accounts.api.unknown_fields import meant
 from accounts.cabinet.live_lists import is_live
 from accounts.cabinet.replica_reads import may_read_replica
 from accounts.cabinet.saved_filters import filters as saved_filters
@@ -28,6 +32,7 @@ from config.input.form_fields import DayBoundField, LineField
 AROUND = timedelta(minutes=1)  # between the time in an id and that of its request
 OUTCOMES: dict[str, tuple[Any, Q]] = {
     "ok": (_("answered"), Q(status__lt=400)),
+    "warned": (_("answered, unknown fields"), Q(status__lt=400) & ~Q(fields=[])),
     "refused": (_("refused"), Q(status__gte=400, status__lt=500)),
     "failed": (_("failed"), Q(status__gte=500)),
 }
@@ -160,10 +165,34 @@ def request_detail(request: CabinetRequest, request_id: str) -> HttpResponse:
     if one is None:
         raise Http404
     error = {error.code: error for error in Error}.get(one.code)
+    faulty, unknown = _named_fields(one)
     context = {
         "one": one,
+        "faulty_fields": faulty,
+        "unknown_fields": unknown,
         "words": error.message if error else "",
         "message": public_id("msg", one.message_id) if one.message_id else "",
         "days": settings.REQUEST_LOG_DAYS,
     }
     return render(request, "cabinet/request_detail.html", context)
+
+
+def _named_fields(one: ApiRequest) -> tuple[list[str], list[tuple[str, str | None]]]:
+    """Of what the answer named: the call's own fields, and others with the field that was meant."""
+    call = _call_of(one)
+    if call is None or not call.has_body:
+        return one.fields, []
+    names = call.body_names()
+    faulty = [name for name in one.fields if name in {*names, idempotency.HEADER}]
+    return faulty, [(name, meant(name, names)) for name in one.fields if name not in faulty]
+
+
+def _call_of(one: ApiRequest) -> Call | None:
+    """None for a call that this release does not have."""
+    try:
+        calls = resolve(f"/api/v1{one.path}").func.cls.calls  # type: ignore[attr-defined]
+    except Resolver404:
+        return None
+    return next(
+        (call for call in calls if (call.method, call.path) == (one.method, one.path)), None
+    )

@@ -18,6 +18,20 @@ class Change:
 NOVEMBER_22 = date(2026, 11, 22)
 CHANGES: tuple[Change, ...] = (
     Change(
+        date(2026, 11, 28),
+        _(
+            "Unknown fields of a request are named in `warnings`, with the field that was probably "
+            "meant; `Kvitok-Strict: 1` refuses them. An empty `purpose` counts as absent."
+        ),
+    ),
+    Change(
+        date(2026, 11, 28),
+        _(
+            "The OpenAPI schema has the same tags in both languages, and events a tag of their "
+            "own: generate clients anew, their modules are called `otp`, `messages` and so on."
+        ),
+    ),
+    Change(
         date(2026, 11, 26),
         _(
             "Smart routing: rules of the policy have `smart`, and `GET /messages/{id}` says in "

@@ -96,7 +96,7 @@ class TopUpView(IdempotentView):
         return principal
 
     def answer_of(self, order: Order) -> dict[str, Any]:
-        return {"success": True, "message": STATE_TEXTS[order.state], **body_of(order, ORDER)}
+        return self.success({"message": STATE_TEXTS[order.state], **body_of(order, ORDER)})
 
 
 class TopUps(TopUpView):
@@ -199,7 +199,7 @@ def _parse_request(payload: dict[str, Any]) -> TopUpRequest:
     fields = RequestFields(payload)
     top_up = TopUpRequest(
         tokens=fields.integer(TOKENS_TO_BUY),
-        package=fields.text(PACKAGE_TO_BUY),
+        package=fields.text(PACKAGE_TO_BUY) or None,
         gateway=_gateway(fields),
         return_url=_return_url(fields),
     )
@@ -213,7 +213,7 @@ def _parse_request(payload: dict[str, Any]) -> TopUpRequest:
 
 
 def _gateway(fields: RequestFields) -> str | None:
-    gateway = fields.text(GATEWAY)
+    gateway = fields.text(GATEWAY) or None
     if gateway is not None and gateway not in settings.PAYMENT_GATEWAYS:
         fields.add_error(GATEWAY, allowed_values(settings.PAYMENT_GATEWAYS))
     return gateway

@@ -49,14 +49,15 @@ class SendView(IdempotentView):
 
     def answer(self, outcome: SendOutcome, **more: Any) -> dict[str, Any]:
         self.message_id = outcome.message_id
-        return {
-            "success": True,
-            "message": status_text(self.kind, outcome.channel, outcome.state),
-            "id": public_id("msg", outcome.message_id),
-            "phone": outcome.phone,
-            "channel": outcome.channel,
-            "status": outcome.state,
-            "cost": outcome.cost,
-            "test": outcome.is_test,
-            **more,
-        }
+        return self.success(
+            {
+                "message": status_text(self.kind, outcome.channel, outcome.state),
+                "id": public_id("msg", outcome.message_id),
+                "phone": outcome.phone,
+                "channel": outcome.channel,
+                "status": outcome.state,
+                "cost": outcome.cost,
+                "test": outcome.is_test,
+                **more,
+            }
+        )

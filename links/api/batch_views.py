@@ -46,7 +46,7 @@ class BulkLinks(LinkView):
             is_new = any(isinstance(one, Link) and not one.was_there for one in links)
             batch = public_id("bat", batch_id) if is_new else None
             message = self._message(data)
-            return {"success": True, "message": message, "batch": batch, "data": data}
+            return self.success({"message": message, "batch": batch, "data": data})
 
         return self.once_atomic(self.idempotency_key(request, payload), effect)
 

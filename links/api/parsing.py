@@ -44,7 +44,7 @@ NO_REUSE_OF_ONCE = _("A link that opens once is always a new one: leave out reus
 def link_for_code(fields: RequestFields, principal: Principal) -> NewLink | None:
     """None without a `link`; the other two fields are validated all the same."""
     rules = principal.link_rules
-    url = fields.text(LINK_FOR_CODE)
+    url = fields.text(LINK_FOR_CODE) or None
     lifetime = fields.integer(LINK_FOR_CODE_LIFETIME)
     until = fields.text(LINK_UNTIL)
     if url is None or fields.errors:
@@ -65,7 +65,7 @@ def new_link(
 ) -> NewLink | None:
     """None when a field is invalid; `fields` has the errors then."""
     url = fields.text(URL)
-    alias = fields.text(ALIAS)
+    alias = fields.text(ALIAS) or None
     lifetime = fields.integer(LINK_LIFETIME)
     host = _host(fields, principal)
     has_tags = fields.boolean(TAGS)
@@ -95,7 +95,7 @@ def new_link(
 def reusable_link(fields: RequestFields, principal: Principal) -> NewLink | None:
     """`new_link` with `reuse`."""
     is_reused = fields.boolean(REUSE)
-    if is_reused and fields.payload.get(ALIAS.name) is not None:
+    if is_reused and fields.payload.get(ALIAS.name):
         fields.add_error(REUSE, NO_REUSE_OF_ALIAS)
     if is_reused and fields.payload.get(ONCE.name):
         fields.add_error(REUSE, NO_REUSE_OF_ONCE)
@@ -128,7 +128,7 @@ def link_change(fields: RequestFields, principal: Principal) -> Change:
 def _host(fields: RequestFields, principal: Principal) -> Host | None:
     """The one that was asked for, or the company's usual one; None: the service's own."""
     asked = fields.text(HOST)
-    if asked is None:
+    if not asked:
         return _own_host(principal.link_rules.host, principal)
     name = asked.lower().rstrip(".")
     found = _own_host(name, principal)

@@ -26,7 +26,7 @@ from links.api.fields import LINK_FOR_CODE, LINK_FOR_CODE_LIFETIME, LINK_UNTIL, 
 DEFAULT_PURPOSE = "verification"
 PURPOSE = Field(
     "purpose",
-    nullable(text(minLength=1, maxLength=64)),
+    nullable(text(maxLength=64)),
     format_lazy(
         _(
             "What the code is for, such as `login` or `payment`; `{default}` by default. A code "
@@ -39,7 +39,7 @@ PURPOSE = Field(
 
 IP = Field(
     "ip",
-    nullable(text(minLength=1, maxLength=64)),
+    nullable(text(maxLength=64)),
     _(
         "The IP address of the person who asked for the code. Tells attacks from people; only a "
         "keyed hash of it (of an IPv6 address, of its /64) is stored, and goes with the number. "
@@ -49,7 +49,7 @@ IP = Field(
 )
 DEVICE_ID = Field(
     "device_id",
-    nullable(text(minLength=1, maxLength=200)),
+    nullable(text(maxLength=200)),
     _("Whatever names the person's device in your system. Stored as a keyed hash, like `ip`."),
     required=False,
 )
@@ -64,7 +64,7 @@ TRUSTED = Field(
 )
 CHALLENGE = Field(
     "challenge",
-    nullable(text(minLength=1, maxLength=4000)),
+    nullable(text(maxLength=4000)),
     _("A solved challenge, if the call before was refused with `challenge_required`."),
     required=False,
 )

@@ -329,7 +329,7 @@ def test_order_of_checks(api: Api) -> None:
     api.post("/otp/verify", {"phone": PHONE, "code": "1234"}, Idempotency_Key="k")
     huge, form = b"{" * 65_537, "text/plain"
     nobody = Api(api.company, None)
-    spoiled = {"phone": "1", "code": "x", "purpose": ""}
+    spoiled = {"phone": "1", "code": "x", "purpose": "\n"}
 
     def code_of_error(answer: Answer) -> str:
         return answer.code

@@ -152,11 +152,11 @@ def test_unknown_fields_are_ignored(api: Api, path: str) -> None:
 
 
 def test_all_invalid_fields_are_reported_together(api: Api) -> None:
-    answer = api.post("/otp/send", {"purpose": "", "channel": "fax", "link_expires_in": 1})
+    answer = api.post("/otp/send", {"purpose": "x" * 65, "channel": "fax", "link_expires_in": 1})
 
     assert answer.body["errors"] == {
         "phone": ["Обязательное поле"],
-        "purpose": ["От 1 до 64 символов"],
+        "purpose": ["Не длиннее 64 символов"],
         "channel": ["Допустимо: whatsapp, telegram, sms"],
         "link_expires_in": ["От 60 до 2592000"],
     }
@@ -187,10 +187,9 @@ def test_any_printable_purpose_is_kept_as_it_is(api: Api, purpose: str) -> None:
     assert Verification.objects.get().purpose == purpose
 
 
-@pytest.mark.parametrize("purpose", ["", "x" * 65])
-def test_purpose_of_another_length(api: Api, purpose: str) -> None:
-    assert accepted(api, "/otp/send", "purpose", [purpose]) == []
-    assert accepted(api, "/otp/verify", "purpose", [purpose]) == []
+def test_purpose_that_is_too_long(api: Api) -> None:
+    assert accepted(api, "/otp/send", "purpose", ["x" * 65]) == []
+    assert accepted(api, "/otp/verify", "purpose", ["x" * 65]) == []
 
 
 @pytest.mark.parametrize("channel", ["", "WhatsApp", "whatsapp ", "viber", "test"])

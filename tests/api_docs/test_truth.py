@@ -1,7 +1,6 @@
 """The documentation of each call agrees with the call."""
 
 from collections.abc import Mapping
-from decimal import Decimal
 from typing import Any
 
 import jsonschema
@@ -21,38 +20,14 @@ from api_docs.schema import webhook_examples
 from api_docs.schema.error_advice import ADVICE
 from api_docs.schema.json_schema import object_of
 from api_docs.schema.schema import error_schema, refusal_example
-from billing.models import Package, Tariff
 from channels.deliver.dispatcher import Dispatcher
 from channels.routing import test_numbers
 from config.errors import Error
-from tests.api.clients import Answer, Api
+from tests.api.calling import PHONE, addressed, perform
+from tests.api.clients import Api
 from tests.factories import EndpointFactory
 from tests.stack.programs import wait_until
 
-PHONE, URL = "+79990000000", "https://shop.example/orders/1024"
-ASKED = {
-    "sendCode": {"phone": PHONE, "link": URL},
-    "shortenLink": {"url": URL},
-    "sendLink": {"phone": PHONE, "url": URL, "channel": "sms"},
-    "shortenLinks": {"links": [{"url": URL}, {"url": "http://10.0.0.1/"}]},
-    "changeLink": {"expires_in": 3600, "enabled": True},
-    "createTopUp": {"tokens": 1000, "gateway": "sandbox"},
-    "createWebhook": {"url": "https://shop.example/kvitok"},
-    "changeWebhook": {"description": "Склад", "enabled": False},
-    "replacePolicy": {"rules": [{"country": "RU", "channels": ["telegram", "sms"]}]},
-    "erasePerson": {"phone": PHONE},
-}
-OF_PHONE = f"?phone={PHONE.removeprefix('+')}"
-QUERIES = {"exportPerson": OF_PHONE, "previewPolicy": OF_PHONE}
-# What must have been called before, by how a path begins.
-BEFORE = {
-    "/links/{": "shortenLink",
-    "/batches/{": "shortenLinks",
-    "/messages/": "sendCode",
-    "/test/": "sendCode",
-    "/top-up/{": "createTopUp",
-    "/webhooks/{": "createWebhook",
-}
 WITH_BODY = [call for call in CALLS if call.body]
 
 
@@ -72,30 +47,6 @@ def check(call: Call, body: Mapping[str, Any]) -> None:
     schema = strict(object_of(call.answer))
     rest = {name: one for name, one in body.items() if name not in {"success", "message"}}
     jsonschema.validate(rest, schema, format_checker=jsonschema.FormatChecker())
-
-
-def addressed(api: Api, call: Call) -> str:
-    """The call's path, with an object in it that is there."""
-    before = next((name for path, name in BEFORE.items() if call.path.startswith(path)), None)
-    made = perform(api, BY_NAME[before]).body if before else {}
-    return call.path.replace("{id}", made.get("id") or made.get("batch") or "")
-
-
-def perform(api: Api, call: Call) -> Answer:
-    """The call, after what must have come before it."""
-    if call.name == "verifyCode":
-        perform(api, BY_NAME["sendCode"])
-        code = api.get("/test/messages", {"phone": PHONE}).body["data"][0]["code"]
-        return api.post("/otp/verify", {"phone": PHONE, "code": code})
-    path = addressed(api, call)
-    body = orjson.dumps(ASKED[call.name]) if call.name in ASKED else b""
-    return api.call(call.method, path + QUERIES.get(call.name, ""), body)
-
-
-@pytest.fixture
-def price_list(db: None) -> None:
-    Tariff.objects.create(tokens_from=100, price=Decimal("1.9"))
-    Package.objects.create(code="start", tokens=1000, price=Decimal(1500))
 
 
 @pytest.mark.usefixtures("dispatcher", "price_list")

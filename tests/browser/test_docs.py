@@ -95,7 +95,7 @@ def test_call_is_tried_out_with_a_test_key(
     page.locator("#auth-bearer-value").fill(key.plaintext)
     page.locator(".auth-btn-wrapper .authorize").click()
     page.locator(".auth-btn-wrapper .btn-done").click()
-    page.locator("#operations-Ссылки-shortenLink .opblock-summary-control").click()
+    page.locator("#operations-links-shortenLink .opblock-summary-control").click()
     page.get_by_role("button", name="Try it out").click()
     page.get_by_role("button", name="Execute").click()
 

@@ -96,8 +96,8 @@ def openapi_generator(schema: Path, *options: str | Path) -> list[str | Path]:
     quiet = "apiDocs=false,modelDocs=false,apiTests=false,modelTests=false"
     parts = f"apis,models,supportingFiles,{quiet}"
     quick = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
-    command = [needed("java"), *quick, "-jar", JAR, "generate", "-i", schema]
-    return [*command, "--global-property", parts, *options]
+    command = ("-jar", JAR, "generate", "-i", schema, "--global-property", parts)
+    return [needed("java"), *quick, *command, *options]
 
 
 def all_done(threads: ThreadPoolExecutor, *jobs: Callable[[], str]) -> list[str]:

@@ -61,7 +61,7 @@ def test_send_and_verify_are_kept_without_anything_secret(api: Api) -> None:
 
 
 def test_refusals_say_which_fields(api: Api) -> None:
-    api.post("/otp/send", {"purpose": "", "locale": "de"})
+    api.post("/otp/send", {"purpose": "\n", "locale": "de"})
     api.post("/otp/send", {"phone": "12"})
     api.get("/messages/msg_0192f0c1a6d87b3e9c4f5a6b7c8d9e0f")
 
@@ -71,6 +71,25 @@ def test_refusals_say_which_fields(api: Api) -> None:
         ("/otp/send", 422, "invalid_phone", kept[1][3]),
         ("/messages/{id}", 404, "not_found", []),
     ]
+
+
+def test_unknown_fields_are_kept_and_shown(api: Api, client: Client) -> None:
+    api.post("/otp/send", {"phone": PHONE, "chanel": "sms", "x" * 60: 1})
+    api.post("/otp/send", {"phnoe": PHONE})
+    client.force_login(MemberFactory.create(company=api.company, role=Member.Role.DEVELOPER).user)
+
+    sent, refused = logged()
+    page = client.get(reverse("request-list"), {"outcome": "warned"}).content.decode()
+    texts = [
+        client.get(reverse("request-detail", args=[one.request_id])).content.decode()
+        for one in (sent, refused)
+    ]
+
+    assert (sent.fields, refused.fields) == (["chanel", "x" * 40], ["phone", "phnoe"])
+    assert (page.count("<tr>"), "<code>chanel</code>" in page) == (2, True)
+    assert "<code>chanel</code> (может быть, <code>channel</code>?)" in texts[0]
+    assert "<code>phnoe</code> (может быть, <code>phone</code>?)" in texts[1]
+    assert "Поля с ошибкой: <code>phone</code></p>" in texts[1]
 
 
 def test_request_without_a_valid_key_belongs_to_nobody(company: Company) -> None:

@@ -1,0 +1,147 @@
+"""Fields that a call does not have: named in the answer, refused on request."""
+
+from typing import Any
+
+import orjson
+import pytest
+
+from accounts.api.calls import Call
+from accounts.api.unknown_fields import MAX_WARNINGS
+from accounts.models import Scope
+from api_docs.calls import CALLS
+from channels.models import Message
+from tests.api.calling import ASKED, addressed
+from tests.api.clients import Answer, Api
+
+PHONE, URL = "+79161234567", "https://example.com/"
+WITH_BODY = [call for call in CALLS if call.has_body]
+MISSPELT = {"code": "unknown_field", "field": "chanel", "did_you_mean": "channel"}
+STRICT = {"Kvitok-Strict": "1"}
+
+pytestmark = pytest.mark.usefixtures("dispatcher", "price_list")
+
+
+def perform(api: Api, call: Call, body: dict[str, Any], **headers: str) -> Answer:
+    return api.call(call.method, addressed(api, call), orjson.dumps(body), **headers)
+
+
+def good(call: Call) -> dict[str, Any]:
+    """A body that the call takes."""
+    if call.name == "verifyCode":
+        return {"phone": PHONE, "code": "000000"}
+    return ASKED.get(call.name, {})
+
+
+@pytest.mark.parametrize("call", WITH_BODY, ids=lambda call: call.name)
+def test_every_call_with_a_body_names_unknown_fields(api: Api, test_api: Api, call: Call) -> None:
+    caller = api if call.scope is Scope.TOP_UP else test_api
+
+    answer = perform(caller, call, good(call) | {"zzz": 1})
+
+    assert answer.body["warnings"] == [{"code": "unknown_field", "field": "zzz"}]
+    assert answer.body["success"] is (call.name != "verifyCode")
+
+
+@pytest.mark.parametrize("call", WITH_BODY, ids=lambda call: call.name)
+def test_every_call_with_a_body_refuses_unknown_fields_on_request(
+    api: Api, test_api: Api, call: Call
+) -> None:
+    caller = api if call.scope is Scope.TOP_UP else test_api
+
+    answer = perform(caller, call, good(call) | {"zzz": 1, "yyy": None}, **STRICT)
+
+    assert (answer.status, answer.code) == (422, "invalid_input")
+    assert set(answer.body["errors"]) == {"zzz", "yyy"}
+
+
+def test_misspelt_field_of_a_send_is_named_with_the_right_one(test_api: Api) -> None:
+    answer = test_api.post("/otp/send", {"phone": PHONE, "chanel": "sms", "linkUntil": "code"})
+
+    assert answer.body["warnings"] == [
+        MISSPELT,
+        {"code": "unknown_field", "field": "linkUntil", "did_you_mean": "link_until"},
+    ]
+    assert "warnings" not in test_api.post("/otp/send", {"phone": PHONE, "channel": "sms"}).body
+
+
+def test_strict_send_sends_nothing_and_says_what_was_meant(api: Api) -> None:
+    body = {"phone": PHONE, "chanel": "sms", "porpose": "login"}
+
+    answer = api.post("/otp/send", body, **STRICT)
+
+    assert answer.body["errors"] == {
+        "chanel": ["Нет такого параметра; может быть, channel?"],
+        "porpose": ["Нет такого параметра; может быть, purpose?"],
+    }
+    assert not Message.objects.exists()
+    assert api.post("/otp/send", {"phone": PHONE, "channel": "sms"}, **STRICT).status == 200
+    assert api.post("/otp/send", body | {"phone": "12"}, kvitok_strict="0").code == "invalid_phone"
+
+
+def test_fields_of_listed_objects_are_named_by_their_path(test_api: Api) -> None:
+    links = [{"url": URL, "alais": "sale"}, {"url": URL, "alais": "sale2"}, 7]
+
+    answer = test_api.post("/links/bulk", {"links": links})
+    refused = test_api.post("/links/bulk", {"links": links}, **STRICT)
+
+    assert answer.body["warnings"] == [
+        {"code": "unknown_field", "field": "links[].alais", "did_you_mean": "links[].alias"}
+    ]
+    assert list(refused.body["errors"]) == ["links[].alais"]
+
+
+def test_refusals_name_them_too(test_api: Api) -> None:
+    """`phnoe` is why a phone is missing."""
+    answer = test_api.post("/otp/send", {"phnoe": PHONE})
+
+    assert list(answer.body["errors"]) == ["phone"]
+    assert [one["did_you_mean"] for one in answer.body["warnings"]] == ["phone"]
+
+
+@pytest.mark.parametrize("path", ["/otp/send", "/links/send", "/links/shorten"])
+def test_replay_answers_the_same(test_api: Api, path: str) -> None:
+    body = {"phone": PHONE, "url": URL, "chanel": "sms"}
+
+    first, second = (test_api.post(path, body, idempotency_key="once") for _ in range(2))
+
+    assert (first.status, second.headers["Idempotent-Replayed"]) == (200, "true")
+    assert first.raw == second.raw
+    assert "chanel" in {one["field"] for one in second.body["warnings"]}
+
+
+def test_many_names_cost_little_and_long_ones_are_cut(test_api: Api) -> None:
+    names = [f"phon{number:04}" + "e" * 200 for number in range(250)]
+
+    body = test_api.post("/otp/send", {"phone": PHONE} | dict.fromkeys(names, 1)).body
+    refused = test_api.get("/messages", dict.fromkeys(names, "1"))
+
+    assert len(body["warnings"]) == len(refused.body["errors"]) == MAX_WARNINGS
+    assert {len(one["field"]) for one in body["warnings"]} == {64}
+
+
+POSTED = [call for call in CALLS if call.method == "POST" and call.body]
+
+
+@pytest.mark.parametrize("call", POSTED, ids=lambda call: call.name)
+def test_empty_optional_text_counts_as_absent(api: Api, test_api: Api, call: Call) -> None:
+    caller = api if call.scope is Scope.TOP_UP else test_api
+    empty = {
+        field.name: ""
+        for field in call.body
+        if field.schema["type"] == "string" and not field.required and "enum" not in field.schema
+    }
+
+    answer = perform(caller, call, empty | good(call))
+
+    assert answer.status == (422 if call.name == "verifyCode" else 200), answer.body
+    assert "errors" not in answer.body
+
+
+def test_code_sent_for_an_empty_purpose_is_verified_without_one(test_api: Api) -> None:
+    test_api.post("/otp/send", {"phone": PHONE, "purpose": ""})
+    code = test_api.get("/test/messages").body["data"][0]["code"]
+
+    assert test_api.post("/otp/verify", {"phone": PHONE, "code": code}).status == 200
+    assert test_api.post("/otp/verify", {"phone": PHONE, "code": code, "purpose": ""}).code == (
+        "code_used"
+    )
