@@ -18,11 +18,14 @@ from django.db import Error as DatabaseError
 from django.db import connection
 
 from config.storage.statements.json_rows import dump_rows, json_rows
+from config.storage.store_errors import write_together
+from config.storage.stored_text import stored_text
 
 log = structlog.get_logger(__name__)
 CAPACITY = 20_000  # requests of a process
 BATCH = 2_000  # requests of a statement
 INTERVAL = 1.0  # seconds
+MOST_FIELDS, FIELD_LENGTH, METHOD_LENGTH = 20, 40, 7
 
 _COLUMNS = (
     "company_id, api_key_id, mode, request_id, created_at, method, path, status, code, fields,"
@@ -80,7 +83,7 @@ class RequestBuffer:
         if len(self._entries) >= CAPACITY:
             self._dropped += 1
             return
-        self._entries.append(entry)
+        self._entries.append(_stored(entry))
 
     def flush(self) -> None:
         """Writes all that are there now."""
@@ -109,12 +112,26 @@ class RequestBuffer:
 
 def _write(entries: Sequence[Entry]) -> None:
     try:
-        with connection.cursor() as cursor:
-            cursor.execute(_INSERT, {"requests": dump_rows([_row(entry) for entry in entries])})
+        write_together(entries, _insert, _refuse)
     except DatabaseError as error:
         log.warning("requests_not_logged", count=len(entries), error=type(error).__name__)
     finally:
         connection.close()
+
+
+def _insert(entries: Sequence[Entry]) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(_INSERT, {"requests": dump_rows([_row(entry) for entry in entries])})
+
+
+def _refuse(entry: Entry, error: Exception) -> None:
+    log.error("request_not_logged", request_id=entry.request_id, error=type(error).__name__)
+
+
+def _stored(entry: Entry) -> Entry:
+    """What a client chose, as the columns take it: methods, and names of fields and parameters."""
+    fields = [stored_text(name, FIELD_LENGTH) for name in entry.fields[:MOST_FIELDS]]
+    return entry._replace(method=stored_text(entry.method, METHOD_LENGTH), fields=fields)
 
 
 def _row(entry: Entry) -> dict[str, object]:

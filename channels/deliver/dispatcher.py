@@ -7,6 +7,7 @@ crash leaves an attempt with an unknown outcome rather than no attempt.
 import threading
 import time
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 from uuid import UUID
@@ -14,7 +15,6 @@ from uuid import UUID
 import redis
 import structlog
 from django.conf import settings
-from django.db import DataError, IntegrityError
 
 from billing.wallet.ledger import DeliveryProof
 from channels import extensions, wakeups
@@ -42,6 +42,7 @@ from channels.vendor_accounts.circuit_breaker import Breakers, Call, Change
 from config.monitoring import metrics, tracing
 from config.outbox_loop import OutboxLoop, write_in_batches
 from config.storage.redis_client import blocking_call
+from config.storage.store_errors import write_together
 
 log = structlog.get_logger(__name__)
 
@@ -115,7 +116,7 @@ class Dispatcher:
         while self.breaker_changes:
             breaker_state.write(self.breaker_changes[0])
             del self.breaker_changes[0]
-        write_in_batches(self.pending_events, self._write)
+        write_in_batches(self.pending_events, lambda group: write_together(group, _write, _refuse))
 
     def _take(self, event: Event) -> None:
         call = self.calls.pop(event.attempt_id)
@@ -125,17 +126,6 @@ class Dispatcher:
             change := self.breakers.record(call, event, time.monotonic())
         ):
             self.breaker_changes.append(change)
-
-    def _write(self, group: list[Event]) -> None:
-        try:
-            transitions.commit_events(acceptances.write_unchanged(group))
-            telegram_contacts.mark_refused(group)
-        except (IntegrityError, DataError):
-            if len(group) == 1:  # the row rejects it: the lease expires, the deadline decides
-                log.exception("outcome_not_saved", attempt=str(group[0].attempt_id))
-                return
-            for event in group:
-                self._write([event])
 
     def claim(self) -> None:
         """Claims at most as many messages as there are free threads, since it calls them at once.
@@ -173,6 +163,16 @@ class Dispatcher:
                     self.loop.wake()
             except redis.RedisError:
                 time.sleep(TICK)
+
+
+def _write(group: Sequence[Event]) -> None:
+    transitions.commit_events(acceptances.write_unchanged(group))
+    telegram_contacts.mark_refused(group)
+
+
+def _refuse(event: Event, error: Exception) -> None:
+    """The lease expires, and the deadline decides."""
+    log.error("outcome_not_saved", attempt=str(event.attempt_id), exc_info=error)
 
 
 def hand_over(claimed: ClaimedMessage, start_before: float) -> Event:

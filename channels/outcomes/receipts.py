@@ -15,7 +15,7 @@ from uuid import UUID
 
 import structlog
 from django.conf import settings
-from django.db import DataError, IntegrityError, connection, transaction
+from django.db import DatabaseError, connection, transaction
 from django.db.backends.utils import CursorWrapper
 
 from billing.wallet.ledger import DeliveryProof
@@ -32,6 +32,8 @@ from config.storage.statements.group_commit import GroupCommit
 from config.storage.statements.json_rows import bytea, dump_rows
 from config.storage.statements.named_rows import fetch_all
 from config.storage.statements.single_statement import fetch_rows
+from config.storage.store_errors import is_refusal, write_together
+from config.storage.stored_text import stored_text
 
 log = structlog.get_logger(__name__)
 
@@ -94,7 +96,18 @@ def _with_raw(events: InboundEvents) -> Iterator[tuple[Receipt, bytes]]:
 
 
 def _store(call: _StoredCall) -> int:
-    return len(_insert(call.receipts, call.recipients, skips_known=call.skips_known))
+    """A receipt that is refused is left out: the vendor would repeat the call with it for ever."""
+    new: set[str] = set()
+
+    def insert(rows: Sequence[Row]) -> None:
+        new.update(_insert(rows, call.recipients, skips_known=call.skips_known))
+
+    write_together(call.receipts, insert, _refuse)
+    return len(new)
+
+
+def _refuse(row: Row, error: Exception) -> None:
+    log.error("receipt_not_stored", provider=row["provider"], exc_info=error)
 
 
 def _store_together(calls: Sequence[_StoredCall]) -> list[int]:
@@ -129,15 +142,15 @@ def _row(provider: str, receipt: Receipt, raw: bytes) -> Row:
     return {
         "provider": provider,
         "digest": bytea(_digest(provider, receipt)),
-        "provider_id": _clean(receipt.provider_id, 200),
-        "alternatives": [_clean(provider_id, 200) for provider_id in receipt.alternatives],
+        "provider_id": stored_text(receipt.provider_id, 200),
+        "alternatives": [stored_text(provider_id, 200) for provider_id in receipt.alternatives],
         "phone": _phone(receipt),
         "needs_phone": receipt.needs_phone,
         "ref": _uuid(receipt.ref),
         "state": receipt.state.value,
-        "word": _clean(receipt.word, 40),
-        "error_code": _clean(receipt.error_code, 60),
-        "error_detail": _clean(receipt.error_detail, 300),
+        "word": stored_text(receipt.word, 40),
+        "error_code": stored_text(receipt.error_code, 60),
+        "error_detail": stored_text(receipt.error_detail, 300),
         "at": receipt.at,
         "raw": bytea(raw),
     }
@@ -153,11 +166,6 @@ def _phone(receipt: Receipt) -> str:
 def _digest(provider: str, receipt: Receipt) -> bytes:
     content = (provider, receipt.provider_id, receipt.ref, receipt.word, receipt.at)
     return hashlib.sha256(repr(content).encode()).digest()
-
-
-def _clean(text: str | None, max_length: int) -> str:
-    """Removes NUL, which PostgreSQL rejects, from vendor text, and truncates it."""
-    return (text or "").replace("\0", "")[:max_length]
 
 
 def _uuid(ref: str | None) -> UUID | None:
@@ -176,7 +184,9 @@ def apply_stored() -> bool:
     try:
         delivered, has_left = deliveries.apply_stored(BATCH_SIZE)
         others = _apply_batch(BATCH_SIZE) if has_left else 0
-    except (IntegrityError, DataError):
+    except DatabaseError as error:
+        if not is_refusal(error):
+            raise
         log.exception("receipts_not_applied")
         _apply_one_by_one()
         return True
@@ -213,7 +223,9 @@ def _apply_one_by_one() -> None:
     for receipt_id in ids:
         try:
             _apply_batch(1, only=receipt_id)
-        except (IntegrityError, DataError):
+        except DatabaseError as error:
+            if not is_refusal(error):
+                raise
             log.exception("receipt_not_applied", receipt=receipt_id)
             with connection.cursor() as cursor:
                 _mark_unmatched(cursor, [receipt_id])

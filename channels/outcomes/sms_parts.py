@@ -17,6 +17,7 @@ from channels.lifecycle.state_machine import Event, EventKind
 from channels.outcomes import receipts_sql
 from channels.outcomes.decision_writer import lock_messages
 from channels.providers.inbound import Part
+from config.storage.stored_text import stored_text
 
 PartEvent = tuple[Event, int | None]  # with the id of the part it reports on
 
@@ -32,7 +33,13 @@ def store(provider: str, parts: Sequence[Part]) -> None:
     """Stores parts, except those whose reference is no attempt of this provider. Safe to repeat."""
     with connection.cursor() as cursor:
         for part in parts:
-            params = (part.number, part.total, part.provider_id[:200], part.ref, provider)
+            params = (
+                part.number,
+                part.total,
+                stored_text(part.provider_id, 200),
+                part.ref,
+                provider,
+            )
             cursor.execute(sql.recent(receipts_sql.STORE_PART), params)
 
 

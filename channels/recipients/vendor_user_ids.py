@@ -12,6 +12,7 @@ from django.db import connection
 from channels.providers.inbound import Recipient
 from channels.vendor_accounts.registry import vendor_of
 from config.storage.statements.json_rows import json_rows
+from config.storage.stored_text import stored_text
 
 # A fragment of the statement that stores receipts: also one that is no news says who hides behind
 # an id. At most one write a day per person.
@@ -35,7 +36,11 @@ def rows(provider: str, recipients: Sequence[Recipient]) -> list[dict[str, Any]]
     """For `REMEMBER`: those with a message of ours."""
     vendor = vendor_of(provider)
     return [
-        {"vendor": vendor, "user_id": recipient.user_id, "attempt_id": attempt_id}
+        {
+            "vendor": vendor,
+            "user_id": stored_text(recipient.user_id, 150),
+            "attempt_id": attempt_id,
+        }
         for recipient in recipients
         if (attempt_id := _attempt_id(recipient.ref))
     ]

@@ -21,6 +21,7 @@ from channels.vendor_accounts import (
     operator_mail,
     registry,
 )
+from config.storage.stored_text import stored_text
 
 log = structlog.get_logger(__name__)
 
@@ -59,8 +60,8 @@ def _upsert(provider: str, alert: AccountAlert, times: int) -> datetime | None:
     """The time of the same alert before, if any."""
     params = {
         "provider": provider,
-        "code": alert.code[:60],
-        "detail": alert.detail[:300],
+        "code": stored_text(alert.code, 60),
+        "detail": stored_text(alert.detail, 300),
         "kind": alert.kind.value,
         "times": times,
     }
@@ -100,4 +101,7 @@ def record_queued() -> None:
     except Empty:
         pass
     for (provider, alert), times in counts.items():
-        record(provider, alert, times)
+        try:
+            record(provider, alert, times)
+        except Exception:  # the others are out of the queue, too
+            log.exception("alert_not_recorded", provider=provider)

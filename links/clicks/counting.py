@@ -6,18 +6,26 @@ finds its id.
 """
 
 import time
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 from uuid import UUID
 
+import structlog
 from django.conf import settings
 from django.db import connection, transaction
+from django.db.backends.utils import CursorWrapper
 from django.utils import timezone
 
 from config.storage.statements.json_rows import dump_rows, json_rows
+from config.storage.store_errors import write_together
 from links.clicks import partitions, trimming
 from links.clicks.stream import Consumer
 from links.clicks.stream_entries import Batch, Click
+
+log = structlog.get_logger(__name__)
+Row = dict[str, Any]
 
 CONSUMER = Consumer("counts", "counter")
 COUNT_LOCK = 0x6B766C6B  # an advisory lock
@@ -87,8 +95,15 @@ def count(batches: list[Batch]) -> None:
         cursor.execute(INSERT_BATCHES, [list(rows_of)])
         new = [batch_id for (batch_id,) in cursor.fetchall()]
         rows = [row for batch_id in new for row in rows_of[batch_id]]
-        if rows:
-            cursor.execute(COUNT, {"clicks": dump_rows(rows), "zone": settings.TIME_ZONE})
+        write_together(rows, partial(_write, cursor), _refuse)
+
+
+def _write(cursor: CursorWrapper, rows: Sequence[Row]) -> None:
+    cursor.execute(COUNT, {"clicks": dump_rows(rows), "zone": settings.TIME_ZONE})
+
+
+def _refuse(row: Row, error: Exception) -> None:
+    log.error("click_not_counted", link=str(row["link_id"]), exc_info=error)
 
 
 def counted_at(millis: int, now: int) -> int:
@@ -96,7 +111,7 @@ def counted_at(millis: int, now: int) -> int:
     return millis if now - MAX_CLICK_AGE < millis < now + MAX_CLOCK_LEAD else now
 
 
-def _row(click: Click, now: int) -> dict[str, Any]:
+def _row(click: Click, now: int) -> Row:
     return click._asdict() | {"millis": counted_at(click.millis, now)}
 
 

@@ -7,10 +7,11 @@ from uuid import UUID
 
 import structlog
 from django.conf import settings
-from django.db import DataError, IntegrityError, connection, transaction
+from django.db import connection, transaction
 
 from billing.wallet.ledger import DeliveryProof
 from channels.outcomes import delivery_proof, transitions
+from config.storage.store_errors import write_together
 from links import sql
 from links.clicks.stream import Consumer
 from links.clicks.stream_entries import Batch
@@ -30,19 +31,11 @@ def _prove_batches(batches: list[Batch]) -> None:
     for batch in batches:
         for link_id, times in batch.by_people().items():
             first.setdefault(link_id, min(times) / 1000)  # the stream is in order
-    try:
-        prove(first)
-    except (IntegrityError, DataError):  # a click that the database rejects must not block others
-        log.exception("clicks_not_proved")
-        for link_id, at in first.items():
-            _prove_one(link_id, at)
+    write_together(list(first.items()), lambda clicks: prove(dict(clicks)), _refuse)
 
 
-def _prove_one(link_id: UUID, at: float) -> None:
-    try:
-        prove({link_id: at})
-    except (IntegrityError, DataError):
-        log.exception("click_not_proved", link=str(link_id))
+def _refuse(click: tuple[UUID, float], error: Exception) -> None:
+    log.error("click_not_proved", link=str(click[0]), exc_info=error)
 
 
 def prove(first_clicks: dict[UUID, float]) -> None:

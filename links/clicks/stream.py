@@ -6,10 +6,11 @@ come first.
 ClickHouse is optional and may be away for long: its group (`SINK`) has a lag of its own, and no
 other reader waits for it.
 
-A transaction gets MAX_CLICKS at most, or one entry. A chunk that the store rejects is retried by
-halves. An entry rejected by itself is dead-lettered: another consumer of the group claims it, so
-that it blocks no other. It is retried now and then, and dropped after MAX_TRIES, because the stream
-is not trimmed while it waits. Both are logged as errors.
+A transaction gets MAX_CLICKS at most, or one entry. A click that the store refuses is left out and
+logged. A chunk that is rejected all the same is retried by halves. An entry rejected by itself is
+dead-lettered: another consumer of the group claims it, so that it blocks no other. It is retried
+now and then, and dropped after MAX_TRIES, because the stream is not trimmed while it waits. Both
+are logged as errors.
 """
 
 import time
@@ -18,12 +19,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import structlog
-from django.db import DatabaseError, DataError, IntegrityError
 from psycopg.errors import OutOfMemory, ProgramLimitExceeded, QueryCanceled
 from redis.exceptions import RedisError, ResponseError
 
 from config.storage import clickhouse
 from config.storage.redis_client import blocking_redis_client, redis_client
+from config.storage.store_errors import is_refusal
 from links.clicks.buffer import STREAM
 from links.clicks.stream_entries import Batch, Entry, read_batches
 
@@ -94,7 +95,7 @@ class Consumer:
     def _handle(self, entries: list[Entry], handle: Handler) -> bool:
         try:
             handle(read_batches(entries))
-        except (DatabaseError, clickhouse.ClickHouseError) as error:
+        except Exception as error:
             if not _is_rejection(error):
                 raise
             log.warning("clicks_rejected", group=self.group, entries=len(entries), error=str(error))
@@ -143,10 +144,11 @@ def _clicks(entry: Entry) -> int:
 
 
 def _is_rejection(error: Exception) -> bool:
-    """Whether the store rejects the data itself; a lock or a missing server is no rejection."""
+    """Whether the data itself is at fault; a lock or a missing server is no rejection."""
+    if isinstance(error, clickhouse.ClickHouseError):
+        return isinstance(error, clickhouse.RejectedError)
     own = (QueryCanceled, OutOfMemory, ProgramLimitExceeded)
-    refused = (DataError, IntegrityError, clickhouse.RejectedError)
-    return isinstance(error, refused) or isinstance(error.__cause__, own)
+    return is_refusal(error) or isinstance(error.__cause__, own)
 
 
 def lag_seconds() -> float | None:

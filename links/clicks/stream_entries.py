@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import orjson
@@ -56,14 +56,27 @@ def read_batches(entries: list[Entry]) -> list[Batch]:
 def _parse(entry: Entry) -> Batch | None:
     """Returns None for a trimmed or malformed entry, so that it cannot block others."""
     entry_id, fields = entry
+    if not fields:
+        return None
     try:
-        rows = orjson.loads(fields[b"batch"]) if fields else []
-        # A batch has many clicks of few links.
-        link_ids = {text: UUID(hex=text) for text in {row[0] for row in rows}}
-        clicks = [_click(link_ids[row[0]], *row[1:6]) for row in rows]
-        return Batch(UUID(hex=fields[b"id"].decode()).hex, clicks) if fields else None
-    except (ValueError, LookupError, TypeError, AttributeError):
+        rows = orjson.loads(fields[b"batch"])
+        batch_id = UUID(hex=fields[b"id"].decode()).hex
+    except (ValueError, LookupError):
         log.exception("click_entry_malformed", entry=entry_id.decode())
+        return None
+    link_ids: dict[str, UUID] = {}  # a batch has many clicks of few links
+    clicks = [click for row in rows if (click := _read(row, link_ids, entry_id))]
+    return Batch(batch_id, clicks)
+
+
+def _read(row: Any, link_ids: dict[str, UUID], entry_id: bytes) -> Click | None:
+    """None for a row that is not a click: it costs no other of its entry."""
+    try:
+        if (link_id := link_ids.get(row[0])) is None:
+            link_id = link_ids[row[0]] = UUID(hex=row[0])
+        return _click(link_id, *row[1:6])
+    except (ValueError, LookupError, TypeError, AttributeError):
+        log.exception("click_malformed", entry=entry_id.decode())
         return None
 
 

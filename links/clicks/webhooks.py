@@ -5,17 +5,22 @@ entry is acknowledged after its events are committed; one read twice yields even
 keys, which are ignored.
 """
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 from uuid import UUID
 
+import structlog
 from django.conf import settings
 from django.db import connection
 
 from accounts.outbox import events
 from config.ids import uuid7
+from config.storage.store_errors import write_together
 from links.addresses import short_hosts
 from links.clicks.stream import Consumer
 from links.clicks.stream_entries import Batch
+
+log = structlog.get_logger(__name__)
 
 # The names in Redis stay: the consumer group keeps its position under them.
 CONSUMER = Consumer("callbacks", "teller")
@@ -59,9 +64,15 @@ def append_click_events() -> int:
     )
 
 
-def append_events(rows: list[EventRow]) -> None:
-    if not rows:
-        return
+def append_events(rows: Sequence[EventRow]) -> None:
+    write_together(rows, _append, _refuse)
+
+
+def _refuse(row: EventRow, error: Exception) -> None:
+    log.error("click_event_not_written", link=str(row.link_id), exc_info=error)
+
+
+def _append(rows: Sequence[EventRow]) -> None:
     arrays = {name: [getattr(row, name) for row in rows] for name in EventRow._fields}
     params: dict[str, Any] = {
         "base": settings.SHORT_URL,

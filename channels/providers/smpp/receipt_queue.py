@@ -55,12 +55,26 @@ class ReceiptQueue:
             await loop.run_in_executor(self._thread, self._store, received)
         except Exception as error:  # the thread's edge: whatever the error, nothing is lost
             logger.error("receipts_not_stored: %s", type(error).__name__)  # noqa: TRY400
+            if len(batch) > 1:
+                return await self._store_one_by_one(batch)
             is_stored = False
         else:
             is_stored = True
         for events, respond in batch:
             self._finish(events, respond, is_stored=is_stored)
         return is_stored
+
+    async def _store_one_by_one(self, batch: list[Item]) -> bool:
+        """One that cannot be stored costs no other. Two in a row: the database is away."""
+        is_stored = True
+        for number, item in enumerate(batch, start=1):
+            was_stored = is_stored
+            is_stored = await self._try_to_store([item])
+            if not is_stored and not was_stored:
+                for events, respond in batch[number:]:
+                    self._finish(events, respond, is_stored=False)
+                return False
+        return True
 
     def _finish(self, events: InboundEvents, respond: Respond | None, *, is_stored: bool) -> None:
         if respond is not None:

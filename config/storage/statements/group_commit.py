@@ -12,7 +12,9 @@ from collections.abc import Callable, Sequence
 from copy import copy
 from typing import Generic, TypeVar
 
-from django.db import DataError, IntegrityError, connection
+from django.db import DatabaseError, connection
+
+from config.storage.store_errors import is_refusal
 
 LARGEST = 16  # writes of a group, with the one that leads it
 PASS_AFTER = 0.1  # seconds; then the next group starts beside one that waits for a lock, say
@@ -37,9 +39,9 @@ class _Member(Generic[Write, Result]):
 class GroupCommit(Generic[Write, Result]):
     """`alone` runs one write; `together` runs several, and returns None for each left to run alone.
 
-    Each call of either is one commit. A group that broke a constraint, or had a value that the
-    database does not take, wrote nothing: each member runs alone then. Any other error of
-    `together` is every member's, because it may have been written.
+    Each call of either is one commit. A group that the database refused wrote nothing: each member
+    runs alone then. Any other error of `together` is every member's, because it may have been
+    written.
     """
 
     def __init__(
@@ -108,11 +110,10 @@ class GroupCommit(Generic[Write, Result]):
             results = self._together([member.write for member in group])
             for member, result in zip(group, results, strict=True):
                 member.result = result
-        except (IntegrityError, DataError):
-            pass
         except BaseException as error:
-            for member in group:
-                member.error = error
+            if not (isinstance(error, DatabaseError) and is_refusal(error)):
+                for member in group:
+                    member.error = error
         finally:
             try:
                 self._start_next(leader)

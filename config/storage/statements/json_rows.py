@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 import orjson
+from django.db import DataError
 
 
 class Numbered(Protocol):
@@ -32,7 +33,11 @@ def json_rows(parameter: str, columns: str) -> str:
 
 
 def dump_rows(rows: Sequence[Mapping[str, Any]]) -> str:
-    return orjson.dumps(rows).decode()
+    """Raises DataError, as the database does, for what JSON cannot hold."""
+    try:
+        return orjson.dumps(rows).decode()
+    except orjson.JSONEncodeError as error:
+        raise DataError(str(error)) from error
 
 
 def bytea(value: bytes) -> str:

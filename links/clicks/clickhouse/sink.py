@@ -5,6 +5,7 @@ answer was lost or the process killed, is written again with the same keys.
 """
 
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from uuid import UUID
 
@@ -15,6 +16,7 @@ from redis.exceptions import LockError, ResponseError
 
 from config.storage import clickhouse
 from config.storage.redis_client import blocking_redis_client
+from config.storage.store_errors import write_together
 from links.clicks import counting
 from links.clicks.buffer import STREAM
 from links.clicks.clickhouse import completeness, tables
@@ -59,8 +61,19 @@ def write(batches: list[Batch]) -> None:
     ]
     if not connection.in_atomic_block:
         connection.close()  # another thread may use it while we wait
-    if lines:
-        clickhouse.insert(tables.TABLE, b"\n".join(lines))
+    write_together(lines, _insert, _refuse, _is_refused)
+
+
+def _insert(lines: Sequence[bytes]) -> None:
+    clickhouse.insert(tables.TABLE, b"\n".join(lines))
+
+
+def _is_refused(error: Exception) -> bool:
+    return isinstance(error, clickhouse.RejectedError)
+
+
+def _refuse(line: bytes, error: Exception) -> None:
+    log.error("click_not_copied", link=orjson.loads(line)["link_id"], exc_info=error)
 
 
 def _ensure_group() -> None:

@@ -200,3 +200,31 @@ def test_list_takes_the_same_queries_for_any_number_of_rows(client: Client, owne
         counts.append(len(captured))
 
     assert counts[0] == counts[1]
+
+
+@pytest.mark.parametrize(
+    "query", ["n" * 41 + "=1", "%00x=1", "%ED%A0%80=1", "&".join(f"f{n}=1" for n in range(400))]
+)
+def test_odd_parameter_of_one_company_costs_no_entry(
+    api: Api, client_of: ClientOf, query: str
+) -> None:
+    other = client_of(ApiKeyFactory.create().company)
+    other.get("/balance")
+    api.get(f"/messages?{query}")
+    other.get("/balance")
+
+    rows = logged()
+
+    assert [row.path for row in rows] == ["/balance", "/messages", "/balance"]
+    assert all(len(name) <= 40 for name in rows[1].fields)
+    assert len(rows[1].fields) <= 20
+
+
+def test_entry_that_is_refused_costs_no_other(api: Api) -> None:
+    api.get("/balance")
+    first = request_log.buffer._entries[0]
+    for broken in ({"duration": 2**40}, {"status": 10**6}, {"code": "\0"}, {"mode": "\ud800"}):
+        request_log.buffer._entries.append(first._replace(**broken))
+    api.get("/balance")
+
+    assert [row.path for row in logged()] == ["/balance", "/balance"]

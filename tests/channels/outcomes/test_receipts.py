@@ -9,6 +9,7 @@ from uuid import uuid4
 import orjson
 import pytest
 from django.conf import settings
+from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
@@ -264,6 +265,7 @@ def test_sent_is_stored_beside_an_alert(api: Api) -> None:
     assert tell(status_of(attempt), alerts=[alert]) == 0
 
 
+@pytest.mark.django_db(transaction=True)
 def test_receipts_of_a_call_are_one_statement(django_assert_num_queries: Any) -> None:
     many = [inbound.Receipt(f"wamid.{n}", None, ReceiptState.READ, "read") for n in range(100)]
     recipients = [inbound.Recipient(f"US.{n}", str(uuid4())) for n in range(100)]
@@ -288,6 +290,28 @@ def test_oversized_vendor_values_fit() -> None:
 
     receipt = Receipt.objects.get()
     assert (len(receipt.provider_id), len(receipt.word), receipt.ref) == (200, 40, None)
+
+
+def test_odd_receipt_costs_no_other_of_its_call() -> None:
+    odd = [
+        inbound.Receipt("\ud800\0", "\ud800", ReceiptState.DELIVERED, "\ud800", AT),
+        inbound.Receipt("wamid.2", None, ReceiptState.DELIVERED, "x", AT, phone="\ud800"),
+    ]
+    good = [inbound.Receipt(f"wamid.{n}", None, ReceiptState.READ, "read") for n in range(3, 6)]
+    people = [inbound.Recipient("\ud800" + "9" * 400, str(uuid4()))]
+
+    assert tell(*odd, *good, recipients=people) == 5
+
+
+def test_refused_receipt_costs_no_other_of_its_call() -> None:
+    """As by a column that is narrower than what the vendor says."""
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE channels_receipt ADD CHECK (word <> 'unheard of')")
+    odd = inbound.Receipt("wamid.1", None, ReceiptState.DELIVERED, "unheard of", AT)
+    good = [inbound.Receipt(f"wamid.{n}", None, ReceiptState.READ, "read") for n in range(2, 6)]
+
+    assert tell(good[0], odd, *good[1:]) == 4
+    assert Receipt.objects.count() == 4
 
 
 def whatsapp_status(attempt: Attempt, status: str = "delivered", code: str = "") -> bytes:

@@ -42,7 +42,7 @@ def click(link: Link, *kinds: VisitorKind, batch: str = "", at: float = 0.0) -> 
     return batch
 
 
-class DyingError(Exception):
+class DyingError(BaseException):
     """Raised where a process would be killed."""
 
 
@@ -151,6 +151,35 @@ def test_malformed_entry_blocks_no_other(fields: dict[Any, Any]) -> None:
     assert counting.count_clicks() == 2
 
     assert counts(link) == (1, 0, 0)
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        ["no link", "person", 1],
+        [uuid4().hex, "angel", 1],
+        [uuid4().hex, "person", "soon"],
+        [],
+        None,
+        ["OF_LINK", "person", 1, "\0"],  # which PostgreSQL refuses
+        ["OF_LINK", "person", 1, {"a": 1}, "linux", "ZZZ"],
+    ],
+)
+def test_broken_click_costs_no_other_of_its_entry(broken: list[Any] | None) -> None:
+    link, other = LinkFactory.create(), LinkFactory.create()
+    now = int(time.time() * 1000)
+    rows = [
+        [link.id.hex, "person", now, "", "linux", "RU"],
+        broken and [link.id.hex if cell == "OF_LINK" else cell for cell in broken],
+        [other.id.hex, "person", now, "", "linux", "RU"],
+    ]
+    fields: dict[Any, Any] = {"id": uuid4().hex, "batch": orjson.dumps(rows)}
+    blocking_redis_client().xadd(STREAM, fields)
+
+    assert counting.count_clicks() == 1
+
+    assert (counts(link), counts(other)) == ((1, 0, 0), (1, 0, 0))
+    assert counting.count_clicks() == 0
 
 
 def test_clicks_of_unknown_links_are_dropped() -> None:

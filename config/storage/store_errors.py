@@ -1,0 +1,61 @@
+"""What an error of a store means: that it is away, or that it refuses what it was given."""
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import TypeVar
+
+import psycopg
+from django.db import InterfaceError, OperationalError, connection, transaction
+from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import RedisError
+from redis.exceptions import TimeoutError as RedisTimeoutError
+
+Row = TypeVar("Row")
+_DATABASE = (OperationalError, InterfaceError, psycopg.OperationalError, psycopg.InterfaceError)
+
+
+def is_refusal(error: Exception) -> bool:
+    """Whether it comes again with the same rows: not of a store that is away, busy or locked.
+
+    A statement that was refused wrote nothing.
+    """
+    return not isinstance(error, (*_DATABASE, RedisError, OSError))
+
+
+def is_outage(error: Exception) -> bool:
+    """Whether nothing else would succeed now, either."""
+    if isinstance(error, RedisConnectionError | RedisTimeoutError):
+        return True
+    return isinstance(error, _DATABASE) and not connection.is_usable()
+
+
+def savepoint() -> AbstractContextManager[object]:
+    """In a transaction, takes back what is done within it when that raises; elsewhere, nothing."""
+    return transaction.atomic() if connection.in_atomic_block else nullcontext()
+
+
+def write_together(
+    rows: Sequence[Row],
+    write: Callable[[Sequence[Row]], object],
+    refused: Callable[[Row, Exception], object],
+    is_refused: Callable[[Exception], bool] = is_refusal,
+) -> None:
+    """Writes all rows at once, or by halves where they are refused, so that none costs another one.
+
+    `write` is one commit, or part of the caller's; `refused` is told of each row that is refused
+    by itself.
+    """
+    if not rows:
+        return
+    try:
+        with savepoint():
+            write(rows)
+    except Exception as error:
+        if not is_refused(error):
+            raise
+        if len(rows) == 1:
+            refused(rows[0], error)
+            return
+        half = len(rows) // 2
+        write_together(rows[:half], write, refused, is_refused)
+        write_together(rows[half:], write, refused, is_refused)
