@@ -6,6 +6,7 @@ import structlog
 from django.conf import settings
 from django.db import connection
 
+from accounts.jobs import isolation
 from accounts.models import IdempotentRequest
 from accounts.outbox import retention
 from accounts.request_log import retention as request_log
@@ -61,6 +62,7 @@ def purge() -> int:
         partial(_execute, ANONYMISE_PHONES, settings.PHONE_RETENTION),
         request_log.purge,
         background_export.purge,
+        isolation.purge,
         *retention.PURGERS,
         *extensions.purgers(),
     ]

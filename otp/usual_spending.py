@@ -12,13 +12,17 @@ from typing import Any, NamedTuple
 from django.conf import settings
 from django.db import connection, transaction
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
+from accounts.jobs.isolation import Job
 from billing.budgets import budgets
 from billing.models import SpentDay
 from channels.phone_numbers import country_of
 from config.ids import first_id_at
 from config.input.days import start_of
 from config.storage.statements.named_rows import fetch_all
+
+JOB = Job("usual_spending", _("usual spending"), is_stream=True)
 
 # Groups phones by their first seven characters, enough to tell apart countries that share a
 # calling code. Code ids begin with their creation time, so the range skips all other codes.
@@ -73,16 +77,18 @@ def _count_day(day: date) -> None:
         for spent in fetch_all(cursor, _Spent):
             country = country_of(spent.phone) or budgets.UNKNOWN
             hours[spent.company_id, country][spent.hour] += int(spent.tokens)
-    SpentDay.objects.bulk_create(
-        [
-            SpentDay(
-                company_id=company_id,
-                country=country,
-                day=day,
-                tokens=sum(spent.values()),
-                busiest_hour=max(spent.values()),
-            )
-            for (company_id, country), spent in hours.items()
-        ],
-        ignore_conflicts=True,
+    rows = [
+        SpentDay(
+            company_id=company_id,
+            country=country,
+            day=day,
+            tokens=sum(spent.values()),
+            busiest_hour=max(spent.values()),
+        )
+        for (company_id, country), spent in hours.items()
+    ]
+    JOB.together(
+        rows,
+        lambda several: SpentDay.objects.bulk_create(several, ignore_conflicts=True),
+        key=lambda row: row.company_id,
     )

@@ -85,6 +85,7 @@ NOT_OF_RECIPIENTS = {
     "accounts_savedfilter": "page name query",
     "accounts_endpoint": "url kinds description key_id previous_key_id disabled_reason",
     "accounts_invitation": "email role",
+    "accounts_jobfailure": "job subject error",
     "accounts_mail": "template to subject text html unsubscribe_url key error",
     "accounts_member": "role",
     "accounts_user": "password email name time_zone muted_notices",

@@ -9,7 +9,7 @@ company's row; docs/operations.md says for how long.
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -17,8 +17,10 @@ import structlog
 from django.db import connection, transaction
 from django.db.models import Model, Q, QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from accounts.audit.events import record
+from accounts.jobs.isolation import Job, StopRunError
 from accounts.models import (
     ApiRequest,
     Company,
@@ -44,6 +46,8 @@ from persons.models import CompanyExport
 from persons.person import Person, lift_timeout
 
 log = structlog.get_logger(__name__)
+DELETIONS = Job("company_deletions", _("deletions of companies"))
+ERASURES = Job("company_erasures", _("erasures of deleted companies"))
 
 # Requests, imports and deliveries that had begun before the deletion are over by then.
 SETTLED_AFTER = timedelta(minutes=10)
@@ -74,23 +78,23 @@ class _ElsewhereError(Exception):
     """Another worker is at it, or has finished it."""
 
 
-class _OutOfTimeError(Exception):
+class _OutOfTimeError(StopRunError):
     pass
 
 
 def run() -> None:
     closing.warn()
     now = timezone.now()
-    for company in Company.objects.closing().filter(closes_at__lte=now):
-        delete(company)
+    DELETIONS.each(Company.objects.closing().filter(closes_at__lte=now), delete)
     ends_at = time.monotonic() + RUN
-    for company in Company.objects.to_erase().filter(deleted_at__lte=now - SETTLED_AFTER):
-        try:
-            erase(company, ends_at)
-        except _ElsewhereError:
-            continue
-        except _OutOfTimeError:
-            return
+    due = Company.objects.to_erase().filter(deleted_at__lte=now - SETTLED_AFTER)
+    with suppress(_OutOfTimeError):
+        ERASURES.each(due, lambda company: _erase_if_free(company, ends_at))
+
+
+def _erase_if_free(company: Company, ends_at: float) -> None:
+    with suppress(_ElsewhereError):
+        erase(company, ends_at)
 
 
 @transaction.atomic

@@ -17,10 +17,12 @@ from django.utils.translation import gettext_lazy as _
 from accounts.api.pagination import Position, batch_after
 from accounts.audit.events import record
 from accounts.cabinet.csv_rows import csv_lines
+from accounts.jobs.isolation import Job
 from accounts.models import Company, Member
 from persons.export_files import FILES, ExportFile, settings_json
 from persons.models import CompanyExport, CompanyExportPart
 
+JOB = Job("company_exports", _("archives of companies"))
 PART = 2000  # rows in one commit
 README = "README.txt"
 SETTINGS = "settings.json"
@@ -40,20 +42,18 @@ def start(*, member: Member, language: str, ip: str | None) -> CompanyExport:
 
 def make_next() -> bool:
     """Makes the next part of the archive that waits longest; False if there is none."""
-    with transaction.atomic():
-        rows = CompanyExport.objects.unfinished().select_for_update(skip_locked=True, of=("self",))
-        one = rows.select_related("company").first()
-        if one is None:
-            return False
-        member = Member.objects.filter(user=one.user_id, company=one.company_id).first()
-        if member is None or not member.can_manage_members:  # who asked is no owner any longer
-            _finish(one, State.STOPPED)
-            one.parts.all().delete()
-        elif one.file >= len(FILES):
-            _finish(one, State.READY)
-        else:
-            _make_part(one, FILES[one.file])
-    return True
+    rows = CompanyExport.objects.unfinished().select_related("company")
+    return JOB.next_of(rows, _make_next_part, lambda one: _finish(one, State.FAILED))
+
+
+def _make_next_part(one: CompanyExport) -> None:
+    member = Member.objects.filter(user=one.user_id, company=one.company_id).first()
+    if member is None or not member.can_manage_members:  # who asked is no owner any longer
+        _finish(one, State.STOPPED)
+    elif one.file >= len(FILES):
+        _finish(one, State.READY)
+    else:
+        _make_part(one, FILES[one.file])
 
 
 def _make_part(one: CompanyExport, file: ExportFile) -> None:
@@ -87,6 +87,8 @@ def _store(one: CompanyExport, name: str, body: bytes) -> None:
 def _finish(one: CompanyExport, state: CompanyExport.State) -> None:
     one.state, one.finished_at = state, timezone.now()
     one.save(update_fields=["state", "finished_at"])
+    if state != State.READY:
+        one.parts.all().delete()
 
 
 def readme(company: Company) -> str:

@@ -7,6 +7,7 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from accounts.models import Company, User
 from config.ids import uuid7
@@ -50,6 +51,7 @@ class CompanyExport(models.Model):
         RUNNING = "running", _("being made")
         READY = "ready", _("ready")
         STOPPED = "stopped", _("stopped")
+        FAILED = "failed", pgettext_lazy("file", "failed")
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     company = models.ForeignKey(Company, models.CASCADE, related_name="+")

@@ -126,6 +126,7 @@ ACTION_LABELS: dict[str, StrOrPromise] = {
     "account.disabled": _("switched a provider account off"),
     "channel.paused": _("paused a channel"),
     "channel.resumed": _("resumed a channel"),
+    "job.retried": _("had failed work tried again"),
     "breaker.closed": _("closed a breaker"),
     "incident.opened": _("opened an incident"),
     "incident.updated": _("added an update to an incident"),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from django.contrib import admin, messages
 from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
 from django.contrib.auth.forms import AdminUserCreationForm, UserChangeForm
+from django.db import transaction
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html_join
@@ -15,12 +16,14 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from accounts.audit import texts
+from accounts.audit.events import record
 from accounts.cabinet.audit import values as audit_values
 from accounts.client_ip import client_ip
+from accounts.jobs import isolation
 from accounts.model_admin.audited_admin import AuditedAdmin
 from accounts.model_admin.change_list import KeysetChangeList, UncountedChangeList, since_filter
 from accounts.model_admin.permission_names import TranslatedPermissions
-from accounts.models import ApiKey, AuditEvent, IdempotentRequest, Member, User
+from accounts.models import ApiKey, AuditEvent, IdempotentRequest, JobFailure, Member, User
 from accounts.people import companies
 
 if TYPE_CHECKING:
@@ -211,6 +214,31 @@ class IdempotentRequestAdmin(ReadOnlyAdmin):
     search_fields = ("key__startswith", "=company__id")
     exclude = ("request_hash",)
     ordering = ("-created_at",)
+
+
+@admin.register(JobFailure)
+class JobFailureAdmin(ReadOnlyAdmin):
+    list_display = ("failed_at", "what", "company", "subject", "tries", "error", "gave_up_at")
+    list_select_related = ("company",)
+    search_fields = ("=company__id", "subject__startswith")
+    ordering = ("-failed_at",)
+    actions = ("try_again",)
+
+    @admin.display(description=_("job"))
+    def what(self, failure: JobFailure) -> str:
+        return str(isolation.title_of(failure.job))
+
+    def has_retry_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("accounts.change_jobfailure")
+
+    @admin.action(description=_("Try again now"), permissions=["retry"])
+    @transaction.atomic
+    def try_again(self, request: HttpRequest, rows: QuerySet[JobFailure]) -> None:
+        """The next run of each job finds its work as new."""
+        user, ip = operator(request), _ip(request)
+        for failure in rows:
+            record("job.retried", failure, company=failure.company, user=user, ip=ip)
+        rows.delete()
 
 
 def operator(request: HttpRequest) -> User:

@@ -5,6 +5,7 @@ from accounts.models.audit import AuditEvent
 from accounts.models.cache import CacheEntry
 from accounts.models.changes import CompanyChange
 from accounts.models.idempotency import IdempotencyQuerySet, IdempotentRequest
+from accounts.models.jobs import JobFailure
 from accounts.models.outbox import (
     Delivery,
     DeliveryAttempt,
@@ -50,6 +51,7 @@ __all__ = [
     "IdempotentRequest",
     "Invitation",
     "InvitationQuerySet",
+    "JobFailure",
     "Language",
     "Mail",
     "Member",

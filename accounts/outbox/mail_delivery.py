@@ -80,12 +80,11 @@ def _send(email: Mail) -> bool:
         message.attach_alternative(email.html, "text/html")
     try:
         message.send()
-    except (SMTPException, ValueError) as error:
+    except Exception as error:  # of whatever kind: it must keep no other e-mail waiting
         _postpone(email, error)
+        if isinstance(error, OSError) and not isinstance(error, SMTPException):
+            raise
         return False
-    except OSError as error:
-        _postpone(email, error)
-        raise
     # A sent e-mail loses its text, which may hold a sign-in or reset link.
     Mail.objects.filter(pk=email.pk).update(
         sent_at=timezone.now(), due_at=None, text="", html="", unsubscribe_url="", error=""

@@ -12,12 +12,15 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.functional import lazy
+from django.utils.translation import gettext_lazy as _
 
 from accounts.audit.events import record
 from accounts.audit.values import changes_between
+from accounts.jobs.isolation import Job
 from accounts.models import Company, User
 from accounts.security.notifications import post_to_owners
 
+JOB = Job("closing_warnings", _("warnings before a deletion"))
 TIME_TO_THINK = timedelta(days=30)
 WARNED_BEFORE = timedelta(days=7)
 
@@ -68,9 +71,7 @@ def warn() -> int:
     """Posts the last warning, once for each day a company was to be deleted on."""
     now = timezone.now()
     due = Company.objects.closing().filter(closes_at__gt=now, closes_at__lte=now + WARNED_BEFORE)
-    for company in due:
-        _warn(company)
-    return len(due)
+    return len(JOB.each(due, _warn))
 
 
 @transaction.atomic

@@ -11,11 +11,14 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
+from accounts.jobs.isolation import Job
 from accounts.models import Endpoint
 from accounts.outbox import mail
 from accounts.webhooks.endpoints import NOTIFIED_ROLES
 
+JOB = Job("webhook_warnings", _("warnings about failing webhooks"))
 PATIENCE = timedelta(hours=1)
 # A receiver that fails and recovers all day long is one warning, not twenty.
 PAUSE = timedelta(days=1)
@@ -23,8 +26,8 @@ PAUSE = timedelta(days=1)
 
 def warn() -> None:
     now = timezone.now()
-    for endpoint in _due(now).select_related("company").order_by("pk"):
-        _warn(endpoint, now)
+    due = _due(now).select_related("company").order_by("pk")
+    JOB.each(due, lambda endpoint: _warn(endpoint, now))
 
 
 def _due(now: datetime) -> QuerySet[Endpoint]:

@@ -12,13 +12,16 @@ import structlog
 from django.conf import settings
 from django.db.models import F, Q
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
+from accounts.jobs.isolation import Job
 from billing.bank_statements import matching, tbank
 from billing.bank_statements.lines import StatementLine, numbered
 from billing.gateways.base import GatewayError
 from billing.models import StatementMark
 
 log = structlog.get_logger(__name__)
+JOB = Job("bank_lines", _("lines of the bank's statement"))
 EVERY = timedelta(minutes=5)
 AFTER_FAILURE = timedelta(minutes=1)  # of the bank, or of our process
 AFTER_NOTICE = timedelta(seconds=5)  # since the last try: notices come in bursts
@@ -44,11 +47,17 @@ def read(account: str) -> int:
     mark = StatementMark.objects.get(account=account)
     until = timezone.now()
     since = (mark.read_until or until - FIRST) - OVERLAP
-    count, unread = 0, Counter[str]()
+    unread = Counter[str]()
+    count = 0
+
+    def receive(line: StatementLine) -> None:
+        nonlocal count
+        matching.receive(line)
+        count += 1
+
     try:
-        for line in numbered(_lines(account, since, until, unread)):
-            matching.receive(line)
-            count += 1
+        lines = numbered(_lines(account, since, until, unread))
+        JOB.each(lines, receive, key=lambda line: line.key)
     except GatewayError as failure:
         log.warning("statement_not_read", error=str(failure))
         StatementMark.objects.filter(account=account).update(error=str(failure)[:200])

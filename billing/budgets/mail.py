@@ -10,7 +10,9 @@ from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
+from accounts.jobs.isolation import Job
 from accounts.models import Company, Mail, Member
 from accounts.outbox import mail
 from billing import notifications
@@ -18,6 +20,9 @@ from billing.budgets import budgets, key_limits, sql
 from billing.budgets.key_limits import KeyUsage
 from billing.budgets.usage import BudgetUsage
 from billing.models import BalanceAlert
+
+SHARES = Job("budget_shares", _("companies' own alerts about budgets"))
+WARNINGS = Job("budget_warnings", _("letters about budgets"))
 
 # Wallets with usage today.
 _COMPANIES_SPENDING_TODAY = f"""
@@ -32,10 +37,12 @@ def sweep() -> int:
         cursor.execute(_COMPANIES_SPENDING_TODAY, {"time_zone": settings.TIME_ZONE})
         companies = [company_id for (company_id,) in cursor.fetchall()]
     own = BalanceAlert.objects.filter(kind=BalanceAlert.Kind.BUDGET, company__in=companies)
-    told = sum(_tell_share(alert) for alert in own.select_related("company").order_by("pk"))
-    return told + sum(
-        _notify(company_id, use) for company_id in companies for use in _nearly_used(company_id)
-    )
+    told = sum(SHARES.each(own.select_related("company").order_by("pk"), _tell_share))
+    return told + sum(WARNINGS.each(companies, _warn))
+
+
+def _warn(company_id: int) -> int:
+    return sum(_notify(company_id, use) for use in _nearly_used(company_id))
 
 
 @transaction.atomic

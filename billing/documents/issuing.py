@@ -13,7 +13,9 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
+from accounts.jobs.isolation import Job
 from accounts.models import Company, Language
 from billing.documents import document_links
 from billing.models import (
@@ -29,6 +31,8 @@ from billing.orders import invoices, prices, vat
 from billing.wallet.period_totals import start_of
 from config.storage.months.closed_months import next_month
 
+MONTHS = Job("closing_documents", _("closing documents"))
+ADVANCES = Job("advance_invoices", _("invoices for advances"))
 BATCH = 500
 
 
@@ -39,9 +43,17 @@ def issue() -> int:
         return 0
     due = ClosedMonth.objects.filter(is_due=True).order_by("month", "company_id")
     months = due.select_related("company__billingprofile")
-    ready = [closed.pk for closed in months if not missing(closed.company)]
-    issued = sum(_issue_month(pk, seller) for pk in ready)
-    return issued + sum(_issue_advance(pk, seller) for pk in _advances(seller))
+    issued = sum(MONTHS.each(months, lambda closed: _issue_if_ready(closed, seller)))
+    advances = _advances(seller)
+    return issued + sum(ADVANCES.each(advances, lambda order: _issue_if_payer(order, seller)))
+
+
+def _issue_if_ready(closed: ClosedMonth, seller: Seller) -> int:
+    return 0 if missing(closed.company) else _issue_month(closed.pk, seller)
+
+
+def _issue_if_payer(order: Order, seller: Seller) -> int:
+    return _issue_advance(order.pk, seller) if is_tax_payer(order.company) else 0
 
 
 def missing(company: Company) -> Mapping[str, object]:
@@ -84,8 +96,8 @@ def _issue_month(pk: int, seller: Seller) -> int:
     return len(documents)
 
 
-def _advances(seller: Seller) -> list[UUID]:
-    """Paid orders with VAT, of companies with requisites, that have no invoice for the advance."""
+def _advances(seller: Seller) -> list[Order]:
+    """Paid orders with VAT that have no invoice for the advance, of companies with an INN."""
     is_payer = seller.vat_rate or VatRegime.objects.exists()
     if not is_payer or seller.documents_since is None:
         return []
@@ -96,7 +108,7 @@ def _advances(seller: Seller) -> list[UUID]:
         state=Order.State.PAID,
         paid_at__gte=start_of(seller.documents_since.replace(day=1)),
     ).select_related("company__billingprofile")
-    return [order.pk for order in rows.order_by("paid_at")[:BATCH] if is_tax_payer(order.company)]
+    return list(rows.order_by("paid_at")[:BATCH])
 
 
 def _of_tax_payer() -> Q:

@@ -1,8 +1,8 @@
 """Closes months: what each company had, received and used, and which lots of tokens paid for it.
 
 A month is one of the service's time zone. It is closed once its days are sealed, so that no further
-transfer of it can appear. Each company's month is a transaction of its own, written once: whoever
-is killed is followed by another.
+transfer of it can appear; a company that cannot be sealed waits, and no other with it. Each
+company's month is a transaction of its own, written once: whoever is killed is followed by another.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,8 +13,10 @@ from uuid import UUID
 
 import structlog
 from django.db import connection, transaction
-from django.db.models import F, Q
+from django.db.models import F, Max, Q
+from django.utils.translation import gettext_lazy as _
 
+from accounts.jobs.isolation import Job, StopRunError
 from billing.documents import lots, prepaid
 from billing.documents.lots import Charge, TooFewTokensError, Withdrawal
 from billing.models import (
@@ -31,17 +33,23 @@ from billing.wallet.period_totals import Totals, balances_at, external_transfers
 from config.storage.months.closed_months import next_month
 
 log = structlog.get_logger()
+JOB = Job("months", _("closing of months"))
 LOCK = 0x6B76_636D  # an advisory lock: a second one that closes leaves
 BEGINNING = datetime(2000, 1, 1, tzinfo=UTC)
 DAY = timedelta(days=1)
 
-# Companies without the newest month, that had transfers before its end.
+# Companies without the newest month, that had transfers before its end and are sealed to there.
 _DUE = """
 SELECT w.company_id FROM billing_wallet w
 WHERE NOT EXISTS (
     SELECT FROM billing_closedmonth c WHERE c.company_id = w.company_id AND c.month = %(month)s)
   AND EXISTS (
     SELECT FROM billing_transfer t WHERE t.company_id = w.company_id AND t.created_at < %(end)s)
+  AND NOT EXISTS (
+    SELECT FROM billing_transfer t WHERE t.company_id = w.company_id AND t.created_at < %(end)s
+      AND t.created_at >= COALESCE((
+        SELECT (max(s.day) + 1)::timestamp AT TIME ZONE 'UTC' FROM billing_seal s
+        WHERE s.company_id = w.company_id), '-infinity'))
 ORDER BY w.company_id
 """
 _FIRST_TRANSFER = """
@@ -54,7 +62,7 @@ WHERE company_id = %(company)s AND kind = 'capture'
 """
 
 
-class _OccupiedError(Exception):
+class _OccupiedError(StopRunError):
     """Another process closes months."""
 
 
@@ -66,14 +74,16 @@ def close() -> int:
         return 0
     since = seller.documents_since.replace(day=1)
     try:
-        return sum(_close_company(company_id, since, newest) for company_id in _due(newest))
+        return sum(JOB.each(_due(newest), lambda each: _close_company(each, since, newest)))
     except _OccupiedError:
         return 0
 
 
 def newest_closable() -> date | None:
     """The last month that is sealed to its end, in UTC and in the service's time zone."""
-    sealed = SealedDay.last()
+    # Of companies that are sealed further than the slowest one, too: `_DUE` looks at each.
+    days: list[date | None] = [SealedDay.last(), Seal.objects.aggregate(last=Max("day"))["last"]]
+    sealed = max((day for day in days if day is not None), default=None)
     if sealed is None:
         return None
     month = sealed.replace(day=1)

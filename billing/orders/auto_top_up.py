@@ -14,7 +14,9 @@ from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import F, Sum
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
+from accounts.jobs.isolation import Job
 from accounts.models import Company
 from billing import notifications
 from billing.gateways import registry
@@ -26,6 +28,8 @@ from billing.orders.prices import Quote
 from config.errors import DomainError
 
 log = structlog.get_logger(__name__)
+DUE = Job("auto_top_up", _("automatic top-ups"))
+PAID = Job("auto_top_up_payment", _("payments of automatic top-ups"))
 Pause = AutoTopUp.Pause
 FAILED = (Order.State.CANCELED, Order.State.EXPIRED)
 BATCH = 100
@@ -36,17 +40,16 @@ LAST_TRY = timedelta(hours=20)
 
 def run() -> int:
     """Returns how many orders were written."""
-    written = [order for company_id in _due() if (order := _write_if_due(company_id))]
-    for order in _unopened():
-        _pay(order)
-    return len(written)
+    written = DUE.each(_due(), _write_if_due)
+    PAID.each(_unopened(), _pay)
+    return sum(order is not None for order in written)
 
 
 def _due() -> list[int]:
     active = AutoTopUp.objects.filter(is_on=True, paused_at=None)
     below = active.filter(company__wallet__available__lt=F("threshold"))
     below = below.exclude(company__status=Company.Status.SUSPENDED)
-    return list(below.order_by("company_id").values_list("company_id", flat=True)[:BATCH])
+    return list(below.order_by("company_id").values_list("company_id", flat=True))
 
 
 @transaction.atomic

@@ -5,7 +5,9 @@ from datetime import timedelta
 import structlog
 from django.db import connection
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
+from accounts.jobs.isolation import Job
 from billing.gateways import registry
 from billing.gateways.base import GatewayError
 from billing.gateways.http import RefusedByProviderError
@@ -13,6 +15,7 @@ from billing.models import Order
 from billing.orders import payments
 
 log = structlog.get_logger(__name__)
+JOB = Job("lost_notices", _("questions about payments"))
 BATCH = 20  # orders of one run
 NOT_FOUND = 404  # an answer, too: nobody can have paid
 # A provider that is down when an order is over is asked again: the order waits, but not for ever.
@@ -41,8 +44,7 @@ def ask() -> int:
     with connection.cursor() as cursor:
         cursor.execute(_CLAIM, [names, BATCH])
         ids = [row[0] for row in cursor.fetchall()]
-    for order in Order.objects.filter(pk__in=ids):
-        _ask(order)
+    JOB.each(Order.objects.filter(pk__in=ids), _ask)
     return len(ids)
 
 

@@ -5,15 +5,17 @@ from typing import Any
 import structlog
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from accounts.audit.events import record
+from accounts.jobs.isolation import Job
 from accounts.models import Company, User
 from billing.gateways import registry
 from billing.gateways.base import GatewayError, PaymentMethod
 from billing.models import AutoTopUp, MethodSaving, Order, SavedMethod
 
 log = structlog.get_logger(__name__)
-BATCH = 100
+JOB = Job("saved_methods", _("payment methods to be saved"))
 
 
 def keep() -> int:
@@ -21,8 +23,7 @@ def keep() -> int:
     rows = MethodSaving.objects.select_related("order__company").order_by("pk")
     ended = (Order.State.CANCELED, Order.State.EXPIRED)
     rows.filter(order__state__in=ended, order__payments=None).delete()
-    kept = [_keep(saving) for saving in rows.filter(order__state=Order.State.PAID)[:BATCH]]
-    return sum(kept)
+    return sum(JOB.each(rows.filter(order__state=Order.State.PAID), _keep))
 
 
 def _keep(saving: MethodSaving) -> bool:

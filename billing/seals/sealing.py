@@ -9,12 +9,15 @@ from datetime import UTC, date, timedelta
 from itertools import groupby
 
 from django.db import connection, transaction
+from django.utils.translation import gettext_lazy as _
 
+from accounts.jobs.isolation import Job, StopRunError
 from billing.models import Seal, SealedDay
 from billing.seals.closing import closed_until
 from billing.seals.heads import NOTHING, Part, head_of, head_of_day
 from billing.seals.lines import days_of, start_of
 
+JOB = Job("seals", _("seals of the books"))
 LOCK = 0x6B76_736C  # an advisory lock: a second sealer leaves
 BEGINNING = date(2000, 1, 1)
 ENOUGH = 200_000  # transfers in one commit, or one day
@@ -35,7 +38,7 @@ SELECT id FROM company WHERE EXISTS (
 """
 
 
-class _OccupiedError(Exception):
+class _OccupiedError(StopRunError):
     """Another process seals."""
 
 
@@ -45,17 +48,22 @@ def seal() -> int:
 
 
 def seal_before(until: date) -> int:
-    """Seals the days before `until`, of which nothing may be to come."""
+    """Seals the days before `until`, of which nothing may be to come.
+
+    The days of all companies together are marked once each company's are sealed.
+    """
     last = SealedDay.last()
     since = last + DAY if last else BEGINNING
     if since >= until:
         return 0
     try:
-        written = sum(_seal(company, since, until) for company in _companies(since, until))
-        _mark_days(until)
+        companies = _companies(since, until)
+        written = JOB.each(companies, lambda company: _seal(company, since, until))
+        if len(written) == len(companies):
+            _mark_days(until)
     except _OccupiedError:
         return 0
-    return written
+    return sum(written)
 
 
 def _companies(since: date, until: date) -> list[int]:

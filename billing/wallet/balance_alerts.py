@@ -13,12 +13,14 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts.audit.events import record
+from accounts.jobs.isolation import Job
 from accounts.models import Company, User
 from billing import notifications
 from billing.models import BalanceAlert, SpentDay, Wallet
 from billing.wallet.low_balance import REARM_TENTHS
 from config.errors import DomainError, Error
 
+JOB = Job("balance_alerts", _("companies' own alerts"))
 Kind = BalanceAlert.Kind
 MOST = 10  # of a company
 PACE_DAYS = 7
@@ -39,18 +41,21 @@ def sweep() -> int:
     """Returns how many alerts were told."""
     watched = BalanceAlert.objects.filter(kind__in=(Kind.TOKENS, Kind.DAYS))
     watched = watched.exclude(company__status=Company.Status.SUSPENDED)
-    told = 0
     standings = _standings(set(watched.values_list("company_id", flat=True)))
-    for alert in watched.order_by("company_id", "kind", "-level"):
-        standing = standings.get(alert.company_id)
-        if standing is None:
-            continue
-        now = standing.of(alert.kind)
-        if alert.notified_at is None and now is not None and now < alert.level:
-            told += _tell(alert.pk, now)
-        elif alert.notified_at is not None and _is_left(alert, now):
-            BalanceAlert.objects.filter(pk=alert.pk).update(notified_at=None)
-    return told
+    ordered = watched.order_by("company_id", "kind", "-level")
+    return sum(JOB.each(ordered, lambda alert: _look(alert, standings.get(alert.company_id))))
+
+
+def _look(alert: BalanceAlert, standing: Standing | None) -> bool:
+    """Whether the alert was told."""
+    if standing is None:
+        return False
+    now = standing.of(alert.kind)
+    if alert.notified_at is None and now is not None and now < alert.level:
+        return _tell(alert.pk, now)
+    if alert.notified_at is not None and _is_left(alert, now):
+        BalanceAlert.objects.filter(pk=alert.pk).update(notified_at=None)
+    return False
 
 
 def _is_left(alert: BalanceAlert, now: int | None) -> bool:

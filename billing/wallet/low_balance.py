@@ -7,7 +7,9 @@ from django.db import transaction
 from django.db.models import BigIntegerField, F, Q
 from django.db.models.functions import Coalesce
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
+from accounts.jobs.isolation import Job
 from accounts.models import Company
 from billing import notifications
 from billing.models import BillingProfile, Wallet
@@ -15,13 +17,13 @@ from billing.models.party import DEFAULT_THRESHOLD
 
 # Tenths of the threshold: holds that come and go around it must not notify repeatedly.
 REARM_TENTHS = 11
-BATCH = 200
+JOB = Job("low_balance", _("letters about a low balance"))
 
 
 def sweep() -> int:
     """Returns how many companies were notified."""
     rearm()
-    return sum(_notify(company_id) for company_id in _companies_below_threshold())
+    return sum(JOB.each(_companies_below_threshold(), _notify))
 
 
 def rearm() -> int:
@@ -45,7 +47,7 @@ def _companies_below_threshold() -> list[int]:
         .filter(available__lt=F("threshold"), company__billingprofile__low_balance_notified_at=None)
         .exclude(company__status=Company.Status.SUSPENDED)
     )
-    return list(rows.order_by("company_id").values_list("company_id", flat=True)[:BATCH])
+    return list(rows.order_by("company_id").values_list("company_id", flat=True))
 
 
 @transaction.atomic

@@ -12,9 +12,13 @@ from datetime import datetime
 from typing import Any
 
 from django.db import connection, transaction
+from django.utils.translation import gettext_lazy as _
 
+from accounts.jobs.isolation import Job
 from config.storage.replica import read_connection
 
+JOB = Job("running_balances", _("balances of statements"))
+REPAIRS = Job("running_balances_repair", _("repairs of balances of statements"))
 LOCK = 0x6B76_7262  # an advisory lock: one writer at a time
 INTERVAL = 250  # transfers from one stored balance to the next
 BATCH = 50_000  # transfers read per commit
@@ -176,11 +180,12 @@ def store(*, whole: bool = False) -> int:
 
     Looks at the wallets that may have moved since yesterday, or at all of them.
     """
-    stored = sum(map(_store, _companies(_DUE, whole=whole)))
-    for company_id in _companies(_DIFFERING, whole=whole):
-        if _delete_wrong(company_id):
-            stored += _store(company_id)
-    return stored
+    stored = sum(JOB.each(_companies(_DUE, whole=whole), _store))
+    return stored + sum(REPAIRS.each(_companies(_DIFFERING, whole=whole), _repair))
+
+
+def _repair(company_id: int) -> int:
+    return _store(company_id) if _delete_wrong(company_id) else 0
 
 
 def _store(company_id: int) -> int:

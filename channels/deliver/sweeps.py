@@ -11,8 +11,10 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 import structlog
-from django.db import IntegrityError, connection, transaction
+from django.db import connection, transaction
+from django.utils.translation import gettext_lazy as _
 
+from accounts.jobs.isolation import Job
 from channels import extensions, sql
 from channels.deliver.dispatcher import with_provider_id
 from channels.lifecycle.state_machine import MIN_TIME_LEFT, Event, EventKind
@@ -21,8 +23,10 @@ from channels.providers.base import SendError
 from channels.vendor_accounts import registry, vendor_alerts
 from config.background import PeriodicThread
 from config.storage.statements.named_rows import Row, fetch_all
+from config.storage.store_errors import write_together
 
 log = structlog.get_logger(__name__)
+JOB = Job("deadlines", _("deadlines of messages"))
 BATCH = 200
 SWEEP_INTERVAL, POLL_INTERVAL = 1.0, 2.0  # seconds
 POLL_BATCH, POLL_THREADS = 40, 8  # done within POLL_LEASE even if vendors hang
@@ -118,25 +122,29 @@ def expire_leases() -> int:
         )
         for lease in _read(EXPIRED_LEASES, [BATCH], _ExpiredLease)
     ]
-    if events:
-        _apply_ambiguous(events)
+    _apply_ambiguous(events)
     return len(events)
 
 
 def _apply_ambiguous(events: list[Event]) -> None:
-    try:
-        transitions.commit_events(events)
-    except IntegrityError:  # our provider id is taken: a poll would return another message
-        log.exception("expired_leases_without_provider_id")
-        transitions.commit_events(
-            [replace(event, provider_id=None, poll_in=None) for event in events]
-        )
+    write_together(events, transitions.commit_events, _apply_without_provider_id)
+
+
+def _apply_without_provider_id(event: Event, error: Exception) -> None:
+    """Our provider id may be taken: a poll would return another message."""
+    log.error("expired_lease_without_provider_id", exc_info=error)
+    _commit([replace(event, provider_id=None, poll_in=None)])
+
+
+def _commit(events: list[Event]) -> None:
+    JOB.together(events, transitions.commit_events, key=lambda event: event.message_id)
 
 
 def fall_back() -> int:
     """Switches messages without proof within the channel's patience to the next channel."""
     messages = _ids(PATIENCE_EXPIRED, [BATCH])
-    return len(transitions.fall_back(messages)) if messages else 0
+    JOB.together(messages, transitions.fall_back)
+    return len(messages)
 
 
 def poll() -> int:
@@ -149,7 +157,7 @@ def poll() -> int:
         return 0
     with ThreadPoolExecutor(POLL_THREADS, thread_name_prefix="poll") as pool:
         events = list(pool.map(_poll_attempt, due))
-    transitions.commit_events(events)
+    _commit(events)
     vendor_alerts.record_queued()
     return len(events)
 
@@ -160,6 +168,9 @@ def _poll_attempt(due: _DuePoll) -> Event:
     try:
         receipt = provider.poll(due.provider_id)
     except SendError:
+        receipt = None
+    except Exception:  # of one account, whose answers must not keep others from being asked
+        log.exception("poll_crashed", provider=due.provider)
         receipt = None
     if receipt is None:
         return no_news
@@ -174,11 +185,9 @@ def give_up() -> int:
     """Expires messages past their deadline without proof; releases their holds."""
     overdue = _read(OVERDUE_ATTEMPTS, [BATCH], _OverdueAttempt)
     events = [Event(one.message_id, one.attempt_id, EventKind.GIVEN_UP) for one in overdue]
-    if events:
-        transitions.commit_events(events)
+    _commit(events)
     messages = _ids(OVERDUE_MESSAGES, [MIN_TIME_LEFT, BATCH, BATCH])
-    if messages:
-        transitions.give_up(messages)
+    JOB.together(messages, transitions.give_up)
     return len(events) + len(messages)
 
 

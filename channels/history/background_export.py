@@ -15,10 +15,12 @@ from django.utils.translation import gettext_lazy as _
 from accounts.api.pagination import Position, batch_after
 from accounts.audit.events import record
 from accounts.cabinet.csv_rows import csv_lines
+from accounts.jobs.isolation import Job
 from accounts.models import Company, Member
 from channels.history import export, messages
 from channels.models import Message, MessageExport, MessageExportPart
 
+JOB = Job("message_files", _("files of messages"))
 SHORT = 3000  # rows: a longer file is made in the background
 PART = 2000  # rows in one commit
 State = MessageExport.State
@@ -57,18 +59,21 @@ FilterOf = Callable[[str, Member], Mapping[str, Any]]  # reads a query string
 
 def make_next(filter_of: FilterOf) -> bool:
     """Makes the next part of the file that waits longest; False if there is none."""
-    with transaction.atomic():
-        one = MessageExport.objects.unfinished().select_for_update(skip_locked=True).first()
-        if one is None:
-            return False
-        member = Member.objects.filter(user=one.user, company=one.company).first()
-        if member is None or one.masks_phones is member.can_see_phones:
-            # Who left, or may see more or less than before, gets no file by the old rights.
-            _finish(one, State.STOPPED)
-        else:
-            with translation.override(one.language):
-                _make_part(one, member, filter_of(one.query, member))
-    return True
+    return JOB.next_of(
+        MessageExport.objects.unfinished(),
+        lambda one: _make_next_part(one, filter_of),
+        lambda one: _finish(one, State.FAILED),
+    )
+
+
+def _make_next_part(one: MessageExport, filter_of: FilterOf) -> None:
+    member = Member.objects.filter(user=one.user, company=one.company).first()
+    if member is None or one.masks_phones is member.can_see_phones:
+        # Who left, or may see more or less than before, gets no file by the old rights.
+        _finish(one, State.STOPPED)
+        return
+    with translation.override(one.language):
+        _make_part(one, member, filter_of(one.query, member))
 
 
 def _make_part(one: MessageExport, member: Member, chosen: Mapping[str, Any]) -> None:
@@ -101,7 +106,7 @@ def _store(one: MessageExport, rows: list[Message], member: Member) -> None:
 def _finish(one: MessageExport, state: MessageExport.State) -> None:
     one.state, one.finished_at = state, timezone.now()
     one.save(update_fields=["state", "rows", "finished_at"])
-    if state == State.STOPPED:
+    if state != State.READY:
         one.parts.all().delete()
 
 

@@ -6,7 +6,7 @@ replaces the earlier one, so a repeat changes nothing. Today is never counted he
 from the messages themselves.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import date, datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -14,20 +14,26 @@ from django.conf import settings
 from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
+from accounts.jobs.isolation import Job
+from accounts.models import Company, Mode
 from billing.wallet.settled_totals import settled_totals
 from channels import extensions
 from channels.history import breakdown_rows
-from channels.models import CountedDay, DayBreakdown, DayCount, DayTotal, Message
+from channels.models import CountedDay, DayBreakdown, DayCount, DayTotal, Message, StaleDay
 from config.ids import first_id_at
 from config.input.days import start_of
 from config.storage.statements.named_rows import fetch_all
+from config.storage.store_errors import is_refusal
 
+JOB = Job("day_counts", _("counts of days"))
 LOCK = 0x6B76_6461  # an advisory lock: one counter at a time
 FIRST_DAYS = 60  # counted first; days before them follow, the newest first
 MAX_AGE = 2 * 366  # days: no page reads older ones (the longest period, and the one before it)
 MARGIN = timedelta(hours=1)  # between a message's id and its time, clocks included
 MIDNIGHT_GRACE = timedelta(minutes=10)  # longer than a transaction begun before midnight may last
+RETRY = timedelta(minutes=1)  # until a day of a company that was not counted is due again
 BATCH_SIZE = 100  # stale marks per commit, and those of the same days
 ROWS_PER_INSERT = 2000
 
@@ -99,7 +105,7 @@ def _count_next() -> int:
         if not cursor.fetchone()[0]:
             return 0
         if day := _due_day() or _earlier_day():
-            _count(cursor, day)
+            _count_all(cursor, day)
             CountedDay.objects.create(day=day, has_breakdown=True)
             return 1
         return _count_stale(cursor) or _count_without_breakdown(cursor)
@@ -131,10 +137,39 @@ def _count_stale(cursor: CursorWrapper) -> int:
     cursor.execute(TAKE_STALE, [BATCH_SIZE])
     marks = fetch_all(cursor, _StaleDay)
     last = last_counted()
-    for stale in sorted(set(marks)):
-        if last and last - timedelta(days=MAX_AGE) <= stale.day <= last:
-            _count(cursor, stale.day, stale.company_id, stale.mode)
+    stale = [
+        each
+        for each in sorted(set(marks))
+        if last and last - timedelta(days=MAX_AGE) <= each.day <= last
+    ]
+    _count_each(cursor, stale)
     return len(marks)
+
+
+def _count_each(cursor: CursorWrapper, stale: Sequence[_StaleDay]) -> None:
+    """What cannot be counted now stays marked."""
+
+    def count(one: _StaleDay) -> _StaleDay:
+        _count(cursor, one.day, one.company_id, one.mode)
+        return one
+
+    counted = set(JOB.each(stale, count))
+    due_at = timezone.now() + RETRY
+    StaleDay.objects.bulk_create(
+        [StaleDay(**one._asdict(), due_at=due_at) for one in stale if one not in counted]
+    )
+
+
+def _count_all(cursor: CursorWrapper, day: date) -> None:
+    """In one statement; by company, where one of them cannot be counted."""
+    try:
+        with transaction.atomic():
+            _count(cursor, day)
+    except Exception as error:
+        if not is_refusal(error):
+            raise
+        companies = Company.objects.order_by("pk").values_list("pk", flat=True)
+        _count_each(cursor, [_StaleDay(pk, mode, day) for pk in companies for mode in Mode.values])
 
 
 def _count_without_breakdown(cursor: CursorWrapper) -> int:
@@ -142,7 +177,7 @@ def _count_without_breakdown(cursor: CursorWrapper) -> int:
     row = CountedDay.objects.filter(has_breakdown=False).order_by("-day").first()
     if row is None:
         return 0
-    _count(cursor, row.day)
+    _count_all(cursor, row.day)
     row.has_breakdown = True
     row.save(update_fields=["has_breakdown"])
     return 1

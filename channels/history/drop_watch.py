@@ -14,7 +14,9 @@ from django.db import connection, transaction
 from django.db.models import Q, Sum
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
+from accounts.jobs.isolation import Job
 from accounts.models import Company, Member
 from accounts.outbox import mail
 from channels.history.delivery_drop import MIN_ENDED, Drop, Outcomes, delivery_drop
@@ -23,6 +25,7 @@ from channels.models import DayCount, DeliveryDrop, Message
 from config.channels import BY_NAME
 from config.ids import first_id_at
 
+JOB = Job("delivery_drops", _("letters about falling delivery"))
 WINDOW = timedelta(hours=2)
 # Younger ones are left out: those that arrive end sooner than those that fail.
 YOUNGEST = timedelta(minutes=5)
@@ -55,8 +58,8 @@ def watch() -> None:
     now = timezone.now()
     recent = _recent(now)
     norms = _norms({place.company_id for place in recent}, now)
-    for place, drop in _drops(recent, norms):
-        _note(place, drop, now)
+    drops = dict(_drops(recent, norms))
+    JOB.each(drops, lambda place: _note(place, drops[place], now))
     _end({place for place in recent if _is_as_usual(recent[place], norms.get(place))}, now)
     DeliveryDrop.objects.filter(ended_at__lt=now - KEPT).delete()
 

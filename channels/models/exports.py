@@ -6,6 +6,7 @@ from typing import ClassVar
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from accounts.models import Company, User
 from config.ids import uuid7
@@ -26,6 +27,7 @@ class MessageExport(models.Model):
         RUNNING = "running", _("being made")
         READY = "ready", _("ready")
         STOPPED = "stopped", _("stopped")
+        FAILED = "failed", pgettext_lazy("file", "failed")
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     company = models.ForeignKey(Company, models.CASCADE, related_name="message_exports")

@@ -61,6 +61,9 @@ def _keep(name: str, future: "Future[list[Approval] | None]") -> Look:
     except SendError as error:
         log.info("approvals_not_read", provider=name, code=error.code)
         return Look(error=str(error))
+    except Exception as error:  # what one vendor answers must not keep others from being asked
+        log.exception("approvals_not_understood", provider=name)
+        return Look(error=type(error).__name__)
     if found is None:
         return Look()
     _store(name, found)

@@ -16,6 +16,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.api.base_view import check_status
 from accounts.api.request_fields import RequestFields
 from accounts.audit.events import record
+from accounts.jobs.isolation import Job
 from accounts.keys import api_keys
 from accounts.keys.api_keys import Principal
 from accounts.models import Company, User
@@ -27,10 +28,12 @@ from links.make import bulk
 from links.make.new_link import NewLink
 from links.models import Link, LinkImport, LinkImportRow
 
+JOB = Job("link_imports", _("imports of links"))
 CHUNK = 250  # links made in one commit
 MAX_UNFINISHED = 5  # imports of one company
 KEPT = timedelta(days=7)
 State = LinkImport.State
+GIVEN_UP = _("The other rows could not be imported because of a fault on our side.")
 
 
 def upload(*, company: Company, user: User, mode: str, name: str, content: bytes) -> LinkImport:
@@ -118,13 +121,17 @@ def discard(link_import: LinkImport) -> bool:
 
 def make_next() -> bool:
     """Makes the next links of the import that waits longest; False if there is none."""
-    with transaction.atomic():
-        one = LinkImport.objects.running().select_for_update(skip_locked=True).first()
-        if one is None:
-            return False
-        with translation.override(one.language):
-            _make_chunk(one)
-    return True
+    return JOB.next_of(LinkImport.objects.running(), _make_next_chunk, _give_up)
+
+
+def _make_next_chunk(one: LinkImport) -> None:
+    with translation.override(one.language):
+        _make_chunk(one)
+
+
+def _give_up(one: LinkImport) -> None:
+    with translation.override(one.language):
+        one.finish(State.STOPPED, reason=str(GIVEN_UP))
 
 
 def _make_chunk(one: LinkImport) -> None:

@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
+from django.db.models import Count, Max
 from django.utils import timezone
 
+from accounts.models import JobFailure
 from channels import reconciliation
 from channels.models import ProviderAlert
 from channels.vendor_accounts import registry
@@ -134,6 +136,12 @@ def ledger_breach() -> Iterator[Problem]:
         yield "", {"said": "; ".join(found[:3]) + more}
 
 
+def work_given_up() -> Iterator[Problem]:
+    given_up = JobFailure.objects.exclude(gave_up_at=None).values("job").order_by("job")
+    for row in given_up.annotate(count=Count("pk"), last_error=Max("error")):
+        yield row["job"], {"count": row["count"], "error": row["last_error"]}
+
+
 def disk_full() -> Iterator[Problem]:
     """Of the machine that evaluates; the same disk under two paths is told once."""
     devices: set[int] = set()
@@ -165,5 +173,6 @@ CONDITIONS: dict[str, Condition] = {
     "webhooks-stand": webhooks_stand,
     "mail-stands": mail_stands,
     "ledger-breach": ledger_breach,
+    "work-given-up": work_given_up,
     "disk-full": disk_full,
 }

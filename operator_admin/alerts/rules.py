@@ -8,6 +8,7 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
+from accounts.jobs import isolation
 from channels.vendor_accounts import error_texts
 from config.channels import BY_NAME
 from config.texts import StrOrPromise
@@ -196,6 +197,16 @@ RULES: dict[str, Rule] = {
             "inconsistent” in docs/operations.md."
         ),
         pending=timedelta(),
+    ),
+    "work-given-up": Rule(
+        _("Work for a company was given up: %(subject)s"),
+        _("Given up: %(count)s. The last error: %(error)s."),
+        _(
+            "Failed work in the admin says whose, job_failed in the log why. It is tried once a "
+            "day, and at once by “Try again now”."
+        ),
+        pending=timedelta(),
+        subject_title=isolation.title_of,
     ),
     "disk-full": Rule(
         _("A disk is nearly full"),

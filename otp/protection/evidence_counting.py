@@ -11,7 +11,9 @@ from functools import partial
 
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
+from accounts.jobs.isolation import Job
 from channels.guard.guard import SMALL, Guard, Verdict
 from channels.guard.scopes import Scope, scopes_of
 from channels.guard.steps import GuardStep
@@ -23,6 +25,7 @@ from otp.protection.code_outcomes import LAG, CodeOutcome, OutcomeKind
 from otp.protection.elsewhere import AttackedNumbers
 from otp.protection.restrictions import Judged
 
+JOB = Job("guard_evidence", _("evidence of the protection"), is_stream=True)
 # A worker that was away catches up in steps, and leaves what is older: it is over.
 LONGEST_STEP, LONGEST_ABSENCE = timedelta(seconds=20), timedelta(hours=1)
 # Of numbers and addresses that nothing more is heard of; ranges and countries keep their norm.
@@ -67,23 +70,28 @@ def _count(found: Sequence[CodeOutcome], now: datetime, attacked: AttackedNumber
     by_company: dict[int, list[CodeOutcome]] = defaultdict(list)
     for outcome in found:
         by_company[outcome.company_id].append(outcome)
-    judged = []
-    for company_id, own in sorted(by_company.items()):
-        scopes = {_key(outcome): _scopes(outcome) for outcome in own}
-        guard = evidence_rows.load(company_id, {one for each in scopes.values() for one in each})
-        guard.watched = attacked.watched_by(company_id)
-        touched: set[Scope] = set()
-        for outcome in own:
-            _learn(guard, outcome, scopes[_key(outcome)])
-            if outcome.kind is not OutcomeKind.AWAITED:
-                touched.update(scopes[_key(outcome)])
-        verdicts = _judge(guard, now.timestamp(), scopes.values())
-        countries = {scope: each[0].value for each in scopes.values() for scope in each[1:]}
-        if touched or verdicts:
-            evidence_rows.save(company_id, guard, touched | verdicts.keys(), countries)
-        if verdicts:
-            judged.append(Judged(company_id, verdicts, countries))
-    return judged
+    judged = JOB.each(
+        sorted(by_company), lambda each: _count_company(each, by_company[each], now, attacked)
+    )
+    return [one for one in judged if one.verdicts]
+
+
+def _count_company(
+    company_id: int, own: Sequence[CodeOutcome], now: datetime, attacked: AttackedNumbers
+) -> Judged:
+    scopes = {_key(outcome): _scopes(outcome) for outcome in own}
+    guard = evidence_rows.load(company_id, {one for each in scopes.values() for one in each})
+    guard.watched = attacked.watched_by(company_id)
+    touched: set[Scope] = set()
+    for outcome in own:
+        _learn(guard, outcome, scopes[_key(outcome)])
+        if outcome.kind is not OutcomeKind.AWAITED:
+            touched.update(scopes[_key(outcome)])
+    verdicts = _judge(guard, now.timestamp(), scopes.values())
+    countries = {scope: each[0].value for each in scopes.values() for scope in each[1:]}
+    if touched or verdicts:
+        evidence_rows.save(company_id, guard, touched | verdicts.keys(), countries)
+    return Judged(company_id, verdicts, countries)
 
 
 def _key(outcome: CodeOutcome) -> tuple[str, str, str]:

@@ -14,9 +14,11 @@ import structlog
 from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 from redis.exceptions import RedisError
 
 from accounts.audit.events import record
+from accounts.jobs.isolation import Job
 from accounts.models import Company, GuardMode, User
 from accounts.people.companies import evict_keys
 from channels.guard.guard import Verdict
@@ -29,6 +31,7 @@ from otp.protection import notices, week_reports
 
 log = structlog.get_logger(__name__)
 
+JOB = Job("guard_restrictions", _("restrictions of the protection"), is_stream=True)
 # Until it is judged anew; a refusal says itself how long it lasts.
 LASTS = {"unverified": timedelta(minutes=15), "pending": timedelta(minutes=2)}
 LIFTED_FOR = timedelta(hours=1)
@@ -58,13 +61,16 @@ def update(found: Iterable[Judged], now: datetime, judge_anew: JudgeAnew) -> Non
     over = GuardRestriction.objects.filter(ended_at=None, until__lte=now)
     due = set(over.values_list("company_id", flat=True))
     rows = Company.objects.filter(pk__in=due | strict.keys()).order_by("pk")
-    for company in rows.select_for_update(no_key=True):
+
+    def restrict(company: Company) -> None:
         judged = strict.get(company.pk)
         if judged is not None and company.guard_mode != GuardMode.OFF:
             _apply(company, judged, now)
         if company.pk in due:
             _review(company, now, judge_anew)
         publish(company)
+
+    JOB.each(rows.select_for_update(no_key=True), restrict)
 
 
 def _apply(company: Company, judged: Judged, now: datetime) -> None:

@@ -10,16 +10,18 @@ from datetime import UTC, datetime, timedelta
 from itertools import count
 from uuid import UUID
 
-import structlog
 from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
+from accounts.jobs.isolation import Job
 from accounts.models import Company
 from channels.guard.guard import Case, Guard
 from channels.guard.known_phones import PhoneHistory
 from channels.guard.steps import GuardStep
 from channels.phone_numbers import country_of
+from config.storage.store_errors import is_outage, savepoint
 from otp.models import GuardReplay
 from otp.protection import code_outcomes, known_phones
 from otp.protection.code_outcomes import SentCode
@@ -28,7 +30,7 @@ DAYS = 7
 # Of a very large company the newest ones; half a minute of a worker's time.
 MOST_CODES = 50_000
 LEASE, MOST_TRIES = timedelta(minutes=5), 3
-log = structlog.get_logger(__name__)
+JOB = Job("guard_replays", _("previews of the protection"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,13 +139,15 @@ def make_next() -> bool:
         return False
     try:
         _make(replay)
-    except Exception:
-        log.exception("guard_replay_failed", company=replay.company_id, tries=replay.tries)
-        if replay.tries < MOST_TRIES:
-            return True
-        replay.is_failed = True
-    replay.made_at = timezone.now()
-    replay.save(update_fields=[*RESULT, "made_at", "is_failed"])
+    except Exception as error:
+        if is_outage(error):
+            raise
+        is_last = replay.tries >= MOST_TRIES
+        JOB.failed(replay, error, is_last=is_last)
+        if is_last:
+            GuardReplay.objects.filter(pk=replay.pk).update(made_at=timezone.now(), is_failed=True)
+    else:
+        JOB.succeeded(replay)
     return True
 
 
@@ -163,6 +167,9 @@ def _claim() -> GuardReplay | None:
 def _make(replay: GuardReplay) -> None:
     for name, value in asdict(figures(replay.company_id, replay.asked_at)).items():
         setattr(replay, name, value)
+    replay.made_at = timezone.now()
+    with savepoint():
+        replay.save(update_fields=[*RESULT, "made_at"])
 
 
 def figures(company_id: int, until: datetime) -> WeekFigures:

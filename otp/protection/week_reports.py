@@ -10,12 +10,14 @@ transaction, if no other worker has moved it since: a week is reported once, by 
 import time
 from datetime import datetime, timedelta
 
-import structlog
 from django.db import transaction
 from django.db.models import Exists, OuterRef
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
+from accounts.jobs.isolation import Job
 from accounts.models import Company, GuardMode
+from config.storage.store_errors import is_outage
 from otp.models import GuardReport
 from otp.protection import notices, week_replay
 from otp.protection.week_replay import WeekFigures
@@ -26,7 +28,7 @@ RETRY = timedelta(hours=1)
 RUN = 60.0  # seconds in which one run begins with companies; the next run goes on
 BATCH = 1000  # rows
 WATCHING = {"guard_mode": GuardMode.WATCH, "deleted_at": None}
-log = structlog.get_logger(__name__)
+JOB = Job("guard_reports", _("weekly letters about the protection"))
 
 
 def restart(company: Company, now: datetime) -> None:
@@ -67,11 +69,13 @@ def report_next() -> bool:
     if report is None:
         return False
     try:
-        found = week_replay.figures(report.company_id, timezone.now())
-    except Exception:
-        log.exception("guard_report_failed", company=report.company_id)
-        return True
-    _finish(report, found)
+        _finish(report, week_replay.figures(report.company_id, timezone.now()))
+    except Exception as error:
+        if is_outage(error):
+            raise
+        JOB.failed(report, error)
+    else:
+        JOB.succeeded(report)
     return True
 
 

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from math import inf
 from typing import Any
 
+import structlog
 from django.db import transaction
 
 from channels.models import RouterState
@@ -20,9 +21,11 @@ from channels.routing.smart.reach import Place
 from channels.routing.smart.router import Router, Try
 from config.channels import BY_NAME
 from config.storage.database_clock import database_now
+from config.storage.store_errors import is_refusal
 from otp.route_learning import code_attempts
 from otp.route_learning.code_attempts import CLOSED_AFTER, ChannelTry, TriedCode
 
+log = structlog.get_logger(__name__)
 LAG = timedelta(seconds=3)  # until what happened is committed
 SILENT_AFTER = 60.0  # seconds without proof, where nothing followed
 LONGEST_STEP, LONGEST_ABSENCE = timedelta(minutes=1), timedelta(hours=6)
@@ -54,24 +57,44 @@ def _learn_step(until: datetime, known: Known) -> bool:
             return False
         since = max(state.learned_until, until - LONGEST_ABSENCE)
         end = min(until, since + LONGEST_STEP)
-        codes = list(code_attempts.tried_codes(since, end))
-        changed: dict[str, Any] = {"learned_until": end}
-        if codes:
-            if known.version != state.version:
-                known.router = state_codec.decode(state.state)
-                known.router.prices = dict.fromkeys(BY_NAME, 0)  # names alone matter here
-            account_shares.adopt(known.router, account_shares.groups())
-            memories = phone_memories.load_many(code.phone for code in codes)
-            for code in codes:
-                _teach(known.router, memories[code.phone], code)
-            phone_memories.save_many(memories, end.timestamp())
-            known.version = state.version + 1
-            changed |= {
-                "state": state_codec.encode(known.router, end.timestamp()),
-                "version": known.version,
-            }
-        RouterState.objects.filter(pk=RouterState.ONLY).update(**changed)
+        changed = _learn(since, end, state, known)
+        RouterState.objects.filter(pk=RouterState.ONLY).update(learned_until=end, **changed)
     return end < until
+
+
+def _learn(since: datetime, end: datetime, state: RouterState, known: Known) -> dict[str, Any]:
+    """The new state. Of codes that cannot be learned from, those of the whole step are left out:
+    what was learned of them so far would be half of it.
+    """
+    try:
+        with transaction.atomic():
+            return _learned(list(code_attempts.tried_codes(since, end)), end, state, known)
+    except Exception as error:
+        if not is_refusal(error):
+            raise
+        log.exception("codes_not_learned", since=since.isoformat())
+        known.version = -1  # it is read again
+        return {}
+
+
+def _learned(
+    codes: list[TriedCode], end: datetime, state: RouterState, known: Known
+) -> dict[str, Any]:
+    if not codes:
+        return {}
+    if known.version != state.version:
+        known.router = state_codec.decode(state.state)
+        known.router.prices = dict.fromkeys(BY_NAME, 0)  # names alone matter here
+    account_shares.adopt(known.router, account_shares.groups())
+    memories = phone_memories.load_many(code.phone for code in codes)
+    for code in codes:
+        _teach(known.router, memories[code.phone], code)
+    phone_memories.save_many(memories, end.timestamp())
+    known.version = state.version + 1
+    return {
+        "state": state_codec.encode(known.router, end.timestamp()),
+        "version": known.version,
+    }
 
 
 def _locked(until: datetime) -> RouterState | None:

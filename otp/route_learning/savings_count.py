@@ -11,7 +11,9 @@ from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import F
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
+from accounts.jobs.isolation import Job
 from channels.models import Message, RouteDay, RouterState
 from channels.phone_numbers import country_of
 from channels.routing.learned import phone_memories
@@ -21,6 +23,7 @@ from config.storage.statements.named_rows import fetch_all
 
 # The last hold is released then, and swept soon after.
 SETTLED_AFTER = timedelta(seconds=settings.HOLD_DEADLINE[Message.Kind.CODE.value] + 60)
+JOB = Job("savings", _("savings by routing"), is_stream=True)
 LONGEST_STEP, LONGEST_ABSENCE = timedelta(minutes=10), timedelta(days=2)
 KEPT = timedelta(days=400)
 
@@ -99,8 +102,7 @@ def _add(codes: list[_Code]) -> None:
         if code.verified is not None:
             row.entered += 1
             row.seconds += code.verified - code.created
-    for row in days.values():
-        _add_day(row)
+    JOB.each(days.values(), _add_day, key=lambda row: row.company_id)
 
 
 def _empty_day(company_id: int, day: date, country: str, arm: str) -> RouteDay:

@@ -207,3 +207,20 @@ def test_memories_go_after_half_a_year(company: Company) -> None:
     assert savings_count.purge(100) == 0
     RememberedPhone.objects.update(seen_at=timezone.now() - timedelta(days=181))
     assert savings_count.purge(100) == 1
+
+
+def test_minute_that_cannot_be_learned_from_is_left_out(company: Company) -> None:
+    begin(ago=600.0)
+    broken = tried(company, {"channel": "sms", "delivered": 3.0}, ago=500.0)
+    tried(company, {"channel": "telegram", "delivered": 3.0}, ago=200.0, phone="+79161234568")
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE channels_attempt SET finished_at = 'infinity' WHERE message_id = %s",
+            [broken.pk],
+        )
+
+    learning.learn()
+    learning.learn()
+
+    assert trials("telegram") == (1, 1)
+    assert trials("sms") == (0, 0)

@@ -1,0 +1,1 @@
+"""Work that the schedule does for one company after another."""

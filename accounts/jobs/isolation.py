@@ -1,0 +1,186 @@
+"""Scheduled work for many companies, of which a failed one keeps no other waiting.
+
+What fails is counted in `JobFailure` and tried again later and later. After MOST_TRIES it is given
+up: operators see it and are alerted, and what somebody waits for says so. It is still tried once a
+day, so that a repaired release goes on with it; a success forgets it.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TypeVar
+
+import structlog
+from django.db import models, transaction
+from django.utils import timezone
+
+from accounts.models import Company, JobFailure
+from config.storage.store_errors import is_outage, savepoint, write_together
+from config.texts import StrOrPromise
+
+log = structlog.get_logger(__name__)
+
+DELAYS = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 30, 120))  # between tries
+MOST_TRIES = len(DELAYS) + 1
+GIVEN_UP_DELAY = timedelta(days=1)
+KEPT = timedelta(days=30)  # since the last try: nobody has the work any more
+
+S = TypeVar("S")
+R = TypeVar("R")
+M = TypeVar("M", bound=models.Model)
+JOBS: dict[str, "Job"] = {}
+
+
+class StopRunError(Exception):
+    """Raised by the work of one: another process is at it, or time is over. It ends the run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One per kind of work, declared beside it; `title` is what operators read."""
+
+    name: str
+    title: StrOrPromise
+    # Its work is new in every run, and lost where it fails: it is tried each time.
+    is_stream: bool = False
+
+    def __post_init__(self) -> None:
+        JOBS[self.name] = self
+
+    def each(
+        self,
+        subjects: Iterable[S],
+        work: Callable[[S], R],
+        key: Callable[[S], object] = lambda subject: subject,
+    ) -> list[R]:
+        """The results of those that succeeded. Of a run in a transaction, each has a savepoint.
+
+        `key` is the row, tuple of ids or id by which a subject is known in the next run.
+        """
+        results: list[R] = []
+        known = self._known()
+        now = timezone.now()
+        for subject in subjects:
+            known_by = key(subject)
+            if self._waits(known, known_by, now):
+                continue
+            try:
+                with savepoint():
+                    results.append(work(subject))
+            except StopRunError:
+                raise
+            except Exception as error:
+                if is_outage(error):
+                    raise
+                self.failed(known_by, error)
+            else:
+                if _identity(known_by)[0] in known:
+                    self.succeeded(known_by)
+        return results
+
+    def together(
+        self,
+        subjects: Sequence[S],
+        write: Callable[[Sequence[S]], object],
+        key: Callable[[S], object] = lambda subject: subject,
+    ) -> None:
+        """One write of all; by halves, where the database refuses it (`write_together`)."""
+        if not subjects:
+            return
+        known, now = self._known(), timezone.now()
+        due = [one for one in subjects if not self._waits(known, key(one), now)]
+        refused: list[S] = []
+
+        def refuse(subject: S, error: Exception) -> None:
+            refused.append(subject)
+            self.failed(key(subject), error)
+
+        write_together(due, write, refuse)
+        for one in due:
+            if _identity(key(one))[0] in known and one not in refused:
+                self.succeeded(key(one))
+
+    def next_of(
+        self,
+        rows: models.QuerySet[M],
+        work: Callable[[M], object],
+        give_up: Callable[[M], object],
+    ) -> bool:
+        """Does a step of the row that waits longest, under its lock; False if there is none.
+
+        `give_up` writes into the row what those who wait for it see.
+        """
+        known = self._known()
+        now = timezone.now()
+        waiting = [name for name, due_at in known.items() if due_at > now]
+        with transaction.atomic():
+            locked = rows.exclude(pk__in=waiting).select_for_update(skip_locked=True, of=("self",))
+            one = locked.first()
+            if one is None:
+                return False
+            try:
+                with transaction.atomic():
+                    work(one)
+            except Exception as error:
+                if is_outage(error):
+                    raise
+                if self.failed(one, error):
+                    one.refresh_from_db()
+                    give_up(one)
+            else:
+                if str(one.pk) in known:
+                    self.succeeded(one)
+        return True
+
+    @transaction.atomic
+    def failed(self, subject: object, error: Exception, *, is_last: bool = False) -> bool:
+        """Counts a try; whether it is given up by now."""
+        name, company_id = _identity(subject)
+        log.error("job_failed", job=self.name, subject=name, company=company_id, exc_info=error)
+        now = timezone.now()
+        key = {"job": self.name, "subject": name}
+        defaults = {"company_id": company_id, "failed_at": now, "due_at": now}
+        JobFailure.objects.get_or_create(**key, defaults=defaults)
+        failure = JobFailure.objects.select_for_update().get(**key)
+        failure.tries += 1
+        failure.error = type(error).__name__[:80]
+        failure.failed_at = now
+        if is_last or failure.tries >= MOST_TRIES:
+            failure.gave_up_at = failure.gave_up_at or now
+            failure.due_at = now + GIVEN_UP_DELAY
+        else:
+            failure.due_at = now + DELAYS[failure.tries - 1]
+        failure.save()
+        return failure.gave_up_at is not None
+
+    def succeeded(self, subject: object) -> None:
+        JobFailure.objects.filter(job=self.name, subject=_identity(subject)[0]).delete()
+
+    def _waits(self, known: dict[str, datetime], subject: object, now: datetime) -> bool:
+        return not self.is_stream and known.get(_identity(subject)[0], now) > now
+
+    def _known(self) -> dict[str, datetime]:
+        """When each that failed is due again."""
+        return dict(JobFailure.objects.filter(job=self.name).values_list("subject", "due_at"))
+
+
+def _identity(subject: object) -> tuple[str, int | None]:
+    """Its name in the table, and its company."""
+    if isinstance(subject, int):  # a company's id
+        return str(subject), subject
+    if isinstance(subject, Company):
+        return str(subject.pk), subject.pk
+    company_id: int | None = getattr(subject, "company_id", None)
+    if isinstance(subject, models.Model):
+        return str(subject.pk), company_id
+    parts = subject if isinstance(subject, tuple) else (subject,)
+    return ":".join(map(str, parts))[:80], company_id
+
+
+def title_of(name: str) -> StrOrPromise:
+    return JOBS[name].title if name in JOBS else name
+
+
+def purge(limit: int) -> int:
+    old = JobFailure.objects.filter(failed_at__lt=timezone.now() - KEPT)
+    return JobFailure.objects.filter(pk__in=old.values("pk")[:limit]).delete()[0]

@@ -1,0 +1,166 @@
+"""What fails is tried again later and later, given up, told, and forgotten once it succeeds."""
+
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+
+import pytest
+from django.db import OperationalError, transaction
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+from redis.exceptions import ConnectionError as RedisConnectionError
+
+from accounts.jobs import isolation
+from accounts.jobs.isolation import DELAYS, JOBS, MOST_TRIES, Job, StopRunError
+from accounts.models import AuditEvent, Company, JobFailure, Member
+from channels.history import background_export
+from channels.models import MessageExport
+from operator_admin.alerts.conditions import work_given_up
+from tests.factories import CompanyFactory, MemberFactory, MessageFactory
+from tests.operator_admin.operators import make_operator, sign_in
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def job() -> Job:
+    one = Job("trial", "trials")
+    del JOBS["trial"]
+    return one
+
+
+def broken(_subject: object) -> None:
+    raise OverflowError("date value out of range")
+
+
+def make_due() -> None:
+    JobFailure.objects.update(due_at=timezone.now() - timedelta(seconds=1))
+
+
+def try_and_give_up(run: Callable[[], object]) -> JobFailure:
+    for _ in range(MOST_TRIES):
+        run()
+        make_due()
+    return JobFailure.objects.get()
+
+
+def test_tries_are_further_and_further_apart(job: Job, company: Company) -> None:
+    waits = []
+    for _ in range(MOST_TRIES):
+        job.each([company.pk], broken)
+        job.each([company.pk], broken)  # not due yet
+        failure = JobFailure.objects.get()
+        waits.append(round((failure.due_at - failure.failed_at).total_seconds()))
+        make_due()
+
+    assert waits == [*(round(delay.total_seconds()) for delay in DELAYS), 86_400]
+    assert (failure.company, failure.tries, failure.error) == (company, MOST_TRIES, "OverflowError")
+    assert failure.gave_up_at is not None
+
+
+def test_given_up_work_alerts_until_it_succeeds(job: Job, company: Company) -> None:
+    try_and_give_up(lambda: job.each([company], broken))
+    alerts = list(work_given_up())
+
+    results = job.each([company], lambda one: one.name)
+
+    assert alerts == [("trial", {"count": 1, "error": "OverflowError"})]
+    assert results == [company.name]
+    assert list(work_given_up()) == []
+
+
+@pytest.mark.parametrize("error", [RedisConnectionError("away"), StopRunError()])
+def test_outage_is_no_failure_of_a_company(job: Job, company: Company, error: Exception) -> None:
+    def work(_subject: object) -> None:
+        raise error
+
+    with pytest.raises(type(error)):
+        job.each([company], work)
+
+    assert not JobFailure.objects.exists()
+
+
+def test_statement_that_took_too_long_is_one(job: Job, company: Company) -> None:
+    def work(_subject: object) -> None:
+        raise OperationalError("canceling statement due to statement timeout")
+
+    job.each([company], work)
+
+    assert JobFailure.objects.get().error == "OperationalError"
+
+
+def test_failure_takes_back_what_it_did(job: Job, company: Company) -> None:
+    other = CompanyFactory.create()
+
+    def work(one: Company) -> None:
+        Company.objects.filter(pk=one.pk).update(name="changed")
+        if one == company:
+            raise ValueError
+
+    with transaction.atomic():
+        job.each([company, other], work)
+
+    company.refresh_from_db()
+    other.refresh_from_db()
+    assert (company.name == "changed", other.name) == (False, "changed")
+
+
+def test_row_is_refused_by_itself(job: Job) -> None:
+    written: list[int] = []
+
+    def write(rows: Sequence[int]) -> None:
+        if 5 in rows:
+            raise ValueError
+        written.extend(rows)
+
+    job.together(list(range(8)), write)
+
+    assert sorted(written) == [0, 1, 2, 3, 4, 6, 7]
+    assert JobFailure.objects.get().subject == "5"
+
+
+@pytest.fixture
+def file(owner: Member) -> MessageExport:
+    MessageFactory.create(company=owner.company)
+    return background_export.start(
+        member=owner, mode="live", query="mode=live", language="ru", ip=None
+    )
+
+
+def test_file_that_cannot_be_made_says_so(file: MessageExport, client: Client) -> None:
+    def broken_filter(_query: str, _member: Member) -> dict[str, object]:
+        raise OverflowError
+
+    failure = try_and_give_up(lambda: background_export.make_next(broken_filter))
+
+    file.refresh_from_db()
+    page = client.get(reverse("message-files")).content.decode()
+    assert (failure.subject, failure.tries) == (str(file.pk), MOST_TRIES)
+    assert file.state == MessageExport.State.FAILED
+    assert file.finished_at is not None
+    assert "не удалось подготовить" in page
+    assert background_export.make_next(broken_filter) is False
+
+
+def test_operator_has_it_tried_again(job: Job, company: Company, client: Client) -> None:
+    failure = try_and_give_up(lambda: job.each([company], broken))
+    sign_in(client, make_operator(), "password", "mfa")
+
+    page = client.get(reverse("admin:accounts_jobfailure_changelist")).content.decode()
+    client.post(
+        reverse("admin:accounts_jobfailure_changelist"),
+        {"action": "try_again", "_selected_action": [failure.pk]},
+    )
+
+    assert company.name in page
+    assert not JobFailure.objects.exists()
+    assert AuditEvent.objects.filter(action="job.retried", company=company).exists()
+
+
+def test_old_failures_are_forgotten(job: Job, company: Company) -> None:
+    job.each([company, MemberFactory.create().company], broken)
+    old = JobFailure.objects.filter(company=company)
+    old.update(failed_at=timezone.now() - isolation.KEPT - timedelta(days=1))
+
+    assert isolation.purge(10) == 1
+    assert JobFailure.objects.count() == 1

@@ -1,0 +1,91 @@
+"""Messages: files, counts, deadlines, and the pages about them."""
+
+from datetime import timedelta
+
+from django.utils import timezone
+
+from accounts.models import Company
+from channels.deliver import sweeps
+from channels.history import background_export, day_counts, drop_watch
+from channels.models import (
+    CountedDay,
+    DayCount,
+    DeliveryDrop,
+    Message,
+    MessageExport,
+    StaleDay,
+)
+from config.input.days import start_of
+from tests.channels.history.test_drop_watch import send, usual
+from tests.config.job_trials.trial import Trial, ago, owner_of, wallet_of
+from tests.factories import (
+    AttemptFactory,
+    MessageFactory,
+)
+
+
+def _file(company: Company) -> None:
+    MessageFactory.create(company=company)
+    member = owner_of(company)
+    background_export.start(member=member, mode="live", query="mode=live", language="ru", ip=None)
+
+
+def _dropped(company: Company) -> None:
+    owner_of(company)
+    usual(company)
+    send(company, 25, "failed")
+
+
+def _counted_day(company: Company) -> None:
+    """The day before yesterday is the next to be counted."""
+    counted = timezone.localdate() - timedelta(days=3)
+    CountedDay.objects.get_or_create(day=counted, has_breakdown=True)
+    at = start_of(counted + timedelta(days=1)) + timedelta(hours=3)
+    MessageFactory.create(company=company, created_at=at, state="failed", finished_at=at)
+
+
+def _overdue(company: Company) -> None:
+    wallet_of(company, 0, held=1)
+    message = MessageFactory.create(company=company, state="sent", deadline=ago(minutes=1))
+    AttemptFactory.create(message=message, state="sent")
+
+
+def _is_ended(company: Company) -> bool:
+    return not Message.objects.filter(company=company, state__in=["queued", "sent"]).exists()
+
+
+MESSAGE_OF_COMPANY = "NEW.company_id = {company} AND NEW.state = 'expired'"
+
+TRIALS = (
+    Trial(
+        "channels.make_message_files",
+        background_export.JOB.name,
+        _file,
+        lambda one: MessageExport.objects.filter(company=one, state="ready").exists(),
+        "channels_messageexportpart",
+        "NEW.export_id IN (SELECT id FROM channels_messageexport WHERE company_id = {company})",
+    ),
+    Trial(
+        "channels.watch_deliveries",
+        drop_watch.JOB.name,
+        _dropped,
+        lambda one: DeliveryDrop.objects.filter(company=one).exists(),
+        "channels_deliverydrop",
+    ),
+    Trial(
+        "channels.count_days",
+        day_counts.JOB.name,
+        _counted_day,
+        lambda one: DayCount.objects.filter(company=one, messages=1).exists(),
+        "channels_daycount",
+        age=lambda: StaleDay.objects.update(due_at=ago(seconds=1)),
+    ),
+    Trial(
+        "sweep",  # a thread of each worker
+        sweeps.JOB.name,
+        _overdue,
+        _is_ended,
+        "channels_message",
+        MESSAGE_OF_COMPANY,
+    ),
+)

@@ -1,0 +1,194 @@
+"""Endpoints, links, codes and protection, and what becomes of whole companies."""
+
+from datetime import datetime, timedelta
+
+from django.utils import timezone
+
+from accounts.models import Company, Endpoint, GuardMode, Mail
+from accounts.people import closing
+from accounts.webhooks import failure_warnings
+from billing.models import (
+    SpentDay,
+)
+from channels.models import (
+    RouteDay,
+    RouterState,
+)
+from links.imports import link_imports
+from links.models import Link, LinkImport
+from otp import usual_spending
+from otp.models import GuardEvidence, GuardProgress, GuardReplay, GuardReport, GuardRestriction
+from otp.protection import evidence_counting, restrictions, week_replay, week_reports
+from otp.route_learning import savings_count
+from persons import company_deletion, company_export
+from persons.models import CompanyExport
+from tests.config.job_trials.trial import Trial, ago, owner_of, wallet_of
+from tests.factories import (
+    EndpointFactory,
+)
+from tests.otp.protection.sends import sent
+from tests.otp.route_learning.tried import tried
+from tests.otp.test_usual_spending import spent
+
+
+def _failing_endpoint(company: Company) -> None:
+    owner_of(company)
+    EndpointFactory.create(company=company, failing_since=ago(hours=2))
+
+
+def _import(company: Company) -> None:
+    member = owner_of(company)
+    one = link_imports.upload(
+        company=company, user=member.user, mode="live", name="l.csv", content=b"https://example.com"
+    )
+    link_imports.start(link_import=one, user=member.user, ip=None)
+
+
+def _guarded(company: Company) -> None:
+    GuardProgress.objects.all().delete()
+    GuardProgress.objects.create(pk=1, counted_until=ago(seconds=300))
+    for n in range(20):
+        sent(company, ago=200 - n, phone=f"+2526176{company.pk % 10}4{n:03}")
+
+
+def _in_a_day() -> datetime:
+    return timezone.now() + timedelta(days=1)
+
+
+def _make_reports_due() -> None:
+    GuardReport.objects.filter(due_at__lt=_in_a_day()).update(due_at=ago(minutes=1))
+
+
+def _report(company: Company) -> None:
+    Company.objects.filter(pk=company.pk).update(guard_mode=GuardMode.WATCH)
+    GuardReport.objects.create(company=company, due_at=ago(minutes=1))
+
+
+def _tried(company: Company) -> None:
+    past = ago(hours=1)
+    RouterState.objects.update_or_create(
+        pk=RouterState.ONLY, defaults={"learned_until": past, "counted_until": past}
+    )
+    way = {"channel": "telegram", "delivered": 3.0}
+    tried(company, way, route={"arm": "smart"}, phone=_phone(company), ago=1800.0)
+
+
+def _phone(company: Company) -> str:
+    return f"+7916123{company.pk % 10_000:04}"
+
+
+def _closing_soon(company: Company) -> None:
+    owner_of(company)
+    Company.objects.filter(pk=company.pk).update(closes_at=timezone.now() + timedelta(days=5))
+
+
+def _to_delete(company: Company) -> None:
+    wallet_of(company)
+    Company.objects.filter(pk=company.pk).update(closes_at=ago(minutes=1))
+
+
+def _to_erase(company: Company) -> None:
+    LinkImport.objects.create(company=company, mode="live", file_name="l.csv", total=1)
+    Company.objects.filter(pk=company.pk).update(closes_at=ago(hours=1), deleted_at=ago(hours=1))
+
+
+TRIALS = (
+    Trial(
+        "accounts.warn_of_failing_webhooks",
+        failure_warnings.JOB.name,
+        _failing_endpoint,
+        lambda one: Endpoint.objects.filter(company=one, warned_at__isnull=False).exists(),
+        "accounts_endpoint",
+    ),
+    Trial(
+        "links.make_imported_links",
+        link_imports.JOB.name,
+        _import,
+        lambda one: Link.objects.filter(company=one).exists(),
+        "links_link",
+    ),
+    Trial(
+        "otp.count_guard_evidence",
+        evidence_counting.JOB.name,
+        _guarded,
+        lambda one: GuardEvidence.objects.filter(company=one).exists(),
+        "otp_guardevidence",
+        is_stream=True,
+    ),
+    Trial(
+        "otp.count_guard_evidence",
+        restrictions.JOB.name,
+        _guarded,
+        lambda one: GuardRestriction.objects.filter(company=one).exists(),
+        "otp_guardrestriction",
+        is_stream=True,
+    ),
+    Trial(
+        "otp.make_guard_replays",
+        week_replay.JOB.name,
+        week_replay.ask,
+        lambda one: GuardReplay.objects.filter(company=one, made_at__isnull=False).exists(),
+        "otp_guardreplay",
+        "NEW.company_id = {company} AND NEW.made_at IS NOT NULL AND NOT NEW.is_failed",
+        age=lambda: GuardReplay.objects.update(started_at=ago(hours=1)),
+    ),
+    Trial(
+        "otp.send_guard_reports",
+        week_reports.JOB.name,
+        _report,
+        lambda one: GuardReport.objects.filter(company=one, due_at__gt=_in_a_day()).exists(),
+        "otp_guardreport",
+        "NEW.company_id = {company} AND NEW.due_at > now() + interval '1 day'",
+        age=lambda: GuardReport.objects.filter(due_at__lt=_in_a_day()).update(
+            due_at=ago(minutes=1)
+        ),
+    ),
+    Trial(
+        "otp.refresh_budgets",
+        usual_spending.JOB.name,
+        lambda one: spent(one, 5),
+        lambda one: SpentDay.objects.filter(company=one).exists(),
+        "billing_spentday",
+        is_stream=True,
+    ),
+    Trial(
+        "otp.learn_routes",
+        savings_count.JOB.name,
+        _tried,
+        lambda one: RouteDay.objects.filter(company=one).exists(),
+        "channels_routeday",
+        is_stream=True,
+    ),
+    Trial(
+        "persons.make_company_exports",
+        company_export.JOB.name,
+        lambda one: company_export.start(member=owner_of(one), language="ru", ip=None),
+        lambda one: CompanyExport.objects.filter(company=one, state="ready").exists(),
+        "persons_companyexportpart",
+        "NEW.export_id IN (SELECT id FROM persons_companyexport WHERE company_id = {company})",
+    ),
+    Trial(
+        "persons.delete_companies",
+        closing.JOB.name,
+        _closing_soon,
+        lambda one: Mail.objects.filter(key__startswith=f"closes:{one.pk}:").exists(),
+        "accounts_mail",
+        "NEW.key LIKE 'closes:{company}:%'",
+    ),
+    Trial(
+        "persons.delete_companies",
+        company_deletion.DELETIONS.name,
+        _to_delete,
+        lambda one: Company.objects.filter(pk=one.pk, deleted_at__isnull=False).exists(),
+        "accounts_company",
+        "NEW.id = {company}",
+    ),
+    Trial(
+        "persons.delete_companies",
+        company_deletion.ERASURES.name,
+        _to_erase,
+        lambda one: Company.objects.filter(pk=one.pk, erased_at__isnull=False).exists(),
+        "accounts_company",
+        "NEW.id = {company}",
+    ),
+)

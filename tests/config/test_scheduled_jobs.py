@@ -1,0 +1,103 @@
+"""One company's failure keeps no scheduled job from working for the others."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+
+import pytest
+from django.conf import settings as django_settings
+from django.db import connection
+from django.utils import timezone
+
+from accounts.jobs.isolation import JOBS
+from accounts.models import Company, JobFailure
+from channels.deliver import sweeps
+from config.celery import app
+from tests.billing.orders import automatic
+from tests.config.job_trials import billing, channels, companies
+from tests.config.job_trials.trial import Trial
+from tests.factories import CompanyFactory
+
+pytestmark = pytest.mark.django_db
+wire = automatic.wire
+TRIALS = billing.TRIALS + channels.TRIALS + companies.TRIALS
+# Tasks that work for no single company, each with what keeps one row from stopping it.
+OTHERS = {
+    "accounts.cancel_webhooks": "one UPDATE of states",
+    "accounts.deliver_mail": "each e-mail has its own tries and its own end",
+    "billing.expire_orders": "one UPDATE of states",
+    "channels.check_ledger": "reads and writes no company's rows",
+    "channels.check_whole_ledger": "reads and writes no company's rows",
+    "channels.look_at_approvals": "one account after another, each by itself",
+    "channels.purge": "one step after another, each by itself",
+    "channels.write_heartbeat": "no company's rows",
+    "links.append_click_events": "`write_together`: by halves, down to one click",
+    "links.count_clicks": "`write_together`: by halves, down to one click",
+    "links.maintain_clickhouse": "one statement after another in ClickHouse",
+    "links.prove_clicks": "`write_together`: by halves, down to one click",
+    "links.write_clicks_to_clickhouse": "`write_together`: by halves, down to one click",
+    "operator_admin.count_status_days": "one statement over counted days",
+    "operator_admin.evaluate_alerts": "one rule after another, each by itself",
+    "operator_admin.examine_outside": "one rule after another, each by itself",
+    "operator_admin.measure_api": "no company's rows",
+}
+
+
+@contextmanager
+def refused(trial: Trial, company: Company) -> Iterator[None]:
+    rows = trial.rows.format(company=company.pk)
+    with connection.cursor() as cursor:
+        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+        cursor.execute(
+            "CREATE FUNCTION refuse_row() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+            f" IF {rows} THEN RAISE EXCEPTION 'refused'; END IF; RETURN NEW; END $$"
+        )
+        cursor.execute(
+            f"CREATE TRIGGER refuse BEFORE INSERT OR UPDATE ON {trial.table}"
+            " FOR EACH ROW EXECUTE FUNCTION refuse_row()"
+        )
+    yield
+    with connection.cursor() as cursor:
+        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+        cursor.execute("DROP FUNCTION refuse_row CASCADE")
+
+
+def run(trial: Trial) -> None:
+    app.loader.import_default_modules()
+    if trial.task == "sweep":
+        sweeps.give_up()
+    else:
+        app.tasks[trial.task]()
+
+
+def test_every_task_and_every_job_is_tried() -> None:
+    scheduled = {entry["task"] for entry in django_settings.CELERY_BEAT_SCHEDULE.values()}
+
+    assert {one.task for one in TRIALS} - {"sweep"} == scheduled - OTHERS.keys()
+    assert {one.job for one in TRIALS} == JOBS.keys()
+
+
+@pytest.mark.parametrize("trial", TRIALS, ids=lambda one: one.job)
+def test_failure_of_one_company_keeps_no_other_waiting(trial: Trial) -> None:
+    bad, good = CompanyFactory.create(), CompanyFactory.create()
+    trial.prepare(bad)
+    trial.prepare(good)
+    trial.begin()
+
+    with refused(trial, bad):
+        run(trial)
+        run(trial)  # what has failed is not tried at once, and stops nothing
+
+    assert (trial.is_done(bad), trial.is_done(good)) == (False, True)
+    failure = JobFailure.objects.get(job=trial.job)
+    assert failure.gave_up_at is None
+    if trial.is_stream:
+        return
+
+    assert failure.tries == 1
+    trial.age()
+    JobFailure.objects.update(due_at=timezone.now() - timedelta(seconds=1))
+    run(trial)
+
+    assert trial.is_done(bad)
+    assert not JobFailure.objects.exists()
