@@ -43,7 +43,10 @@ def upload(*, company: Company, user: User, mode: str, name: str, content: bytes
     table = csv_files.read(content)
     principal = api_keys.without_key(company, mode)
     check_status(principal)
-    faults = [_fault(row, principal) for row in table.rows]
+    faults = [
+        str(table.faults.get(index, "")) or _fault(row, principal)
+        for index, row in enumerate(table.rows)
+    ]
     one = LinkImport(
         company=company,
         mode=mode,

@@ -3,7 +3,13 @@
 import pytest
 from django.core.exceptions import ValidationError
 
+from accounts.cabinet.csv_rows import csv_lines
+from accounts.models import Company
 from links.imports import csv_files
+from links.models import Link
+from links.web.export import rows_of
+from persons.export_files import FILES
+from tests.factories import LinkFactory
 
 URL = "https://example.com/a"
 
@@ -21,13 +27,79 @@ URL = "https://example.com/a"
         (f"alias;Url\nsale;{URL}", [{"url": URL, "alias": "sale"}]),
         (f" url , alias \n {URL} ,\n", [{"url": URL}]),
         (f"url,alias\n{URL}\n,only-a-name", [{"url": URL}, {"alias": "only-a-name"}]),
+        (f"url\n{URL}?a=1,2;3", [{"url": f"{URL}?a=1,2;3"}]),  # one column, so no separator
+        (f"url,alias,,\n{URL},sale,,", [{"url": URL, "alias": "sale"}]),
+        (f"sep=;\nurl;alias\n{URL}?a=1,2;sale", [{"url": f"{URL}?a=1,2", "alias": "sale"}]),
+        (f'"sep=;"\r\n{URL}?a=1,2;sale', [{"url": f"{URL}?a=1,2", "alias": "sale"}]),
+        (f"SEP=\t\nurl\talias\n{URL}\tsale", [{"url": URL, "alias": "sale"}]),
+        (f"sep=|\nurl|alias\n{URL}|sale", [{"url": URL, "alias": "sale"}]),
+        (f"link,long_url,title\nbit.ly/1,{URL},T", [{"url": URL}]),  # Bitly
+        (f"createdAt,shortUrl,longUrl,tags\n,https://s.test/a,{URL},a|b", [{"url": URL}]),  # Shlink
+        (f"Long URL;Custom back-half\n{URL};sale", [{"url": URL, "alias": "sale"}]),
+        (
+            f"Адрес;Своё имя;Срок\n{URL};sale;60",
+            [{"url": URL, "alias": "sale", "expires_in": "60"}],
+        ),
+        (f"Клиент;Ссылка\nАнна;{URL}", [{"url": URL}]),
+        (f"url,long_url\n{URL},https://e.test", [{"url": URL}]),
+        (f"url,alias\n{URL},'-sale", [{"url": URL, "alias": "-sale"}]),  # as an export escapes it
     ],
 )
 def test_table_is_read(text: str, rows: list[dict[str, str]]) -> None:
-    assert csv_files.read(text.encode()).rows == rows
+    table = csv_files.read(text.encode())
+
+    assert (table.rows, table.faults) == (rows, {})
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1251"])
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        (f"url,title\n{URL}?a=1,2,Title", csv_files.TOO_MANY_CELLS),
+        (f"url,alias\n{URL},sale,more", csv_files.TOO_MANY_CELLS),
+        (f"sep=,\nurl\n{URL}?a=1,2", csv_files.TOO_MANY_CELLS),
+        (f"{URL},sale,60,more", csv_files.TOO_MANY_CELLS),
+        (f"{URL}?a=1,2", csv_files.UNQUOTED_ADDRESS),
+        (f"{URL}\n{URL}?list=red,green", csv_files.UNQUOTED_ADDRESS),
+    ],
+)
+def test_address_is_never_cut_at_its_comma(text: str, fault: str) -> None:
+    table = csv_files.read(text.encode())
+
+    last = len(table.rows) - 1
+    assert table.faults == {last: fault}
+    assert table.rows[last] == {"url": text.splitlines()[-1]}
+
+
+def test_quotes_say_where_an_address_ends() -> None:
+    table = csv_files.read(f'"{URL}?a=1",sale\n"{URL}?a=1,2"\n'.encode())
+
+    assert table.rows == [{"url": f"{URL}?a=1", "alias": "sale"}, {"url": f"{URL}?a=1,2"}]
+    assert table.faults == {}
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("language", ["ru", "en"])
+def test_exports_of_this_service_are_read(company: Company, language: str) -> None:
+    links = LinkFactory.create_batch(2, company=company, url=f"{URL}?a=1,2;3")
+
+    exported = "".join(csv_lines(rows_of(Link.objects.all()), language))
+
+    assert csv_files.read(exported.encode()).rows == [{"url": link.url} for link in links]
+
+
+@pytest.mark.django_db
+def test_file_of_a_company_export_is_read(company: Company) -> None:
+    link = LinkFactory.create(company=company, url=URL)
+    (file,) = [file for file in FILES if file.name == "links-live.csv"]
+
+    exported = "".join(csv_lines(file.cells([link], with_heading=True), "en"))
+
+    assert csv_files.read(exported.encode()).rows == [{"url": URL}]
+
+
+@pytest.mark.parametrize(
+    "encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "cp1251"]
+)
 def test_spreadsheets_encodings(encoding: str) -> None:
     table = csv_files.read(f"url;клиент\n{URL};Анна\n".encode(encoding))
 

@@ -66,6 +66,14 @@ def test_faults_are_known_before_anything_is_made(owner: Member) -> None:
     assert Link.objects.filter(company=owner.company).count() == 1
 
 
+def test_row_whose_cells_are_unclear_makes_no_link(owner: Member) -> None:
+    one = make_all(upload(owner, f"url,alias\n{URL}/?a=1,2,sale\n{URL}/b,other"))
+
+    assert [link.url for link in Link.objects.all()] == [f"{URL}/b"]
+    assert "кавычки" in one.rows.get(number=1).error
+    assert one.rows.get(number=1).url == f"{URL}/?a=1,2,sale"
+
+
 def test_upload_makes_no_link_and_start_counts_once(owner: Member) -> None:
     one = upload(owner, URL)
 
