@@ -34,5 +34,8 @@ def csv_lines(rows: Iterator[Sequence[str | int]], language: str) -> Iterator[st
 
 
 def escape_formula(cell: str | int) -> str | int:
-    """Escape text that a spreadsheet would evaluate; numbers stay numbers."""
+    """Escape text that a spreadsheet would evaluate; numbers stay numbers.
+
+    So does a phone stay whole: without its plus it would be a number, shown as 7.9E+10.
+    """
     return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell

@@ -65,9 +65,7 @@ def _cells(message: Message, member: Member) -> list[str]:
         str(message.get_mode_display()),
         str(message.get_kind_display()),
         str(message.get_channel_display()),
-        phone_for(message.phone, member).removeprefix(
-            "+"
-        ),  # a leading plus would make it a formula
+        phone_for(message.phone, member),
         str(message.get_state_display()),
         error_texts.api_error_text(message.error),
         _local_time(message.delivered_at),

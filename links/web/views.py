@@ -149,7 +149,9 @@ def link_enable(request: CabinetRequest, public_id: str) -> HttpResponse:
 def link_qr(request: CabinetRequest, public_id: str, kind: str) -> HttpResponse:
     """The short link as a picture to print, as sharp as it is large."""
     link, drawn = _link(request, public_id), BytesIO()
-    segno.make(link.short_url, error="m", micro=False).save(drawn, kind=kind, scale=10, border=4)
+    code = segno.make(link.short_url, error="m", micro=False)
+    # An SVG has no background of its own: on a dark page or print its modules would not show.
+    code.save(drawn, kind=kind, scale=10, border=4, dark="#000", light="#fff")
     response = HttpResponse(drawn.getvalue(), content_type=QR[kind])
     response["Content-Disposition"] = f'attachment; filename="{link.slug}.{kind}"'
     return response

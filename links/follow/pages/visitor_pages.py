@@ -133,7 +133,6 @@ def _error_page_html(outcome: NoTarget | str, language: str, is_short_host: bool
     words = {
         "language": language,
         "other": other,
-        "status": _STATUSES[outcome][:3],
         "words": texts_in(language, _TEXTS[outcome]),
         "other_words": texts_in(other, _TEXTS[outcome]),
         "stylesheet": _stylesheet(is_short_host),

@@ -157,6 +157,7 @@ def test_page_of_a_dead_link_is_small_and_names_no_target(
     assert len(body) < 2048
     assert (page.count("<link"), page.count("<script"), page.count("<img")) == (1, 0, 0)
     assert "example.com" not in page
+    assert "410" not in page  # which says nothing to a person
     assert ("Ссылка больше не" in page, "his link" in page) == (True, True)
 
 

@@ -179,3 +179,20 @@ def test_company_that_waits_for_approval_makes_none(client: Client, owner: Membe
 
     assert answer.headers["Location"] == reverse("link-list")
     assert not Link.objects.exists()
+
+
+def test_downloaded_code_has_a_background(client: Client, owner: Member) -> None:
+    link = LinkFactory.create(company=owner.company)
+
+    drawn = client.get(reverse("link-qr-svg", args=[link.public_id])).content.decode()
+
+    # The whole square, before the modules.
+    assert re.search(r'<path[^>]*fill="#fff"[^>]*d="M0 0h(\d+)v\1h-\1z"/><path', drawn)
+
+
+def test_short_link_stands_before_its_code(client: Client, owner: Member) -> None:
+    link = LinkFactory.create(company=owner.company)
+
+    page = detail(client, link)
+
+    assert page.index('id="short-url"') < page.index('class="link-code"')
