@@ -159,6 +159,12 @@ def reset_redis_state() -> None:
 
 
 @pytest.fixture
+def english() -> Iterator[None]:
+    with translation.override("en"):
+        yield
+
+
+@pytest.fixture
 def no_redis() -> Iterator[None]:
     """Redis answers nobody: not the limiters, not the wake-ups, not the signals."""
     with override_settings(REDIS_URL="unix:///nowhere/redis.sock"):

@@ -57,16 +57,19 @@ def account_broken() -> Iterator[Problem]:
 
 
 def certificate_ends() -> Iterator[Problem]:
-    for one in certificates.inspect():
+    with translation.override("en"):
+        shown = certificates.inspect()
+    for one in shown:
         if not one.is_good:
             yield one.host, {"days": one.detail if one.days is None else one.days}
 
 
 def failed_checks() -> Iterator[Problem]:
-    for check in CHECKS:
-        for finding in doctor.run(check):
-            if not finding.ok:
-                yield finding.name, {"said": finding.detail[:300], "cure": finding.cure[:300]}
+    with translation.override("en"):
+        findings = [finding for check in CHECKS for finding in doctor.run(check)]
+    for finding in findings:
+        if not finding.ok:
+            yield finding.name, {"said": finding.detail[:300], "cure": finding.cure[:300]}
 
 
 EXAMINATIONS: dict[str, Condition] = {

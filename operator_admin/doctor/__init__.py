@@ -3,6 +3,10 @@
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
+from django.utils import translation
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
 from operator_admin.doctor import (
     certificates,
     click_copy,
@@ -71,7 +75,8 @@ NETWORK_CHECKS: list[Check] = [
 def run_checks() -> Iterator[Finding]:
     """Runs network checks in parallel; waits for an unreachable database only once."""
     with ThreadPoolExecutor(len(NETWORK_CHECKS), thread_name_prefix="doctor") as pool:
-        futures = [pool.submit(run, check) for check in NETWORK_CHECKS]
+        language = translation.get_language()
+        futures = [pool.submit(_run_in, language, check) for check in NETWORK_CHECKS]
         (database,) = run(stores.database)
         yield database
         for check in DATABASE_CHECKS:
@@ -83,11 +88,17 @@ def run_checks() -> Iterator[Finding]:
 
 
 def _skipped(check: Check) -> Finding:
-    return failed(_name(check), "not known without the database", "Mend `database` first.")
+    return failed(_name(check), _("not known without the database"), _("Mend `database` first."))
 
 
 def _name(check: Check) -> str:
     return check.__name__.replace("_", " ")
+
+
+def _run_in(language: str | None, check: Check) -> list[Finding]:
+    """On a thread, which does not inherit the language of its caller."""
+    with translation.override(language):
+        return run(check)
 
 
 def run(check: Check) -> list[Finding]:
@@ -95,8 +106,14 @@ def run(check: Check) -> list[Finding]:
     try:
         result = check()
     except Exception as error:  # the check's edge: a crash must not hide the other checks
-        return [failed(_name(check), f"could not be checked: {type(error).__name__}", CRASH_CURE)]
+        return [
+            failed(
+                _name(check),
+                _("could not be checked: {error}").format(error=type(error).__name__),
+                CRASH_CURE,
+            )
+        ]
     return result if isinstance(result, list) else [result]
 
 
-CRASH_CURE = "Mend what is above it first; if it stays, see the log and report it."
+CRASH_CURE = gettext_lazy("Mend what is above it first; if it stays, see the log and report it.")

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from django.conf import settings
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from operator_admin.doctor.finding import Finding, verdict
 
 TIMEOUT = 4.0  # seconds
 MIN_DAYS = 14  # renewals run from 30 days on; half of that leaves time to mend one
-CURE = "Renew it, then reload the proxy or the web process that uses it."
+CURE = gettext_lazy("Renew it, then reload the proxy or the web process that uses it.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +50,13 @@ def _inspect(host: str, port: int) -> Certificate:
         ):
             shown = encrypted.getpeercert() or {}
     except ssl.SSLCertVerificationError as error:
-        return Certificate(host, None, f"not trusted: {error.verify_message}")
+        return Certificate(
+            host,
+            None,
+            _("not trusted: {verify_message}").format(verify_message=error.verify_message),
+        )
     except OSError as error:
         return Certificate(host, None, type(error).__name__)
     ends_at = ssl.cert_time_to_seconds(str(shown["notAfter"]))
     days = int((ends_at - time.time()) // 86_400)
-    return Certificate(host, days, f"ends in {days} days")
+    return Certificate(host, days, _("ends in {days} days").format(days=days))

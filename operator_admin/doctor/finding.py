@@ -3,6 +3,8 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from config.texts import StrOrPromise
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:
@@ -15,13 +17,13 @@ class Finding:
         return asdict(self)
 
 
-def passed(name: str, detail: str) -> Finding:
-    return Finding(name, True, detail)
+def passed(name: StrOrPromise, detail: StrOrPromise) -> Finding:
+    return verdict(name, detail, "", ok=True)
 
 
-def failed(name: str, detail: str, cure: str) -> Finding:
-    return Finding(name, False, detail, cure)
+def failed(name: StrOrPromise, detail: StrOrPromise, cure: StrOrPromise) -> Finding:
+    return verdict(name, detail, cure, ok=False)
 
 
-def verdict(name: str, detail: str, cure: str, *, ok: bool) -> Finding:
-    return Finding(name, ok, detail, "" if ok else cure)
+def verdict(name: StrOrPromise, detail: StrOrPromise, cure: StrOrPromise, *, ok: bool) -> Finding:
+    return Finding(str(name), ok, str(detail), "" if ok else str(cure))

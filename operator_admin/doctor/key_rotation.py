@@ -3,10 +3,14 @@
 from collections import Counter
 from collections.abc import Callable, Iterable
 
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
 from accounts.sign_in import mfa
 from accounts.webhooks import signing
 from channels.vendor_accounts import stored_credentials
 from config.key_rings import identities
+from config.texts import StrOrPromise
 from operator_admin.doctor.finding import Finding, failed, passed
 from operator_admin.metrics import figures
 from otp.code_counts import live_codes_by_key
@@ -25,19 +29,19 @@ def _uses_of_mfa_keys() -> Counter[str]:
     return mfa.secrets_by_key() + stored_credentials.secrets_by_key()
 
 
-USES: dict[str, tuple[Callable[[], Counter[str]], str]] = {
-    "OTP_KEYS": (live_codes_by_key, "live codes"),
-    "WEBHOOK_KEYS": (_uses_of_webhook_keys, "secrets of endpoints and erasures"),
-    "MFA_KEYS": (_uses_of_mfa_keys, "second factors and credentials of vendors"),
+USES: dict[str, tuple[Callable[[], Counter[str]], StrOrPromise]] = {
+    "OTP_KEYS": (live_codes_by_key, gettext_lazy("live codes")),
+    "WEBHOOK_KEYS": (_uses_of_webhook_keys, gettext_lazy("secrets of endpoints and erasures")),
+    "MFA_KEYS": (_uses_of_mfa_keys, gettext_lazy("second factors and credentials of vendors")),
 }
-UNVERIFIED_CURE = (
-    "List the same keys in every process, each id with the same secret, first the one that signed "
-    "before, and restart them. A new key goes last until every process has it: see “Keys must "
-    "change” in docs/operations.md."
+UNVERIFIED_CURE = gettext_lazy(
+    "List the same keys in every process, each id with the same secret, first the one "
+    "that signed before, and restart them. A new key goes last until every process has "
+    "it: see “Keys must change” in docs/operations.md."
 )
-RESTART_CURE = (
-    "Give every process the same list and restart those that have another one. Take the next step "
-    "of the rotation only then."
+RESTART_CURE = gettext_lazy(
+    "Give every process the same list and restart those that have another one. Take "
+    "the next step of the rotation only then."
 )
 
 
@@ -67,8 +71,11 @@ def unverified(rings: dict[str, Ring]) -> dict[str, list[str]]:
 def _judge(name: str, rings: dict[str, Ring]) -> Finding:
     for key, processes in unverified(rings).items():
         is_named = _label(key) in map(_label, rings[processes[0]])
-        fault = "has another secret in" if is_named else "is unknown to"
-        detail = f"{_label(key)} signs and {fault} {_listed(processes)}"
+        detail = (
+            _("{key} signs and has another secret in {names}")
+            if is_named
+            else _("{key} signs and is unknown to {names}")
+        ).format(key=_label(key), names=_listed(processes))
         return failed(name, detail, UNVERIFIED_CURE)
     if len(set(rings.values())) > 1:
         return failed(name, _difference(rings), RESTART_CURE)
@@ -80,8 +87,10 @@ def _difference(rings: dict[str, Ring]) -> str:
     newest = rings[THIS_PROCESS]
     differing = _listed([process for process, ring in rings.items() if ring != newest])
     if len({ring[0] for ring in rings.values()}) > 1:
-        return f"step 2 under way: {_label(newest[0])} is not first in {differing}"
-    return f"step 1 or 3 under way: not the same keys in {differing}"
+        return _("step 2 under way: {key} is not first in {differing}").format(
+            key=_label(newest[0]), differing=differing
+        )
+    return _("step 1 or 3 under way: not the same keys in {differing}").format(differing=differing)
 
 
 def _of_equal(name: str, ring: Ring) -> Finding:
@@ -89,15 +98,26 @@ def _of_equal(name: str, ring: Ring) -> Finding:
     uses = count_uses()
     signs, *others = map(_label, ring)
     if missing := [key for key in uses if key and key not in {signs, *others}]:
-        detail = f"{_listed(missing)} is missing, and {uses[missing[0]]} {noun} need it"
-        return failed(name, detail, "Append it to the list again and restart every process.")
-    return passed(name, "; ".join([f"{signs} signs", *(_other(one, uses, noun) for one in others)]))
+        detail = _("{names} is missing, and {uses} {noun} need it").format(
+            names=_listed(missing), uses=uses[missing[0]], noun=noun
+        )
+        return failed(name, detail, _("Append it to the list again and restart every process."))
+    return passed(
+        name,
+        "; ".join(
+            [_("{key} signs").format(key=signs), *(_other(one, uses, noun) for one in others)]
+        ),
+    )
 
 
-def _other(key: str, uses: Counter[str], noun: str) -> str:
+def _other(key: str, uses: Counter[str], noun: StrOrPromise) -> str:
     if uses[key]:
-        return f"{key} verifies, and {uses[key]} {noun} need it: keep it"
-    return f"{key} verifies, and nothing needs it: if it is new put it first, if it is old drop it"
+        return _("{key} verifies, and {uses} {noun} need it: keep it").format(
+            key=key, uses=uses[key], noun=noun
+        )
+    return _(
+        "{key} verifies, and nothing needs it: if it is new put it first, if it is old drop it"
+    ).format(key=key)
 
 
 def _label(key: str) -> str:
@@ -106,4 +126,4 @@ def _label(key: str) -> str:
 
 def _listed(names: Iterable[str]) -> str:
     first, *more = names
-    return f"{first} and {len(more)} more" if more else first
+    return _("{first} and {count} more").format(first=first, count=len(more)) if more else first

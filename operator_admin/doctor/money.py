@@ -5,6 +5,8 @@ from datetime import UTC, timedelta
 from allauth.mfa.models import Authenticator
 from django.conf import settings
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from accounts.models import Company, User
 from billing.models import SealedDay, Transfer
@@ -15,7 +17,7 @@ from operator_admin.metrics import figures
 
 SEALED_AFTER = 2  # days
 LATE_QUEUE, LATE_OUTBOX, LATE_CLICKS = 30.0, 300.0, 60.0  # seconds
-CLICKS_CURE = (
+CLICKS_CURE = gettext_lazy(
     "See `redis`, `beat` and `worker`: a worker counts each second what the beat asks for."
 )
 
@@ -25,21 +27,25 @@ def ledger() -> Finding:
     breaches = list(reconciliation.breaches(recent=True))
     detail = "; ".join(f"{breach.check}: {breach.subject}" for breach in breaches[:3])
     if len(breaches) > 3:
-        detail += f"; and {len(breaches) - 3} more"
-    cure = (
-        "Run: python manage.py reconcile for the whole list. Do not change rows by hand: see "
-        "“The ledger is inconsistent” in docs/operations.md."
+        detail += _("; and {count} more").format(count=len(breaches) - 3)
+    cure = _(
+        "Run: python manage.py reconcile for the whole list. Do not change rows by hand: "
+        "see “The ledger is inconsistent” in docs/operations.md."
     )
-    return verdict("ledger", detail or "no recent breach", cure, ok=not breaches)
+    return verdict("ledger", detail or _("no recent breach"), cure, ok=not breaches)
 
 
 def seals() -> Finding:
     """Yesterday is sealed today, once no transaction of that day is open."""
     last, ago = SealedDay.last(), timezone.now() - timedelta(days=SEALED_AFTER)
-    detail = f"transfers are sealed to {last}" if last else "no transfer is sealed yet"
-    cure = (
-        "See `beat` and `worker`. Look in pg_stat_activity for a transaction that has been open "
-        "since that day, or whose start the application's role may not see."
+    detail = (
+        _("transfers are sealed to {last}").format(last=last)
+        if last
+        else _("no transfer is sealed yet")
+    )
+    cure = _(
+        "See `beat` and `worker`. Look in pg_stat_activity for a transaction that has been "
+        "open since that day, or whose start the application's role may not see."
     )
     is_new = not (Transfer.objects.exists() and Company.objects.filter(created_at__lt=ago).exists())
     ok = last >= ago.astimezone(UTC).date() if last else is_new
@@ -49,10 +55,12 @@ def seals() -> Finding:
 def queue() -> Finding:
     now = figures.queue()
     age = now.oldest_due or 0.0
-    detail = f"due: {now.due}, the oldest for {age:.0f} s; of unknown outcome: {now.ambiguous}"
-    cure = (
-        "See `worker` and the providers. With both in order there are more messages than provider "
-        "threads: add a worker."
+    detail = _("due: {due}, the oldest for {age:.0f} s; of unknown outcome: {ambiguous}").format(
+        due=now.due, age=age, ambiguous=now.ambiguous
+    )
+    cure = _(
+        "See `worker` and the providers. With both in order there are more messages than "
+        "provider threads: add a worker."
     )
     return verdict("queue", detail, cure, ok=age < LATE_QUEUE)
 
@@ -60,8 +68,10 @@ def queue() -> Finding:
 def outboxes() -> Finding:
     now = figures.queue()
     age = max(now.oldest_webhook or 0.0, now.oldest_email or 0.0)
-    detail = f"webhooks due: {now.webhooks}, e-mails due: {now.emails}, the oldest for {age:.0f} s"
-    cure = "See `worker`, `broker` and `mail`: a worker delivers both."
+    detail = _(
+        "webhooks due: {webhooks}, e-mails due: {emails}, the oldest for {age:.0f} s"
+    ).format(webhooks=now.webhooks, emails=now.emails, age=age)
+    cure = _("See `worker`, `broker` and `mail`: a worker delivers both.")
     return verdict("outboxes", detail, cure, ok=age < LATE_OUTBOX)
 
 
@@ -69,10 +79,13 @@ def clicks() -> Finding:
     age = stream.lag_seconds()
     if age is None:
         return failed(
-            "clicks", "Redis, which holds those to be counted, does not answer", CLICKS_CURE
+            "clicks", _("Redis, which holds those to be counted, does not answer"), CLICKS_CURE
         )
     return verdict(
-        "clicks", f"the oldest uncounted for {age:.0f} s", CLICKS_CURE, ok=age < LATE_CLICKS
+        "clicks",
+        _("the oldest uncounted for {age:.0f} s").format(age=age),
+        CLICKS_CURE,
+        ok=age < LATE_CLICKS,
     )
 
 
@@ -80,8 +93,10 @@ def operators() -> Finding:
     staff = User.objects.filter(is_staff=True, is_active=True)
     types = [Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN]
     without_factor = staff.exclude(authenticator__type__in=types).count()
-    detail = f"operators: {staff.count()}, without a second factor: {without_factor}"
-    cure = "Have them open /admin/ and set it up; nothing else opens to them until they do."
+    detail = _("operators: {count}, without a second factor: {without_factor}").format(
+        count=staff.count(), without_factor=without_factor
+    )
+    cure = _("Have them open /admin/ and set it up; nothing else opens to them until they do.")
     if not settings.OPERATOR_MFA:
-        detail += "; not asked for here"
+        detail += _("; not asked for here")
     return verdict("operators", detail, cure, ok=not without_factor or not settings.OPERATOR_MFA)

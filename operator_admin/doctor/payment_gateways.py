@@ -4,6 +4,8 @@ from datetime import timedelta
 
 from django.conf import settings
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from billing.gateways import registry
 from billing.gateways.base import GatewayError
@@ -11,10 +13,10 @@ from billing.models import StatementMark
 from operator_admin.doctor.finding import Finding, failed, passed
 
 STATEMENT_AGE = timedelta(minutes=30)
-STATEMENT_CURE = (
-    "Compare TBANK_TOKEN and TBANK_ACCOUNT with the bank's cabinet: the token needs the right to "
-    "read operations, and our address its list; see that beat runs. Nothing is lost meanwhile: "
-    "what was not read is read later."
+STATEMENT_CURE = gettext_lazy(
+    "Compare TBANK_TOKEN and TBANK_ACCOUNT with the bank's cabinet: the token needs "
+    "the right to read operations, and our address its list; see that beat runs. "
+    "Nothing is lost meanwhile: what was not read is read later."
 )
 
 
@@ -31,8 +33,8 @@ def statement() -> list[Finding]:
     if mark is not None and mark.error:
         return [failed(title, mark.error, STATEMENT_CURE)]
     if mark is None or mark.read_at is None or mark.read_at < timezone.now() - STATEMENT_AGE:
-        return [failed(title, "not read for half an hour", STATEMENT_CURE)]
-    return [passed(title, f"read at {mark.read_at:%Y-%m-%d %H:%M} UTC")]
+        return [failed(title, _("not read for half an hour"), STATEMENT_CURE)]
+    return [passed(title, _("read at {read_at:%Y-%m-%d %H:%M} UTC").format(read_at=mark.read_at))]
 
 
 def _check(name: str) -> Finding:
@@ -42,9 +44,11 @@ def _check(name: str) -> Finding:
     try:
         gateway.check_credentials()
     except GatewayError as error:
-        cure = (
-            f"Compare the {name.upper()}_… variables with the provider's cabinet, or take {name} "
-            "out of PAYMENT_GATEWAYS: until then nobody can pay by it."
-        )
+        cure = _(
+            "Compare the {prefix}_… variables with the provider's cabinet, or take {name} out "
+            "of PAYMENT_GATEWAYS: until then nobody can pay by it."
+        ).format(prefix=name.upper(), name=name)
         return failed(title, str(error), cure)
-    return passed(title, f"notices come to {settings.PUBLIC_URL}/hooks/{name}")
+    return passed(
+        title, _("notices come to {url}/hooks/{name}").format(url=settings.PUBLIC_URL, name=name)
+    )

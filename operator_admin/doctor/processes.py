@@ -8,6 +8,7 @@ from celery import current_app
 from django.conf import settings
 from django.contrib.staticfiles import finders
 from django.contrib.staticfiles.storage import ManifestFilesMixin
+from django.utils.translation import gettext as _
 from kombu.exceptions import OperationalError
 from redis.exceptions import RedisError
 
@@ -22,9 +23,9 @@ def broker() -> Finding:
     """Sends a message through a queue of its own and reads it back."""
     name, token = f"doctor.{uuid.uuid4().hex}", uuid.uuid4().hex
     options = {"auto_delete": True, "durable": False, "expires": 60}
-    cure = (
-        "Start the broker, or mend CELERY_BROKER_URL (by default it is REDIS_URL). Messages "
-        "and webhooks go out without it; e-mails and clicks wait."
+    cure = _(
+        "Start the broker, or mend CELERY_BROKER_URL (by default it is REDIS_URL). "
+        "Messages and webhooks go out without it; e-mails and clicks wait."
     )
     try:
         with current_app.connection_for_write(connect_timeout=TIMEOUT) as connection:
@@ -37,26 +38,26 @@ def broker() -> Finding:
                 queue.queue.delete()
     except (OperationalError, RedisError, OSError, Empty) as error:
         return failed("broker", type(error).__name__, cure)
-    return verdict("broker", "a message went out and came back", cure, ok=is_back)
+    return verdict("broker", _("a message went out and came back"), cure, ok=is_back)
 
 
 def web() -> Finding:
-    cure = "Start the web process (systemctl start kvitok-web) and read its log."
+    cure = _("Start the web process (systemctl start kvitok-web) and read its log.")
     return _heartbeat("web", "web", cure)
 
 
 def worker() -> Finding:
-    cure = (
-        "Start a worker (systemctl start kvitok-worker). If it runs, its delivery loop is stuck: "
-        "look for `dispatch_failed` in its log, and restart it; nothing is lost."
+    cure = _(
+        "Start a worker (systemctl start kvitok-worker). If it runs, its delivery loop is "
+        "stuck: look for `dispatch_failed` in its log, and restart it; nothing is lost."
     )
     return _heartbeat("delivery", "worker", cure)
 
 
 def beat() -> Finding:
-    cure = (
-        "Start the beat (systemctl start kvitok-beat): exactly one. If it runs, its ticks do not "
-        "arrive: see `broker` and `worker`."
+    cure = _(
+        "Start the beat (systemctl start kvitok-beat): exactly one. If it runs, its ticks "
+        "do not arrive: see `broker` and `worker`."
     )
     return _heartbeat("beat", "beat", cure)
 
@@ -65,8 +66,17 @@ def _heartbeat(kind: str, name: str, cure: str) -> Finding:
     ages = [beat.age for beat in figures.heartbeats() if beat.kind == kind]
     alive = [age for age in ages if age <= figures.ALIVE_SECONDS]
     if alive:
-        return passed(name, f"{len(alive)} alive, heard of {min(alive):.0f} s ago")
-    detail = f"last heard of {min(ages):.0f} s ago" if ages else "never heard of"
+        return passed(
+            name,
+            _("{count} alive, heard of {seconds:.0f} s ago").format(
+                count=len(alive), seconds=min(alive)
+            ),
+        )
+    detail = (
+        _("last heard of {seconds:.0f} s ago").format(seconds=min(ages))
+        if ages
+        else _("never heard of")
+    )
     return failed(name, detail, cure)
 
 
@@ -84,37 +94,50 @@ def _bind(name: str, beats: list[figures.Heartbeat]) -> Finding:
     alive = [beat for beat in beats if beat.age <= figures.ALIVE_SECONDS]
     unit = "kvitok-" + name.replace(":", "@")
     if not alive:
-        cure = f"Start its process (systemctl start {unit}); its messages wait meanwhile."
-        return failed(title, "its process was not heard of", cure)
+        cure = _("Start its process (systemctl start {unit}); its messages wait meanwhile.").format(
+            unit=unit
+        )
+        return failed(title, _("its process was not heard of"), cure)
     facts = alive[0].facts
-    cure = (
-        f"Read the log of {unit}: it says why the centre lets nobody in. Compare SMPP_HOST, "
-        "SMPP_PORT, SMPP_TLS, SMPP_SYSTEM_ID and SMPP_PASSWORD with what the vendor gave you."
+    cure = _(
+        "Read the log of {unit}: it says why the centre lets nobody in. Compare SMPP_HOST, "
+        "SMPP_PORT, SMPP_TLS, SMPP_SYSTEM_ID and SMPP_PASSWORD with what the vendor gave "
+        "you."
+    ).format(unit=unit)
+    detail = _("bound, {unanswered} of {window} under way").format(
+        unanswered=facts.get("unanswered", 0), window=facts.get("window", 0)
     )
-    detail = f"bound, {facts.get('unanswered', 0)} of {facts.get('window', 0)} under way"
     is_bound = bool(facts.get("bound"))
-    return verdict(title, detail if is_bound else "not bound", cure, ok=is_bound)
+    return verdict(title, detail if is_bound else _("not bound"), cure, ok=is_bound)
 
 
 def translations() -> Finding:
     sources = list(settings.LOCALE_PATHS[0].glob("*/LC_MESSAGES/django.po"))
     missing = [path.parts[-3] for path in sources if not path.with_suffix(".mo").exists()]
-    cure = "Run: pybabel compile -d locale -D django, and restart every process."
-    detail = f"not compiled: {', '.join(missing)}" if missing else f"{len(sources)} compiled"
+    cure = _("Run: pybabel compile -d locale -D django, and restart every process.")
+    detail = (
+        _("not compiled: {names}").format(names=", ".join(missing))
+        if missing
+        else _("{count} compiled").format(count=len(sources))
+    )
     return verdict("translations", detail, cure, ok=not missing)
 
 
 def static_files() -> Finding:
     """Production reads the storage's manifest; elsewhere the finders serve the files."""
     wanted = "favicon.svg"
-    cure = "Run: python manage.py collectstatic --noinput, and restart the web process."
+    cure = _("Run: python manage.py collectstatic --noinput, and restart the web process.")
     if settings.WHITENOISE_USE_FINDERS:
         is_found = finders.find(wanted) is not None
-        return verdict("static files", "served from their sources", cure, ok=is_found)
+        return verdict("static files", _("served from their sources"), cure, ok=is_found)
     path = settings.STATIC_ROOT / ManifestFilesMixin.manifest_name
     try:
         paths = json.loads(path.read_text(encoding="utf-8"))["paths"]
     except (OSError, ValueError, KeyError):
-        return failed("static files", f"no manifest in {settings.STATIC_ROOT}", cure)
-    detail = f"{len(paths)} collected"
+        return failed(
+            "static files",
+            _("no manifest in {static_root}").format(static_root=settings.STATIC_ROOT),
+            cure,
+        )
+    detail = _("{count} collected").format(count=len(paths))
     return verdict("static files", detail, cure, ok=wanted in paths)

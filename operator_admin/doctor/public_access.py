@@ -7,6 +7,7 @@ from typing import Any
 import requests
 from django.conf import settings
 from django.core.mail import get_connection
+from django.utils.translation import gettext as _
 
 from config.server import probe
 from operator_admin.doctor.finding import Finding, failed, passed, verdict
@@ -19,11 +20,14 @@ UNDERSCORE_IP = (
 
 
 def mail_server() -> Finding:
-    cure = "Mend EMAIL_HOST, EMAIL_PORT, EMAIL_HOST_USER, EMAIL_HOST_PASSWORD, EMAIL_USE_TLS."
+    cure = _("Mend EMAIL_HOST, EMAIL_PORT, EMAIL_HOST_USER, EMAIL_HOST_PASSWORD, EMAIL_USE_TLS.")
     backend = settings.EMAIL_BACKEND.split(".")[-2]
     if backend in {"filebased", "letter_files"}:
         get_connection()  # makes the folder
-        return passed("mail", f"e-mails are written to {Path(settings.EMAIL_FILE_PATH).name}/")
+        return passed(
+            "mail",
+            _("e-mails are written to {name}/").format(name=Path(settings.EMAIL_FILE_PATH).name),
+        )
     connection = get_connection(timeout=TIMEOUT)
     try:
         try:
@@ -36,15 +40,14 @@ def mail_server() -> Finding:
 
 
 def public_url() -> Finding:
-    cure = (
-        "Mend PUBLIC_URL, DNS, the certificate or the proxy until this answers: "
-        f"curl {settings.PUBLIC_URL}/livez"
-    )
+    cure = _(
+        "Mend PUBLIC_URL, DNS, the certificate or the proxy until this answers: curl {url}/livez"
+    ).format(url=settings.PUBLIC_URL)
     try:
         answer = _get(f"{settings.PUBLIC_URL}/livez")
     except requests.RequestException as error:
         return failed("public URL", f"{settings.PUBLIC_URL}: {type(error).__name__}", cure)
-    detail = f"{settings.PUBLIC_URL} answers {answer.status_code}"
+    detail = _("{url} answers {status}").format(url=settings.PUBLIC_URL, status=answer.status_code)
     return verdict("public URL", detail, cure, ok=answer.status_code == requests.codes.ok)
 
 
@@ -59,34 +62,44 @@ def proxies() -> Finding:
         answer = _get(f"{settings.PUBLIC_URL}/livez", headers).json()
         seen: dict[str, Any] = answer["seen"]
     except (requests.RequestException, ValueError, KeyError, TypeError):
-        cure = "See `public URL`; behind it must be this very service, with the same SECRET_KEY."
-        return failed("proxies", "the service did not say what it sees", cure)
+        cure = _("See `public URL`; behind it must be this very service, with the same SECRET_KEY.")
+        return failed("proxies", _("the service did not say what it sees"), cure)
     return _judge_proxies(seen)
 
 
 def _judge_proxies(seen: dict[str, Any]) -> Finding:
     trusted, added = settings.TRUSTED_PROXY_COUNT, int(seen["forwarded"]) - 1
-    detail = f"TRUSTED_PROXY_COUNT={trusted}, {max(added, 0)} before us added an address"
+    detail = _("TRUSTED_PROXY_COUNT={trusted}, {added} before us added an address").format(
+        trusted=trusted, added=max(added, 0)
+    )
     if seen["client_ip"] == UNDERSCORE_IP:
-        cure = "Start the web process with `python -m config.web_server`, which drops such names."
-        return failed("proxies", "X_Forwarded_For was believed", cure)
+        cure = _(
+            "Start the web process with `python -m config.web_server`, which drops such names."
+        )
+        return failed("proxies", _("X_Forwarded_For was believed"), cure)
     if seen["client_ip"] == FORGED_IP:
-        cure = "Lower TRUSTED_PROXY_COUNT: as it is, anybody can claim any address."
-        return failed("proxies", f"{detail}: a forged address was believed", cure)
+        cure = _("Lower TRUSTED_PROXY_COUNT: as it is, anybody can claim any address.")
+        return failed(
+            "proxies", _("{detail}: a forged address was believed").format(detail=detail), cure
+        )
     if added > trusted:
-        cure = f"Set TRUSTED_PROXY_COUNT={added}: as it is, everybody has the proxy's address."
+        cure = _(
+            "Set TRUSTED_PROXY_COUNT={added}: as it is, everybody has the proxy's address."
+        ).format(added=added)
         return failed("proxies", detail, cure)
     is_secure = settings.PUBLIC_URL.startswith("https://")
     if is_secure and not seen["secure"]:
-        cure = "Have the proxy set X-Forwarded-Proto, and TRUSTED_PROXY_COUNT count it."
-        return failed("proxies", "HTTPS outside is plain HTTP to the service", cure)
+        cure = _("Have the proxy set X-Forwarded-Proto, and TRUSTED_PROXY_COUNT count it.")
+        return failed("proxies", _("HTTPS outside is plain HTTP to the service"), cure)
     return passed("proxies", detail)
 
 
 def short_host() -> Finding:
     """Requests an impossible slug: only our own 404 passes."""
     url = f"{settings.SHORT_URL}/{secrets.token_hex(12)}"
-    cure = f"Point SHORT_URL's host at the web process, with its Host kept: curl -I {url}"
+    cure = _("Point SHORT_URL's host at the web process, with its Host kept: curl -I {url}").format(
+        url=url
+    )
     try:
         answer = _get(url)
     except requests.RequestException as error:
@@ -94,7 +107,7 @@ def short_host() -> Finding:
     is_ours = answer.status_code == requests.codes.not_found and (
         "noindex" in answer.headers.get("X-Robots-Tag", "")
     )
-    detail = f"{settings.SHORT_URL} answers {answer.status_code}"
+    detail = _("{url} answers {status}").format(url=settings.SHORT_URL, status=answer.status_code)
     return verdict("short host", detail, cure, ok=is_ours)
 
 

@@ -8,6 +8,7 @@ import redis as redis_library
 from django.conf import settings
 from django.db import Error as DatabaseError
 from django.db import connection, connections
+from django.utils.translation import gettext as _
 from psycopg_pool import PoolTimeout
 
 from config.storage import replica
@@ -75,7 +76,7 @@ def database_replica() -> Finding:
     """Pages of the cabinet are read there; a replica that fails is left, and nobody notices."""
     name = "database replica"
     if not replica.is_configured():
-        return passed(name, "none")
+        return passed(name, _("none"))
     with connection.cursor() as cursor:
         cursor.execute(_PRIMARY)
         end, cluster, database = cursor.fetchone()
@@ -126,7 +127,7 @@ def links_redis() -> Finding:
     """What edges replicate: without a server of its own they get all that Redis has."""
     name = "links redis"
     if not settings.LINKS_REDIS_URL:
-        detail = "EDGE_TOKENS is set, LINKS_REDIS_URL is not" if settings.EDGE_TOKENS else "none"
+        detail = "EDGE_TOKENS is set, LINKS_REDIS_URL is not" if settings.EDGE_TOKENS else _("none")
         return verdict(name, detail, OWN_REDIS_CURE, ok=not settings.EDGE_TOKENS)
     try:
         server = _info("server")
@@ -152,7 +153,7 @@ def _main_run_id() -> str | None:
 def edges() -> Finding:
     """What this side sees of them: which replicas follow, and whether stops are stamped."""
     if not settings.EDGE_TOKENS:
-        return passed("edges", "none")
+        return passed("edges", _("none"))
     try:
         end = int(_info("replication")["master_repl_offset"])
         replicas = _caught_up(_replicas, lambda found: not _late(found, end))

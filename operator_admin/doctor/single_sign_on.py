@@ -2,6 +2,7 @@
 
 from django.conf import settings
 from django.contrib.auth.models import Group
+from django.utils.translation import gettext as _
 
 from accounts.models import Company
 from accounts.oidc import discovery
@@ -20,19 +21,38 @@ def provider() -> list[Finding]:
         discovery.forget()
         found, keys = discovery.metadata(), discovery.signing_keys()
     except RefusedError as refused:
-        cure = (
+        cure = _(
             "OIDC_ISSUER must be the `issuer` that the provider writes, to the last slash: "
-            f"curl {settings.OIDC_ISSUER.rstrip('/')}/.well-known/openid-configuration"
-        )
+            "curl {issuer}/.well-known/openid-configuration"
+        ).format(issuer=settings.OIDC_ISSUER.rstrip("/"))
         return [failed(PROVIDER, f"{settings.OIDC_ISSUER}: {refused.detail}", cure)]
     if not keys:
-        cure = f"Have it sign with one of {', '.join(sum(discovery.ALGORITHMS.values(), ()))}."
-        return [failed(PROVIDER, f"{settings.OIDC_ISSUER} has no key that is accepted", cure)]
+        cure = _("Have it sign with one of {names}.").format(
+            names=", ".join(sum(discovery.ALGORITHMS.values(), ()))
+        )
+        return [
+            failed(
+                PROVIDER,
+                _("{issuer} has no key that is accepted").format(issuer=settings.OIDC_ISSUER),
+                cure,
+            )
+        ]
     methods = found.get("code_challenge_methods_supported", ["S256"])
     if "S256" not in methods:
-        cure = "Allow PKCE with S256 there."
-        return [failed(PROVIDER, f"{settings.OIDC_ISSUER} refuses PKCE with S256", cure)]
-    return [passed(PROVIDER, f"{settings.OIDC_ISSUER}, {len(keys)} keys")]
+        cure = _("Allow PKCE with S256 there.")
+        return [
+            failed(
+                PROVIDER,
+                _("{issuer} refuses PKCE with S256").format(issuer=settings.OIDC_ISSUER),
+                cure,
+            )
+        ]
+    return [
+        passed(
+            PROVIDER,
+            _("{issuer}, {count} keys").format(issuer=settings.OIDC_ISSUER, count=len(keys)),
+        )
+    ]
 
 
 def roles() -> list[Finding]:
@@ -41,9 +61,9 @@ def roles() -> list[Finding]:
         return []
     missing = [*_missing_companies(), *_missing_groups()]
     if missing:
-        cure = "Mend OIDC_ROLES, or create them in the admin: until then they grant nothing."
-        return [failed(ROLES, f"there is no {', no '.join(missing)}", cure)]
-    return [passed(ROLES, f"{len(settings.OIDC_ROLES)} rules")]
+        cure = _("Mend OIDC_ROLES, or create them in the admin: until then they grant nothing.")
+        return [failed(ROLES, _("there is no {names}").format(names=", no ".join(missing)), cure)]
+    return [passed(ROLES, _("{count} rules").format(count=len(settings.OIDC_ROLES)))]
 
 
 def _missing_companies() -> list[str]:

@@ -10,6 +10,8 @@ from django.core import checks
 from django.db import Error as DatabaseError
 from django.db import connection
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from psycopg_pool import PoolTimeout
 
 from billing.models import ArchivedMonth
@@ -25,16 +27,20 @@ _UNLIMITED = "SELECT name FROM pg_settings WHERE name = ANY(%s) AND setting = '0
 MIN_POSTGRES, MIN_REDIS = 15, (6, 2)
 MAX_CLOCK_SKEW = 2.0  # seconds
 GRACE = timedelta(days=3)  # for archives
-DATABASE_CURE = (
+DATABASE_CURE = gettext_lazy(
     "Start PostgreSQL, or mend DATABASE_URL; `psql \"$DATABASE_URL\" -c 'select 1'` tells."
 )
-CLOSED_CURE = (
+CLOSED_CURE = gettext_lazy(
     "Restore it with `manage.py restore … --prove`, or see “Backups” in docs/operations.md."
 )
-POOLER_CURE = "Set DATABASE_DIRECT_URL: see “PgBouncer” in docs/operations.md."
-CONTRACT_CURE = "Run once every process runs this release: python manage.py partition_tables"
+POOLER_CURE = gettext_lazy("Set DATABASE_DIRECT_URL: see “PgBouncer” in docs/operations.md.")
+CONTRACT_CURE = gettext_lazy(
+    "Run once every process runs this release: python manage.py partition_tables"
+)
 LIMITS = ["idle_in_transaction_session_timeout", "lock_timeout", "statement_timeout"]
-REDIS_CURE = "Start Redis, or mend REDIS_URL. Meanwhile sends answer `queued` and work by the tick."
+REDIS_CURE = gettext_lazy(
+    "Start Redis, or mend REDIS_URL. Meanwhile sends answer `queued` and work by the tick."
+)
 
 
 def settings_are_sound() -> Finding:
@@ -47,8 +53,10 @@ def settings_are_sound() -> Finding:
     ]
     if settings.DEBUG:
         warnings.append("DEBUG is on")
-    detail = "; ".join(warnings) or f"{settings.ENVIRONMENT}, no warnings"
-    cure = "Mend the variables named (see .env.example) and restart every process."
+    detail = "; ".join(warnings) or _("{environment}, no warnings").format(
+        environment=settings.ENVIRONMENT
+    )
+    cure = _("Mend the variables named (see .env.example) and restart every process.")
     return verdict("settings", detail, cure, ok=not warnings)
 
 
@@ -60,8 +68,12 @@ def legal_addresses() -> Finding:
         "SUPPORT_EMAIL or SUPPORT_URL": settings.SUPPORT_EMAIL or settings.SUPPORT_URL,
     }
     absent = [name for name, value in values.items() if not value]
-    detail = f"not set: {', '.join(absent)}" if absent else "terms, privacy, support"
-    cure = "Set them (see .env.example): they stand on every page and in every e-mail."
+    detail = (
+        _("not set: {names}").format(names=", ".join(absent))
+        if absent
+        else _("terms, privacy, support")
+    )
+    cure = _("Set them (see .env.example): they stand on every page and in every e-mail.")
     return verdict("legal_addresses", detail, cure, ok=not absent or not settings.PRODUCTION)
 
 
@@ -75,15 +87,22 @@ def database() -> Finding:
     except (DatabaseError, PoolTimeout) as error:
         return failed("database", type(error).__name__, DATABASE_CURE)
     if is_closed:
-        return failed("database", "it is closed: a restored copy, not proved", CLOSED_CURE)
-    cure = f"Upgrade to PostgreSQL {MIN_POSTGRES} or newer: pg_dump, then restore there."
-    return verdict("database", f"PostgreSQL {version}", cure, ok=version >= MIN_POSTGRES)
+        return failed("database", _("it is closed: a restored copy, not proved"), CLOSED_CURE)
+    cure = _("Upgrade to PostgreSQL {min_postgres} or newer: pg_dump, then restore there.").format(
+        min_postgres=MIN_POSTGRES
+    )
+    return verdict(
+        "database",
+        _("PostgreSQL {version}").format(version=version),
+        cure,
+        ok=version >= MIN_POSTGRES,
+    )
 
 
 def migrations() -> Finding:
     missing = unapplied_migrations()
-    detail = ", ".join(missing[:5]) or "all applied"
-    return verdict("migrations", detail, "Run: python manage.py migrate", ok=not missing)
+    detail = ", ".join(missing[:5]) or _("all applied")
+    return verdict("migrations", detail, _("Run: python manage.py migrate"), ok=not missing)
 
 
 def partitions_ahead() -> Finding:
@@ -91,25 +110,41 @@ def partitions_ahead() -> Finding:
     ahead = partitions.months_ahead()
     whole = [table.name for table in partitions.TABLES if table.name not in ahead]
     if whole:
-        return failed("partitions", f"not partitioned: {', '.join(whole)}", CONTRACT_CURE)
+        return failed(
+            "partitions",
+            _("not partitioned: {names}").format(names=", ".join(whole)),
+            CONTRACT_CURE,
+        )
     if unused := superseded_indexes.left():
-        return failed("partitions", f"indexes without use: {', '.join(unused)}", CONTRACT_CURE)
+        return failed(
+            "partitions",
+            _("indexes without use: {names}").format(names=", ".join(unused)),
+            CONTRACT_CURE,
+        )
     fewest = min(ahead.values())
-    cure = "Start the beat, which creates them hourly, and see that no transaction stays open."
-    return verdict("partitions", f"{fewest} months ahead", cure, ok=fewest >= 1)
+    cure = _("Start the beat, which creates them hourly, and see that no transaction stays open.")
+    return verdict(
+        "partitions", _("{fewest} months ahead").format(fewest=fewest), cure, ok=fewest >= 1
+    )
 
 
 def archives() -> Finding:
     """Months that should be archived by now, and those that a run left on its way."""
     if not settings.MESSAGES_KEPT_MONTHS:
-        return passed("archives", "every month is kept")
+        return passed("archives", _("every month is kept"))
     since = timezone.now() - GRACE
     newest = closed_months.newest_to_archive(settings.MESSAGES_KEPT_MONTHS, since)
     late = [month for month in closed_months.attached_months() if month <= newest]
     left = ArchivedMonth.objects.filter(dropped_at=None, detached_at__lt=since)
     late += left.order_by("month").values_list("month", flat=True)
-    detail = f"late: {', '.join(f'{month:%Y-%m}' for month in late)}" if late else "up to date"
-    cure = "Run: python manage.py archive_months, as the tables' owner. It says what is in the way."
+    detail = (
+        _("late: {names}").format(names=", ".join(f"{month:%Y-%m}" for month in late))
+        if late
+        else _("up to date")
+    )
+    cure = _(
+        "Run: python manage.py archive_months, as the tables' owner. It says what is in the way."
+    )
     return verdict("archives", detail, cure, ok=not late)
 
 
@@ -117,9 +152,9 @@ def database_role() -> Finding:
     """A role that owns a table can drop the triggers that make it append-only."""
     powers = roles.powers()
     if not settings.PRODUCTION:
-        return passed("database role", "not asked for here")
-    detail = "; ".join(powers) or "cannot rewrite the audit or the books"
-    cure = "Run the application with a role of its own: see “Two roles” in docs/operations.md."
+        return passed("database role", _("not asked for here"))
+    detail = "; ".join(powers) or _("cannot rewrite the audit or the books")
+    cure = _("Run the application with a role of its own: see “Two roles” in docs/operations.md.")
     return verdict("database role", detail, cure, ok=not powers)
 
 
@@ -127,14 +162,20 @@ def pooler() -> Finding:
     """A pooler passes on neither our sessions nor our time limits."""
     is_pooled = direct_session.is_pooled()
     if is_pooled and not direct_session.has_direct_address():
-        return failed("pooler", "DATABASE_URL leads to a pooler", POOLER_CURE)
+        return failed("pooler", _("DATABASE_URL leads to a pooler"), POOLER_CURE)
     if not direct_session.has_direct_address():
-        return passed("pooler", "none")
+        return passed("pooler", _("none"))
     with connection.cursor() as cursor:
         cursor.execute(_UNLIMITED, [LIMITS])
         unlimited = [name for (name,) in cursor.fetchall()]
-    detail = f"no {', '.join(unlimited)}" if unlimited else "time limits are the role's"
-    cure = "As a superuser: ALTER ROLE … SET each of them; see “PgBouncer” in docs/operations.md."
+    detail = (
+        _("no {names}").format(names=", ".join(unlimited))
+        if unlimited
+        else _("time limits are the role's")
+    )
+    cure = _(
+        "As a superuser: ALTER ROLE … SET each of them; see “PgBouncer” in docs/operations.md."
+    )
     return verdict("pooler", detail, cure, ok=not unlimited)
 
 
@@ -144,8 +185,8 @@ def clock() -> Finding:
         cursor.execute("SELECT EXTRACT(epoch FROM clock_timestamp())::float")
         theirs = float(cursor.fetchone()[0])
     skew = theirs - (before + time.time()) / 2
-    cure = "Run a time service (chrony, systemd-timesyncd) on this machine and the database's."
-    detail = f"the database's differs by {skew:+.1f} s"
+    cure = _("Run a time service (chrony, systemd-timesyncd) on this machine and the database's.")
+    detail = _("the database's differs by {skew:+.1f} s").format(skew=skew)
     return verdict("clock", detail, cure, ok=abs(skew) < MAX_CLOCK_SKEW)
 
 
@@ -154,12 +195,14 @@ def redis() -> Finding:
         version = str(_info("server")["redis_version"])
         raise_if_demoted()
     except ServerRefusalError as error:
-        return failed("redis", f"it refuses us: {error}", REDIS_CURE)
+        return failed("redis", _("it refuses us: {error}").format(error=error), REDIS_CURE)
     except redis_library.RedisError as error:
         return failed("redis", type(error).__name__, REDIS_CURE)
     parts = tuple(int(part) for part in version.split(".")[:2])
-    cure = "Upgrade Redis to 6.2 or newer."
-    return verdict("redis", f"Redis {version}", cure, ok=parts >= MIN_REDIS)
+    cure = _("Upgrade Redis to 6.2 or newer.")
+    return verdict(
+        "redis", _("Redis {version}").format(version=version), cure, ok=parts >= MIN_REDIS
+    )
 
 
 def redis_memory() -> Finding:
@@ -171,8 +214,13 @@ def redis_memory() -> Finding:
     policy, limit = memory["maxmemory_policy"], int(memory["maxmemory"])
     evicted = int(stats["evicted_keys"])
     is_safe = policy == "noeviction" or (limit == 0 and not evicted)
-    cure = "Set `maxmemory-policy noeviction` in redis.conf (CONFIG SET does it at once)."
-    return verdict("redis memory", f"{policy}, {evicted} keys evicted", cure, ok=is_safe)
+    cure = _("Set `maxmemory-policy noeviction` in redis.conf (CONFIG SET does it at once).")
+    return verdict(
+        "redis memory",
+        _("{policy}, {evicted} keys evicted").format(policy=policy, evicted=evicted),
+        cure,
+        ok=is_safe,
+    )
 
 
 def redis_persistence() -> Finding:
@@ -182,10 +230,12 @@ def redis_persistence() -> Finding:
     except redis_library.RedisError as error:
         return failed("redis persistence", type(error).__name__, REDIS_CURE)
     if settings.ENVIRONMENT != "production":
-        return passed("redis persistence", "not needed here")
+        return passed("redis persistence", _("not needed here"))
     is_on = bool(int(info["aof_enabled"]))
-    detail = "append-only file" if is_on else "no append-only file: a restart forgets the limits"
-    return verdict("redis persistence", detail, "Set `appendonly yes` in redis.conf.", ok=is_on)
+    detail = (
+        _("append-only file") if is_on else _("no append-only file: a restart forgets the limits")
+    )
+    return verdict("redis persistence", detail, _("Set `appendonly yes` in redis.conf."), ok=is_on)
 
 
 def _info(section: str) -> dict[str, Any]:

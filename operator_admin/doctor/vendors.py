@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from django.db import DatabaseError, connection
-from django.utils import timezone, translation
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from psycopg_pool import PoolTimeout
 
 from accounts.models import Company
@@ -16,16 +18,16 @@ from channels.vendor_accounts import approvals, error_texts, registry
 from operator_admin.doctor import vendor_texts
 from operator_admin.doctor.finding import Finding, failed, passed
 
-NO_PROVIDER_CURE = (
+NO_PROVIDER_CURE = gettext_lazy(
     "Set the credentials of at least one provider: see “Connecting the vendors” in the docs."
 )
-CREDENTIALS_CURE = (
+CREDENTIALS_CURE = gettext_lazy(
     "Compare the account's variables with the vendor's console, then restart every process."
 )
-VENDOR_AWAY_CURE = (
+VENDOR_AWAY_CURE = gettext_lazy(
     "The vendor did not answer: see its status page, and that this machine may reach it."
 )
-APPROVAL_CURE = (
+APPROVAL_CURE = gettext_lazy(
     "See the account's page in the admin, then the template or sender in the vendor's console."
 )
 MAX_COUNTRIES = 30
@@ -36,15 +38,13 @@ def providers() -> list[Finding]:
     """Checks live accounts; `processes.binds` checks those with processes of their own."""
     live, hosted = registry.live_providers(), registry.hosted_providers()
     if not live:
-        return [failed("providers", "none is configured: nothing can be sent", NO_PROVIDER_CURE)]
+        return [failed("providers", _("none is configured: nothing can be sent"), NO_PROVIDER_CURE)]
     accounts = {name: provider for name, provider in live.items() if name not in hosted}
-    with translation.override("en"):
-        checks_by_name = check_accounts(accounts)
-        return [
-            finding
-            for name, checks in checks_by_name.items()
-            for finding in _findings(name, checks)
-        ]
+    return [
+        finding
+        for name, checks in check_accounts(accounts).items()
+        for finding in _findings(name, checks)
+    ]
 
 
 def vendor_approvals() -> list[Finding]:
@@ -57,9 +57,14 @@ def vendor_approvals() -> list[Finding]:
             for one in bad
         ]
     if not used:
-        return [passed("vendor approvals", "no vendor has been asked, or none has such a list")]
+        return [passed("vendor approvals", _("no vendor has been asked, or none has such a list"))]
     seen = min(one.seen_at for one in used)
-    return [passed("vendor approvals", f"{len(used)} in order, asked {seen:%d.%m %H:%M} UTC")]
+    return [
+        passed(
+            "vendor approvals",
+            _("{count} in order, asked {seen:%d.%m %H:%M} UTC").format(count=len(used), seen=seen),
+        )
+    ]
 
 
 def check_accounts(accounts: Mapping[str, Provider]) -> dict[str, list[Check]]:
@@ -119,13 +124,13 @@ def _findings(name: str, checks: list[Check]) -> list[Finding]:
             )
         ]
     unknown = [str(vendor_texts.title(check)) for check in others if check.ok is None]
-    detail = "the account works"
+    detail = _("the account works")
     if unknown:
-        detail += f"; the vendor does not tell: {', '.join(unknown)}"
+        detail += _("; the vendor does not tell: {names}").format(names=", ".join(unknown))
     missing = [
         failed(
             f"{title}: {vendor_texts.title(check)}",
-            check.detail or "missing",
+            check.detail or _("missing"),
             _cure(name, check),
         )
         for check in others

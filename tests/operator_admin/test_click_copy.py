@@ -12,6 +12,8 @@ from links.clicks.clickhouse import completeness, sink
 from operator_admin.doctor.click_copy import click_copy
 from tests.clickhouse_server import ClickHouseServer, running_clickhouse
 
+pytestmark = pytest.mark.usefixtures("english")
+
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ClickHouseServer]:

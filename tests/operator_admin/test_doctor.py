@@ -30,6 +30,8 @@ from tests.factories import MessageFactory, WalletFactory
 from tests.operator_admin.local_servers import proxy, site, smtp_server
 from tests.operator_admin.operators import make_operator
 
+pytestmark = pytest.mark.usefixtures("english")
+
 NOWHERE = "http://127.0.0.1:1"
 
 

@@ -14,7 +14,10 @@ from operator_admin.doctor import replicas
 from tests.stack.programs import wait_until
 from tests.streaming_replica import Standby, replica_in_settings, standby_of
 
-pytestmark = pytest.mark.django_db(transaction=True, databases=["default", replica.ALIAS])
+pytestmark = [
+    pytest.mark.django_db(transaction=True, databases=["default", replica.ALIAS]),
+    pytest.mark.usefixtures("english"),
+]
 
 
 @pytest.fixture(scope="module")

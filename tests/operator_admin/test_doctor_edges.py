@@ -16,6 +16,8 @@ from operator_admin.doctor import replicas
 from tests.redis_servers import RedisServer
 from tests.stack.programs import wait_until
 
+pytestmark = pytest.mark.usefixtures("english")
+
 
 @pytest.fixture
 def links(tmp_path: Path) -> Iterator[RedisServer]:

@@ -10,7 +10,7 @@ from operator_admin.doctor import single_sign_on
 from tests.accounts.oidc.conftest import acme, identity_provider, provider
 from tests.identity_provider import IdentityProvider
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("english")]
 __all__ = ["acme", "identity_provider", "provider"]
 
 

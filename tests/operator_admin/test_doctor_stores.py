@@ -15,6 +15,8 @@ from config.storage.redis_client import redis_client
 from operator_admin.doctor import processes, stores
 from operator_admin.doctor.finding import Finding
 
+pytestmark = pytest.mark.usefixtures("english")
+
 
 def test_closed_database_fails_the_check(db: None) -> None:
     with connection.cursor() as cursor:

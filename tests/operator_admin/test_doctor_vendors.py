@@ -14,6 +14,8 @@ from operator_admin.doctor import vendors
 from operator_admin.doctor.finding import Finding
 from tests.factories import CompanyFactory
 
+pytestmark = pytest.mark.usefixtures("english")
+
 
 def test_no_provider_fails_the_check(settings: Settings) -> None:
     for name in ("WHATSAPP", "TELEGRAM_GATEWAY", "TELEGRAM_BOT"):
@@ -34,7 +36,7 @@ def test_provider_that_refuses_its_token_fails_the_check(settings: Settings) -> 
 
     assert not found.ok
     assert found.detail == "20003: Authenticate"
-    assert found.cure == vendors.CREDENTIALS_CURE
+    assert found.cure == str(vendors.CREDENTIALS_CURE)
 
 
 TWILIO = "/2010-04-01/Accounts"
@@ -89,7 +91,7 @@ def test_unknown_balance_is_taken_from_the_last_alert(settings: Settings) -> Non
 def test_provider_that_is_away_fails_the_check() -> None:
     found = _providers()
 
-    assert {one.cure for one in found} == {vendors.VENDOR_AWAY_CURE}
+    assert {one.cure for one in found} == {str(vendors.VENDOR_AWAY_CURE)}
 
 
 def _providers() -> list[Finding]:
@@ -116,4 +118,4 @@ def test_vendors_are_checked_without_the_database_and_leak_no_connection(
     found = vendors.providers()
 
     assert kept == [False]
-    assert {one.cure for one in found} == {vendors.VENDOR_AWAY_CURE}
+    assert {one.cure for one in found} == {str(vendors.VENDOR_AWAY_CURE)}

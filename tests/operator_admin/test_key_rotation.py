@@ -20,7 +20,7 @@ from persons.person import Person
 from tests.api.clients import Api
 from tests.factories import CompanyFactory
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("english")]
 K1, K2 = {"k1": b"1" * 32}, {"k2": b"2" * 32}
 Ring = dict[str, bytes]
 
@@ -92,7 +92,7 @@ def test_processes_that_differ_are_to_be_restarted_before_the_next_step(
 ) -> None:
     found = judged(settings, *rings)
 
-    assert (found.ok, found.detail, found.cure) == (False, detail, key_rotation.RESTART_CURE)
+    assert (found.ok, found.detail, found.cure) == (False, detail, str(key_rotation.RESTART_CURE))
 
 
 def test_key_that_nothing_needs_may_be_promoted_or_dropped(settings: Settings) -> None:

@@ -5,6 +5,7 @@ import sys
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
+from django.utils import translation
 
 from operator_admin import doctor
 from operator_admin.doctor.finding import Finding
@@ -21,10 +22,11 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         findings = []
-        for finding in doctor.run_checks():
-            findings.append(finding)
-            if not options["json"]:
-                self._show(finding)
+        with translation.override("en"):  # as the documentation quotes it
+            for finding in doctor.run_checks():
+                findings.append(finding)
+                if not options["json"]:
+                    self._show(finding)
         if options["json"]:
             array = [finding.as_json() for finding in findings]
             self.stdout.write(json.dumps(array, ensure_ascii=False, indent=2))

@@ -18,6 +18,7 @@ def test_new_database_has_none() -> None:
     assert superseded_indexes.left() == []
 
 
+@pytest.mark.usefixtures("english")
 @pytest.mark.django_db(transaction=True)
 def test_they_are_dropped_with_the_partitioning() -> None:
     with connection.cursor() as cursor:

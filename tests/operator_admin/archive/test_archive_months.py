@@ -243,6 +243,7 @@ def test_application_can_neither_archive_nor_reach_a_detached_month(
         cursor.execute("RESET ROLE")
 
 
+@pytest.mark.usefixtures("english")
 def test_doctor_names_the_months_that_are_late(
     history: Api, month: date, directory: Path, settings: Settings
 ) -> None:

@@ -193,6 +193,7 @@ def test_months_made_by_two_processes_at_once() -> None:
     assert sorted(made) == [[(False,)]] * 3 + [[(True,)]]
 
 
+@pytest.mark.usefixtures("english")
 def test_doctor_warns_when_no_month_is_left() -> None:
     assert stores.partitions_ahead().ok
     for ahead in (1, 2, 3):
