@@ -1,22 +1,37 @@
-"""Normalises phones to E.164, so that a code sent to one spelling verifies under any other."""
+"""Normalises phones to E.164, so that a code sent to one spelling verifies under any other.
+
+One person has one number here, whoever spells it: a client, a vendor, a shared contact.
+"""
 
 import re
-from functools import lru_cache
+from collections.abc import Iterator
+from functools import cache, lru_cache
+from urllib.parse import unquote
 
 import phonenumbers
 from django.utils.translation import gettext_lazy as _
 from phonenumbers import PhoneNumber, PhoneNumberFormat, PhoneNumberType, ValidationResult
 
-from channels import plain_numbers
+from channels import plain_numbers, renumbering
 from config.errors import DomainError, Error
+from config.input import clipboard
 from config.texts import StrOrPromise
 
-_ALLOWED = re.compile(r"\+?[0-9 ().\-\u00a0\u2011]{5,40}", re.ASCII)
+_ALLOWED = re.compile(r"[ (\[]*\+?[0-9 ()\[\].·/~\-]{5,60}", re.ASCII)
 _PUNCTUATION = re.compile(r"[^0-9+]")
+_SCHEME = re.compile(r"(?:tel|sms|smsto|callto|whatsapp):/{0,2}", re.IGNORECASE)  # RFC 3966, 5724
+_CONTEXT = re.compile(r";phone-context=(\+[0-9.()\-]+)", re.IGNORECASE)
+# Of a switchboard, as RFC 3966 or people write it; messages go to the number before it.
+_EXTENSION = re.compile(
+    r"[ ,;]*(?:ext(?:ension|n)?|x|доб(?:авочный)?|вн|#)[. :=]*#?[0-9]{1,7}$", re.IGNORECASE
+)
+ARGENTINA = 54
+ITALY = 39  # its country code, which the Vatican shares
 PREMIUM = {PhoneNumberType.PREMIUM_RATE, PhoneNumberType.SHARED_COST}
 SATELLITE = (870, 881, 882, 883, 878, 979)  # country codes of satellite and global networks
 # Prefixes of a ten-digit number in the +7 plan, typed without the leading 8.
 MOBILE_PREFIXES_OF_SEVEN = {"RU": ("9",), "KZ": ("9", "70", "74", "77")}
+_DIALLED = re.compile(r"^0(?:0|11)")  # no country's code begins with a 0: it was dialled
 MIN_DIGITS_WITHOUT_PLUS = 11  # of a number that is possible but not valid
 MAX_LENGTH = 16  # a plus and the fifteen digits of E.164; some plans allow more
 
@@ -33,10 +48,7 @@ def normalise(phone: str, country: str) -> str:
     """
     if plain_numbers.region_of(phone):
         return phone
-    text = phone.strip()
-    if not _ALLOWED.fullmatch(text):
-        raise _refusal(NOT_A_PHONE)
-    bare = _PUNCTUATION.sub("", text)
+    bare = digits_of(phone)
     number = _read(bare, country)
     if number is None or not _is_possible(number):
         raise _refusal(NOT_A_PHONE)
@@ -48,6 +60,20 @@ def normalise(phone: str, country: str) -> str:
     if number.country_code in SATELLITE or phonenumbers.number_type(number) in PREMIUM:
         raise _refusal(SATELLITE_OR_PREMIUM)
     return e164  # not the digits as typed: +44 (0)20… and +44 20… are one number
+
+
+def digits_of(text: str) -> str:
+    """The digits of a number as people and their clipboards write it, after a plus if it has one;
+    empty for anything else.
+    """
+    text = clipboard.plain(text)
+    if scheme := _SCHEME.match(text):
+        text, _semicolon, parameters = unquote(text[scheme.end() :]).partition(";")
+        context = _CONTEXT.search(f";{parameters}")
+        text = f"{context[1]}{text}" if context and "+" not in text else text
+    else:
+        text = _EXTENSION.sub("", text)
+    return _PUNCTUATION.sub("", text) if _ALLOWED.fullmatch(text) else ""
 
 
 def e164_or_none(phone: str, country: str) -> str | None:
@@ -77,11 +103,43 @@ def country_of(phone: str) -> str:
     return next(countries, "")
 
 
+@lru_cache(maxsize=20_000)
+def spellings(phone: str) -> tuple[str, ...]:
+    """The E.164 number, then how it may stand in what was stored earlier or what vendors say."""
+    return (phone, *renumbering.old_spellings(phone))
+
+
+@lru_cache(maxsize=20_000)
+def is_landline(phone: str) -> bool:
+    """Whether an E.164 number is certainly one. It is not where mobiles have the same ranges, of
+    which the library may lack the newest, nor in Argentina, where people leave out the 9.
+    """
+    if plain_numbers.region_of(phone):
+        return False
+    number = _parsed(phone)
+    if number is None or phonenumbers.number_type(number) != PhoneNumberType.FIXED_LINE:
+        return False
+    return number.country_code != ARGENTINA and not _shares_ranges(country_of(phone))
+
+
+@cache
+def _shares_ranges(country: str) -> bool:
+    mobile = phonenumbers.example_number_for_type(country, PhoneNumberType.MOBILE)
+    return (
+        mobile is not None
+        and phonenumbers.number_type(mobile) == PhoneNumberType.FIXED_LINE_OR_MOBILE
+    )
+
+
 def _read(bare: str, country: str) -> PhoneNumber | None:
+    if not bare:
+        return None
     if bare.startswith("+"):
-        return _parsed(bare)
+        return _parsed("+" + _DIALLED.sub("", bare[1:]))
     if bare.startswith("00"):
-        return _parsed(f"+{bare[2:]}")
+        international = _parsed(f"+{bare[2:]}")
+        if international is not None and _is_possible(international):
+            return international
     return _read_without_plus(bare, country)
 
 
@@ -119,10 +177,33 @@ def _read_without_plus(digits: str, country: str) -> PhoneNumber | None:
 
 @lru_cache(maxsize=1000)  # a send reads its phone twice
 def _parsed(text: str, country: str | None = None) -> PhoneNumber | None:
+    number = _parse(text, country)
+    if number is None:
+        return None
+    readings = map(_parse, _other_spellings(number, is_international=country is None))
+    return next((one for one in readings if one and phonenumbers.is_valid_number(one)), number)
+
+
+def _parse(text: str, country: str | None = None) -> PhoneNumber | None:
     try:
         return phonenumbers.parse(text, country)
     except phonenumbers.NumberParseException:
         return None
+
+
+def _other_spellings(number: PhoneNumber, *, is_international: bool) -> Iterator[str]:
+    """Of the same line; the first valid one is the number."""
+    if new := renumbering.new_spelling(_e164(number)):
+        yield new
+    if phonenumbers.is_valid_number(number) or not is_international:
+        return
+    code, national = number.country_code, phonenumbers.national_significant_number(number)
+    if national.startswith("0"):  # dialled at home, where the country's numbers have none
+        yield f"+{code}{national.lstrip('0')}"
+    elif code == ARGENTINA:  # both the 9 from abroad and the 15 from home
+        yield f"+{code}{national.removeprefix('9')}"
+    elif code == ITALY:  # 0 has belonged to the numbers of fixed lines since 1998
+        yield f"+{code}0{national}"
 
 
 def _is_possible(number: PhoneNumber) -> bool:

@@ -2,8 +2,8 @@
 
 Nearly every phone of a request is one: a plus, its country's code and a number of a mobile range.
 phonenumbers takes 29 µs to say so, these patterns of its own metadata 2. Whatever is not as
-plain (leading zeros, a national prefix, fixed lines, premium ranges, an unknown country) is left to
-the library.
+plain (leading zeros, a national prefix, fixed lines, premium ranges, an old spelling, an unknown
+country) is left to the library.
 """
 
 import re
@@ -11,6 +11,8 @@ from functools import cache
 from typing import NamedTuple
 
 from phonenumbers import COUNTRY_CODE_TO_REGION_CODE, PhoneMetadata, PhoneNumberDesc
+
+from channels import renumbering
 
 _E164 = re.compile(r"\+[1-9][0-9]{6,14}")
 _MAX_COUNTRY_CODE = 3  # digits
@@ -36,7 +38,7 @@ class _Country(NamedTuple):
 
 def region_of(phone: str) -> str | None:
     """The ISO 3166 code of a plain mobile number's region; None: ask the library."""
-    if not _E164.fullmatch(phone):
+    if not _E164.fullmatch(phone) or renumbering.new_spelling(phone):
         return None
     for digits in range(1, _MAX_COUNTRY_CODE + 1):
         country = _country(int(phone[1 : 1 + digits]))

@@ -15,6 +15,7 @@ from django.utils.translation import gettext_lazy
 from accounts.client_ip import client_ip
 from accounts.model_admin.admin import operator
 from channels.models import Message
+from channels.phone_numbers import spellings
 from operator_admin.site import page
 from persons.erasure import NotFinishedError, erase
 from persons.export import export
@@ -50,7 +51,7 @@ def persons(request: HttpRequest) -> HttpResponse:
     if "confirmed" in request.POST and _erase(request, person, form):
         return redirect("admin:persons")
     if "erase" in request.POST:
-        sent = Message.objects.filter(phone=person.phone)
+        sent = Message.objects.filter(phone__in=spellings(person.phone))
         companies = sent.values("company").distinct().count()
         found = {"sent": sent.count(), "companies": companies, "phone": person.phone}
         return _show(request, "person_erase", {"form": form, **found})

@@ -26,7 +26,7 @@ from operator_admin.vendors import trial_message
 
 class TrialMessageForm(forms.Form):
     phone = forms.CharField(
-        label=gettext_lazy("Your phone"), max_length=40, widget=forms.TextInput({"type": "tel"})
+        label=gettext_lazy("Your phone"), max_length=64, widget=forms.TextInput({"type": "tel"})
     )
     locale = forms.ChoiceField(
         label=gettext_lazy("Language of the text"), choices=[("ru", "Русский"), ("en", "English")]

@@ -20,13 +20,14 @@ from accounts.models import Company, User
 from channels.accept import send_limits
 from channels.history import background_export
 from channels.models import RouterState
+from channels.phone_numbers import spellings
 from channels.routing.learned import phone_memories
 from links.clicks.clickhouse import erasure as clicks_in_clickhouse
 from links.follow import resolution
 from links.models import Link
 from persons import erasure_list, sql
 from persons.models import CompanyExport
-from persons.person import Person, Rows, find_rows, lift_timeout
+from persons.person import Person, Rows, find_rows, lift_timeout, spelled
 
 log = structlog.get_logger(__name__)
 
@@ -110,8 +111,11 @@ def _erase_rows(
     statements = sql.ERASE | (sql.ERASE_EVERYWHERE if person.is_everywhere else {})
     counts = {}
     for name, statement in statements.items():
-        cursor.execute(statement, params)
-        counts[name] = cursor.rowcount
+        phones = spellings(person.phone) if sql.names_phone(statement) else [person.phone]
+        counts[name] = 0
+        for phone in phones:
+            cursor.execute(statement, params | spelled(phone))
+            counts[name] += cursor.rowcount
     if rows.messages or person.is_everywhere:
         counts["routing_memory"] = _forget_routes(person)
     background_export.discard_of(rows.companies)
@@ -123,7 +127,7 @@ def _erase_rows(
 def _forget_routes(person: Person) -> int:
     """What the channels' reach to this phone was; after whoever is learning just now."""
     list(RouterState.objects.select_for_update())
-    return phone_memories.forget(person.phone)
+    return sum(map(phone_memories.forget, spellings(person.phone)))
 
 
 def _record(person: Person, rows: Rows, user: User | None, ip: str | None) -> None:
@@ -138,5 +142,6 @@ def _record(person: Person, rows: Rows, user: User | None, ip: str | None) -> No
 def _after_commit(person: Person, links: list[Link]) -> None:
     resolution.invalidate_after_commit(*links)
     if person.is_everywhere:
-        send_limits.forget(person.phone)
+        for phone in spellings(person.phone):
+            send_limits.forget(phone)
     log.info("person_erased", company=person.company_id, links=len(links))

@@ -8,6 +8,7 @@ import hmac
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from datetime import datetime
+from itertools import product
 from typing import Any, NamedTuple
 
 import orjson
@@ -15,6 +16,7 @@ from django.conf import settings
 from django.db import connection
 
 from accounts.webhooks import signing
+from channels.phone_numbers import e164_or_none, spellings
 from config.storage.statements.named_rows import fetch_all
 from persons.models import Erasure
 from persons.person import Person
@@ -98,9 +100,11 @@ def find_erased() -> Iterator[tuple[Person, datetime]]:
     for row in map(Listed._make, Erasure.objects.values_list(*Listed._fields)):
         listed.setdefault(bytes(row.phone_hash), []).append(row)
     keys = {row.key_id for rows in listed.values() for row in rows} & settings.WEBHOOK_KEYS.keys()
-    for phone in _phones() if listed else ():
-        for key_id in keys:
-            for row in listed.get(phone_hash(phone, key_id), ()):
+    # The list may have the person under another spelling than what the backup brought back.
+    phones = {e164_or_none(phone, "") or phone for phone in _phones()} if listed else ()
+    for phone, key_id in product(phones, keys):
+        for spelling in spellings(phone):
+            for row in listed.get(phone_hash(spelling, key_id), ()):
                 yield Person(phone, row.company_id, row.mode), row.erased_at
 
 

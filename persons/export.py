@@ -11,6 +11,7 @@ from django.utils import timezone
 from accounts.audit.events import record
 from accounts.models import Company, User
 from channels.history.redaction import redact
+from channels.phone_numbers import spellings
 from persons import sql
 from persons.person import Person, find_rows, lift_timeout
 
@@ -147,4 +148,4 @@ def _row(row: dict[str, Any], person: Person) -> dict[str, Any]:
 
 
 def _own_or_masked(digits: str, person: Person) -> str:
-    return digits if digits == person.phone.removeprefix("+") else "•••"
+    return digits if f"+{digits}" in spellings(person.phone) else "•••"

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
-from channels.phone_numbers import e164_or_none
+from channels.phone_numbers import digits_of, e164_or_none, spellings
 from channels.routing.learned import phone_memories
 from config.storage.statements.named_rows import fetch_all
 from persons import sql
@@ -33,13 +33,20 @@ class Person:
     @property
     def params(self) -> dict[str, Any]:
         return {
-            "phone": self.phone,
-            "digits": self.phone.removeprefix("+"),
-            "phone_hashes": phone_memories.hashes_of(self.phone),
+            **spelled(self.phone),
+            "spellings": list(spellings(self.phone)),
+            "phone_hashes": [
+                one for phone in spellings(self.phone) for one in phone_memories.hashes_of(phone)
+            ],
             "anonymised": self.anonymised,
             "company_id": self.company_id,
             "mode": self.mode,
         }
+
+
+def spelled(phone: str) -> dict[str, Any]:
+    """The parameters of a statement for which `sql.names_phone`."""
+    return {"phone": phone, "digits": phone.removeprefix("+")}
 
 
 class _Message(NamedTuple):
@@ -104,7 +111,7 @@ def lift_timeout(cursor: CursorWrapper) -> None:
 
 def parse_phone(text: str) -> str | None:
     """The phone as typed by the operator; also one that is no longer sent to."""
-    typed = re.sub(r"[^+0-9]", "", text)
+    typed = digits_of(text)
     return e164_or_none(text, settings.OPERATOR_COUNTRY) or (
         typed if re.fullmatch(r"\+[0-9]{5,15}", typed) else None
     )

@@ -30,6 +30,8 @@ class Field:
     # True: a use case checks the bounds and raises an error of its own, `url_not_allowed` say.
     is_checked_later: bool = False
     is_multiline: bool = False  # a text that may hold line ends
+    # What is made of a text before it is checked: of how people and their clipboards write it.
+    reading: Callable[[str], str] | None = None
     # In a response: an attribute of the object that it describes, or what makes the value of it.
     source: str | Callable[[Any], Any] | None = None
 

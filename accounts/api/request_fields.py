@@ -65,6 +65,8 @@ class RequestFields:
 
     def _valid(self, field: Field, error_of: Callable[[Any, Field], StrOrPromise | None]) -> Any:
         value = self.payload.get(field.name)
+        if field.reading is not None and isinstance(value, str):
+            value = field.reading(value)
         if value is None:
             if field.required:
                 self.add_error(field, REQUIRED)

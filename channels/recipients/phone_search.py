@@ -6,8 +6,9 @@ import phonenumbers
 from django.db.models import Q
 
 from channels.phone_numbers import e164_or_none, with_country_code_seven
+from config.input import clipboard
 
-_PUNCTUATION = re.compile(r"[ ().\-\u00a0\u2011]")
+_PUNCTUATION = re.compile(r"[ ()\[\]./\-]")
 _DIGITS = re.compile(r"(\+|00)?([0-9]{1,15})", re.ASCII)
 
 SHORTEST_ENDING = 4  # fewer digits end too many numbers
@@ -31,7 +32,7 @@ def matching(text: str, country: str) -> Q | None:
     """
     if number := whole_number(text, country):
         return Q(phone=number)
-    typed = _DIGITS.fullmatch(_PUNCTUATION.sub("", text.strip()))
+    typed = _DIGITS.fullmatch(_PUNCTUATION.sub("", clipboard.plain(text)))
     if typed is None:
         return None
     prefix, digits = typed.groups()
@@ -48,7 +49,7 @@ def part_of_number(text: str, country: str) -> Q | None:
     if whole_number(text, country):
         return None
     condition = matching(text, country)
-    typed = _PUNCTUATION.sub("", text.strip())
+    typed = _PUNCTUATION.sub("", clipboard.plain(text))
     if condition is None or typed.startswith("+") or len(typed) < SHORTEST_ENDING:
         return condition
     return condition | Q(phone__endswith=typed)

@@ -188,7 +188,7 @@ class ContactAdmin(ModelAdmin):
 class BlockedPhoneForm(BlockedPhoneModelForm):
     """Takes a phone in any spelling; sends look it up in E.164."""
 
-    phone = forms.CharField(label=_("Phone"), max_length=40, help_text=_("in any spelling"))
+    phone = forms.CharField(label=_("Phone"), max_length=64, help_text=_("in any spelling"))
 
     class Meta:
         model = BlockedPhone

@@ -9,9 +9,14 @@ from accounts.models import Scope
 from channels.web.fields import CHANNEL_NAMES, MESSAGE_STATUSES
 from channels.web.message_fields import CHANNEL, KIND, MESSAGE, MESSAGE_DETAILS, TEST_MESSAGE
 from config.errors import Error
+from config.input import clipboard
 
 WITH_PHONE = Field(
-    "phone", text(), _("Only messages to this phone number, in any format."), required=False
+    "phone",
+    text(),
+    _("Only messages to this phone number, in any format."),
+    required=False,
+    reading=clipboard.plain,
 )
 OF_CHANNEL = Field("channel", CHANNEL_NAMES, _("The channel."), required=False)
 WITH_STATUS = Field("status", MESSAGE_STATUSES, _("The status."), required=False)

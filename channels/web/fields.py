@@ -6,6 +6,7 @@ from accounts.api.fields import Field, choice, identifier, integer, nullable, te
 from channels.models import Message
 from config.channels import BY_NAME
 from config.errors import Error
+from config.input import clipboard
 
 CHANNEL_NAMES = choice(BY_NAME, "ChannelName")
 MESSAGE_STATUSES = choice(list(Message.State.values), "MessageStatus")
@@ -15,12 +16,15 @@ PHONE = Field(
     text(minLength=1, maxLength=64),
     _(
         "The recipient's phone number, preferably with a plus and the country code: "
-        "`+79990000000`. Spaces, brackets, dots and hyphens are ignored. Without a plus, `8 "
+        "`+79990000000`. Spaces, brackets, dots, slashes, dashes, invisible marks and an extension "
+        "are ignored, digits of any script and `tel:` are read, and numbers written before a "
+        "country's renumbering become the present ones. Without a plus, `8 "
         "999 …` and ten digits that begin with 9 are read as `+7` for companies in Russia and"
         " Kazakhstan; any other number is read first as international, then as a national "
         "number of the company's country."
     ),
     "+79990000000",
+    reading=clipboard.plain,
 )
 UNDERSTOOD_PHONE = Field(
     "phone",

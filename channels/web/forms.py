@@ -19,13 +19,14 @@ from channels.models import Message
 from channels.recipients import phone_search
 from config import channels
 from config.ids import parse_id, started_at
+from config.input import clipboard
 from config.input.form_fields import DayBoundField, LineField
 
 
 class PhoneFilter(forms.Form):
     phone = forms.CharField(
         label=_("Phone"),
-        max_length=30,
+        max_length=64,
         required=False,
         widget=forms.TextInput(attrs={"inputmode": "tel", "placeholder": "+7 916 123-45-67"}),
     )
@@ -35,7 +36,7 @@ class PhoneFilter(forms.Form):
         self.member = member
 
     def clean_phone(self) -> str:
-        phone: str = self.cleaned_data["phone"]
+        phone = clipboard.plain(self.cleaned_data["phone"])
         if phone and not any(char in "0123456789" for char in phone):
             raise ValidationError(_("Enter the number, its beginning or its last four digits."))
         if phone and not self._is_searchable(phone):

@@ -21,6 +21,7 @@ from channels.web.fields import (
     USED_CHANNEL,
 )
 from config.errors import Error
+from config.input import clipboard
 from links.api.fields import LINK_FOR_CODE, LINK_FOR_CODE_LIFETIME, LINK_UNTIL, SHORT_URL
 
 DEFAULT_PURPOSE = "verification"
@@ -147,9 +148,13 @@ VERIFICATION = Shape("Verification", (VERIFICATION_ID, UNDERSTOOD_PHONE, VERIFIE
 CODE = Field(
     "code",
     text(pattern="^[0-9]{4,8}$"),
-    _("The code, as a string: a number would lose leading zeros."),
+    _(
+        "The code, as a string: a number would lose leading zeros. Spaces, dashes and invisible "
+        "marks are ignored, and digits of any script are read."
+    ),
     "482915",
     error=_("A string of 4 to 8 digits"),
+    reading=clipboard.code,
 )
 VERIFY_CODE = Call(
     "POST",

@@ -12,6 +12,7 @@ from channels import phone_numbers
 from channels.guard.scopes import CUTS, Scope, ScopeKind
 from channels.phone_numbers import country_of
 from config.errors import DomainError
+from config.input import clipboard
 
 HIDDEN = "•"  # in place of digits, as this page writes a range
 KIND_OF = {digits: kind for kind, digits in CUTS}
@@ -43,7 +44,7 @@ def _country_choices() -> list[tuple[str, object]]:
 class LetThroughForm(forms.Form):
     number = forms.CharField(
         label=_("A number of the range"),
-        max_length=32,
+        max_length=64,
         required=False,
         widget=forms.TextInput(attrs={"type": "tel", "placeholder": "+79161234567"}),
         help_text=_("All numbers that differ in the last four digits are let through."),
@@ -58,7 +59,7 @@ class LetThroughForm(forms.Form):
 
     def clean_number(self) -> str:
         """A whole number, or a range as this page shows it: +7916123••••."""
-        typed = re.sub(r"[\s()\-.]", "", self.cleaned_data["number"])
+        typed = re.sub(r"[\s()\-./]", "", clipboard.plain(self.cleaned_data["number"]))
         if not typed:
             return ""
         if found := _RANGE.fullmatch(typed):

@@ -1,5 +1,6 @@
 """The forms of a send from the cabinet."""
 
+import re
 from typing import Any, cast
 from uuid import uuid4
 
@@ -17,9 +18,11 @@ from channels import phone_numbers
 from channels.models import Message
 from config.channels import CHANNELS, Channel
 from config.errors import DomainError, Error
+from config.input import clipboard
 from config.input.form_fields import LineField, TextField
 from config.texts import StrOrPromise
 from links.api.fields import TEXT_LENGTH
+from otp.web.calls import CODE
 
 FIELD_OF = {Error.INVALID_PHONE: "phone", Error.COUNTRY_NOT_ALLOWED: "phone"} | {
     Error.URL_NOT_ALLOWED: "url"
@@ -182,3 +185,9 @@ class CodeForm(forms.Form):
             attrs={"inputmode": "numeric", "autocomplete": "one-time-code", "autofocus": True}
         ),
     )
+
+    def clean_code(self) -> str:
+        code = clipboard.code(self.cleaned_data["code"])
+        if not re.fullmatch(CODE.schema["pattern"], code):
+            raise forms.ValidationError(str(CODE.error))  # no attempt is spent on what is no code
+        return code

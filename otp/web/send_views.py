@@ -98,7 +98,7 @@ def send_check(request: CabinetRequest, public_id: str) -> HttpResponse:
             cabinet_sends.check(
                 company=request.company,
                 verification=verification,
-                code=form.cleaned_data["code"].replace(" ", ""),
+                code=form.cleaned_data["code"],
             )
         except DomainError as refused:
             form.add_error("code", _words(refused))

@@ -9,9 +9,10 @@ from accounts.api.fields import Field, Schema, Shape, array, integer, text, time
 from accounts.models import Scope
 from channels.web.fields import PHONE, UNDERSTOOD_PHONE
 from config.errors import Error
+from config.input import clipboard
 
 ROWS: Schema = {"type": "object", "additionalProperties": array({"type": "object"})}
-PERSON = Field("phone", text(), _("The phone number, in any format."))
+PERSON = Field("phone", text(), _("The phone number, in any format."), reading=clipboard.plain)
 
 EXPORT = Call(
     "GET",

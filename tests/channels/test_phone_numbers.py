@@ -5,7 +5,16 @@ import pytest
 from hypothesis import assume, given, reject, settings, strategies
 from phonenumbers import PhoneNumberFormat, PhoneNumberType
 
-from channels.phone_numbers import NOT_A_PHONE, country_of, normalise, with_country_code_seven
+from channels import renumbering
+from channels.phone_numbers import (
+    NOT_A_PHONE,
+    country_of,
+    e164_or_none,
+    is_landline,
+    normalise,
+    spellings,
+    with_country_code_seven,
+)
 from config.errors import DomainError, Error
 
 SPELLINGS = [
@@ -134,11 +143,10 @@ def test_eight_is_no_prefix_elsewhere(country: str) -> None:
     "phone",
     [
         "", " ", "+", "0", "123456", "+7", "+7916", "+791612345678", "+7916123456",
-        "phone", "+7916123456a", "+7916123456７", "+٧٩١٦١٢٣٤٥٦٧", "７９１６１２３４５６７",
-        "++79161234567",
-        "+7+9161234567", "+79161234567 ext. 5", "+79161234567;ext=5", "tel:+79161234567",
-        "+79161234567,+79161234568", "+7916\n1234567", "+7916\x001234567", "+9991234567",
-        "+49301234567890123", "0" * 40, "1" * 41, "()-.()-.", "+7_916_1234567", "+7/9161234567",
+        "phone", "+7916123456a", "++79161234567", "+7+9161234567", "ext. 5", "tel:", "tel:;ext=5",
+        "+79161234567,+79161234568", "+79161234567 / +79161234568", "+79161234567 ext. 12345678",
+        "+7916123456½", "tel:+79161234567x", "+7916\n1234567", "+7916\x001234567", "+9991234567",
+        "+49301234567890123", "0" * 40, "1" * 41, "()-.()-.", "+7_916_1234567",
     ],
 )  # fmt: skip
 def test_invalid_phone_is_refused(phone: str) -> None:
@@ -189,6 +197,144 @@ def test_country_of_a_number(phone: str, country: str) -> None:
     assert country_of(phone) == country
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\u202a+7 916 123‑45–67\u202c", "\ufeff+7\u202f916\u2009123\u00ad4567\u200b",
+        "+7−916—123―45‐67", "+7\ufe0f9161234567", "8 916 123-45-67\t\r\n",
+        "＋７（９１６）１２３－４５－６７", "７９１６１２３４５６７",
+        "+٧٩١٦١٢٣٤٥٦٧", "۷۹۱۶۱۲۳۴۵۶۷", "+७९१६१२३४५६७",
+        "(+7) 916 123-45-67", "[+7] 916/123/45/67",
+        "tel:+79161234567", "TEL:+7-916-123-45-67;ext=5", "tel:%2B79161234567", "sms:+79161234567",
+        "tel:9161234567;phone-context=+7", "tel:+79161234567;isub=1;phone-context=example.com",
+        "tel://+79161234567", "whatsapp:+79161234567", "+79161234567;ext=5", "+79161234567 ext. 5",
+        "8 (916) 123-45-67 доб. 123", "+7 916 123-45-67, extension: 7", "+79161234567x12",
+        "+7 916 1234567 #12", "+007 916 1234567", "+011 7 916 1234567", "00 7 916 1234567",
+    ],
+)  # fmt: skip
+def test_pasted_number_is_the_number(text: str) -> None:
+    assert normalise(text, "RU") == "+79161234567"
+
+
+RENUMBERED = [
+    ("+52 1 55 1234 5678", "+525512345678"),  # Mexico
+    ("+52 01 55 1234 5678", "+525512345678"),
+    ("+52 044 55 1234 5678", "+525512345678"),
+    ("5215512345678", "+525512345678"),
+    ("+55 11 8765-4321", "+5511987654321"),  # Brazil
+    ("+55 47 9876-5432", "+5547998765432"),
+    ("+55 11 7123-4567", "+5511971234567"),
+    ("+54 11 2345-6789", "+5491123456789"),  # Argentina
+    ("+54 9 11 2345-6789", "+5491123456789"),
+    ("+54 11 15 2345-6789", "+5491123456789"),
+    ("+54 (011) 15 2345-6789", "+5491123456789"),
+    ("+54 9 11 15 2345-6789", "+5491123456789"),
+    ("+84 168 123 4567", "+84381234567"),  # Vietnam
+    ("+84 120 123 4567", "+84701234567"),
+    ("+84 199 123 4567", "+84591234567"),
+    ("+225 07 12 34 56", "+2250707123456"),  # Ivory Coast
+    ("+225 45 12 34 56", "+2250545123456"),
+    ("+225 71 12 34 56", "+2250171123456"),
+    ("+229 97 12 34 56", "+2290197123456"),  # Benin
+    ("+241 06 12 34 56", "+24166123456"),  # Gabon
+    ("+241 7 12 34 56", "+24177123456"),
+    ("+39 0347 123 4567", "+393471234567"),  # Italy
+    ("+39 (0)347 123 4567", "+393471234567"),
+    ("+39 6 1234 5678", "+390612345678"),
+    ("+34 0612 34 56 78", "+34612345678"),  # no national prefix
+]
+
+
+@pytest.mark.parametrize(("old", "new"), RENUMBERED)
+def test_old_spelling_is_the_same_person(old: str, new: str) -> None:
+    assert normalise(old, "RU") == normalise(new, "RU") == new
+
+
+@pytest.mark.parametrize(
+    ("typed", "country", "number"),
+    [
+        ("044 55 1234 5678", "MX", "+525512345678"),
+        ("55 1234 5678", "MX", "+525512345678"),
+        ("(11) 8765-4321", "BR", "+5511987654321"),
+        ("0 15 11 98765-4321", "BR", "+5511987654321"),
+        ("011 15 2345-6789", "AR", "+5491123456789"),
+        ("11 2345-6789", "AR", "+5491123456789"),
+        ("0168 123 4567", "VN", "+84381234567"),
+        ("97 12 34 56", "BJ", "+2290197123456"),
+        ("06 12 34 56", "GA", "+24166123456"),
+        ("011 44 7400 123456", "US", "+447400123456"),
+        ("8~10 44 7400 123456", "RU", "+447400123456"),
+        ("0011 44 7400 123456", "AU", "+447400123456"),
+        ("٠٥٠ ١٢٣ ٤٥٦٧", "SA", "+966501234567"),
+    ],
+)
+def test_number_as_it_is_dialled_at_home(typed: str, country: str, number: str) -> None:
+    assert normalise(typed, country) == number
+
+
+@pytest.mark.parametrize(
+    "phone",
+    [
+        "+551177654321",  # once Nextel's: nobody's old spelling
+        "+551132654321",  # a fixed line has eight digits
+        "+551157654321",
+        "+22527201234",  # the operator decided what a fixed line became
+        "+525512345678",
+        "+5511987654321",
+        "+390612345678",
+    ],
+)
+def test_other_numbers_stay_as_they_are(phone: str) -> None:
+    understood = e164_or_none(phone, "RU")
+
+    assert understood in {phone, None}
+    assert renumbering.new_spelling(phone) is None
+
+
+def test_stored_old_spellings_lead_to_their_number() -> None:
+    for number in {new for _old, new in RENUMBERED}:
+        for spelling in spellings(number):
+            assert normalise(spelling, "RU") == number
+    assert spellings("+5511987654321") == ("+5511987654321", "+551187654321")
+    assert spellings("+79161234567") == ("+79161234567",)
+
+
+EXAMPLES = [
+    number
+    for region in sorted(phonenumbers.SUPPORTED_REGIONS)
+    for kind in PhoneNumberType.values()
+    if (number := phonenumbers.example_number_for_type(region, kind))
+]
+
+
+def test_landlines_are_those_that_are_certainly_no_mobiles() -> None:
+    landlines = set()
+    for number in EXAMPLES:
+        written = phonenumbers.format_number(number, PhoneNumberFormat.E164)
+        e164 = e164_or_none(written, "RU")
+        kind = phonenumbers.number_type(phonenumbers.parse(e164)) if e164 else None
+        if e164 and is_landline(e164):
+            assert kind == PhoneNumberType.FIXED_LINE, written
+            landlines.add(country_of(e164))
+
+    assert {"RU", "KZ", "BR", "IT", "DE", "GB", "BY", "UA"} <= landlines
+    assert len(landlines) > 180
+    # Mobiles have the same ranges as fixed lines there.
+    assert landlines.isdisjoint({"US", "CA", "MX", "AR"})
+
+
+def test_every_example_is_understood_as_itself_in_the_ways_people_write() -> None:
+    for number in EXAMPLES:
+        written = phonenumbers.format_number(number, PhoneNumberFormat.E164)
+        understood = e164_or_none(written, "RU")
+        if understood is None:
+            continue
+        pasted = "\u202a+" + "\u2009".join(chr(ord(digit) + 0xFEE0) for digit in written[1:])
+        assert normalise(pasted, "RU") == understood
+        assert normalise(f"{written};ext=12", "RU") == understood
+        assert normalise(understood, "US") == understood
+
+
 REGIONS = sorted(phonenumbers.SUPPORTED_REGIONS)
 
 
@@ -211,7 +357,9 @@ def numbers(draw: strategies.DrawFn) -> phonenumbers.PhoneNumber:
 @given(
     number=numbers(),
     country=strategies.sampled_from(["RU", "KZ", "BY", "US"]),
-    separator=strategies.sampled_from(["", " ", "-", ".", "  "]),
+    separator=strategies.sampled_from(
+        ["", " ", "-", ".", "  ", "/", *"\u00ad\u2007\u2011\u202f\u2060\u3000−"]
+    ),
 )
 def test_every_spelling_of_a_number_is_the_same_number(
     number: phonenumbers.PhoneNumber, country: str, separator: str
@@ -222,14 +370,15 @@ def test_every_spelling_of_a_number_is_the_same_number(
         normal,
         "00" + digits,
         "+" + separator.join(digits),
-        phonenumbers.format_number(number, PhoneNumberFormat.INTERNATIONAL).replace("/", " "),
+        phonenumbers.format_number(number, PhoneNumberFormat.INTERNATIONAL),
+        phonenumbers.format_number(number, PhoneNumberFormat.RFC3966),
     ]
     if with_country_code_seven(digits, country) in {None, digits}:  # not read as a number at home
         spellings.append(digits)
 
-    spellings = [spelling for spelling in spellings if len(spelling) <= 40]
+    understood = {normalise(spelling, country) for spelling in spellings}
 
-    assert {normalise(spelling, country) for spelling in spellings} == {normal}
+    assert understood == {renumbering.new_spelling(normal) or normal}
 
 
 @settings(max_examples=500, deadline=None)

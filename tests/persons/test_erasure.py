@@ -100,6 +100,18 @@ def test_no_table_at_all_names_the_phone_but_the_block_list(company: Company) ->
     assert found == {"channels_blockedphone"}
 
 
+def test_nothing_names_an_old_spelling_of_the_phone(company: Company) -> None:
+    old, new = "+551187654321", "+5511987654321"
+    leave(company, old)
+    leave_with_the_service(old)
+
+    counts = erase(person=Person(new))
+
+    assert counts["messages"] == 2
+    assert {table for table in tables() if rows_naming(old, table)} == set()
+    assert not RememberedPhone.objects.exists()
+
+
 def test_traces_of_others_stay(company: Company) -> None:
     leave(company)
     leave(company, OTHER)

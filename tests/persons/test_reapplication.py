@@ -46,6 +46,22 @@ def test_person_is_erased_again(company: Company) -> None:
     assert list(Contact.objects.values_list("phone", flat=True)) == [OTHER]
 
 
+@pytest.mark.parametrize(
+    ("erased", "restored"),
+    [("+551187654321", "+5511987654321"), ("+5511987654321", "+551187654321")],
+)
+def test_person_is_erased_again_under_any_spelling(
+    company: Company, erased: str, restored: str
+) -> None:
+    erase(person=Person(erased))
+    restore(company, restored)
+
+    done = reapply_erasures()
+
+    assert done.erased == 1
+    assert not Contact.objects.exists()
+
+
 def test_erasure_of_a_company_is_reapplied_to_that_company(company: Company) -> None:
     other = CompanyFactory.create()
     leave(company)

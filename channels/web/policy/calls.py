@@ -10,6 +10,7 @@ from channels.routing.policy_rules import LOCALES, MAX_RULES, PURPOSE_LENGTH
 from channels.web.fields import CHANNEL_NAMES, UNDERSTOOD_PHONE
 from channels.web.message_fields import KIND
 from config.errors import Error
+from config.input import clipboard
 
 LEAST, MOST = settings.PATIENCE_RANGE
 LOCALE_NAMES = choice(LOCALES, "Locale")
@@ -125,7 +126,7 @@ PUT_POLICY = Call(
     refusals=(Error.INVALID_INPUT,),
 )
 
-OF_PHONE = Field("phone", text(), _("The phone number, in any format."))
+OF_PHONE = Field("phone", text(), _("The phone number, in any format."), reading=clipboard.plain)
 FOR_PURPOSE = Field(
     "purpose",
     text(maxLength=PURPOSE_LENGTH),

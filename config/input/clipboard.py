@@ -1,0 +1,44 @@
+"""Short texts as people type and paste them: phones, codes, words like STOP.
+
+Keyboards write digits in the script of their language, word processors turn hyphens into dashes,
+and what is copied from a messenger or a web page brings invisible marks along.
+"""
+
+import re
+from unicodedata import category, decimal, normalize
+
+_MARKS = {"Cf", "Mn", "Me"}  # invisible characters, and marks over or around a letter
+_DASHES = "\u2212\u30fc\u223c\u2053"  # used as dashes; Unicode has them elsewhere than in Pd
+_CODE_SEPARATORS = re.compile(r"[ \-]")
+
+
+def plain(text: str) -> str:
+    """In compatible characters, with ASCII digits, spaces and hyphens, and without marks."""
+    if text.isascii():
+        return text.strip()
+    composed = normalize("NFKC", text)
+    return "".join(map(_plain_character, composed)).strip()
+
+
+def code(text: str) -> str:
+    """The characters of a code, which people write in groups: 123 456, 123-456."""
+    return _CODE_SEPARATORS.sub("", plain(text))
+
+
+def words(text: str) -> str:
+    """In lower case, without punctuation, and with single spaces."""
+    letters = [char if char.isalnum() or char.isspace() else "" for char in plain(text)]
+    return " ".join("".join(letters).casefold().split())
+
+
+def _plain_character(char: str) -> str:
+    if char.isascii():
+        return char
+    if char.isdecimal():
+        return str(decimal(char))
+    kind = category(char)
+    if kind in _MARKS:
+        return ""
+    if kind == "Zs":
+        return " "
+    return "-" if kind == "Pd" or char in _DASHES else char

@@ -1,0 +1,43 @@
+"""Texts as people and their clipboards write them."""
+
+import sys
+from unicodedata import category
+
+import pytest
+
+from config.input import clipboard
+
+EVERY = [chr(point) for point in range(sys.maxunicode + 1)]
+IN_KIND = {
+    kind: [char for char in EVERY if category(char) == kind]
+    for kind in ("Zs", "Pd", "Cf", "Mn", "Me")
+}
+
+
+def test_every_space_dash_and_invisible_mark_is_no_part_of_a_code() -> None:
+    for kind in ("Zs", "Pd", "Cf", "Me"):
+        for char in IN_KIND[kind]:
+            assert clipboard.code(f"{char}123{char}456{char}") == "123456", hex(ord(char))
+
+
+def test_digits_of_every_script_are_read() -> None:
+    for char in filter(str.isdecimal, EVERY):
+        assert clipboard.code(char) in "0123456789"
+    assert clipboard.code("٤٨٢٩١٥") == "482915"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("  STOP!!! ", "stop"),
+        ("opt-out", "optout"),
+        ("Opt\u00a0 Out.", "opt out"),
+        ("ＳＴＯＰ", "stop"),
+        ("s\u200btop \u2764\ufe0f", "stop"),
+        ("СТОП\0", "стоп"),
+        ("\u202eпотс", "потс"),
+        ("!?", ""),
+    ],
+)
+def test_words_are_without_case_marks_and_punctuation(text: str, words: str) -> None:
+    assert clipboard.words(text) == words
