@@ -36,7 +36,7 @@ from channels.providers.base import (
 )
 from channels.providers.hosted_provider import HostedProvider
 from channels.providers.inbound import AccountAlert, AlertKind
-from channels.recipients import telegram_contacts
+from channels.recipients import telegram_contacts, vendor_user_ids
 from channels.vendor_accounts import availability, breaker_state, registry, vendor_alerts
 from channels.vendor_accounts.circuit_breaker import Breakers, Call, Change
 from config.monitoring import metrics, tracing
@@ -104,6 +104,7 @@ class Dispatcher:
         self.record()
         self.claim()
         vendor_alerts.record_queued()
+        vendor_user_ids.record_queued()
         if receipts.apply_stored():
             self.loop.wake()
         for settle in extensions.settlers():
@@ -209,6 +210,7 @@ def _hand_over(claimed: ClaimedMessage, start_before: float) -> Event:
     _count_call(claimed, "Accepted", called_at)
     if accepted.alert is not None:
         vendor_alerts.enqueue(claimed.provider, accepted.alert)
+    vendor_user_ids.enqueue(claimed.provider, claimed.phone, accepted.recipient_id, message.ref)
     if provider.is_proved_by(message):
         kind, proof = EventKind.DELIVERED, DeliveryProof.HANDED_OVER
     else:

@@ -61,6 +61,7 @@ class Accepted:
 
     provider_id: str | None
     alert: AccountAlert | None = None
+    recipient_id: str = ""  # the vendor's id of the person, by which it may name them later
 
 
 @dataclass(frozen=True, slots=True)

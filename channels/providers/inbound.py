@@ -71,10 +71,13 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Recipient:
-    """The vendor's id of a person who received our message."""
+    """The vendor's id of a person who received our message; it may be another phone number."""
 
     user_id: str
     ref: str  # our attempt id
+
+
+MAX_SENDER = 150  # characters
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +86,13 @@ class Reply:
 
     phone: str  # with a plus if certainly E.164; empty if the vendor hides it
     text: str
-    user_id: str = ""  # the vendor's id of the person, if any
+    user_id: str = ""  # the vendor's id of the person, if any; else a sender that is no phone
+
+    @property
+    def sender(self) -> str:
+        """As the vendor identifies the person in its answers and receipts too."""
+        sender = self.user_id or self.phone.removeprefix("+")
+        return "".join(filter(str.isprintable, sender))[:MAX_SENDER]
 
 
 class AlertKind(StrEnum):
@@ -129,7 +138,16 @@ class Stopped:
     locale: str
 
 
-BotUpdate = ContactShared | BotBlocked | Started | Stopped  # done in a chat with our bot
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A text that is no command; people write "stop" as well."""
+
+    text: str
+    chat_id: int
+    locale: str
+
+
+BotUpdate = ContactShared | BotBlocked | Started | Stopped | Said  # done in a chat with our bot
 
 
 @dataclass(frozen=True, slots=True)

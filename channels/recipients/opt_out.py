@@ -1,7 +1,7 @@
 """Opt-out: a reply of STOP blocks the phone, START unblocks it.
 
-The keywords are the defaults of carriers and vendors (https://help.twilio.com/articles/223134027)
-and their Russian equivalents. A message counts only if it is nothing but a keyword.
+The words are the defaults of carriers and vendors (https://help.twilio.com/articles/223134027),
+and what people write in each language of the product. A message counts only if it is nothing else.
 """
 
 import structlog
@@ -12,35 +12,47 @@ from channels.phone_numbers import e164_or_none
 from channels.providers.inbound import AccountAlert, AlertKind, Reply
 from channels.recipients import vendor_user_ids
 from channels.vendor_accounts import error_texts, vendor_alerts
+from config.input import clipboard
 
 log = structlog.get_logger(__name__)
 
-STOP_WORDS = frozenset(
-    [
-        "stop",
-        "stopall",
-        "unsubscribe",
-        "cancel",
-        "end",
-        "quit",
-        "optout",
-        "revoke",
-        "стоп",
-        "отписка",
-        "отписаться",
-        "отмена",
-    ]
-)
-START_WORDS = frozenset(["start", "unstop", "старт"])
-_STRIPPED = " \t\r\n\0.,!?\"'«»()"
+# As `clipboard.words` writes them. Languages share them: a person may answer in any.
+STOP_WORDS = {
+    "en": (
+        *("stop", "stopall", "stop all", "unsubscribe", "unsubscribe all", "cancel", "end", "quit"),
+        *("optout", "opt out", "opt me out", "revoke", "remove", "remove me", "stop sms"),
+        *("stop texting", "stop messages", "no more", "no more messages", "stop it"),
+    ),
+    "ru": (
+        *("стоп", "стоп все", "стоп всё", "стоп смс", "stop смс", "отписка", "отпиши", "отпишите"),
+        *("отписать", "отписаться", "отпиши меня", "отпишите меня", "отмена", "отменить"),
+        *("отказ", "отказываюсь", "отказаться", "хватит", "прекрати", "прекратите", "прекратить"),
+        *("отключить", "отключи", "отключите", "не пиши", "не пишите", "не писать"),
+        *("больше не пишите", "не пишите больше", "не присылать", "не присылайте"),
+        *("больше не присылайте", "не присылайте больше", "удалите меня"),
+    ),
+}
+START_WORDS = {
+    "en": ("start", "unstop", "resume", "subscribe", "optin", "opt in", "opt me in"),
+    "ru": ("старт", "подписка", "подписаться", "подпишите", "возобновить", "возобновите", "начать"),
+}
+_STOP = frozenset(word for words in STOP_WORDS.values() for word in words)
+_START = frozenset(word for words in START_WORDS.values() for word in words)
+
+
+def is_stop(text: str) -> bool:
+    return clipboard.words(text) in _STOP
+
+
+def is_start(text: str) -> bool:
+    return clipboard.words(text) in _START
 
 
 def apply_reply(provider: str, reply: Reply) -> None:
     """Blocks the sender's phone on every channel after STOP, until START."""
-    word = reply.text.strip(_STRIPPED).casefold()
-    if word in STOP_WORDS:
+    if is_stop(reply.text):
         _block(provider, reply)
-    elif word in START_WORDS:
+    elif is_start(reply.text):
         phones = _phones(provider, reply)
         count, _ = BlockedPhone.objects.filter(phone__in=phones, said_stop=True).delete()
         if count:
@@ -55,15 +67,13 @@ def _block(provider: str, reply: Reply) -> None:
         _, is_new = BlockedPhone.objects.get_or_create(phone=phone, defaults=defaults)
         if is_new:
             log.info("phone_opted_out", provider=provider)
-    if reply.user_id and not phones:
-        unmatched = AccountAlert("stop_unmatched", reply.user_id, AlertKind.WARNING)
+    if not phones:  # a hidden phone, a short code, an e-mail gateway: the operator has to look
+        unmatched = AccountAlert("stop_unmatched", reply.sender, AlertKind.WARNING)
         vendor_alerts.record(provider, unmatched)
 
 
 def _phones(provider: str, reply: Reply) -> set[str]:
-    """The phone as the vendor writes it and as we sent to it, which may differ."""
+    """The phone that the vendor names, and the one we sent to, which may differ."""
     reported = e164_or_none(reply.phone, settings.OPERATOR_COUNTRY) if reply.phone else None
-    if reply.phone and reported is None:  # a short code, an e-mail gateway, a forged number
-        log.warning("opt_out_sender_not_a_phone", provider=provider)
-    sent_to = vendor_user_ids.phone_of(provider, reply.user_id) if reply.user_id else ""
+    sent_to = vendor_user_ids.phone_of(provider, reply.sender)
     return set(filter(None, (reported, sent_to)))

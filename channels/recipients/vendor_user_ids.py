@@ -1,17 +1,20 @@
 """Vendors' user ids, which a vendor may report in place of the phone.
 
-They are stored from receipts of our messages, so that STOP works for a person who hides the phone.
+They are stored from receipts of our messages, so that STOP works for a person who hides the phone,
+and from a vendor's answer that names another number than the one we sent to.
 """
 
 from collections.abc import Iterable, Sequence
+from queue import SimpleQueue
 from typing import Any
 from uuid import UUID
 
 from django.db import connection
 
-from channels.providers.inbound import Recipient
+from channels.phone_numbers import e164_or_none
+from channels.providers.inbound import MAX_SENDER, Recipient
 from channels.vendor_accounts.registry import vendor_of
-from config.storage.statements.json_rows import json_rows
+from config.storage.statements.json_rows import dump_rows, json_rows
 from config.storage.stored_text import stored_text
 
 # A fragment of the statement that stores receipts: also one that is no news says who hides behind
@@ -52,6 +55,27 @@ def without_repeats(told: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """
     by_person = {(one["vendor"], one["user_id"]): one for one in told}
     return [by_person[person] for person in sorted(by_person)]
+
+
+_queue: SimpleQueue[tuple[str, Recipient]] = SimpleQueue()
+
+
+def enqueue(provider: str, phone: str, user_id: str, ref: str) -> None:
+    """For a provider's thread, which has no database: the dispatcher records it soon. Most ids are
+    the phone itself, in some spelling, and need no row.
+    """
+    if user_id and user_id != phone[1:] and e164_or_none(f"+{user_id}", "") != phone:
+        _queue.put((provider, Recipient(user_id[:MAX_SENDER], ref)))
+
+
+def record_queued() -> None:
+    found: list[dict[str, Any]] = []
+    while not _queue.empty():  # the dispatcher alone takes from it
+        provider, recipient = _queue.get()
+        found += rows(provider, [recipient])
+    if found:
+        with connection.cursor() as cursor:
+            cursor.execute(REMEMBER, {"recipients": dump_rows(without_repeats(found))})
 
 
 def phone_of(provider: str, user_id: str) -> str:

@@ -191,7 +191,7 @@ _CATEGORY = _("Meta is moving the template to another category: its price and li
 _NO_COUNTRY = _("Switch the country on in Twilio: Messaging, Settings, Geo permissions.")
 _NO_SENDER = _("The sender (TWILIO_FROM) cannot be used for this: choose another in Twilio.")
 _STOP_UNMATCHED = _(
-    "Somebody said STOP, and WhatsApp hides the phone: find the person by the id and block it."
+    "Somebody said STOP whose phone is hidden or unknown: find the person by the id and block it."
 )
 ALERTS_BY_CODE: dict[tuple[str, str], StrOrPromise] = {
     **{
@@ -217,10 +217,10 @@ ALERTS_BY_CODE: dict[tuple[str, str], StrOrPromise] = {
             (("partner_app_uninstalled", "partner_removed"), _APP_REMOVED),
             (("quality_flagged", "quality_downgrade", "quality_red"), _COMPLAINTS),
             (("quality_yellow",), _COMPLAINTS),
-            (("stop_unmatched",), _STOP_UNMATCHED),
         )
         for code in codes
     },
+    **{(vendor, "stop_unmatched"): _STOP_UNMATCHED for vendor in VENDORS},
     ("twilio", "21408"): _NO_COUNTRY,
     ("twilio", "21612"): _NO_SENDER,
     **{

@@ -231,11 +231,13 @@ def _address(deliver: Pdu, end: str) -> str:
 
 def reply(deliver: Pdu) -> Reply | None:
     """A person's reply; None for receipts and for concatenated parts."""
-    phone = _address(deliver, "source")
-    is_message = not (deliver.fields.get("esm_class") or 0) & (_KIND | _UDH_INDICATOR)
-    if not is_message or not phone:
+    if (deliver.fields.get("esm_class") or 0) & (_KIND | _UDH_INDICATOR):
         return None
-    return Reply(phone, _decode(deliver, _octets(deliver)[:_MAX_REPLY_OCTETS]))
+    phone, words = (
+        _address(deliver, "source"),
+        _decode(deliver, _octets(deliver)[:_MAX_REPLY_OCTETS]),
+    )
+    return Reply(phone, words, "" if phone else text(deliver.fields.get("source_addr")))
 
 
 def raw(deliver: Pdu) -> bytes:

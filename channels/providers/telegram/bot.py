@@ -25,6 +25,7 @@ from channels.providers.inbound import (
     BotUpdate,
     ContactShared,
     InboundEvents,
+    Said,
     Started,
     Stopped,
     WebhookRequest,
@@ -233,9 +234,11 @@ def _message_update(message: http.Json) -> BotUpdate | None:
     if "contact" in message:
         return _contact_shared(message, chat_id, sender)
     # Ignores the link's parameter after the command: only the contact identifies the person.
-    word = (http.text(message.get("text")) or "").partition(" ")[0].partition("@")[0].lower()
-    command = _COMMANDS.get(word)
-    return command(chat_id, _locale(sender)) if command else None
+    text = http.text(message.get("text")) or ""
+    command = _COMMANDS.get(text.partition(" ")[0].partition("@")[0].lower())
+    if command:
+        return command(chat_id, _locale(sender))
+    return Said(text, chat_id, _locale(sender)) if text else None
 
 
 def _locale(sender: http.Json) -> str:

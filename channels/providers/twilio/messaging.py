@@ -195,11 +195,12 @@ def _status(form: dict[str, str], url: str) -> Receipt | None:
 
 def _reply(form: dict[str, str]) -> Reply | None:
     """Where "a message comes in" is set to the address of the receipts."""
-    phone = form.get("From", "")
-    if "MessageStatus" in form or "Body" not in form or not _PHONE.fullmatch(phone):
+    sender = form.get("From", "")
+    if "MessageStatus" in form or "Body" not in form:
         return None
     # Twilio names the wish itself where its own opt-out is switched on, in any language.
-    return Reply(phone, form.get("OptOutType") or form["Body"])
+    text = form.get("OptOutType") or form["Body"]
+    return Reply(sender, text) if _PHONE.fullmatch(sender) else Reply("", text, sender)
 
 
 def _state(word: str, code: str | None) -> ReceiptState:

@@ -118,7 +118,10 @@ class WhatsAppCloud(http.HttpProvider):
         if provider_id := http.text(accepted.get("id")):
             template = self._templates[message.content]
             return Accepted(
-                provider_id, _reservation_alert(accepted.get("message_status"), template)
+                provider_id,
+                _reservation_alert(accepted.get("message_status"), template),
+                # Meta may spell a number as on the day its account was made, or know another one.
+                http.text(http.first(answer.data.get("contacts")).get("wa_id")) or "",
             )
         raise _refusal(answer)
 
@@ -201,10 +204,13 @@ def _recipient(status: http.Json) -> Recipient | None:
 
 def _reply(message: http.Json) -> Reply | None:
     """A reply from a phone, or from a business-scoped user id if the person hides the phone."""
-    phone = http.text(message.get("from")) or ""
-    e164 = f"+{phone}" if _PHONE.fullmatch(phone) else ""
-    user_id, reply = _user_id(message.get("from_user_id")), _reply_text(message)
-    return Reply(e164, reply, user_id) if reply and (e164 or user_id) else None
+    sender, reply = http.text(message.get("from")) or "", _reply_text(message)
+    if not reply:
+        return None
+    user_id = _user_id(message.get("from_user_id"))
+    if _PHONE.fullmatch(sender):
+        return Reply(f"+{sender}", reply, user_id)
+    return Reply("", reply, user_id or sender)
 
 
 def _user_id(value: object) -> str:

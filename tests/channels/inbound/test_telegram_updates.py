@@ -91,6 +91,38 @@ def test_updates_allow_or_block_the_bot(updates: list[str], may_be_written_to: b
 
 
 @pytest.mark.parametrize(
+    ("text", "may_be_written_to"),
+    [
+        ("/stop", False), ("/STOP@kvitok_bot", False), ("/stop!", False), ("Стоп", False),
+        ("хватит!", False), ("opt-out", False), ("ＳＴＯＰ", False), ("стоп-кран сломан", True),
+    ],
+)  # fmt: skip
+def test_person_stops_the_bot_in_words_and_starts_it_again(
+    text: str, may_be_written_to: bool
+) -> None:
+    post_webhook(update("contact_own_2026-09.json"))
+    said = orjson.loads(update("stopped_2026-11.json"))
+    said["message"]["text"] = text
+
+    post_webhook(orjson.dumps(said))
+    stopped = standing()
+    said["message"]["text"] = "Старт"
+    post_webhook(orjson.dumps(said))
+
+    assert stopped == [(SHARED, CHAT, may_be_written_to)]
+    assert standing() == [(SHARED, CHAT, True)]
+
+
+def test_shared_contact_is_the_number_that_is_sent_to() -> None:
+    shared = orjson.loads(update("contact_own_2026-09.json"))
+    shared["message"]["contact"]["phone_number"] = "5215512345678"
+
+    post_webhook(orjson.dumps(shared))
+
+    assert standing() == [("+525512345678", CHAT, True)]
+
+
+@pytest.mark.parametrize(
     "name", ["started_2026-09.json", "started_by_link_2026-11.json", "stopped_2026-11.json"]
 )
 def test_stranger_leaves_no_contact(name: str) -> None:

@@ -8,9 +8,11 @@ from django.conf import settings
 from django.test import Client
 from django.utils import timezone
 
+from accounts.models import Language
 from channels import retention
 from channels.models import BlockedPhone, KnownRecipient, Message, ProviderAlert
 from channels.outcomes import receipts
+from channels.phone_numbers import e164_or_none, spellings
 from channels.providers.inbound import (
     InboundEvents,
     Receipt,
@@ -19,7 +21,8 @@ from channels.providers.inbound import (
     Reply,
     WebhookRequest,
 )
-from channels.recipients import opt_out
+from channels.recipients import opt_out, vendor_user_ids
+from config.input import clipboard
 from tests.api.clients import Api
 from tests.channels.message_stages import claim, send
 from tests.channels.providers.vendors import meta_call, payload, twilio, twilio_call, whatsapp
@@ -45,7 +48,27 @@ def is_blocked(phone: str = PHONE) -> bool:
 
 @pytest.mark.parametrize(
     "text",
-    ["STOP", " stop.\n", "Stop!", "«СТОП»", "Отписаться", "UNSUBSCRIBE", "StopAll", "stop\0"],
+    [
+        *("STOP", " stop.\n", "Stop!", "«СТОП»", "Отписаться", "UNSUBSCRIBE", "StopAll", "stop\0"),
+        *(
+            "ＳＴＯＰ",
+            "s\u200bt\u00adop",
+            "\u202astop\u202c",
+            "STOP \u2764\ufe0f",
+            "сто\u0301п",
+            "S.T.O.P.",
+        ),
+        *(
+            "opt out",
+            "Opt-Out",
+            "opt\u2011out",
+            "OPTOUT",
+            "stop all",
+            "Stop  ALL!",
+            "stop\u00a0all",
+        ),
+        *("Хватит!", "отпишите меня", "стоп всё", "Больше не пишите.", "не присылайте больше…"),
+    ],
 )
 def test_stop_words_block_the_phone(text: str) -> None:
     hear(text)
@@ -55,7 +78,8 @@ def test_stop_words_block_the_phone(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "stop it, please?", "не стоп", "START", "хватит", "s t o p", "123456", "stop" * 99]
+    "text",
+    ["", "stop it, please?", "не стоп", "START", "nonstop", "s t o p", "123456", "stop" * 99],
 )
 def test_other_replies_block_nothing(text: str) -> None:
     hear(text)
@@ -102,15 +126,83 @@ def test_reply_by_whatsapp_may_have_a_user_id_in_place_of_the_phone() -> None:
     assert whatsapp().read(call).replies == [Reply("", "STOP", "US.13491208655302741918")]
 
 
+@pytest.mark.parametrize("language", opt_out.STOP_WORDS.keys() | opt_out.START_WORDS.keys())
+def test_every_language_has_words_that_can_be_typed(language: str) -> None:
+    words = {*opt_out.STOP_WORDS[language], *opt_out.START_WORDS[language]}
+
+    assert {clipboard.words(word.upper()) for word in words} == words
+    assert not set(opt_out.STOP_WORDS[language]) & set(opt_out.START_WORDS[language])
+    assert opt_out.STOP_WORDS.keys() == opt_out.START_WORDS.keys() == set(Language.values)
+
+
+@pytest.mark.parametrize("text", ["Старт!", "un\u200bstop", "ＳＴＡＲＴ", "opt-in", "подписаться"])
+def test_start_words_unblock_the_phone(text: str) -> None:
+    hear("STOP")
+
+    hear(text)
+
+    assert not is_blocked()
+
+
 @pytest.mark.parametrize(
-    "sender", ["1" * 500, "0", "", "+1", "16315551234x", "１６３１５５５１２３４"]
+    ("reported", "sent_to"),
+    [
+        ("+5215512345678", "+525512345678"),
+        ("+551187654321", "+5511987654321"),
+        ("+541123456789", "+5491123456789"),
+        ("5491123456789", "+5491123456789"),
+        ("+22997123456", "+2290197123456"),
+    ],
 )
-def test_reply_without_a_phone_is_ignored(sender: str) -> None:
+def test_stop_blocks_the_number_that_we_send_to(reported: str, sent_to: str) -> None:
+    hear("STOP", reported)
+
+    assert list(BlockedPhone.objects.values_list("phone", flat=True)) == [sent_to]
+    for spelling in spellings(sent_to):
+        assert e164_or_none(spelling, "RU") == sent_to
+
+
+@pytest.mark.parametrize("sender", ["1" * 40, "0", "+1", "16315551234x", "+1631555123４"])
+def test_stop_of_a_sender_that_is_no_phone_alerts_the_operator(sender: str) -> None:
     body = payload("whatsapp_cloud", "message_stop_2026-11.json").decode()
+    call = meta_call(body.replace("16315551234", sender).encode())
 
-    replies = whatsapp().read(meta_call(body.replace("16315551234", sender).encode())).replies
+    replies = whatsapp().read(call).replies
+    for reply in replies:
+        opt_out.apply_reply("whatsapp_cloud", reply)
 
-    assert [reply.phone for reply in replies] == ["+16315551235"]
+    assert [reply.phone for reply in replies] == ["", "+16315551235"]
+    assert not is_blocked("+16315551234")
+    assert [(one.code, one.detail) for one in ProviderAlert.objects.all()] == [
+        ("stop_unmatched", sender)
+    ]
+
+
+def test_stop_by_sms_of_a_sender_that_is_no_phone_alerts_the_operator() -> None:
+    form = payload("twilio", "message_stop_2026-11.form").replace(
+        b"From=%2B14155552345", b"From=32665"
+    )
+
+    (reply,) = twilio().read(twilio_call(form)).replies
+    opt_out.apply_reply("twilio", reply)
+    hear("thanks", "")
+
+    assert [one.detail for one in ProviderAlert.objects.all()] == ["32665"]
+
+
+def test_stop_by_the_number_that_the_vendor_named_blocks_the_phone_we_sent_to(api: Api) -> None:
+    send(api, channel="whatsapp")
+    (claimed,) = claim()
+
+    for named in ("79161234567", "89161234567", "15550001111"):
+        vendor_user_ids.enqueue("whatsapp_cloud", claimed.phone, named, str(claimed.attempt_id))
+    vendor_user_ids.record_queued()
+    opt_out.apply_reply("whatsapp_cloud", Reply("+15550001111", "STOP"))
+
+    assert KnownRecipient.objects.filter(user_id="15550001111").exists()
+    assert not KnownRecipient.objects.filter(user_id="79161234567").exists()
+    assert is_blocked(claimed.phone)
+    assert is_blocked("+15550001111")
 
 
 @pytest.mark.parametrize(

@@ -332,8 +332,8 @@ def test_arbitrary_input_never_raises(
          Reply("+79161234567", "stop")),
         ({"short_message": b"id:7 stat:DELIVRD", "esm_class": 4}, None),
         ({"short_message": b"\x05\x00\x03\x01\x02\x01STOP", "esm_class": 0x40}, None),
-        ({"short_message": b"STOP", "source_addr": b"BANK"}, None),
-        ({"short_message": b"STOP", "source_addr": b"900"}, None),
+        ({"short_message": b"STOP", "source_addr": b"BANK\0"}, Reply("", "STOP", "BANK")),
+        ({"short_message": b"STOP", "source_addr": b"900"}, Reply("", "STOP", "900")),
         ({"short_message": b"\x04", "data_coding": 8}, Reply("+79161234567", "\ufffd")),
     ],
 )  # fmt: skip

@@ -18,6 +18,7 @@ from channels.providers.inbound import (
     BotBlocked,
     BotUpdate,
     ContactShared,
+    Said,
     Started,
     Stopped,
 )
@@ -255,7 +256,7 @@ def test_link_to_the_bot(username: str, url: str) -> None:
         ("stopped_2026-11.json", [Stopped(CHAT, "ru")]),
         ("blocked_2026-09.json", [BotBlocked(CHAT, blocked=True)]),
         ("unblocked_2026-09.json", [BotBlocked(CHAT, blocked=False)]),
-        ("chat_2026-09.json", []),
+        ("chat_2026-09.json", [Said("когда придёт код?", CHAT, "ru")]),
     ],
 )
 def test_reads_updates(file: str, expected: list[BotUpdate]) -> None:

@@ -136,7 +136,15 @@ def test_what_meta_took_with_a_reservation_is_told_of(
 
     accepted = whatsapp().send(link())
 
-    assert accepted == Accepted(WAMID, AccountAlert(word, "short_link", alert) if alert else None)
+    kept = AccountAlert(word, "short_link", alert) if alert else None
+    assert (accepted.provider_id, accepted.alert) == (WAMID, kept)
+
+
+def test_answer_names_the_person_as_meta_knows_them(wire: responses.RequestsMock) -> None:
+    taken = {"messages": [{"id": WAMID}], "contacts": [{"input": "998901234567", "wa_id": "1555"}]}
+    wire.post(URL, json=taken)
+
+    assert whatsapp().send(message()) == Accepted(WAMID, recipient_id="1555")
 
 
 def test_an_acceptance_without_an_id_is_ambiguous(wire: responses.RequestsMock) -> None:
