@@ -61,6 +61,7 @@ class Channel:
     summary: StrOrPromise  # what it carries, for the first page
     contents: frozenset[str] = EVERY_CONTENT
     patience: Patience = USUAL_PATIENCE
+    needs_mobile: bool = False  # its vendors reach no landline
     has_segments: bool = False  # the text is counted in SMS segments, and ends with autofill lines
     has_own_texts: bool = True  # a company may word its codes; else the vendor's template does
     template_texts: Mapping[str, TemplateTexts] = field(default_factory=dict)  # by language
@@ -88,6 +89,7 @@ CHANNELS = (
         link_sent=_("The link was sent by Telegram"),
         price=1,
         colour="blue",
+        needs_mobile=True,
         summary=_("codes to any account; links to those who have written to the bot"),
     ),
     Channel(
@@ -98,6 +100,7 @@ CHANNELS = (
         price=16,
         colour="amber",
         summary=_("codes and links to every phone"),
+        needs_mobile=True,
         has_segments=True,
     ),
 )

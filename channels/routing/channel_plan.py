@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.keys.api_keys import Principal
 from billing import message_prices
 from channels.lifecycle.steps import Step
-from channels.phone_numbers import country_of
+from channels.phone_numbers import country_of, is_landline
 from channels.providers.base import Content
 from channels.routing import channel_choice, test_numbers
 from channels.routing.company_policy import SendPolicy, policy_for
@@ -95,6 +95,8 @@ def plan_channels(
     test_numbers.refuse_scripted(principal, request.phone)
     check_country(principal, request.phone)
     policy = policy_for(principal, request.phone, request.purpose)
+    if is_landline(request.phone):
+        policy = _for_landline(principal, request, policy)
     channel = _first_channel(principal, request, policy)
     plan = _plan_by_policy(principal, request, policy, channel, kind)
     if not _is_smart(principal, request, policy, kind):
@@ -176,6 +178,30 @@ def _plan_by_policy(
         chain=_fallback_steps(principal, request, policy, channel, kind),
         own_patience=channel_choice.patience(policy.fallback, channel, kind),
     )
+
+
+def _for_landline(principal: Principal, request: SendRequest, policy: SendPolicy) -> SendPolicy:
+    """Without the channels that reach mobiles alone; refuses if no other carries the content."""
+    reached = {name for name in BY_NAME if _reaches_landlines(name, principal, request)}
+    order = [channel for channel in policy.order if channel.name in reached]
+    carried = any(registry.carries(one, request.content, principal.mode) for one in order)
+    if not (request.channel in reached if request.channel else carried):
+        raise DomainError(Error.RECIPIENT_UNREACHABLE, message=LANDLINE)
+    fallback = policy.fallback and policy.fallback._replace(
+        chain=tuple(name for name in policy.fallback.chain if name in reached)
+    )
+    return replace(policy, order=order, fallback=fallback)
+
+
+def _reaches_landlines(name: str, principal: Principal, request: SendRequest) -> bool:
+    """Our bot writes to whoever shared a contact, of whatever number; the Gateway to mobiles."""
+    if not BY_NAME[name].needs_mobile:
+        return True
+    routes = registry.routes_by_key().get((principal.mode, name, request.content.value), [])
+    return bool(routes) and all(route.needs_contact for route in routes)
+
+
+LANDLINE = _("This is a landline, which gets neither SMS nor Telegram codes: use a mobile number")
 
 
 def _first_channel(principal: Principal, request: SendRequest, policy: SendPolicy) -> Channel:

@@ -1,0 +1,74 @@
+"""What only mobiles receive is not sent to a landline."""
+
+from typing import Any
+
+import pytest
+
+from accounts.models import Company
+from billing.wallet import ledger
+from channels.models import Message
+from tests.api.clients import Api, ClientOf
+from tests.factories import CompanyFactory
+
+LANDLINE, MOBILE = "+74951234567", "+79161234567"
+CALLS: dict[str, dict[str, Any]] = {
+    "/otp/send": {},
+    "/links/send": {"url": "https://shop.example/orders/1024"},
+}
+RU = "Это городской телефон"
+EN = "use a mobile number"
+
+
+@pytest.fixture
+def api(client_of: ClientOf) -> Api:
+    """Of a company that sends abroad."""
+    company = CompanyFactory.create(all_countries=True)
+    ledger.grant(company=company, amount=1000, reason="test")
+    return client_of(company)
+
+
+@pytest.mark.parametrize("path", CALLS)
+@pytest.mark.parametrize("phone", [LANDLINE, "+49301234567", "+390612345678", "+551132654321"])
+def test_sms_to_a_landline_is_refused_before_anything_is_held(
+    api: Api, path: str, phone: str
+) -> None:
+    before = api.get("/balance").body
+
+    russian = api.post(path, CALLS[path] | {"phone": phone, "channel": "sms"})
+    english = api.post(
+        path, CALLS[path] | {"phone": phone, "channel": "sms"}, **{"Accept-Language": "en"}
+    )
+
+    assert [russian.code, english.code] == ["recipient_unreachable"] * 2
+    assert RU in russian.body["message"]
+    assert "мобильный номер" in russian.body["message"]
+    assert EN in english.body["message"]
+    assert not Message.objects.exists()
+    assert api.get("/balance").body == before
+
+
+def test_code_by_telegram_gateway_to_a_landline_is_refused(api: Api) -> None:
+    answer = api.post("/otp/send", {"phone": LANDLINE, "channel": "telegram"})
+
+    assert (answer.status, answer.code) == (422, "recipient_unreachable")
+
+
+def test_whatsapp_may_live_on_a_landline(api: Api) -> None:
+    assert api.post("/otp/send", {"phone": LANDLINE, "channel": "whatsapp"}).status == 200
+
+
+def test_steps_that_reach_no_landline_are_left_out(api: Api) -> None:
+    chain = ["sms", "whatsapp", "telegram"]
+    Company.objects.update(default_channel="sms", fallback_chain=chain, falls_back=True)
+
+    landline = api.post("/otp/send", {"phone": LANDLINE})
+    mobile = api.post("/otp/send", {"phone": MOBILE})
+
+    assert (landline.body["channel"], mobile.body["channel"]) == ("whatsapp", "sms")
+    chains = {one.phone: [step["channel"] for step in one.chain] for one in Message.objects.all()}
+    assert chains == {LANDLINE: [], MOBILE: ["whatsapp", "telegram"]}
+
+
+@pytest.mark.parametrize("phone", ["+12025550123", "+525512345678", "+541143211234", MOBILE])
+def test_number_that_may_be_a_mobile_is_sent_to(api: Api, phone: str) -> None:
+    assert api.post("/otp/send", {"phone": phone, "channel": "sms"}).status == 200
