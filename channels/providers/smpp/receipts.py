@@ -48,6 +48,7 @@ _STATE_WORDS = {
     8: "REJECTD",
     9: "SKIPPED",
 }
+_STATES_OF_3_4 = range(1, 9)
 _WORD_VARIANTS = {
     "DELIVERED": "DELIVRD",
     "DELIVERD": "DELIVRD",
@@ -208,10 +209,13 @@ def _state_word(deliver: Pdu, line: dict[str, str]) -> str:
     """A word of the standard, or the centre's own; a number that is neither as it is."""
     word = line.get("stat", "").upper()
     word = _WORD_VARIANTS.get(word, word)
-    if octets := deliver.tlvs.get(_STATE):
-        state = int.from_bytes(octets[:1])
-        return _STATE_WORDS.get(state) or word or str(state)
-    return word
+    octets = deliver.tlvs.get(_STATE)
+    if not octets:
+        return word
+    state = int.from_bytes(octets[:1])
+    named = _STATE_WORDS.get(state, str(state))
+    # A centre of version 3.4 may leave the number at 0: its word says more.
+    return named if state in _STATES_OF_3_4 else word or named
 
 
 def _phone(deliver: Pdu) -> str:

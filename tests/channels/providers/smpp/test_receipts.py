@@ -124,6 +124,13 @@ def test_optional_parameters_override_the_text() -> None:
     assert parsed(deliver("id:m2 stat:UNDELIV err:000", tlvs=tlvs)) == ("m1", "DELIVRD", None)
 
 
+@pytest.mark.parametrize("state", [0, 9, 77])
+def test_text_overrides_a_number_that_version_3_4_does_not_have(state: int) -> None:
+    tlvs = {ID: b"m1", STATE: bytes([state])}
+
+    assert parsed(deliver("id:m1 stat:DELIVRD", tlvs=tlvs)) == ("m1", "DELIVRD", None)
+
+
 def test_text_may_come_in_message_payload() -> None:
     assert parsed(deliver(tlvs={PAYLOAD: b"id:7 stat:DELIVRD"})) == ("7", "DELIVRD", None)
 

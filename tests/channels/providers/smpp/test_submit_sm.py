@@ -76,6 +76,7 @@ def test_validity_is_written_as_the_centre_wants_it(validity: str, pattern: str)
         ("alphabet", "utf-8"),
         ("long", "sar"),
         ("statuses", {"0x45": "nonsense"}),
+        ("receipt_states", {"FAILED": "nonsense"}),
     ],
 )
 def test_oversized_setting_is_refused(setting: str, value: object) -> None:
