@@ -20,6 +20,14 @@ CHANGES: tuple[Change, ...] = (
     Change(
         date(2026, 11, 28),
         _(
+            "`clicks` of a link and `link.clicked` count only what is certainly a person's "
+            "browser, by its `User-Agent` and headers; every other client counts in `scanners`, "
+            "and proves no delivery."
+        ),
+    ),
+    Change(
+        date(2026, 11, 28),
+        _(
             "Unknown fields of a request are named in `warnings`, with the field that was probably "
             "meant; `Kvitok-Strict: 1` refuses them. An empty `purpose` counts as absent."
         ),
