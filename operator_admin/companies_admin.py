@@ -363,8 +363,11 @@ def _change_status(
         return False
     user, ip = operator(request), client_ip(request.META)
     reason = form.cleaned_data["reason"]
-    company_service.change_status(company=company, status=status, user=user, reason=reason, ip=ip)
-    if tokens := form.cleaned_data.get("tokens"):
+    tokens = form.cleaned_data.get("tokens") or 0
+    company_service.change_status(
+        company=company, status=status, user=user, reason=reason, tokens=tokens, ip=ip
+    )
+    if tokens:
         adjust_views.grant_once(
             company=company,
             tokens=tokens,

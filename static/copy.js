@@ -17,7 +17,11 @@
     const before = label.textContent;
     await copy(document.getElementById(button.dataset.copy));
     label.textContent = button.dataset.copied;
-    setTimeout(() => { label.textContent = before; }, 2000);
+    button.classList.add("is-copied");
+    setTimeout(() => {
+      label.textContent = before;
+      button.classList.remove("is-copied");
+    }, 2000);
   });
   document.addEventListener("click", (event) => {
     const button = event.target.closest("[data-insert]");

@@ -26,6 +26,12 @@ CHAIN_LABELS = (_("First"), _("Then"), *[_("And then") for _more in CHANNELS[2:]
 CHAIN_FIELDS = {f"chain_{n}": label for n, label in enumerate(CHAIN_LABELS, start=1)}
 
 
+def offered_chain(default_channel: str) -> list[str]:
+    """The order that is filled in until the company has one: its channel, then the others."""
+    names = [channel.name for channel in CHANNELS]
+    return sorted(names, key=lambda name: name != default_channel)
+
+
 def chain_fields(chain: list[str]) -> dict[str, forms.ChoiceField]:
     """A select per position of the chain, which needs no JavaScript."""
     held = [*chain, *[""] * len(CHAIN_FIELDS)]
@@ -72,6 +78,9 @@ def clean_chain(form: "forms.ModelForm[Company]", cleaned: dict[str, Any]) -> No
             chain.append(channel)
     if cleaned.get("falls_back") and not form.errors:
         _check(form, chain, cleaned)
+    company = form.instance
+    if not (cleaned.get("falls_back") or company.fallback_chain):
+        chain = []  # what was filled in is nobody's choice yet
     cleaned["fallback_chain"] = chain
 
 

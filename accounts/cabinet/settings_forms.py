@@ -132,15 +132,20 @@ class ChannelsSection(SectionForm):
         labels = {**fallback_forms.LABELS, "default_channel": _("Default channel")}
         help_texts = {
             **fallback_forms.HELP,
-            "default_channel": _("For requests that do not name a channel."),
+            "default_channel": _(
+                "For requests that do not name a channel. A number that it does not reach is "
+                "refused, unless fallback is on."
+            ),
         }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         channel = cast(forms.ChoiceField, self.fields["default_channel"])
         _blank, *named = channel.choices  # type: ignore[misc]
-        channel.choices = [("", _first_available()), *named]
-        self.fields.update(fallback_forms.chain_fields(self.instance.fallback_chain))
+        channel.choices = [("", _first_connected()), *named]
+        company = self.instance
+        chain = company.fallback_chain or fallback_forms.offered_chain(company.default_channel)
+        self.fields.update(fallback_forms.chain_fields(chain))
         self.fields.update(fallback_forms.patience_fields(self.instance.patience))
         # In page order: the first invalid field gets the focus.
         self.order_fields(
@@ -334,9 +339,8 @@ SECTIONS: dict[str, type[SectionForm]] = {
 }
 
 
-def _first_available() -> str:
-    titles = ", ".join(str(title) for _name, title in channels.choices())
-    return _("The first available: %(channels)s") % {"channels": titles}
+def _first_connected() -> str:
+    return _("One, the first connected of %(channels)s") % {"channels": channels.join_titles()}
 
 
 def lifetimes(current: int | None) -> list[tuple[int | str, Any]]:

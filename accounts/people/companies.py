@@ -64,8 +64,10 @@ def change_status(
     status: Company.Status,
     user: User,
     reason: str = "",
+    tokens: int = 0,
     ip: str | None = None,
 ) -> None:
+    """`tokens`: granted in the same transaction, which the letter says."""
     company.status = status
     company.save(update_fields=["status"])
     subject = f"{company}: {reason}" if reason else company
@@ -75,7 +77,7 @@ def change_status(
             company=company,
             roles=[Member.Role.OWNER],
             template=STATUS_EMAIL_TEMPLATES[status],
-            context={"reason": reason},
+            context={"reason": reason, "tokens": tokens},
         )
     _evict_after_commit(company.api_keys.all())
 

@@ -91,6 +91,13 @@ def clock(at: datetime) -> SafeString:
 
 
 @register.filter
+def zone(at: datetime) -> str:
+    """The abbreviation of the time zone, in the language of the page."""
+    name = timezone.localtime(at).tzname() or ""
+    return gettext("MSK") if name == "MSK" else name
+
+
+@register.filter
 def until(at: datetime) -> str:
     """How long it is to a moment: «40 с»."""
     seconds = max(1, ceil((at - timezone.now()).total_seconds()))

@@ -9,6 +9,12 @@ from channels.recipients import bot_invitations
 register = template.Library()
 
 
+@register.simple_tag
+def bot_url() -> str:
+    """Empty where no bot is set up."""
+    return bot_invitations.bot_url()
+
+
 @register.inclusion_tag("cabinet/bot_invitation.html")
 def bot_invitation(url: str = "") -> dict[str, Any]:
     """Nothing where no bot is set up."""

@@ -18,6 +18,7 @@ from accounts.people.roles import (
     nobody,
 )
 from billing.budgets import budgets
+from billing.wallet import ledger
 from otp.models import GuardReplay, GuardRestriction
 from otp.protection import restrictions, week_replay
 from otp.web.protection_forms import LetThroughForm, ModeForm
@@ -34,6 +35,7 @@ def _page(request: CabinetRequest, form: LetThroughForm) -> HttpResponse:
     rows = GuardRestriction.objects.filter(company=request.company).order_by("-began_at", "-pk")
     open_now = list(rows.filter(ended_at=None).select_related("lifted_by"))
     whole_day, *_hours = budgets.usage(request.company.pk, [])
+    available, _held = ledger.balance(request.company.pk)
     context = {
         "mode_form": ModeForm(
             initial={
@@ -46,7 +48,7 @@ def _page(request: CabinetRequest, form: LetThroughForm) -> HttpResponse:
         "let_through": [row for row in open_now if row.step == GuardRestriction.Step.ALLOW],
         "over": rows.filter(ended_at__isnull=False).select_related("lifted_by")[:HISTORY],
         "replay": _replay(request),
-        "most_lost": max(0, whole_day.tokens - whole_day.used),
+        "most_lost": min(available, whole_day.left),
         "is_off": request.company.guard_mode == GuardMode.OFF,
         "is_watching": request.company.guard_mode == GuardMode.WATCH,
         "days": week_replay.DAYS,

@@ -112,6 +112,20 @@ def test_approval_is_audited_and_mailed_to_the_owner(client: Client, operator: U
     assert "договор подписан" in mail.html
 
 
+def test_letter_about_an_approval_names_the_tokens_that_came_with_it(
+    client: Client, operator: User
+) -> None:
+    member = MemberFactory.create(company__status="pending", user__language="ru")
+    page = client.get(status_url("approved", member.company))
+    once = page.context["form"]["once"].value()
+
+    client.post(status_url("approved", member.company), {"tokens": "1050", "once": once})
+
+    mail = Mail.objects.get(template="company_approved")
+    for body in (mail.text, mail.html):
+        assert "На первые сообщения начислено 1\xa0050 токенов." in body
+
+
 def test_suspension_wants_a_reason(client: Client, operator: User) -> None:
     member = MemberFactory.create()
 

@@ -62,7 +62,7 @@ def value(name: str, held: Any) -> str:
 
 def _empty(name: str) -> str:
     if name == "default_channel":
-        return _("the first available")
+        return _("the first connected")
     if name == "allowed_countries":
         return _("the company's own country")
     if name == "default_link_lifetime":

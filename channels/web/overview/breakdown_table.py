@@ -25,6 +25,14 @@ TITLES: dict[str, StrOrPromise] = {
 }
 
 
+HEADINGS: dict[str, StrOrPromise] = {
+    Dimension.CHANNEL: gettext_lazy("Channel"),
+    Dimension.COUNTRY: gettext_lazy("Country"),
+    Dimension.PURPOSE: gettext_lazy("Purpose"),
+    Dimension.API_KEY: gettext_lazy("API key"),
+}
+
+
 class Row(NamedTuple):
     title: str
     steps: Steps
@@ -118,7 +126,7 @@ def _reached(steps: Steps, name: str) -> Reached:
 
 def csv_rows(found: Breakdown, company: Company, *, sees_money: bool) -> Iterator[list[str | int]]:
     titles = [_("Asked for"), _("Handed over"), _("Delivered"), _("Link opened"), _("Code entered")]
-    yield [str(TITLES[found.dimension]), *titles, *([_("Tokens")] if sees_money else [])]
+    yield [str(HEADINGS[found.dimension]), *titles, *([_("Tokens")] if sees_money else [])]
     for row in rows_of(found, company):
         steps = row.steps
         counts = [steps.asked, steps.handed_over, steps.delivered, steps.opened, steps.entered]

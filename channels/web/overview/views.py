@@ -21,6 +21,7 @@ from channels.history.figures import figures, has_verified
 from channels.web.chart import chart
 from channels.web.overview import breakdown_table
 from channels.web.overview.breakdown_table import (
+    HEADINGS,
     TITLES,
     compare_with_sms,
     dimension_of,
@@ -56,6 +57,7 @@ def overview(request: CabinetRequest) -> HttpResponse:
         "chart": chart(summary.days),
         "by": by,
         "by_title": TITLES[by],
+        "by_heading": HEADINGS[by],
         "dimensions": TITLES,
         "breakdown": found[by],
         "steps_taken": steps_of(found[by].total, before),

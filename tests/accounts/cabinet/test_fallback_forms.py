@@ -29,6 +29,31 @@ def test_fallback_is_off_by_default(client: Client, owner: Member) -> None:
     assert owner.company.audit.get().subject == "falls_back, fallback_chain"
 
 
+@pytest.mark.parametrize(
+    ("default", "order"),
+    [("", ["whatsapp", "telegram", "sms"]), ("sms", ["sms", "whatsapp", "telegram"])],
+)
+def test_order_is_filled_in_when_fallback_is_turned_on(
+    client: Client, owner: Member, default: str, order: list[str]
+) -> None:
+    owner.company.default_channel = default
+    owner.company.save()
+    form = form_of(client.get(reverse("settings")), "channels")
+    shown = {name: form[name].value() for name in ("chain_1", "chain_2", "chain_3")}
+    fields = CHANNELS | {"default_channel": default} | shown
+
+    send(client, "channels", fields)
+    owner.company.refresh_from_db()
+    untouched = (owner.company.falls_back, owner.company.fallback_chain)
+    send(client, "channels", fields | {"falls_back": "on"})
+
+    assert list(shown.values()) == order
+    assert untouched == (False, [])
+    fallback = fallback_of(owner)
+    assert fallback is not None
+    assert list(fallback.chain) == order
+
+
 def test_patience_and_cost_are_the_company_s_own(client: Client, owner: Member) -> None:
     fields = {"patience_whatsapp": "10", "patience_sms": "600", "fallback_max_cost": "1 900"}
 
