@@ -26,4 +26,4 @@ def entries(message: Message) -> Iterator[TimelineEntry]:
     if code.verified_at:
         yield TimelineEntry(code.verified_at, _("The correct code was entered"), "success")
     elif code.expires_at <= timezone.now():
-        yield TimelineEntry(code.expires_at, _("The code expired without being entered"))
+        yield TimelineEntry(code.expires_at, _("The code expired before it was entered"))

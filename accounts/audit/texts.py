@@ -93,7 +93,7 @@ ACTION_LABELS: dict[str, StrOrPromise] = {
     "login.sso": _("signed in by single sign-on"),
     "login.failed": _("failed to sign in"),
     "logout": _("signed out"),
-    "reauthentication.passed": _("confirmed who they are"),
+    "reauthentication.passed": _("confirmed their identity"),
     "reauthentication.failed": _("failed to confirm who they are"),
     "session.ended": _("ended a session"),
     "sessions.ended": _("ended the other sessions"),
@@ -159,7 +159,7 @@ FIELD_LABELS: dict[str, StrOrPromise] = {
         f"patience_{channel.name}": format_lazy(_("Seconds for {channel}"), channel=channel.title)
         for channel in CHANNELS
     },
-    "fallback_max_cost": _("Tokens at most"),
+    "fallback_max_cost": _("Price cap, tokens"),
     "requires_second_factor": _("Require two-step sign-in from every member"),
     "role": _("Role"),
     "url": _("Address"),

@@ -115,7 +115,7 @@ class KeyForm(forms.Form):
         widget=forms.RadioSelect(attrs={"class": "form-check-input"}),
     )
     scopes = forms.MultipleChoiceField(
-        label=_("What the key may do"),
+        label=_("Permissions"),
         choices=Scope.choices,
         initial=every_scope,
         widget=forms.CheckboxSelectMultiple(attrs={"class": "form-check-input"}),

@@ -19,13 +19,15 @@ from accounts.models import Language
 
 # Where nearly everybody understands a message in Russian.
 RUSSIAN = frozenset({"AM", "AZ", "BY", "KG", "KZ", "MD", "RU", "TJ", "TM", "UZ"})
+# Where people look for another name, or by another letter, than that of CLDR.
+USUAL_NAMES = {"ru": {"US": "США", "AC": "Вознесения, остров"}}
 CODES = frozenset(phonenumbers.SUPPORTED_REGIONS)  # countries one can send to
 
 
 @cache
 def names(language: str) -> dict[str, str]:
     """Code → name, sorted by name."""
-    titles = Locale(language).territories
+    titles = {**Locale(language).territories, **USUAL_NAMES.get(language, {})}
     known = {code: titles[code] for code in CODES if code in titles}
     return dict(sorted(known.items(), key=lambda pair: pair[1].casefold().replace("ё", "е")))
 

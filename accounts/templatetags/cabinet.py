@@ -30,13 +30,27 @@ SUMMARY_THRESHOLD = 3  # fields: longer forms may not fit a screen and get an er
 
 
 @register.inclusion_tag("components/error_summary.html")
-def error_summary(form: BaseForm) -> dict[str, Any]:
+def error_summary(form: BaseForm, *, is_send: bool = False) -> dict[str, Any]:
     """A summary of errors above an invalid form, with links to the fields."""
     faults = _faults(form)
     return {
         "form": form,
+        "is_send": is_send,
         "faults": faults if len(form.visible_fields()) > SUMMARY_THRESHOLD else [],
         "focused": bool(faults),
+    }
+
+
+@register.inclusion_tag("components/filter_fields.html")
+def filter_fields(form: BaseForm, names: str) -> dict[str, Any]:
+    """The fields that most people look by, and a fold with the others, open while one is in use."""
+    first = names.split()
+    others = [field for field in form.visible_fields() if field.name not in first]
+    return {
+        "hidden": form.hidden_fields(),
+        "first": [form[name] for name in first],
+        "others": others,
+        "is_open": any(field.errors or field.value() for field in others),
     }
 
 
@@ -123,7 +137,8 @@ def share(percent: float | None) -> str:
     digits = 0 if percent in (0, 100) else 1
     # Never rounded up to 100 %.
     shown = min(percent, 99.9) if percent < 100 else percent
-    return f"{number_format(shown, digits)}\u00a0%"
+    space = "" if (get_language() or "").startswith("en") else "\u00a0"
+    return f"{number_format(shown, digits)}{space}%"
 
 
 @register.filter

@@ -1,11 +1,14 @@
 """Where the service's terms are, how it treats data and whom to write to: on every page."""
 
 from dataclasses import dataclass
+from urllib.parse import quote
 
 from django import template
 from django.conf import settings
 from django.utils import translation
 from django.utils.translation import gettext as _
+
+from accounts.models import Company
 
 register = template.Library()
 
@@ -33,6 +36,15 @@ def links(language: str | None = None) -> list[LegalLink]:
 @register.inclusion_tag("components/legal_links.html")
 def legal_links(language: str | None = None) -> dict[str, object]:
     return {"links": links(language)}
+
+
+@register.simple_tag
+def support_url(company: Company) -> str:
+    """Where to write about a company; a letter names it already. Empty where nothing is set."""
+    if settings.SUPPORT_EMAIL:
+        subject = quote(f"Kvitok: {company.one_line_name} ({company.pk})")
+        return f"mailto:{settings.SUPPORT_EMAIL}?subject={subject}"
+    return str(settings.SUPPORT_URL)
 
 
 @register.simple_tag

@@ -40,7 +40,7 @@ class TopUpForm(forms.Form):
         self.packages = prices.packages_in(currency)
         self.min_tokens = prices.min_tokens(currency)
         self.gateways = {gateway.name: gateway for gateway in registry.available()}
-        other: Choices = [(OTHER_AMOUNT, _("Another number"))] if self.min_tokens else []
+        other: Choices = [(OTHER_AMOUNT, _("Custom amount"))] if self.min_tokens else []
         package, gateway = self.fields["package"], self.fields["gateway"]
         package.choices = [*((p.code, str(p)) for p in self.packages), *other]  # type: ignore[attr-defined]
         gateway.choices = [(name, registry.title(name)) for name in self.gateways]  # type: ignore[attr-defined]

@@ -17,6 +17,7 @@ from channels.lifecycle.steps import FallbackReason
 from channels.models import Attempt, FallbackEvent, Message, Receipt
 from channels.routing.learned import route_words
 from channels.vendor_accounts import error_texts
+from config.channels import of_row
 from config.texts import StrOrPromise
 
 ONE_COMMIT = timedelta(seconds=1)  # within which its statements run
@@ -89,7 +90,9 @@ def _ms(elapsed: timedelta) -> int:
 def _of_attempt(attempt: Attempt) -> Iterator[Step]:
     channel = {"channel": attempt.get_channel_display()}
     by = error_texts.provider_title(attempt.provider)
-    yield Step(attempt.started_at, _("Handed over to %(channel)s") % channel, detail=by)
+    is_sms = of_row(attempt.channel).has_segments
+    title = _("Handed over to the SMS carrier") if is_sms else _("Handed over to %(channel)s")
+    yield Step(attempt.started_at, title % ({} if is_sms else channel), detail=by)
     if attempt.accepted_at:
         yield Step(attempt.accepted_at, _("%(channel)s took the message") % channel)
     receipts = list(attempt.receipts.all())

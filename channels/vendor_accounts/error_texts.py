@@ -274,7 +274,7 @@ ADVICE: dict[str, StrOrPromise] = {
     ),
 }
 _WRITE_START = _("To get messages again, the person has to send START to the sender.")
-_OTHER_CHANNEL = _("Send by another channel: this one does not reach the number.")
+_OTHER_CHANNEL = _("This channel does not reach the number. Send by another one.")
 ADVICE_BY_CLASS: dict[str, StrOrPromise] = {
     "barred": _(
         "Send by another channel, or tell the person: “Your operator blocks our SMS because you "

@@ -33,7 +33,7 @@ CONTENTS = {
     "link": gettext_lazy("a link"),
 }
 BREAKERS = {
-    "closed": gettext_lazy("closed: messages go through"),
+    "closed": gettext_lazy("not triggered: messages go through"),
     "half-open": gettext_lazy("half-open: one message at a time is tried"),
     "open": gettext_lazy("open: nothing is sent"),
 }

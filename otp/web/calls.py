@@ -51,7 +51,7 @@ IP = Field(
 DEVICE_ID = Field(
     "device_id",
     nullable(text(maxLength=200)),
-    _("Whatever names the person's device in your system. Stored as a keyed hash, like `ip`."),
+    _("Your own identifier of the person's device. Stored as a keyed hash, like `ip`."),
     required=False,
 )
 TRUSTED = Field(

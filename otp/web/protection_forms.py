@@ -23,7 +23,7 @@ class ModeForm(forms.Form):
     mode = forms.ChoiceField(
         label=_("Mode"),
         choices=[
-            (GuardMode.ENFORCE, _("Hold back: such sends go without SMS, then are refused")),
+            (GuardMode.ENFORCE, _("Block: such sends go without SMS, then are refused")),
             (GuardMode.WATCH, _("Watch only: nothing is held back, this page says what would be")),
             (GuardMode.OFF, _("Off: nothing is counted, only budgets hold")),
         ],
@@ -38,12 +38,12 @@ class ModeForm(forms.Form):
 
 def _country_choices() -> list[tuple[str, object]]:
     _blank, *named = countries.choices()
-    return [("", _("Not a whole country")), *named]
+    return [("", _("No country")), *named]
 
 
 class LetThroughForm(forms.Form):
     number = forms.CharField(
-        label=_("A number of the range"),
+        label=_("Any number in the range"),
         max_length=64,
         required=False,
         widget=forms.TextInput(attrs={"type": "tel", "placeholder": "+79161234567"}),

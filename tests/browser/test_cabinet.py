@@ -63,7 +63,7 @@ def test_sign_up_makes_a_company_and_a_key_that_is_shown_once(
 
     page.get_by_role("button", name="Копировать").first.click()
     expect(page.get_by_role("button", name="Скопировано")).to_be_visible()
-    page.get_by_role("link", name="Я сохранил").click()
+    page.get_by_role("link", name="Ключ сохранён").click()
     expect(page.get_by_text(key[-4:])).to_be_visible()
     assert key not in page.content()
 
@@ -170,7 +170,7 @@ def test_code_appears_on_the_test_phone(page: Page, live_server: LiveServer) -> 
     MessageFactory.create(
         company=member.company, mode="test", phone="+79160000001", params=params, state="delivered"
     )
-    expect(page.locator(".bubble")).to_contain_text("Никому его не сообщайте")
+    expect(page.locator(".bubble")).to_contain_text("ваш код подтверждения")
     page.locator(".bubble").get_by_role("button", name="Копировать").click()
     expect(page.get_by_role("button", name="Скопировано")).to_be_visible()
     page.get_by_label("Телефон").fill("+7701")
@@ -247,7 +247,7 @@ def test_key_is_replaced_and_revoked(page: Page, live_server: LiveServer) -> Non
     page.get_by_role("link", name="Заменить сайт").click()
     confirm(page)
     page.get_by_role("button", name="Создать новый ключ").click()
-    page.get_by_role("link", name="Я сохранил").click()
+    page.get_by_role("link", name="Ключ сохранён").click()
     expect(page.get_by_text("остаётся меньше суток")).to_be_visible()
     page.get_by_role("link", name="Отозвать сайт").first.click()
     page.get_by_role("button", name="Отозвать").click()

@@ -81,7 +81,7 @@ def test_wrong_days_are_explained(page: Page, member: Member) -> None:
 
 def test_statement_is_checked_on_its_page(page: Page, member: Member, tmp_path: Path) -> None:
     page.get_by_role("link", name="Баланс", exact=True).first.click()
-    page.get_by_role("link", name="Печати", exact=True).click()
+    page.get_by_role("link", name="Сверка", exact=True).click()
     with page.expect_download() as download:
         page.get_by_role("link", name="Скачать всю выписку").click()
     statement = tmp_path / "statement.csv"

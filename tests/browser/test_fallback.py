@@ -15,13 +15,16 @@ def test_chain_is_set_and_a_mistake_is_explained(page: Page, live_server: LiveSe
     company = sign_in(page, live_server).company
     page.goto(f"{live_server.url}/cabinet/settings")
     page.get_by_label("Отправлять следующим каналом").check()
-    page.get_by_label("Сначала").select_option("whatsapp")
+    for place, channel in (("Сначала", "whatsapp"), ("Затем", "telegram"), ("И ещё", "sms")):
+        expect(page.get_by_label(place)).to_have_value(channel)
+    for place in ("Затем", "И ещё"):
+        page.get_by_label(place).select_option("")
     page.get_by_role("button", name="Сохранить : Каналы и запасные каналы").click()
     expect(page.get_by_text("Выберите хотя бы два канала.")).to_be_visible()
 
     page.get_by_label("Затем").select_option("sms")
     page.get_by_label("Секунд на WhatsApp").fill("20")
-    page.get_by_label("Не дороже, токенов").fill("16")
+    page.get_by_label("Предел цены, токенов").fill("16")
     page.get_by_role("button", name="Сохранить : Каналы и запасные каналы").click()
     expect(page.locator("#channels [data-saved]")).to_be_visible()
 

@@ -43,7 +43,7 @@ def test_from_the_sandbox_to_the_statement(page: Page, shopper: Member) -> None:
     page.get_by_label("Другое количество").check()
     page.get_by_label("Количество токенов").press_sequentially("1 500")
     expect(page.locator("#tokens-quote")).to_contain_text("3\u00a0000,00")
-    page.get_by_label("Учебный платёж").check()
+    page.get_by_label("Пробная оплата").check()
     page.get_by_role("button", name="Перейти к оплате").click()
     page.get_by_role("link", name="Оплатить").click()
 
@@ -61,7 +61,7 @@ def test_from_the_sandbox_to_the_statement(page: Page, shopper: Member) -> None:
 
 
 def test_page_of_an_order_notices_the_payment(page: Page, shopper: Member) -> None:
-    page.get_by_label("Учебный платёж").check()
+    page.get_by_label("Пробная оплата").check()
     page.get_by_role("button", name="Перейти к оплате").click()
     expect(page.locator("#order-status")).to_contain_text("ждёт оплаты")
 

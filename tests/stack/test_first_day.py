@@ -46,7 +46,7 @@ def sign_up(page: Page, stack: Stack, name: str = NAME) -> Company:
 
 def top_up(page: Page) -> None:
     page.locator("#sidebar").get_by_role("link", name="Баланс").click()
-    page.get_by_label("Учебный платёж").check()
+    page.get_by_label("Пробная оплата").check()
     page.get_by_role("button", name="Перейти к оплате").click()
     page.get_by_role("link", name="Оплатить").click()
     page.locator("button[value=pay]").click()
@@ -64,7 +64,7 @@ def make_key(page: Page) -> str:
     page.get_by_role("button", name="Подтвердить").click()
     page.get_by_role("button", name="Создать ключ").click()
     key = page.locator("#new-key").inner_text()
-    page.get_by_role("link", name="Я сохранил").click()
+    page.get_by_role("link", name="Ключ сохранён").click()
     return key
 
 
@@ -106,7 +106,7 @@ def test_key_is_rotated_without_a_gap(stack: Stack, page: Page) -> None:
     page.get_by_role("link", name="Заменить сервер").click()
     page.get_by_role("button", name="Создать новый ключ").click()
     new = Sender(stack.url, company, page.locator("#new-key").inner_text())
-    page.get_by_role("link", name="Я сохранил").click()
+    page.get_by_role("link", name="Ключ сохранён").click()
     assert [old.get("/balance").status_code, new.get("/balance").status_code] == [200, 200]
 
     expiring = page.locator("tr", has_text="остаётся меньше суток")

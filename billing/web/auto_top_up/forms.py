@@ -25,10 +25,10 @@ class AutoTopUpForm(TopUpForm):
         max_value=settings.MAX_TOP_UP_TOKENS,
     )
     times_a_day = forms.IntegerField(
-        label=_("Times a day, at most"), min_value=1, max_value=MOST_A_DAY
+        label=_("No more often a day"), min_value=1, max_value=MOST_A_DAY
     )
     sum_a_month = GroupedDecimalField(
-        label=_("Sum a calendar month, at most"),
+        label=_("No more a calendar month"),
         min_value=CENT,
         max_digits=14,
         decimal_places=2,

@@ -3,21 +3,19 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import phonenumbers
 from django import forms
 from django.conf import settings
-from django.core.exceptions import ValidationError
 from django.utils import timezone
 from django.utils.dateformat import time_format
 from django.utils.translation import gettext_lazy as _
 
 from accounts.cabinet.number_fields import GroupedIntegerField, grouped
 from accounts.people import countries
+from accounts.people.countries import CountryField
 from billing.budgets.key_limits import KeyUsage
 from billing.budgets.sql import NO_LIMIT
 from billing.budgets.usage import BudgetUsage
 from billing.models import Budget
-from config.input.form_fields import LineField
 
 
 class TokensField(GroupedIntegerField):
@@ -30,12 +28,7 @@ class TokensField(GroupedIntegerField):
 class BudgetForm(forms.Form):
     day = TokensField(label=_("Tokens per day, the whole company"))
     any_country = TokensField(label=_("Tokens per hour, any other country"))
-    new_country = LineField(
-        label=_("Another country"),
-        required=False,
-        max_length=2,
-        help_text=_("Two letters, such as KZ."),
-    )
+    new_country = CountryField(label=_("Another country"), required=False)
     new_tokens = TokensField(label=_("Its tokens per hour"))
 
     def __init__(
@@ -67,7 +60,9 @@ class BudgetForm(forms.Form):
                 "tokens": grouped(use.tokens),
                 "at": time_format(timezone.localtime(use.resets_at), "H:i"),
             }
-        self.fields["any_country"].widget.attrs["placeholder"] = settings.BUDGET_COUNTRY_HOUR
+        self.fields["any_country"].widget.attrs["placeholder"] = grouped(
+            settings.BUDGET_COUNTRY_HOUR
+        )
 
     @property
     def budgets(self) -> list[forms.BoundField]:
@@ -76,12 +71,6 @@ class BudgetForm(forms.Form):
     @property
     def key_limits(self) -> list[forms.BoundField]:
         return [self[_key_name(key.key_id)] for key in self.keys]
-
-    def clean_new_country(self) -> str:
-        code: str = self.cleaned_data["new_country"].upper()
-        if code and code not in phonenumbers.SUPPORTED_REGIONS:
-            raise ValidationError(_("%(code)s is not a country code."), params={"code": code})
-        return code
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data

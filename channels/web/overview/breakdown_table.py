@@ -108,8 +108,8 @@ def steps_of(total: Steps, before: Steps) -> list[Step]:
         _("of the codes, each counted once"),
     )
     steps = [
-        (_("Asked for"), "asked", "", "all"),
-        (_("Handed over"), "handed_over", of_asked, ""),
+        (_("Requested"), "asked", "", "all"),
+        (_("Accepted by carrier"), "handed_over", of_asked, ""),
         (_("Delivered"), "delivered", of_asked, "state=delivered"),
         (_("Link opened"), "opened", of_linked, ""),
         (_("Code entered"), "entered", of_codes, "kind=code"),
@@ -125,7 +125,13 @@ def _reached(steps: Steps, name: str) -> Reached:
 
 
 def csv_rows(found: Breakdown, company: Company, *, sees_money: bool) -> Iterator[list[str | int]]:
-    titles = [_("Asked for"), _("Handed over"), _("Delivered"), _("Link opened"), _("Code entered")]
+    titles = [
+        _("Requested"),
+        _("Accepted by carrier"),
+        _("Delivered"),
+        _("Link opened"),
+        _("Code entered"),
+    ]
     yield [str(HEADINGS[found.dimension]), *titles, *([_("Tokens")] if sees_money else [])]
     for row in rows_of(found, company):
         steps = row.steps

@@ -50,7 +50,7 @@ def _channels_down(company: Company) -> Iterator[Notice]:
                 "it are refused."
             ),
             reverse("status"),
-            _("Status of the service"),
+            _("Service status"),
             is_urgent=True,
         )
 

@@ -32,11 +32,11 @@ class RuleForm(forms.Form):
         help_text=_("As your requests name it. Leave empty for all purposes, and for links."),
     )
     barred = forms.MultipleChoiceField(
-        label=_("Barred channels"),
+        label=_("Blocked channels"),
         required=False,
         choices=channels.choices,
         widget=forms.CheckboxSelectMultiple(attrs={"class": "form-check-input"}),
-        help_text=_("Nothing is sent through them there, even if a request names one."),
+        help_text=_("These channels are not used, even if a request names one."),
     )
     smart = forms.TypedChoiceField(
         label=_("Order"),
@@ -55,7 +55,7 @@ class RuleForm(forms.Form):
         ),
     )
     max_cost = GroupedIntegerField(
-        label=_("Tokens at most"),
+        label=_("Price cap, tokens"),
         required=False,
         min_value=1,
         help_text=_("For one message; more expensive channels are skipped."),
@@ -63,7 +63,7 @@ class RuleForm(forms.Form):
     locale = forms.ChoiceField(
         label=_("Language of messages"),
         required=False,
-        choices=[("", _("As for the company")), *Language.choices],
+        choices=[("", _("Company default")), *Language.choices],
         help_text=_("For requests that do not name a language."),
     )
 

@@ -45,7 +45,7 @@ def test_page_shows_budget_usage(client: Client, owner: Member, client_of: Clien
 
     assert "1 из 40" in body
     assert "1 из 20" in body
-    assert "Сегодня можно потерять ещё не больше 39 токенов." in body
+    assert "Даже с украденным ключом сегодня не потратят больше 39 токенов." in body
 
 
 def test_owner_raises_a_budget_after_a_proof(
@@ -60,7 +60,7 @@ def test_owner_raises_a_budget_after_a_proof(
     assert reverse("account_reauthenticate") in asked.url
     assert own(owner) == {"": 0}
     mark_reauthenticated(client, owner.user, "password")
-    response = post(client, day="5 000", hour_RU="900", new_country="kz", new_tokens="7")
+    response = post(client, day="5 000", hour_RU="900", new_country="KZ", new_tokens="7")
 
     assert (response.status_code, response.url) == (302, URL)
     assert own(owner) == {"": 5000, "RU": 900, "KZ": 7}

@@ -312,7 +312,7 @@ def test_exhausted_and_expired_codes_are_mentioned(owner: Member) -> None:
         details = {str(step.title): str(step.detail) for step in timeline(message)}
 
     assert details["5 wrong codes entered"] == "No attempts are left: send a new code."
-    assert "The code expired without being entered" in details
+    assert "The code expired before it was entered" in details
 
 
 @pytest.mark.parametrize(("role", "is_shown"), [("developer", True), ("accountant", False)])

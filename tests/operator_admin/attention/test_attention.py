@@ -91,7 +91,7 @@ def test_template_that_no_account_uses_waits_for_nobody(client: Client, operator
     )
 
     assert items.counts(list(KINDS)) == []
-    assert "Ничто не требует внимания" in client.get(reverse("admin:attention")).content.decode()
+    assert "Всё разобрано" in client.get(reverse("admin:attention")).content.decode()
 
 
 def test_operator_sees_what_they_may_act_on(client: Client) -> None:
