@@ -1,9 +1,12 @@
 """Settles codes that are over: charges a proved delivery and ends the links tied to the code."""
 
 from typing import NamedTuple
+from uuid import UUID
 
-from django.db import connection, transaction
+from django.db import DatabaseError, connection, transaction
+from django.utils.translation import gettext_lazy as _
 
+from accounts.jobs.isolation import Job
 from accounts.outbox import events as outbox
 from billing.wallet.ledger import DeliveryProof
 from channels import sql as channels_sql
@@ -11,9 +14,11 @@ from channels.outcomes import delivery_proof, transitions
 from config.ids import uuid7
 from config.storage.months.recent_ids import months_of, within
 from config.storage.statements.single_statement import fetch_rows
+from config.storage.store_errors import is_refusal
 from links.manage import changes
 from otp import sql
 
+JOB = Job("settlement", _("settlement of entered codes"))
 BATCH = 200
 
 
@@ -52,8 +57,27 @@ def prove_delivery() -> int:
 
     Also stops the fallback of the code and ends the links that live as long as it.
     """
+    if not JOB.is_failing():
+        try:
+            return _prove(sql.CLAIM_VERIFIED, BATCH)
+        except DatabaseError as error:
+            if not is_refusal(error):
+                raise
+    # One of them cannot be settled, for its company's wallet, say: it must keep no other waiting.
+    ids = _unsettled()
+    JOB.together(ids, lambda these: _prove(sql.CLAIM_THESE, list(these)))
+    return len(ids)
+
+
+def _unsettled() -> list[UUID]:
+    with connection.cursor() as cursor:
+        cursor.execute(channels_sql.recent(sql.UNSETTLED), [BATCH])
+        return [verification_id for (verification_id,) in cursor.fetchall()]
+
+
+def _prove(claim: str, which: int | list[UUID]) -> int:
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(channels_sql.recent(sql.CLAIM_VERIFIED), [BATCH])
+        cursor.execute(channels_sql.recent(claim), [which])
         ids = [verification_id for (verification_id,) in cursor.fetchall()]
         if not ids:
             return 0
@@ -61,7 +85,7 @@ def prove_delivery() -> int:
         decisions = delivery_proof.prove(
             cursor, [(verification_id, None) for verification_id in ids], DeliveryProof.CODE_ENTERED
         )
-        event_ids = [uuid7() for _ in ids]
+        event_ids = [uuid7() for _one in ids]
         cursor.execute(within(sql.SETTLE_VERIFIED, months_of(ids)), [ids, event_ids])
         outbox.wake_dispatcher(cursor.rowcount)
     transitions.announce(decisions)

@@ -297,12 +297,17 @@ settled AS (
 SELECT (SELECT count(*) FROM settled) AS settled, (SELECT count(*) FROM due) AS due
 """  # noqa: S608
 
-# Right codes whose delivery is not settled yet, claimed for this transaction.
-CLAIM_VERIFIED = """
+# Right codes whose delivery is not settled yet: the oldest, or those of the given ids.
+UNSETTLED = """
 SELECT id FROM otp_verification WHERE verified_at IS NOT NULL AND settled_at IS NULL
   AND id BETWEEN :first_id AND :last_id
-ORDER BY verified_at LIMIT %s FOR NO KEY UPDATE SKIP LOCKED
-"""
+ORDER BY verified_at LIMIT %s"""
+# Claimed for this transaction.
+CLAIM_VERIFIED = f"{UNSETTLED} FOR NO KEY UPDATE SKIP LOCKED"
+CLAIM_THESE = """
+SELECT id FROM otp_verification WHERE verified_at IS NOT NULL AND settled_at IS NULL
+  AND id BETWEEN :first_id AND :last_id AND id = ANY(%s::uuid[])
+ORDER BY verified_at FOR NO KEY UPDATE SKIP LOCKED"""
 
 # The event `otp.verified`, written in the round trip that settles.
 _VERIFIED = f"""

@@ -23,7 +23,8 @@ log = structlog.get_logger(__name__)
 DELAYS = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 30, 120))  # between tries
 MOST_TRIES = len(DELAYS) + 1
 GIVEN_UP_DELAY = timedelta(days=1)
-KEPT = timedelta(days=30)  # since the last try: nobody has the work any more
+# Since it was due: no job runs as seldom, so the work is not there any more.
+KEPT = timedelta(hours=3)
 
 S = TypeVar("S")
 R = TypeVar("R")
@@ -132,6 +133,9 @@ class Job:
                     self.succeeded(one)
         return True
 
+    def is_failing(self) -> bool:
+        return JobFailure.objects.filter(job=self.name).exists()
+
     @transaction.atomic
     def failed(self, subject: object, error: Exception, *, is_last: bool = False) -> bool:
         """Counts a try; whether it is given up by now."""
@@ -182,5 +186,5 @@ def title_of(name: str) -> StrOrPromise:
 
 
 def purge(limit: int) -> int:
-    old = JobFailure.objects.filter(failed_at__lt=timezone.now() - KEPT)
+    old = JobFailure.objects.filter(due_at__lt=timezone.now() - KEPT)
     return JobFailure.objects.filter(pk__in=old.values("pk")[:limit]).delete()[0]

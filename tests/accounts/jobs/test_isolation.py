@@ -157,10 +157,10 @@ def test_operator_has_it_tried_again(job: Job, company: Company, client: Client)
     assert AuditEvent.objects.filter(action="job.retried", company=company).exists()
 
 
-def test_old_failures_are_forgotten(job: Job, company: Company) -> None:
+def test_failure_of_what_is_not_there_any_more_is_forgotten(job: Job, company: Company) -> None:
     job.each([company, MemberFactory.create().company], broken)
-    old = JobFailure.objects.filter(company=company)
-    old.update(failed_at=timezone.now() - isolation.KEPT - timedelta(days=1))
+    gone = JobFailure.objects.filter(company=company)
+    gone.update(due_at=timezone.now() - isolation.KEPT - timedelta(minutes=1))
 
     assert isolation.purge(10) == 1
     assert JobFailure.objects.count() == 1

@@ -32,7 +32,7 @@ from billing.seals import sealing
 from billing.wallet import balance_alerts, ledger, low_balance, running_balances
 from tests.billing.documents import history
 from tests.billing.gateways.vendors import TBankVendor, operation
-from tests.billing.orders.automatic import YOOKASSA, yookassa_payment
+from tests.billing.orders.automatic import YOOKASSA, agree, save, yookassa_payment
 from tests.config.job_trials.trial import Trial, ago, owner_of, wallet_of
 from tests.factories import (
     OrderFactory,
@@ -42,22 +42,12 @@ from tests.factories import (
 )
 
 
-def _automatic(company: Company, *, gateway: str = "sandbox") -> None:
+def _automatic(company: Company) -> None:
+    owner_of(company)
     wallet_of(company)
-    package = PackageFactory.create(tokens=1000, price=Decimal("1900.00"), currency="RUB")
-    terms = {
-        "threshold": 100,
-        "package": package,
-        "tokens": None,
-        "gateway": gateway,
-        "times_a_day": 3,
-        "sum_a_month": Decimal(10_000),
-    }
-    user = owner_of(company).user
-    saved_methods.agree(company=company, user=user, terms=terms)
-    SavedMethod.objects.create(
-        company=company, gateway=gateway, method_id="m", customer_id="c", brand="Mir", last4="4242"
-    )
+    PackageFactory.create(tokens=1000, price=Decimal("1900.00"), currency="RUB")
+    agree(company)
+    save(company)
 
 
 def _is_topped_up(company: Company) -> bool:

@@ -16,11 +16,15 @@ from channels.models import (
     StaleDay,
 )
 from config.input.days import start_of
+from otp import settlement
+from otp.models import Verification
 from tests.channels.history.test_drop_watch import send, usual
 from tests.config.job_trials.trial import Trial, ago, owner_of, wallet_of
 from tests.factories import (
     AttemptFactory,
     MessageFactory,
+    TransferFactory,
+    VerificationFactory,
 )
 
 
@@ -52,6 +56,18 @@ def _overdue(company: Company) -> None:
 
 def _is_ended(company: Company) -> bool:
     return not Message.objects.filter(company=company, state__in=["queued", "sent"]).exists()
+
+
+def _entered(company: Company) -> None:
+    """Entered right before its receipt."""
+    wallet_of(company, 0, held=1)
+    now = timezone.now()
+    code = VerificationFactory.create(company=company, verified_at=now, judged_at=now)
+    message = MessageFactory.create(
+        company=company, state="sent", phone=code.phone, subject_id=code.pk
+    )
+    AttemptFactory.create(message=message, state="sent")
+    TransferFactory.create(company=company, kind="hold", message_id=message.pk)
 
 
 MESSAGE_OF_COMPANY = "NEW.company_id = {company} AND NEW.state = 'expired'"
@@ -87,5 +103,13 @@ TRIALS = (
         _is_ended,
         "channels_message",
         MESSAGE_OF_COMPANY,
+    ),
+    Trial(
+        "settle",  # likewise
+        settlement.JOB.name,
+        _entered,
+        lambda one: Verification.objects.filter(company=one, settled_at__isnull=False).exists(),
+        "billing_transfer",
+        "NEW.company_id = {company} AND NEW.kind = 'capture'",
     ),
 )
