@@ -83,7 +83,8 @@ NOT_OF_RECIPIENTS = {
     "accounts_delivery": "state",
     "accounts_deliveryattempt": "headers error",
     "accounts_savedfilter": "page name query",
-    "accounts_endpoint": "url kinds description key_id previous_key_id disabled_reason",
+    "accounts_endpoint": "url kinds description key_id previous_key_id older_secrets"
+    " disabled_reason",
     "accounts_invitation": "email role",
     "accounts_jobfailure": "job subject error",
     "accounts_mail": "template to subject text html unsubscribe_url key error",

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
-from django.db.models import F, Q
+from django.db.models import F, Q, Value
 from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
@@ -80,6 +80,8 @@ class Endpoint(models.Model):
     generation = models.PositiveIntegerField(default=1)  # of the secret
     previous_key_id = models.CharField(max_length=16, blank=True, default="")
     previous_until = models.DateTimeField(null=True)  # the previous secret signs until then
+    # Those before it that sign still: {"key_id", "generation", "until"}, the oldest first.
+    older_secrets = models.JSONField(default=list, db_default=Value([], models.JSONField()))
     created_at = models.DateTimeField(_("created"), db_default=Now())
     disabled_at = models.DateTimeField(_("disabled"), null=True)
     disabled_reason = models.CharField(

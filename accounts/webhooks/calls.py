@@ -201,13 +201,14 @@ ROTATE = Call(
     "rotateWebhook",
     _("Rotate the secret"),
     _(
-        "Creates a new signing secret. The previous secret keeps signing events for another "
-        "24 hours."
+        "Creates a new signing secret. Each replaced secret keeps signing events for 24 hours "
+        "after it was replaced. Without an `Idempotency-Key`, a call within a minute of the last "
+        "one returns the same secret."
     ),
     Scope.WEBHOOKS,
     message=_("The new secret is ready; the old one signs for a day more"),
     answer=ENDPOINT_WITH_SECRET,
-    refusals=(Error.NOT_FOUND,),
+    refusals=(Error.INVALID_INPUT, Error.NOT_FOUND),
 )
 EXAMPLE_TYPE = Field(
     "type",

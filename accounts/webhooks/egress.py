@@ -13,7 +13,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import cache
+from http import HTTPStatus
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from itertools import zip_longest
 from urllib.parse import urlsplit
 
 import certifi
@@ -29,7 +31,8 @@ Failure = DeliveryAttempt.Failure
 MAX_URL_LENGTH = 2000
 PORTS = {443, 8443}
 MAX_RESPONSE_BODY = 2048  # bytes of the answer's body
-MAX_ADDRESSES_TRIED = 3
+MAX_ADDRESSES_TRIED = 10
+MAX_INTERIM_RESPONSES = 20  # before the final one
 _GLOBAL_IPV6 = ip_network("2000::/3")  # all allocated global unicast of IPv6
 # `is_global` is true for these, but they embed, relay or reserve other addresses.
 _DENIED = [
@@ -85,6 +88,7 @@ class Destination:
 class EndpointResponse:
     status: int
     body: str
+    retry_after: str = ""  # the header, as it came
 
 
 def parse_url(url: str) -> Destination:
@@ -191,7 +195,8 @@ def post(url: str, body: bytes, headers: Mapping[str, str]) -> EndpointResponse:
             response = _exchange(found, line, body, headers)
             if is_late.is_set():  # cut off within the headers, which looks like their end
                 raise CallError(Failure.TIMEOUT)
-            return EndpointResponse(response.status, _body_start(response))
+            retry_after = response.headers.get("Retry-After", "")
+            return EndpointResponse(response.status, _body_start(response), retry_after)
     except TimeoutError:
         raise CallError(Failure.TIMEOUT) from None
     except ssl.SSLError:
@@ -208,7 +213,7 @@ def _connection(
 ) -> Iterator[tuple[socket.socket, threading.Event]]:
     """A connection that is shut down at the deadline, even while the peer keeps sending."""
     ends_at = time.monotonic() + settings.WEBHOOK_TIMEOUT
-    plain = _connect(found, addresses)
+    plain = _connect(found, interleaved(addresses)[:MAX_ADDRESSES_TRIED], ends_at)
     is_late = threading.Event()
     with closing(plain.dup()) as handle:
         timer = threading.Timer(ends_at - time.monotonic(), _shut_down, [handle, is_late])
@@ -226,10 +231,27 @@ def _connection(
             plain.close()
 
 
-def _connect(found: Destination, addresses: list[str]) -> socket.socket:
-    for address in addresses[:MAX_ADDRESSES_TRIED]:
+def interleaved(addresses: list[str]) -> list[str]:
+    """By turns of both families, so that one which leads nowhere costs a try each (RFC 8305, 4).
+
+    The resolver's order decides which is first, and the order within a family.
+    """
+    first_is_ipv6 = any(":" in one for one in addresses[:1])
+    first = [one for one in addresses if (":" in one) is first_is_ipv6]
+    second = [one for one in addresses if (":" in one) is not first_is_ipv6]
+    pairs = zip_longest(first, second)
+    return [one for pair in pairs for one in pair if one is not None]
+
+
+def _connect(found: Destination, addresses: list[str], ends_at: float) -> socket.socket:
+    """Each address has an even share of the time that is left, and no more than any call has."""
+    for tried, address in enumerate(addresses):
+        share = (ends_at - time.monotonic()) / (len(addresses) - tried)
+        if share <= 0:
+            break
         try:
-            line = socket.create_connection((address, found.port), settings.WEBHOOK_CONNECT)
+            patience = min(settings.WEBHOOK_CONNECT, share)
+            line = socket.create_connection((address, found.port), patience)
         except OSError:
             continue
         line.settimeout(settings.WEBHOOK_TIMEOUT)
@@ -263,7 +285,16 @@ def _exchange(
     connection.sock = line
     own = {"Host": found.authority, "Connection": "close"}
     connection.request("POST", found.path, body, own | dict(headers))
-    return connection.getresponse()
+    response = connection.getresponse()
+    # http.client skips 100 alone. 101 is final: nobody asked for another protocol.
+    for _ in range(MAX_INTERIM_RESPONSES):
+        if not HTTPStatus.CONTINUE < response.status < HTTPStatus.OK or (
+            response.status == HTTPStatus.SWITCHING_PROTOCOLS
+        ):
+            return response
+        response.headers = None  # type: ignore[assignment]  # so that it reads the next one
+        response.begin()
+    raise http.client.HTTPException
 
 
 def _body_start(response: http.client.HTTPResponse) -> str:

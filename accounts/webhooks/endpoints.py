@@ -1,7 +1,8 @@
 """Operations on endpoints. Each is one transaction and one audit event."""
 
 from collections.abc import Iterable, Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
+from typing import Any
 
 from django.conf import settings
 from django.db import transaction
@@ -20,6 +21,8 @@ from config.errors import DomainError, Error, invalid_input
 from config.texts import StrOrPromise
 
 OLD_SECRET_LIFETIME = timedelta(hours=24)  # how long the old secret signs beside the new one
+MAX_OLD_SECRETS = 8  # that sign an event: each makes its header longer
+DOUBLE_CLICK = timedelta(minutes=1)
 NOTIFIED_ROLES = (Member.Role.OWNER, Member.Role.DEVELOPER)
 DESCRIPTION_LENGTH = 120
 
@@ -36,6 +39,10 @@ TOO_MANY_ENDPOINTS = format_lazy(
     _("A company has up to {max} endpoints: delete one first"), max=settings.MAX_ENDPOINTS
 )
 
+TOO_MANY_SECRETS = format_lazy(
+    _("The secret was replaced {max} times within a day, and every old one still signs: wait"),
+    max=MAX_OLD_SECRETS,
+)
 URL_TAKEN = _("This URL is an endpoint already: change that one or delete it")
 
 
@@ -126,15 +133,44 @@ def change(
 
 
 @transaction.atomic
-def rotate(*, endpoint: Endpoint, user: User | None, ip: str | None = None) -> str:
-    """Create a new secret. Both secrets sign for 24 hours, while the receiver switches over."""
+def rotate(
+    *,
+    endpoint: Endpoint,
+    user: User | None,
+    ip: str | None = None,
+    repeats_within: timedelta = timedelta(),
+) -> str:
+    """Create a new secret. Every old secret signs for 24 hours, while its receivers switch over.
+
+    Within `repeats_within` after the last time it is the same click again, and the same secret.
+    Raises `invalid_input` when too many old secrets sign.
+    """
     endpoint.refresh_from_db(from_queryset=Endpoint.objects.select_for_update(no_key=True))
+    now = timezone.now()
+    until = endpoint.previous_until
+    if until is not None and now < until - OLD_SECRET_LIFETIME + repeats_within:
+        return secret_of(endpoint)
+    older = _promised(endpoint, now)
+    if len(older) >= MAX_OLD_SECRETS:
+        raise DomainError(Error.INVALID_INPUT, message=TOO_MANY_SECRETS)
+    endpoint.older_secrets = older
     endpoint.previous_key_id, endpoint.key_id = endpoint.key_id, signing.current_key_id()
     endpoint.generation += 1
-    endpoint.previous_until = timezone.now() + OLD_SECRET_LIFETIME
-    endpoint.save(update_fields=["previous_key_id", "key_id", "generation", "previous_until"])
+    endpoint.previous_until = now + OLD_SECRET_LIFETIME
+    endpoint.save(
+        update_fields=["older_secrets", "previous_key_id", "key_id", "generation", "previous_until"]
+    )
     record("webhook.rotated", endpoint.url, company=endpoint.company, user=user, ip=ip)
     return secret_of(endpoint)
+
+
+def _promised(endpoint: Endpoint, now: datetime) -> list[dict[str, Any]]:
+    """The old secrets that sign still, the one before the current included."""
+    older = signing.promised(endpoint.older_secrets, now)
+    if (until := endpoint.previous_until) is None or until <= now:
+        return older
+    key_id, generation = endpoint.previous_key_id, endpoint.generation - 1
+    return [*older, {"key_id": key_id, "generation": generation, "until": until.isoformat()}]
 
 
 @transaction.atomic

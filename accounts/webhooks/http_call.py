@@ -12,6 +12,7 @@ import orjson
 import structlog
 from django.conf import settings
 from django.utils import timezone
+from django.utils.http import parse_http_date_safe
 
 from accounts.models import Delivery, DeliveryAttempt
 from accounts.webhooks import egress, signing
@@ -26,6 +27,9 @@ Failure = DeliveryAttempt.Failure
 RETRY_DELAYS = (5, 300, 1800, 7200, 18_000, 36_000, 36_000)
 JITTER = 0.5  # fraction of a delay, either way, so simultaneous failures do not retry together
 GONE = 410
+BUSY = {429, 503}  # their Retry-After is obeyed
+# A receiver that asks for more is called again all the same: the tries are over after a day.
+MAX_RETRY_AFTER = 3600.0  # seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +49,7 @@ class ClaimedDelivery:
     key_id: str
     generation: int
     previous_key_id: str  # empty unless the previous secret still signs
+    older_secrets: str  # JSON: of the endpoint
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +61,7 @@ class CallOutcome:
     status: int | None = None
     answer: str = ""
     error: str = ""
+    retry_after: float = 0.0  # seconds that the receiver asks for
 
     @property
     def is_accepted(self) -> bool:
@@ -74,12 +80,25 @@ class CallOutcome:
     @property
     def due_in(self) -> float | None:
         """Seconds until the next try; None when final."""
-        return None if self.state != State.PENDING else retry_delay(self.claimed.tries)
+        if self.state != State.PENDING:
+            return None
+        return max(retry_delay(self.claimed.tries), self.retry_after)
 
 
 def retry_delay(tries: int) -> float:
     base = RETRY_DELAYS[tries - 1]
     return random.uniform(base * (1 - JITTER), base * (1 + JITTER))  # noqa: S311 - not a secret
+
+
+def seconds_of(retry_after: str, now: datetime) -> float:
+    """Retry-After (RFC 9110, 10.2.3), a number of seconds or a date; 0 for anything else."""
+    text = retry_after.strip()
+    if text.isascii() and text.isdecimal():
+        seconds = float(text[:10])
+    else:
+        moment = parse_http_date_safe(text)
+        seconds = 0.0 if moment is None else moment - now.timestamp()
+    return min(max(seconds, 0.0), MAX_RETRY_AFTER)
 
 
 def body_of(event_id: UUID, kind: str, at: datetime, data: Any) -> bytes:
@@ -98,32 +117,40 @@ def body_of(event_id: UUID, kind: str, at: datetime, data: Any) -> bytes:
 
 def secrets_of(claimed: ClaimedDelivery) -> list[str]:
     """Signing secrets, newest first."""
-    found = [signing.secret(claimed.endpoint_id, claimed.key_id, claimed.generation)]
-    if (
-        claimed.previous_key_id in settings.WEBHOOK_KEYS
-    ):  # a removed key only ends the overlap early
-        generation = claimed.generation - 1
-        found.append(signing.secret(claimed.endpoint_id, claimed.previous_key_id, generation))
-    return found
+    older = signing.promised(orjson.loads(claimed.older_secrets), timezone.now())
+    replaced = [
+        (claimed.previous_key_id, claimed.generation - 1),
+        *((one["key_id"], one["generation"]) for one in reversed(older)),
+    ]
+    current = signing.secret(claimed.endpoint_id, claimed.key_id, claimed.generation)
+    return [current] + [
+        signing.secret(claimed.endpoint_id, key_id, generation)
+        for key_id, generation in replaced
+        if key_id in settings.WEBHOOK_KEYS  # a removed key only ends the overlap early
+    ]
 
 
 def call(claimed: ClaimedDelivery) -> CallOutcome:
     """Runs on a pool thread; never raises."""
     started_at, started = timezone.now(), time.monotonic()
     headers: dict[str, str] = {}
-    status, answer, error = None, "", ""
+    status, answer, error, retry_after = None, "", "", 0.0
     try:
         body = body_of(claimed.event_id, claimed.kind, claimed.at, claimed.data)
         headers = _headers(claimed, body, started_at)
         found = egress.post(claimed.url, body, headers)
         status, answer = found.status, found.body
+        if status in BUSY:
+            retry_after = seconds_of(found.retry_after, timezone.now())
     except egress.CallError as failure:
         error = failure.failure.value
     except Exception:  # our own bug: logged, and the delivery is retried
         log.exception("webhook_crashed", delivery=str(claimed.delivery_id))
         error = Failure.INTERNAL.value
     duration_ms = int((time.monotonic() - started) * 1000)
-    return CallOutcome(claimed, started_at, duration_ms, headers, status, answer, error)
+    return CallOutcome(
+        claimed, started_at, duration_ms, headers, status, answer, error, retry_after
+    )
 
 
 def _headers(claimed: ClaimedDelivery, body: bytes, at: datetime) -> dict[str, str]:

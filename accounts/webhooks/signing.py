@@ -10,6 +10,7 @@ import hmac
 from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from typing import Any
 from uuid import UUID
 
 from django.conf import settings
@@ -26,12 +27,22 @@ def current_key_id() -> str:
     return next(iter(settings.WEBHOOK_KEYS))
 
 
+def promised(older: list[dict[str, Any]], now: datetime) -> list[dict[str, Any]]:
+    """Those of `Endpoint.older_secrets` that sign still."""
+    return [one for one in older if datetime.fromisoformat(one["until"]) > now]
+
+
 def secrets_by_key() -> Counter[str]:
     """How many secrets that sign are derived from each server key."""
+    now = timezone.now()
     endpoints = Endpoint.objects.filter(deleted_at=None)
-    replaced = endpoints.filter(previous_until__gt=timezone.now())
-    current = Counter(endpoints.values_list("key_id", flat=True))
-    return current + Counter(replaced.values_list("previous_key_id", flat=True))
+    replaced = endpoints.filter(previous_until__gt=now)
+    older = replaced.exclude(older_secrets=[]).values_list("older_secrets", flat=True)
+    return (
+        Counter(endpoints.values_list("key_id", flat=True))
+        + Counter(replaced.values_list("previous_key_id", flat=True))
+        + Counter(one["key_id"] for several in older for one in promised(several, now))
+    )
 
 
 def secret(endpoint_id: UUID, key_id: str, generation: int) -> str:

@@ -51,7 +51,7 @@ WHERE d.id = taken.id AND e.id = d.endpoint_id AND v.id = d.event_id
 RETURNING d.id AS delivery_id, d.claims, d.tries, v.id AS event_id, v.kind, v.at, v.data,
   e.id AS endpoint_id, e.company_id, e.url, e.key_id, e.generation,
   CASE WHEN e.previous_until > statement_timestamp() THEN e.previous_key_id ELSE '' END
-    AS previous_key_id
+    AS previous_key_id, e.older_secrets
 """  # noqa: S608
 
 # Lock order everywhere: endpoints by id, then their deliveries.

@@ -107,7 +107,13 @@ def webhook_rotate(request: CabinetRequest, public_id: str) -> HttpResponse:
     if endpoint.mode == Mode.LIVE:
         reauthentication.require(request)
     if request.method == "POST":
-        secret = endpoints.rotate(endpoint=endpoint, **_actor(request))
+        try:
+            secret = endpoints.rotate(
+                endpoint=endpoint, repeats_within=endpoints.DOUBLE_CLICK, **_actor(request)
+            )
+        except DomainError as error:
+            messages.error(request, message_of(error))
+            return redirect("webhook-detail", endpoint.public_id)
         return _show_once(request, endpoint, secret)
     return render(request, "cabinet/webhook_rotate.html", {"endpoint": endpoint})
 

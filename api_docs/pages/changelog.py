@@ -40,6 +40,13 @@ CHANGES: tuple[Change, ...] = (
         ),
     ),
     Change(
+        date(2026, 11, 28),
+        _(
+            "Webhooks obey `Retry-After` of 429 and 503, up to an hour. When a secret is replaced "
+            "twice within a day, every old one signs for its whole 24 hours."
+        ),
+    ),
+    Change(
         date(2026, 11, 26),
         _(
             "Smart routing: rules of the policy have `smart`, and `GET /messages/{id}` says in "

@@ -72,5 +72,6 @@ def numbers() -> dict[str, Any]:
         "endpoints": settings.MAX_ENDPOINTS,
         "webhook_timeout": int(settings.WEBHOOK_TIMEOUT),
         "webhook_delays": http_call.RETRY_DELAYS,
+        "webhook_retry_after": int(http_call.MAX_RETRY_AFTER),
         "rotation": int(endpoints.OLD_SECRET_LIFETIME.total_seconds()),
     }

@@ -9,11 +9,9 @@ import hmac
 
 from allauth.mfa.models import Authenticator
 from django.conf import settings
-from django.db.models import Q
-from django.utils import timezone
 
-from accounts.models import Endpoint
 from accounts.sign_in import mfa
+from accounts.webhooks import signing
 from channels.vendor_accounts import stored_credentials
 from config.encrypted_texts import PLAINTEXT, key_id_of
 from persons.erasure_list import erasures_by_key
@@ -62,12 +60,7 @@ def _of_second_factors() -> set[str]:
 
 
 def _of_endpoints() -> set[str]:
-    kept = Endpoint.objects.filter(deleted_at=None)
-    rotating = kept.filter(~Q(previous_key_id=""), previous_until__gt=timezone.now())
-    return {
-        *kept.values_list("key_id", flat=True),
-        *rotating.values_list("previous_key_id", flat=True),
-    }
+    return set(signing.secrets_by_key())
 
 
 def _fingerprint(setting: str, key_id: str) -> str:

@@ -44,4 +44,4 @@ FROM taken, accounts_endpoint e, accounts_event v
 WHERE d.id = taken.id AND e.id = d.endpoint_id AND v.id = d.event_id
 RETURNING d.id AS delivery_id, d.claims, d.tries, v.id AS event_id, v.kind, v.at, v.data, e.id AS
   endpoint_id, e.company_id, e.url, e.key_id, e.generation, CASE WHEN e.previous_until >
-  statement_timestamp() THEN e.previous_key_id ELSE '' END AS previous_key_id
+  statement_timestamp() THEN e.previous_key_id ELSE '' END AS previous_key_id, e.older_secrets

@@ -236,6 +236,39 @@ def test_rotate_returns_the_new_secret_once(api: Api) -> None:
     assert Endpoint.objects.get().generation == 2
 
 
+@pytest.mark.parametrize(
+    ("keys", "rotations"),
+    [
+        ([None, None], 1),  # a double click
+        (["a", "b"], 2),
+        (["a", "a"], 1),
+        ([None, "b"], 2),
+    ],
+)
+def test_rotation_happens_once_unless_it_is_asked_for_twice(
+    api: Api, keys: list[str | None], rotations: int
+) -> None:
+    made = create(api).body
+    path = f"/webhooks/{made['id']}/rotate"
+
+    answers = [api.post(path, {}, **({"Idempotency_Key": key} if key else {})) for key in keys]
+
+    assert [answer.status for answer in answers] == [200, 200]
+    assert len({answer.body["secret"] for answer in answers}) == rotations
+    assert Endpoint.objects.get().generation == 1 + rotations
+
+
+def test_rotation_a_minute_later_is_another_one(api: Api) -> None:
+    made = create(api).body
+    path = f"/webhooks/{made['id']}/rotate"
+    first = api.post(path, {}).body["secret"]
+    row = Endpoint.objects.get()
+    assert row.previous_until is not None
+    Endpoint.objects.update(previous_until=row.previous_until - endpoints.DOUBLE_CLICK)
+
+    assert api.post(path, {}).body["secret"] != first
+
+
 @pytest.mark.parametrize("name", ["type", "event"])
 @pytest.mark.parametrize("kind", EventKind.values)
 def test_example_of_each_event_arrives(

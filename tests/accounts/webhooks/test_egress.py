@@ -12,7 +12,8 @@ import pytest
 from django.test import override_settings
 
 from accounts.webhooks import egress
-from accounts.webhooks.egress import CallError, Failure, UrlError
+from accounts.webhooks.egress import Failure, UrlError
+from tests.accounts.webhooks.calls import HOST, names, outcome
 from tests.accounts.webhooks.certificates import server_context
 from tests.accounts.webhooks.receivers import (
     Receiver,
@@ -24,7 +25,6 @@ from tests.accounts.webhooks.receivers import (
     silent,
 )
 
-HOST = "receiver.example.com"
 PUBLIC = "93.184.216.34"
 
 PRIVATE = [
@@ -93,42 +93,12 @@ def production() -> Iterator[None]:
         yield
 
 
-def names(monkeypatch: pytest.MonkeyPatch, *answers: list[str]) -> None:
-    """Name servers that give these addresses, one list a question, the last for ever after."""
-    left = list(answers)
-
-    def getaddrinfo(host: str, port: int, *_arguments: Any, **_options: Any) -> list[Any]:
-        found = left.pop(0) if len(left) > 1 else left[0]
-        if not found:
-            raise socket.gaierror
-        family = socket.AF_INET6 if ":" in found[0] else socket.AF_INET
-        return [(family, socket.SOCK_STREAM, 6, "", (address, port)) for address in found]
-
-    real = socket.getaddrinfo
-    monkeypatch.setattr(
-        socket,
-        "getaddrinfo",
-        lambda host, *rest, **more: (
-            getaddrinfo(host, *rest, **more)
-            if host.rstrip(".") == HOST
-            else real(host, *rest, **more)
-        ),
-    )
-
-
 def failure_of(url: str) -> Failure | None:
     try:
         egress.parse_url(url)
     except UrlError as error:
         return error.failure
     return None
-
-
-def outcome(url: str) -> egress.EndpointResponse | Failure:
-    try:
-        return egress.post(url, b"{}", {"Content-Type": "application/json"})
-    except CallError as error:
-        return error.failure
 
 
 @pytest.mark.parametrize("address", PRIVATE)
@@ -249,7 +219,7 @@ def test_connection_sends_the_host_name_in_sni_and_host_header(
 def test_certificate_of_another_host_is_refused(
     secure: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tests.accounts.webhooks.test_egress.HOST", "other.example.com")
+    monkeypatch.setattr("tests.accounts.webhooks.calls.HOST", "other.example.com")
     names(monkeypatch, ["127.0.0.1"])
 
     assert outcome(secure.url.replace("127.0.0.1", "other.example.com")) is Failure.TLS

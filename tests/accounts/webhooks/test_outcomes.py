@@ -1,10 +1,13 @@
 """Each response of a receiver, and its effect on the delivery and the endpoint."""
 
+import time
+from collections.abc import Callable
 from uuid import uuid4
 
 import orjson
 import pytest
 from django.utils import timezone
+from django.utils.http import http_date
 
 from accounts.models import (
     AuditEvent,
@@ -209,3 +212,50 @@ def test_failing_since_is_reset_by_a_success(
 
     endpoint.refresh_from_db()
     assert endpoint.failing_since is None
+
+
+@pytest.mark.parametrize(
+    ("status", "retry_after", "seconds"),
+    [
+        (429, "120", 120),
+        (503, " 600 ", 600),
+        (503, "9" * 400, http_call.MAX_RETRY_AFTER),
+        (429, "86400", http_call.MAX_RETRY_AFTER),
+        (503, lambda: http_date(time.time() + 300), 300),
+        (503, lambda: http_date(time.time() + 10 * 86_400), http_call.MAX_RETRY_AFTER),
+        (503, lambda: http_date(time.time() - 300), 0),
+        (503, "Mon, 01 Jan 99999 00:00:00 GMT", 0),
+        (429, "-5", 0),
+        (429, "1.5", 0),
+        (429, "soon", 0),
+        (429, "٣", 0),
+        (500, "120", 0),  # says nothing there
+    ],
+)
+def test_busy_receiver_is_called_again_when_it_asks(
+    delivery: Delivery,
+    receiver: Receiver,
+    status: int,
+    retry_after: str | Callable[[], str],
+    seconds: float,
+) -> None:
+    receiver.status = status
+    text = retry_after if isinstance(retry_after, str) else retry_after()
+    receiver.headers = {"Retry-After": text.encode("latin-1", "replace").decode("latin-1")}
+    (outcome,) = make_round()
+
+    shortest, longest = RETRY_DELAYS[0] * 0.5, RETRY_DELAYS[0] * 1.5
+    assert outcome.due_in is not None
+    assert max(seconds - 3, shortest) <= outcome.due_in <= max(seconds, longest)
+    assert abs(wait_of(delivery) - outcome.due_in) < 5
+
+
+def test_longer_pause_is_not_cut_short(delivery: Delivery, receiver: Receiver) -> None:
+    """Or a busy receiver would use up its tries within a minute."""
+    Delivery.objects.filter(pk=delivery.pk).update(tries=2)
+    receiver.status, receiver.headers = 429, {"Retry-After": "1"}
+
+    (outcome,) = make_round()
+
+    assert outcome.due_in is not None
+    assert outcome.due_in >= RETRY_DELAYS[2] * 0.5

@@ -389,3 +389,12 @@ def test_list_shows_the_health_of_each_endpoint(
     EndpointFactory.create(company=owner.company, **fields)
 
     assert words in page(client, "webhook-list")
+
+
+def test_double_click_rotates_once(client: Client, endpoint: Endpoint) -> None:
+    press(client, "webhook-rotate", endpoint)
+    press(client, "webhook-rotate", endpoint)
+
+    endpoint.refresh_from_db()
+    assert endpoint.generation == 2
+    assert endpoint.older_secrets == []
