@@ -1,7 +1,7 @@
 // A test key just made goes into every snippet read in this tab; it is kept in this tab alone.
 (() => {
   const NAME = "kvitok-test-key";
-  const HINT = /kv_test_[0-9A-Za-z]*…[0-9A-Za-z]*/g;
+  const HINT = "kv_test_YOUR_KEY";
 
   const fill = () => {
     const key = sessionStorage.getItem(NAME);
@@ -9,7 +9,7 @@
     for (const snippet of document.querySelectorAll(".snippet pre")) {
       const texts = document.createTreeWalker(snippet, NodeFilter.SHOW_TEXT);
       while (texts.nextNode()) {
-        texts.currentNode.data = texts.currentNode.data.replace(HINT, key);
+        texts.currentNode.data = texts.currentNode.data.replaceAll(HINT, key);
       }
     }
   };

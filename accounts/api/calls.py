@@ -2,7 +2,7 @@
 and so do the documentation pages and OpenAPI.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,6 +27,8 @@ class Call:
     # None: query parameters are ignored. Otherwise others than these are refused.
     query: tuple[Field, ...] | None = None
     refusals: tuple[Error, ...] = ()  # beside those that every call may answer
+    # Of the answer, where it differs from those of its fields.
+    own_example: Mapping[str, Any] = field(default_factory=dict)
     page: str = "calls"  # the documentation page that describes it at length
     # Of the body, made once: every request's own names are compared with them.
     field_names: frozenset[str] = field(init=False, repr=False)
@@ -68,11 +70,13 @@ class Call:
         return list(_names(self.body))
 
     def request_example(self) -> dict[str, Any]:
-        return {field.name: field.example for field in self.body if field.example is not None}
+        """Every field that has an example, or whose objects have one."""
+        given = [field for field in self.body if field.example is not None or field.fields]
+        return example_of(tuple(given))
 
     def answer_example(self) -> dict[str, Any]:
         body = {"success": True, "message": str(self.message)}
-        return body | example_of(self.answer)
+        return body | example_of(self.answer) | self.own_example
 
 
 def _names(fields: Fields, above: str = "") -> Iterator[str]:

@@ -214,6 +214,7 @@ EXAMPLE_TYPE = Field(
     "type",
     nullable(EVENT_TYPES),
     _("The type of event to send; by default the first type the endpoint receives."),
+    "message.delivered",
     required=False,
 )
 EXAMPLE_EVENT = Field(

@@ -28,6 +28,13 @@ CHANGES: tuple[Change, ...] = (
     Change(
         date(2026, 11, 28),
         _(
+            "Test numbers that end with 0015 and 0016 play `challenge_required` and a refusal by "
+            "the protection; those with 0005 and 0012 no longer refuse links."
+        ),
+    ),
+    Change(
+        date(2026, 11, 28),
+        _(
             "Unknown fields of a request are named in `warnings`, with the field that was probably "
             "meant; `Kvitok-Strict: 1` refuses them. An empty `purpose` counts as absent."
         ),

@@ -21,7 +21,7 @@ from config.errors import Error
 from otp.texts import rendering
 from otp.web.calls import SEND_CODE, VERIFY_CODE
 
-HINT = "kv_test_…"
+HINT = "kv_test_YOUR_KEY"  # never a shortened one, which would be copied as if it were whole
 
 
 def of_page(
@@ -49,8 +49,8 @@ def nothing(request: HttpRequest) -> dict[str, Any]:
 
 
 def _key(request: HttpRequest, fresh_key: str) -> dict[str, Any]:
-    """The key in the snippets. Keys are kept as hashes: of one made before only its ends are known,
-    the whole of a new one is in the answer that makes it and nowhere else.
+    """The key in the snippets. Keys are kept as hashes: a whole one is in the answer that makes it
+    and nowhere else.
     """
     member = current_member(request)
     key = test_key(member)
@@ -58,7 +58,7 @@ def _key(request: HttpRequest, fresh_key: str) -> dict[str, Any]:
         "member": member,
         "key": key,
         "fresh_key": fresh_key,
-        "test_key": fresh_key or (str(key) if key else HINT),
+        "test_key": fresh_key or HINT,
         "can_fill": member is not None and can_manage_keys(member),
     }
 

@@ -44,6 +44,8 @@ class _Builder(HTMLParser):
             self._open.append(element)
 
     def handle_endtag(self, tag: str) -> None:
+        if tag in VOID:  # `<use/>` says that it ends, and was never opened
+            return
         while len(self._open) > 1 and self._open.pop().tag != tag:
             pass
 

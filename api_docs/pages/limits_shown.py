@@ -10,6 +10,7 @@ from accounts.people import companies
 from accounts.webhooks import endpoints, http_call
 from config.channels import BY_NAME, CHANNELS, USUAL_PATIENCE, join_titles
 from links.addresses.target_urls import MAX_LENGTH as URL_LENGTH
+from links.api.batch_views import BULK_BODY
 from links.api.fields import FIVE_YEARS, MINUTE, MONTH, TEXT_LENGTH
 from links.clicks import bot_detection
 from links.make import bulk
@@ -42,7 +43,9 @@ def numbers() -> dict[str, Any]:
         "api_rate": settings.API_RATE,
         "test_quotas": settings.TEST_QUOTAS,
         "api_body": settings.MAX_API_BODY // 1024,
+        "bulk_body": BULK_BODY // 1024,
         "send_wait": int(settings.SEND_WAIT),
+        "patience_range": settings.PATIENCE_RANGE,
         "patience_code": USUAL_PATIENCE.code,
         "patience_link": USUAL_PATIENCE.link,
         "other_patience": [one for one in CHANNELS if one.patience != USUAL_PATIENCE],

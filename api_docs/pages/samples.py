@@ -26,6 +26,16 @@ READ_CODE = (
     '$(curl -s "$KVITOK_URL/test/messages?phone=%2B79990000000&limit=1" '
     '-H "Authorization: Bearer $KVITOK_KEY" | sed -E \'s/.*"code":"([0-9]+)".*/\\1/\')'
 )
+# The call alone, for the first look; the file has what a program needs around it.
+SHORT = {
+    "send_code": ("/otp/send", '{"phone": "+79990000000"}'),
+    "verify_code": ("/otp/verify", """{"phone": "+79990000000", "code": "'"$CODE"'"}"""),
+    "shorten": ("/links/shorten", '{"url": "https://shop.example/orders/1024"}'),
+    "send_link": (
+        "/links/send",
+        '{"phone": "+79990000000", "url": "https://shop.example/orders/1024"}',
+    ),
+}
 VALUES = {
     "PHONE": "+79990000000",
     "CODE": READ_CODE,
@@ -80,6 +90,20 @@ def _sample(language: Language, stem: str) -> Sample | None:
         return None
     code = file.read_text(encoding="utf-8").strip()
     return Sample(language, file.relative_to(FOLDER).as_posix(), coloured(code, language.lexer))
+
+
+def short(stem: str) -> SafeString | None:
+    """Four lines of curl; None for what takes more than one call."""
+    if stem not in SHORT:
+        return None
+    path, body = SHORT[stem]
+    lines = (
+        f'curl "$KVITOK_URL{path}"',
+        '-H "Authorization: Bearer $KVITOK_KEY"',
+        '-H "Content-Type: application/json"',
+        f"-d '{body}'",
+    )
+    return coloured(" \\\n  ".join(lines), "bash")
 
 
 @cache

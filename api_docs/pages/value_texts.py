@@ -49,7 +49,7 @@ def _one_kind(schema: Schema) -> str:
     if schema["type"] == "array":
         return gettext("list of %(kind)s") % {"kind": kind(schema["items"])}
     if schema.get("pattern") == TIME_OR_DAY:
-        return gettext("time or day, ISO 8601")
+        return gettext("time or day, ISO 8601, UTC unless it names a zone")
     if schema.get("format") == "date-time":
         return gettext("time, ISO 8601 UTC")
     return _bounded(schema) or _plain(schema["type"])

@@ -96,6 +96,7 @@ def llms(request: HttpRequest) -> HttpResponse:
         "lang": language(),
         "base_url": settings.PUBLIC_URL,
         "channels": join_titles(),
+        "codes": ", ".join(f"`{name}`" for name in samples.BY_NAME),
         "sections": [
             (
                 title,

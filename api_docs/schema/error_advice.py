@@ -42,7 +42,7 @@ ADVICE: dict[Error, Advice] = {
         _("`message` says which. To change scopes or addresses, create a new key."),
     ),
     Error.HTTPS_REQUIRED: Advice(
-        _("The request used `http://`. Nothing was done."),
+        _("The request used `http://`. Nothing was done. A service in development accepts it."),
         _("Use `https://`. Revoke the key that was sent unencrypted and create a new one."),
     ),
     Error.NOT_FOUND: Advice(
@@ -82,12 +82,17 @@ ADVICE: dict[Error, Advice] = {
     ),
     Error.INVALID_INPUT: Advice(
         _("Fields are invalid, or the body is not JSON."),
-        _("`errors` lists all invalid fields at once; correct them."),
+        _(
+            "`errors` lists at once all fields that are missing, of a wrong type or out of bounds; "
+            "correct them. Only then are the number, the URL and the alias judged, whose refusals "
+            "have codes of their own."
+        ),
         extra=("errors",),
     ),
     Error.INVALID_PHONE: Advice(
         _("The number is not valid: the length or the country code is wrong."),
         _("Ask the user to check it. No attempt and no token was spent."),
+        extra=("errors",),
     ),
     Error.COUNTRY_NOT_ALLOWED: Advice(
         _("The number's country is not on the company's list."),

@@ -27,6 +27,12 @@ EXTRAS = (
         "limit",
         {"type": "object"},
         _("The limit that was reached."),
+        {
+            "kind": "budget_country_hour",
+            "country": "SO",
+            "tokens": 800,
+            "resets_at": "2026-11-22T15:00:00Z",
+        },
         fields=(
             Field(
                 "kind",

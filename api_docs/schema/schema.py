@@ -18,6 +18,7 @@ from drf_spectacular.plumbing import ComponentRegistry
 from accounts.api.calls import Call
 from accounts.api.common_fields import REQUEST_ID
 from accounts.api.fields import Field, Schema, boolean, example_of, text
+from accounts.api.request_fields import REQUIRED
 from accounts.api.unknown_fields import WARNINGS
 from accounts.webhooks.event_declarations import declarations
 from api_docs.calls import BY_ROUTE, CALLS
@@ -27,9 +28,11 @@ from api_docs.schema.error_advice import ADVICE
 from api_docs.schema.error_fields import EXTRAS
 from api_docs.schema.json_schema import object_of
 from api_docs.schema.webhook_payloads import payload_shape
+from channels.phone_numbers import NOT_A_PHONE
 from config.channels import join_titles
 from config.errors import Error
 from config.texts import StrOrPromise
+from links.addresses.target_urls import IP_ADDRESS
 
 PREFIX = "/api/v1"
 Endpoint = tuple[str, str, str, Callable[..., Any]]
@@ -188,11 +191,11 @@ def _refused(call: Call, errors: list[Error]) -> Schema:
 KNOWN_CODES = [error.code for error in Error]
 _KNOWN = ", ".join(f"`{code}`" for code in KNOWN_CODES)
 _FAULTS = {
-    Error.INVALID_INPUT: {"phone": [_("This field is required")]},
-    Error.URL_NOT_ALLOWED: {
-        "url": [_("A URL with an IP address is not accepted; use a host name")]
-    },
+    Error.INVALID_INPUT: {"phone": [REQUIRED]},
+    Error.INVALID_PHONE: {"phone": [NOT_A_PHONE]},
+    Error.URL_NOT_ALLOWED: {"url": [IP_ADDRESS]},
 }
+_MESSAGES = {Error.URL_NOT_ALLOWED: IP_ADDRESS}  # where the answer says what is wrong
 
 
 def refusal_example(error: Error) -> dict[str, Any]:
@@ -200,7 +203,7 @@ def refusal_example(error: Error) -> dict[str, Any]:
     body: dict[str, Any] = {
         "success": False,
         "code": error.code,
-        "message": str(error.message),
+        "message": str(_MESSAGES.get(error, error.message)),
     }
     body |= example_of(tuple(one for one in EXTRAS if one.name in extra))
     if "errors" in extra:

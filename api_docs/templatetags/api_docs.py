@@ -61,6 +61,7 @@ def sample(context: Context, stem: str) -> dict[str, Any]:
     return {
         "stem": stem,
         "chosen": chosen,
+        "short": samples.short(stem) if chosen and chosen.language.name == "curl" else None,
         "languages": [one.language for one in found.values()],
         **(
             _setup(context, f"setup-{stem}", samples.VARIABLES[stem])

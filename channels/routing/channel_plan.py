@@ -92,7 +92,7 @@ def plan_channels(
     """Raises every refusal that needs no counter. `avoids_sms`: smart routing leaves it out where
     anything else is left. A preview is neither held out nor explores.
     """
-    test_numbers.refuse_scripted(principal, request.phone)
+    test_numbers.refuse_scripted(principal, request.phone, kind)
     check_country(principal, request.phone)
     policy = policy_for(principal, request.phone, request.purpose)
     if is_landline(request.phone):

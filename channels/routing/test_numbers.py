@@ -10,7 +10,7 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from accounts.keys.api_keys import Fallback, Principal
-from channels.phone_numbers import country_of
+from channels.phone_numbers import NOT_A_PHONE, country_of
 from channels.providers import scripted
 from channels.routing import channel_choice
 from config.channels import Channel
@@ -26,6 +26,8 @@ REFUSED_AT_ONCE = {
     "0013": Error.CHANNEL_UNAVAILABLE,
     "0014": Error.COUNTRY_NOT_ALLOWED,
 }
+# What links are never refused for: to a link, these numbers are as any other.
+OF_CODES = {Error.RESEND_TOO_SOON, Error.TOO_MANY_ATTEMPTS}
 RETRY_AFTER = {  # seconds: the shortest window of each limit
     Error.RESEND_TOO_SOON: settings.COOL_DOWN,
     Error.SEND_LIMIT: settings.CODE_LIMITS[0][1],
@@ -38,6 +40,8 @@ EXTRA_FIELDS: dict[Error, dict[str, Any]] = {  # added to code and message, as f
 EXPIRED_CODE = "0004"
 QUEUED = scripted.QUEUED
 NO_MORE_GUESSES = "0012"
+# The guard's steps, played by `otp.protection.send_check`.
+CHALLENGED, HELD_BACK = "0015", "0016"
 
 # For people: what the last four digits script, and the error they answer with, if any.
 OUTCOMES: dict[str, tuple[StrOrPromise, Error | None]] = {
@@ -82,17 +86,23 @@ OUTCOMES: dict[str, tuple[StrOrPromise, Error | None]] = {
     ),
     "0013": (_("the channel is not available"), Error.CHANNEL_UNAVAILABLE),
     "0014": (_("the country is not allowed"), Error.COUNTRY_NOT_ALLOWED),
+    CHALLENGED: (
+        _("a proof of work is needed; with the solved `challenge` the code is delivered"),
+        Error.CHALLENGE_REQUIRED,
+    ),
+    HELD_BACK: (_("held back by the protection against SMS pumping"), Error.SEND_LIMIT),
 }
 
 
-def refuse_scripted(principal: Principal, phone: str) -> None:
+def refuse_scripted(principal: Principal, phone: str, kind: str) -> None:
     error = REFUSED_AT_ONCE.get(phone[-4:]) if principal.is_test else None
-    if error is None:
+    if error is None or (error in OF_CODES and kind != "code"):
         return
     extra = EXTRA_FIELDS.get(error, {})
     if error is Error.COUNTRY_NOT_ALLOWED:
         extra = {"country": country_of(phone)}
-    raise DomainError(error, retry_after=RETRY_AFTER.get(error), **extra)
+    errors = {"phone": [NOT_A_PHONE]} if error is Error.INVALID_PHONE else None
+    raise DomainError(error, errors=errors, retry_after=RETRY_AFTER.get(error), **extra)
 
 
 def refuse_scripted_guess(principal: Principal, phone: str) -> None:

@@ -64,7 +64,7 @@ _USERINFO = _("A user name or password in the URL is not accepted")
 _BAD_PORT = _("The port must be from 1 to 65535")
 _BAD_HOST = _("The host name in the URL is not valid")
 
-_IP = _("A URL with an IP address is not accepted; use a host name")
+IP_ADDRESS = _("A URL with an IP address is not accepted; use a host name")
 _PRIVATE = _("The URL leads to a local address that is not on the internet")
 _OWN = _("The URL leads back to this service")
 _SHORTENED = _("The URL is already shortened by another service; specify the original one")
@@ -159,7 +159,7 @@ def _authority(text: str, allowed: frozenset[str]) -> str:
     if "@" in text:
         raise _InvalidError(_USERINFO)
     if text.startswith("["):
-        raise _ForbiddenError(_IP)
+        raise _ForbiddenError(IP_ADDRESS)
     name, _, port = text.partition(":")
     host = _host(name)
     reason = _refusal_reason(host, allowed)
@@ -213,7 +213,7 @@ def _refusal_reason(host: str, allowed: frozenset[str]) -> StrOrPromise | None:
 def _reason_never_allowed(host: str, domains: set[str]) -> StrOrPromise | None:
     """Why no link may lead to this host, whatever the company's settings."""
     if _NUMBER.fullmatch(host.rpartition(".")[2]):
-        return _IP
+        return IP_ADDRESS
     return _PRIVATE if "." not in host or not _LOCAL.isdisjoint(domains) else None
 
 

@@ -7,6 +7,7 @@ from accounts.api.calls import Call
 from accounts.api.fields import Field, Shape, array, boolean, identifier, nullable, text
 from accounts.models import Scope
 from config.errors import Error
+from links.addresses import target_urls
 from links.api.fields import (
     ADDRESS,
     BATCH_ID,
@@ -35,8 +36,9 @@ _MADE = {
 
 _REFUSED = {
     "success": False,
-    "code": Error.ALIAS_TAKEN.code,
-    "message": Error.ALIAS_TAKEN.message,
+    "code": Error.URL_NOT_ALLOWED.code,
+    "message": target_urls.IP_ADDRESS,
+    "errors": {"url": [target_urls.IP_ADDRESS]},
 }
 
 
@@ -66,7 +68,7 @@ LINKS = Field(
     "links",
     array() | {"minItems": 1, "maxItems": bulk.MAX_LINKS},
     format_lazy(_("The links to create: 1 to {max}."), max=bulk.MAX_LINKS),
-    [{"url": TARGET.example}, {"url": TARGET.example, "alias": "sale"}],
+    [{"url": TARGET.example}, {"url": "http://10.0.0.1/"}],
     fields=NEW_LINK,
     error=format_lazy(_("A list of 1 to {max} objects with a url"), max=bulk.MAX_LINKS),
 )

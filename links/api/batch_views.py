@@ -22,7 +22,7 @@ from links.make.new_link import NewLink
 from links.manage import batches
 from links.models import Link
 
-BULK_BODY = 2_500_000  # bytes: a thousand of the longest URLs
+BULK_BODY = 2500 * 1024  # bytes: a thousand of the longest URLs
 NOT_AN_OBJECT = _("Must be an object with a url")
 
 

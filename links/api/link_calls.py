@@ -134,6 +134,7 @@ DISABLE = Call(
     page="links",
     message=_("The link was disabled"),
     answer=LINK,
+    own_example={"state": "disabled"},
     refusals=(Error.NOT_FOUND,),
 )
 

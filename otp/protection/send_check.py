@@ -14,6 +14,7 @@ from accounts.models import GuardMode
 from channels.guard.scopes import scopes_of
 from channels.guard.steps import GuardStep
 from channels.phone_numbers import country_of
+from channels.routing import test_numbers
 from channels.routing.channel_plan import ChannelPlan
 from config.channels import BY_NAME
 from config.errors import AfterEffectError, DomainError, Error
@@ -21,6 +22,12 @@ from otp.models import ScopeKind
 from otp.protection import challenges, known_phones, restrictions
 from otp.protection.scope_names import scope_name
 from otp.protection.senders import UNKNOWN, CodeSender
+
+SCRIPTED = {
+    test_numbers.CHALLENGED: GuardStep.CHALLENGE,
+    test_numbers.HELD_BACK: GuardStep.REFUSE,
+}
+SCRIPTED_SECONDS = 3600  # of a live refusal the first
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +45,9 @@ class Held:
 
 def held_back(principal: Principal, phone: str, sender: CodeSender) -> Held | None:
     """What is to be done about this send; None: nothing."""
-    if principal.is_test or not principal.guard.restrictions:
+    if principal.is_test:
+        return _scripted(phone, sender)
+    if not principal.guard.restrictions:
         return None
     found = _strictest(principal.guard, phone, sender)
     if found is None or known_phones.is_known(principal.company_id, phone):
@@ -47,6 +56,16 @@ def held_back(principal: Principal, phone: str, sender: CodeSender) -> Held | No
     if step is not GuardStep.REFUSE and sender.is_trusted:
         return None
     return Held(step, found, is_enforced=principal.guard.mode == GuardMode.ENFORCE)
+
+
+def _scripted(phone: str, sender: CodeSender) -> Held | None:
+    """The step that a test number plays, as if an attack on its range had been found."""
+    step = SCRIPTED.get(phone[-4:])
+    if step is None or (step is not GuardStep.REFUSE and sender.is_trusted):
+        return None
+    scope = ScopeKind.TEN_THOUSAND.value, phone[:-4]
+    found = OpenRestriction(*scope, step.value, time.time() + SCRIPTED_SECONDS, id=0)
+    return Held(step, found, is_enforced=True)
 
 
 @contextmanager

@@ -1,5 +1,6 @@
 """The home page: prices and packages as configured, code samples in each language."""
 
+import re
 from decimal import Decimal
 
 import pytest
@@ -45,6 +46,14 @@ def test_without_packages_it_says_what_channels_carry(client: Client) -> None:
     Package.objects.all().delete()
 
     assert "Что передаёт каждый канал" in body(client)
+
+
+def test_first_call_is_four_lines(client: Client) -> None:
+    snippet = re.search(r'<pre id="short-send_code".*?<code>(.*?)</code>', body(client), re.DOTALL)
+
+    assert snippet is not None
+    lines = re.sub(r"<[^>]+>", "", snippet[1]).splitlines()
+    assert (len(lines), lines[0].startswith("curl ")) == (4, True)
 
 
 @pytest.mark.parametrize("language", samples.samples("send_code"))

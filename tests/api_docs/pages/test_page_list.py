@@ -15,6 +15,8 @@ from pytest_django import DjangoAssertNumQueries
 from accounts.keys import api_keys
 from accounts.models import ApiKey, Member, Mode
 from accounts.people import companies
+from api_docs.pages import samples
+from api_docs.pages.contexts import HINT
 from api_docs.pages.page_list import PAGES
 from config.errors import Error
 from tests.api_docs.reading import LANGUAGES, URLS, read
@@ -148,6 +150,37 @@ def test_reader_finds_the_company_s_test_key(client: Client, reader: Member) -> 
 
     assert f"{key.prefix}…{key.last4}" in body
     assert key.plaintext not in body
+
+
+@pytest.mark.parametrize("url", URLS)
+def test_no_snippet_has_a_shortened_key(client: Client, reader: Member, url: str) -> None:
+    """It would be copied as if it were whole."""
+    ApiKeyFactory.create(company=reader.company, mode=Mode.TEST)
+
+    body = client.get(url).content.decode()
+
+    snippets = re.findall(r"<pre.*?</pre>", body, re.DOTALL)
+    calls = [one for one in snippets if "KVITOK_KEY=" in one]
+    assert [one for one in snippets if re.search(r"kv_(test|live)_[0-9A-Za-z]*…", one)] == []
+    assert all(HINT in re.sub(r"<[^>]+>", "", one) for one in calls)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_markdown_has_no_word_of_a_button(client: Client, language: str) -> None:
+    for page in PAGES:
+        lines = client.get(f"/docs/{page.slug}.md?lang={language}").content.decode().splitlines()
+
+        assert not {"Copy", "Копировать"} & set(lines), page.slug
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_language_models_are_told_how_to_choose_a_language_of_code(
+    client: Client, language: str
+) -> None:
+    text = client.get(f"/llms.txt?lang={language}").content.decode()
+
+    assert "`?code=`" in text
+    assert all(f"`{name}`" in text for name in samples.BY_NAME)
 
 
 def test_reader_without_a_test_key_is_told_where_to_make_one(

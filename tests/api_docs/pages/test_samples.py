@@ -133,7 +133,7 @@ def test_limits_in_a_row() -> None:
         (nullable(choice(["a", "b"], "X")), "`a` | `b` or `null`"),
         (array(choice(["a"], "X")), "list of `a`"),
         (time(), "time, ISO 8601 UTC"),
-        (time_or_day(), "time or day, ISO 8601"),
+        (time_or_day(), "time or day, ISO 8601, UTC unless it names a zone"),
     ],
 )
 def test_kind_of_a_value_in_words(schema: dict[str, object], words: str) -> None:

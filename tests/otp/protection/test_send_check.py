@@ -336,10 +336,40 @@ def test_restrictions_come_with_the_key_and_need_no_query(api: Api) -> None:
 
 
 @pytest.mark.parametrize(
-    ("field", "value"), [("ip", 5), ("device_id", ""), ("trusted", "yes"), ("challenge", 1)]
+    ("field", "value"), [("ip", 5), ("device_id", 7), ("trusted", "yes"), ("challenge", 1)]
 )
 def test_wrong_types_are_named(api: Api, field: str, value: object) -> None:
     answer = api.post("/otp/send", {"phone": PHONE, field: value})
 
     assert answer.status == 422
     assert list(answer.body["errors"]) == [field]
+
+
+CHALLENGED, HELD_BACK = "+79990000015", "+79990000016"
+
+
+def test_number_of_a_test_key_needs_a_proof(test_api: Api) -> None:
+    asked = send(test_api, CHALLENGED)
+    wrong = send(test_api, CHALLENGED, challenge="nonsense")
+    proof = solved(asked.body["challenge"])
+    sent, again = (send(test_api, CHALLENGED, challenge=proof) for _try in range(2))
+
+    codes = [answer.code for answer in (asked, wrong, again)]
+    assert (codes, sent.status) == (["challenge_required"] * 3, 200)
+    assert send(test_api, CHALLENGED, trusted=True).status == 200
+
+
+def test_number_of_a_test_key_is_held_back_by_the_guard(test_api: Api) -> None:
+    answer = send(test_api, HELD_BACK, trusted=True)
+
+    assert (answer.status, answer.code) == (429, "send_limit")
+    assert answer.body["limit"] == {"kind": "guard", "scope": "prefix-4", "value": "+7999000"}
+    assert 0 < answer.body["retry_after"] <= 3600
+
+
+def test_same_numbers_are_ordinary_to_live_keys_and_to_links(api: Api, test_api: Api) -> None:
+    for phone in (CHALLENGED, HELD_BACK):
+        link = {"phone": phone, "url": "https://shop.example/"}
+
+        assert send(api, phone).status == 200
+        assert test_api.post("/links/send", link).status == 200
