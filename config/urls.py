@@ -6,7 +6,7 @@ from django.urls.resolvers import URLPattern, URLResolver
 from django.views.generic import RedirectView
 
 from api_docs.pages.home import home
-from api_docs.pages.views import fill_key, llms, page_as_markdown, try_it
+from api_docs.pages.views import fill_key, llms, page_as_markdown
 from api_docs.pages.views import page as docs_page
 from api_docs.pages.views import search as docs_search
 from billing.orders import payment_webhooks as payment_hooks
@@ -56,7 +56,6 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("admin", RedirectView.as_view(pattern_name="admin:index")),
     path("docs", docs_page, name="docs"),
     path("docs/", docs_page),
-    path("docs/api", try_it, name="docs-api"),
     path("docs/search", docs_search, name="docs-search"),
     path("docs/<slug:slug>/key", fill_key, name="docs-key"),
     path("docs/<slug:slug>.md", page_as_markdown, name="docs-markdown"),

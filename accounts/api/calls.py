@@ -76,7 +76,7 @@ class Call:
 
     def answer_example(self) -> dict[str, Any]:
         body = {"success": True, "message": str(self.message)}
-        return body | example_of(self.answer) | self.own_example
+        return {**body, **example_of(self.answer), **self.own_example}
 
 
 def _names(fields: Fields, above: str = "") -> Iterator[str]:

@@ -1,14 +1,18 @@
 """Code of docs/examples, highlighted. A language is shown where its file exists."""
 
+import json
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
+from urllib.parse import urlencode
 
 from django.conf import settings
 from django.utils.safestring import SafeString, mark_safe
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
+
+from accounts.api.calls import Call
 
 FOLDER = settings.BASE_DIR / "docs" / "examples"
 STEMS = ("send_code", "verify_code", "shorten", "send_link", "handle_errors", "verify_webhook")
@@ -97,12 +101,25 @@ def short(stem: str) -> SafeString | None:
     if stem not in SHORT:
         return None
     path, body = SHORT[stem]
-    lines = (
-        f'curl "$KVITOK_URL{path}"',
-        '-H "Authorization: Bearer $KVITOK_KEY"',
-        '-H "Content-Type: application/json"',
-        f"-d '{body}'",
-    )
+    return _curl("POST", path, body)
+
+
+def curl_of(call: Call) -> SafeString:
+    """The request of the schema's examples."""
+    answer = call.answer_example()
+    path = call.path.replace("{id}", str(answer.get("id") or answer.get("batch")))
+    needed = {field.name: field.example for field in call.query or () if field.required}
+    query = f"?{urlencode(needed)}" if needed else ""
+    body = json.dumps(call.request_example(), ensure_ascii=False) if call.body else ""
+    return _curl(call.method, path + query, body)
+
+
+def _curl(method: str, path: str, body: str) -> SafeString:
+    usual = "POST" if body else "GET"  # of curl
+    named = "" if method == usual else f"-X {method} "
+    lines = [f'curl {named}"$KVITOK_URL{path}"', '-H "Authorization: Bearer $KVITOK_KEY"']
+    if body:
+        lines += ['-H "Content-Type: application/json"', f"-d '{body}'"]
     return coloured(" \\\n  ".join(lines), "bash")
 
 

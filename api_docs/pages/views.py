@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from functools import wraps
 
-from csp.decorators import csp_update
 from django.conf import settings
 from django.contrib import messages
 from django.core.exceptions import ValidationError
@@ -118,13 +117,6 @@ def search(request: HttpRequest) -> HttpResponse:
         "found": found_by(query, language()),
     }
     return render(request, "docs/search.html", context)
-
-
-# Swagger UI sets `style` attributes from its script; no other page may.
-@csp_update({"style-src-attr": ["'unsafe-inline'"]})
-@in_asked_language
-def try_it(request: HttpRequest) -> HttpResponse:
-    return render(request, "docs/try.html", {"lang": language()})
 
 
 def _page(slug: str) -> Page:

@@ -119,6 +119,11 @@ def as_json(body: Mapping[str, Any], anchor: str) -> dict[str, Any]:
     return {"id": anchor, "code": samples.coloured(text, "json"), "lexer": "json"}
 
 
+@register.inclusion_tag("docs/parts/code.html")
+def curl_of(call: Call) -> dict[str, Any]:
+    return {"id": f"{call.name}-curl", "code": samples.curl_of(call), "lexer": "bash"}
+
+
 @register.simple_tag(takes_context=True)
 def answer_of(context: Context, call: Call) -> dict[str, Any]:
     return call.answer_example()

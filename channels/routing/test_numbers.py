@@ -87,7 +87,7 @@ OUTCOMES: dict[str, tuple[StrOrPromise, Error | None]] = {
     "0013": (_("the channel is not available"), Error.CHANNEL_UNAVAILABLE),
     "0014": (_("the country is not allowed"), Error.COUNTRY_NOT_ALLOWED),
     CHALLENGED: (
-        _("a proof of work is needed; with the solved `challenge` the code is delivered"),
+        _("a proof of work is needed, with which the code is delivered"),
         Error.CHALLENGE_REQUIRED,
     ),
     HELD_BACK: (_("held back by the protection against SMS pumping"), Error.SEND_LIMIT),
@@ -101,8 +101,9 @@ def refuse_scripted(principal: Principal, phone: str, kind: str) -> None:
     extra = EXTRA_FIELDS.get(error, {})
     if error is Error.COUNTRY_NOT_ALLOWED:
         extra = {"country": country_of(phone)}
-    errors = {"phone": [NOT_A_PHONE]} if error is Error.INVALID_PHONE else None
-    raise DomainError(error, errors=errors, retry_after=RETRY_AFTER.get(error), **extra)
+    if error is Error.INVALID_PHONE:
+        raise DomainError(error, errors={"phone": [NOT_A_PHONE]})
+    raise DomainError(error, retry_after=RETRY_AFTER.get(error), **extra)
 
 
 def refuse_scripted_guess(principal: Principal, phone: str) -> None:

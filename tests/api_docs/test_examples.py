@@ -124,7 +124,8 @@ def curls(page: str, language: str) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_calls_of_the_pages_are_taken(test_api: Api, language: str) -> None:
-    shown = [one for page in PAGES for one in curls(page.slug, language)]
+    pages = [page.slug for page in PAGES if page.slug != "calls"]  # those are the schema's examples
+    shown = [one for slug in pages for one in curls(slug, language)]
     assert {path for path, _body in shown} >= {"/otp/send", "/otp/verify", "/links/send"}
 
     for path, text in dict.fromkeys(shown):

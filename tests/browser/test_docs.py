@@ -4,15 +4,13 @@ import re
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
-from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
-from accounts.models import Member, Mode
+from accounts.models import Member
 from api_docs.pages.page_list import PAGES
-from api_docs.schema.api import document
 from tests.browser.people import session_cookie
 from tests.browser.test_accessibility import PageAudit
-from tests.factories import ApiKeyFactory, CompanyFactory, MemberFactory
+from tests.factories import MemberFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)
 PER_TEST = 5
@@ -81,27 +79,6 @@ def test_documentation_works_without_scripts(browser: Browser, live_server: Live
     expect(page.get_by_role("heading", name="Ошибки", level=1)).to_be_visible()
 
     context.close()
-
-
-def test_call_is_tried_out_with_a_test_key(
-    page: Page, live_server: LiveServer, settings: Settings
-) -> None:
-    settings.PUBLIC_URL = live_server.url
-    document.cache_clear()
-    key = ApiKeyFactory.create(company=CompanyFactory.create(), mode=Mode.TEST)
-    page.goto(f"{live_server.url}/docs/api")
-
-    page.get_by_role("button", name="Authorize").click()
-    page.locator("#auth-bearer-value").fill(key.plaintext)
-    page.locator(".auth-btn-wrapper .authorize").click()
-    page.locator(".auth-btn-wrapper .btn-done").click()
-    page.locator("#operations-links-shortenLink .opblock-summary-control").click()
-    page.get_by_role("button", name="Try it out").click()
-    page.get_by_role("button", name="Execute").click()
-
-    expect(page.locator(".live-responses-table tbody .response-col_status")).to_contain_text("200")
-    expect(page.locator(".live-responses-table")).to_contain_text("Ссылка сокращена")
-    document.cache_clear()
 
 
 def test_slash_goes_to_the_search_and_enter_finds(page: Page, live_server: LiveServer) -> None:

@@ -280,7 +280,6 @@ VISITOR = {
 DOCS = {  # open to everyone: tests/api_docs
     "docs",
     "docs-page",
-    "docs-api",
     "docs-markdown",
     "docs-search",
     "llms",

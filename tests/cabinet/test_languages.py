@@ -22,7 +22,7 @@ CYRILLIC = re.compile(r"[А-Яа-яЁё]+")
 MACHINES = re.compile(r"[\d_@:/.#]|^[A-Z]{2,4}$")  # addresses, ids, codes, abbreviations
 # Names, and what Russian writes in Latin letters as well.
 LATIN_NAMES = """
-    kvitok whatsapp telegram twilio viber curl english e-mail javascript swagger openapi
+    kvitok whatsapp telegram twilio viber curl english e-mail javascript openapi
     idempotency-key authorization bearer retry-after post get patch delete json https http
     python typescript php go java rust id visa mastercard yookassa stripe csv pdf webhook webhooks
     firefox chromium linux ios cloud gateway bot cookie gone demo verification

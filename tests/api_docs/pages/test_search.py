@@ -116,7 +116,7 @@ def test_llms_txt_lists_every_page_in_the_language_asked_for(client: Client, lan
     assert bool(re.search("[а-я]", text)) is (language == "ru")
 
 
-@pytest.mark.parametrize("path", ["/docs", "/docs/errors", "/docs/search", "/docs/api"])
+@pytest.mark.parametrize("path", ["/docs", "/docs/errors", "/docs/search"])
 def test_address_chooses_the_language_and_it_stays(client: Client, path: str) -> None:
     assert '<html lang="en"' in client.get(f"{path}?lang=en").content.decode()
     assert '<html lang="en"' in client.get("/docs/limits").content.decode()
@@ -133,3 +133,4 @@ def test_switch_wins_over_the_address(client: Client) -> None:
 
 def test_former_name_of_a_page_leads_to_its_new_one(client: Client) -> None:
     assert client.get("/docs/callbacks")["Location"] == "/docs/webhooks"
+    assert client.get("/docs/api")["Location"] == "/docs/calls"

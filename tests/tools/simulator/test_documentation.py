@@ -1,0 +1,23 @@
+"""docs/simulator.md names every call and every kind of fault."""
+
+from types import SimpleNamespace
+from typing import Any
+
+from config.environment.variables import ROOT
+from tools.simulator.api import Api
+from tools.simulator.faults import KINDS
+from tools.simulator.outcomes import KINDS as OUTCOMES
+from tools.simulator.pages.local_only import LocalOnly
+
+TEXT = (ROOT / "docs/simulator.md").read_text(encoding="utf-8")
+
+
+def test_every_call_is_documented() -> None:
+    nothing: Any = SimpleNamespace()
+    routes = Api(nothing, nothing).routes(LocalOnly(frozenset()))
+
+    assert [one for one in routes if f"`{one.method} {one.path}`" not in TEXT] == []
+
+
+def test_every_fault_and_outcome_is_documented() -> None:
+    assert [kind for kind in (*KINDS, *OUTCOMES) if f"`{kind}`" not in TEXT] == []
