@@ -6,12 +6,16 @@ from django.core.exceptions import ValidationError
 from django.core.validators import RegexValidator
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
+from stdnum.by import unp
 from stdnum.eu import vat
 from stdnum.exceptions import ValidationError as NumberError
 
-KPP = RegexValidator(r"^\d{4}[\dA-Z]{2}\d{3}$", _("A KPP has nine characters."))
-BIC = RegexValidator(r"^\d{9}$", _("A BIC has nine digits."))
-ACCOUNT = RegexValidator(r"^\d{20}$", _("An account number has twenty digits."))
+# Not `\d`, which takes digits of any script, nor `$`, which takes a line end; zeros alone name
+# nobody, whatever their control digit says.
+_SOME = r"\A(?!0+\Z)"
+KPP = RegexValidator(_SOME + r"[0-9]{4}[0-9A-Z]{2}[0-9]{3}\Z", _("A KPP has nine characters."))
+BIC = RegexValidator(_SOME + r"[0-9]{9}\Z", _("A BIC has nine digits."))
+ACCOUNT = RegexValidator(_SOME + r"[0-9]{20}\Z", _("An account number has twenty digits."))
 
 TAX_NUMBERS: dict[str, Promise] = {"RU": _("INN"), "KZ": _("BIN or IIN"), "BY": _("UNP")}
 
@@ -26,8 +30,15 @@ _BIN = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11)
 _BIN_AGAIN = (3, 4, 5, 6, 7, 8, 9, 10, 11, 1, 2)
 
 
+def _names_somebody(number: str) -> bool:
+    """Of a tax number of any country."""
+    return number.isascii() and number.isprintable() and bool(set(number) & set("123456789"))
+
+
 def is_inn(text: str) -> bool:
     """10 digits of an organisation or 12 of a person, with valid control digits."""
+    if not _names_somebody(text):
+        return False
     if re.fullmatch(r"[0-9]{10}", text):
         return _matches_control_digit(text, _TENTH)
     if re.fullmatch(r"[0-9]{12}", text):
@@ -41,7 +52,7 @@ def _matches_control_digit(text: str, weights: tuple[int, ...]) -> bool:
 
 def is_bin(text: str) -> bool:
     """Kazakhstan's BIN of an organisation or IIN of a person: 12 digits, the last one control."""
-    if not re.fullmatch(r"[0-9]{12}", text):
+    if not (re.fullmatch(r"[0-9]{12}", text) and _names_somebody(text)):
         return False
     rest = _sum(text, _BIN) % 11
     if rest == 10:
@@ -61,6 +72,7 @@ def INN(text: str) -> None:  # noqa: N802 - a validator, named as its neighbours
 CHECKS = {
     "RU": (is_inn, _("This is not an INN: check the digits.")),
     "KZ": (is_bin, _("This is not a BIN or an IIN: check the twelve digits.")),
+    "BY": (unp.is_valid, _("This is not a UNP: check the nine characters.")),
 }
 
 
@@ -69,7 +81,7 @@ def vat_id(country: str, number: str) -> str:
     empty if it is none of this country of the EU. Format and control digits alone: VIES is not
     asked whether it is registered.
     """
-    if country not in EU or not number:
+    if country not in EU or not number or not _names_somebody(number):
         return ""
     prefix = VAT_PREFIXES.get(country, country)
     for text in (number, f"{prefix}{number}"):
@@ -91,6 +103,8 @@ def tax_number_name(country: str) -> Promise:
 def format_errors(*, country: str, inn: str, kpp: str) -> dict[str, Promise]:
     """Errors of the fields that are filled in, by field."""
     errors: dict[str, Promise] = {}
+    if inn and not _names_somebody(inn):
+        return {"inn": _("Latin letters and digits, and not zeros alone.")}
     if inn and country in CHECKS:
         is_valid, message = CHECKS[country]
         if not is_valid(inn):

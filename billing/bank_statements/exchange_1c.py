@@ -12,8 +12,7 @@ from decimal import Decimal
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
-from billing.bank_statements.lines import StatementLine
-from config.control_characters import has_controls
+from billing.bank_statements.lines import StatementLine, is_clean
 
 SOURCE = "file"
 HEAD = "1CClientBankExchange"
@@ -65,10 +64,10 @@ def _documents(text: str) -> tuple[list[dict[str, str]], int]:
             unread += current is not None
             current = []
         elif line == "КонецДокумента" and current is not None:
-            if any(map(has_controls, current)):
-                unread += 1
-            else:
+            if all(map(is_clean, current)):
                 documents.append(_fields(current))
+            else:
+                unread += 1
             current = None
         elif current is not None:
             current.append(line)

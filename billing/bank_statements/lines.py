@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 
-from config.control_characters import has_controls
+from config.input.characters import is_text
 
 LONGEST_AMOUNT = 14  # digits, as the column has them
 
@@ -32,7 +32,7 @@ class StatementLine:
     def __post_init__(self) -> None:
         """Raises ValueError for what no bank writes: a transfer is money, so nothing is guessed."""
         texts = (self.account, self.document_number, self.party_name, self.party_inn)
-        if any(map(has_controls, (*texts, self.party_account, self.purpose, self.operation_id))):
+        if not all(map(is_clean, (*texts, self.party_account, self.purpose, self.operation_id))):
             raise ValueError("control characters")
         if not (self.amount.is_finite() and self.amount.adjusted() < LONGEST_AMOUNT - 2):
             raise ValueError("not an amount")
@@ -54,6 +54,11 @@ class StatementLine:
             str(self.occurrence),
         )
         return hashlib.sha256("\n".join(facts).encode()).hexdigest()
+
+
+def is_clean(text: str) -> bool:
+    """Not `is_line`: soft hyphens and other unseen characters are in purposes that people paste."""
+    return is_text(text) and not {"\t", "\r", "\n"} & set(text)
 
 
 def numbered(lines: Iterable[StatementLine]) -> Iterator[StatementLine]:

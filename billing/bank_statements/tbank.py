@@ -12,7 +12,7 @@ from django.conf import settings
 from billing.bank_statements.lines import StatementLine
 from billing.gateways.base import GatewayError
 from billing.gateways.http import ProviderApi, pool_by
-from config.control_characters import without_controls
+from config.input.characters import one_line
 
 SOURCE = "tbank"
 PAGE = 1000
@@ -106,4 +106,4 @@ def _day(text: Any) -> date:
 
 
 def _text(value: Any, length: int) -> str:
-    return without_controls(str(value or "")).strip()[:length]
+    return one_line(str(value or ""))[:length]

@@ -6,6 +6,7 @@ alone (СЧФ).
 The file is unsigned: the exchange operator's program signs it.
 """
 
+import re
 from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import ROUND_HALF_UP, Decimal
@@ -16,6 +17,7 @@ from django.utils import timezone
 
 from billing.documents.titles import SERVICE, advance_title
 from billing.models import Document
+from config.input.characters import one_line
 from config.storage.months.closed_months import next_month
 
 ENCODING = "windows-1251"  # that of the format
@@ -44,6 +46,14 @@ FUNCTION_TITLES = {
 }
 OWN_TITLES = {"СЧФДОП": "Универсальный передаточный документ", "ДОП": "Акт об оказании услуг"}
 PROPRIETORS = ("индивидуальный предприниматель", "ип")
+# Of a name: letters, or an initial with its full stop.
+_WORD = re.compile(r"[^\W\d_]\.|[^\W\d_]+(?:[-'’][^\W\d_]+)*")
+_PATRONYMIC = ("вич", "ьич", "мич", "кич", "вна", "чна", "оглы", "оглу", "кызы", "гызы", "уулу")
+_NOT_NAMES = {
+    *("глава", "кфх", "крестьянское", "крестьянского", "фермерское", "фермерского", "хозяйство"),
+    *("хозяйства", "ип", "индивидуальный", "предприниматель", "адвокат", "нотариус", "самозанятый"),
+    *("директор", "генеральный", "президент", "председатель", "управляющий", "руководитель"),
+}
 LONGEST = {"name": 1000, "address": 1000, "number": 30}  # characters of the format
 _CENT, _UNIT = Decimal("0.01"), Decimal("0.00000000001")
 
@@ -109,8 +119,15 @@ def render(document: Document) -> bytes:
     if function != "СЧФ":
         _transfer(body, document)
     _signer(body, document)
+    _clean(root)
     xml: bytes = tostring(root, encoding=ENCODING, xml_declaration=True)
     return xml
+
+
+def _clean(root: Element) -> None:
+    """XML has no control characters, and one in a name would make the whole file unreadable."""
+    for element in root.iter():
+        element.attrib.update({name: one_line(text) for name, text in element.attrib.items()})
 
 
 def _economic_entity(seller: dict[str, Any]) -> str:
@@ -287,13 +304,26 @@ def _proprietor(party: dict[str, Any]) -> Name | None:
 
 
 def parse_name(text: str) -> Name | None:
-    """«Иванов Иван Иванович», «Иванов И. И.» or «И. И. Иванов»; None for less than two words."""
+    """«Иванов Иван Иванович», «Иванов И. И.», «И. И. Иванов» or «Иванов Иван».
+
+    None for anything else, such as «Глава КФХ Иванов Иван» or «Иван Иванович Иванов»: a wrong name
+    in a tax document is worse than none, and a person can make the document by hand.
+    """
     words = text.replace(".", ". ").split()
-    if len(words) < 2:
-        return None
-    if words[0].endswith(".") and not words[-1].endswith("."):
+    if words and words[0].endswith(".") and not words[-1].endswith("."):
         words = [words[-1], *words[:-1]]
-    return Name(words[0][:60], words[1][:60], " ".join(words[2:])[:60])
+    if len(words) not in {2, 3, 4} or not all(_WORD.fullmatch(word) for word in words):
+        return None
+    last, first, *middle = words
+    is_order_known = not (last.endswith(".") or _is_patronymic(last) or _is_patronymic(first))
+    is_middle_known = all(word.endswith(".") for word in middle) or _is_patronymic(middle[-1])
+    if not (is_order_known and is_middle_known and _NOT_NAMES.isdisjoint(map(str.lower, words))):
+        return None
+    return Name(last[:60], first[:60], " ".join(middle)[:60])
+
+
+def _is_patronymic(word: str) -> bool:
+    return word.lower().endswith(_PATRONYMIC)
 
 
 def _date(day: date) -> str:

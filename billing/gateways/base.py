@@ -15,7 +15,7 @@ from decimal import Decimal
 from enum import Enum
 from typing import Any, ClassVar
 
-from config.control_characters import has_controls
+from config.input.characters import is_line
 
 # Of a provider's ids and of currencies. What a column cannot keep is no notice, signed or not.
 _ID = re.compile(r"[!-~]{1,120}")
@@ -148,7 +148,7 @@ def check_id(text: str) -> str:
 
 
 def check_text(text: str, most: int = 120) -> None:
-    if len(text) > most or has_controls(text):
+    if len(text) > most or not is_line(text):
         raise ValueError("not a line of text")
 
 

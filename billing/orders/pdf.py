@@ -7,6 +7,8 @@ from fpdf import FPDF
 from fpdf.enums import TextEmphasis
 from fpdf.fonts import FontFace
 
+from config.input.characters import is_text
+
 FONTS = Path(__file__).parent / "fonts"
 FONT_FAMILY = "DejaVu"
 MARGIN = 15  # mm
@@ -15,11 +17,21 @@ TEXT, SMALL, HEADING = 9.5, 8, 14  # points
 BOLD = FontFace(emphasis=TextEmphasis.B)
 
 
+class Sheet(FPDF):
+    def normalize_text(self, text: str) -> str:
+        """All texts pass here: people's may have characters that no font draws, or that turn what
+        follows them around.
+        """
+        if not is_text(text):
+            text = "".join(char if is_text(char) else " " for char in text)
+        return super().normalize_text(text)
+
+
 def new_sheet(
     title: str, language: str, created_at: datetime, *, is_landscape: bool = False
 ) -> FPDF:
     """A first A4 page; the same arguments give the same bytes."""
-    pdf = FPDF(orientation="landscape" if is_landscape else "portrait")
+    pdf = Sheet(orientation="landscape" if is_landscape else "portrait")
     pdf.set_creation_date(created_at)
     pdf.set_title(title)
     pdf.set_lang(language)

@@ -3,10 +3,12 @@
 from typing import Any
 
 import pytest
+from django.core.exceptions import ValidationError
 from django.test import Client
 from django.urls import reverse
 
 from accounts.models import Company, Member
+from billing import requisites
 from billing.models import BillingProfile, Order
 from billing.orders import invoices
 from billing.requisites import is_bin, is_inn
@@ -205,3 +207,51 @@ def test_bin_is_validated_by_its_control_digit(text: str, is_right: bool) -> Non
 
 def test_inn_of_a_person_has_twelve_digits() -> None:
     assert (is_inn("500100732259"), is_inn("500100732258")) == (True, False)
+
+
+ARABIC = str.maketrans("0123456789", "٠١٢٣٤٥٦٧٨٩")
+WIDE = str.maketrans("0123456789", "０１２３４５６７８９")
+COUNTRIES = sorted({"RU", "KZ", "BY", "US", "GE", "UZ", *requisites.EU})
+
+
+@pytest.mark.parametrize("country", COUNTRIES)
+def test_zeros_and_digits_of_other_scripts_are_no_tax_number(country: str) -> None:
+    prefix = requisites.VAT_PREFIXES.get(country, country)
+    zeros = [
+        f"{before}{'0' * n}" for n in range(1, 21) for before in ("", prefix, "U", f"{prefix}U")
+    ]
+    real = "7800000002" if country == "RU" else "136695976"
+    numbers = [*zeros, real.translate(ARABIC), real.translate(WIDE), f"{real[:-1]}²", "٠" * 10]
+
+    for number in numbers:
+        errors = requisites.format_errors(country=country, inn=number, kpp="")
+        assert set(errors) == {"inn"}, number
+        assert requisites.vat_id(country, number) == ""
+
+
+@pytest.mark.parametrize(
+    ("validator", "right"),
+    [
+        (requisites.KPP, "780001001"),
+        (requisites.BIC, "044525225"),
+        (requisites.ACCOUNT, "40702810110011000430"),
+        (requisites.INN, "7800000002"),
+    ],
+)
+def test_requisites_are_ascii_digits(validator: Any, right: str) -> None:
+    validator(right)
+    wrong = (
+        "0" * len(right),
+        right.translate(ARABIC),
+        f"{right[:-1]}{right[-1].translate(WIDE)}",
+        f"{right}\n",
+    )
+
+    for text in wrong:
+        with pytest.raises(ValidationError):
+            validator(text)
+
+
+@pytest.mark.parametrize(("number", "is_right"), [("200988541", True), ("200988542", False)])
+def test_unp(number: str, is_right: bool) -> None:
+    assert (requisites.format_errors(country="BY", inn=number, kpp="") == {}) is is_right

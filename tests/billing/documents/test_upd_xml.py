@@ -127,6 +127,27 @@ def test_sole_proprietor_has_a_name_of_a_person() -> None:
     }
 
 
+@pytest.mark.parametrize("prefix", ["ИП", "ип", "Индивидуальный предприниматель"])
+def test_words_before_a_surname_leave_the_xml_to_a_person(prefix: str) -> None:
+    buyer = {"name": f"{prefix} Глава КФХ Иванов Иван Иванович", "inn": "500100732259", "kpp": ""}
+
+    assert not upd_xml.is_possible(document(parties=parties(**buyer)))
+
+
+ODD = "Ромашка\x00\x0b\x1f\x85\u2028\u202e\ufffe<&\"'\n\t"
+
+
+def test_odd_characters_leave_the_file_readable() -> None:
+    seller = dict.fromkeys(("name", "address", "bank_name", "account", "edo_id"), ODD)
+    made = document(parties=parties(name=ODD, address=ODD))
+    made.parties = made.parties | {"seller": made.parties["seller"] | seller}
+
+    root = parse(made)
+
+    buyer = found(root, ".//СвПокуп/ИдСв/СвЮЛУч")
+    assert buyer.get("НаимОрг") == "Ромашка <&\"'"
+
+
 @pytest.mark.parametrize(
     ("text", "name"),
     [
@@ -135,8 +156,21 @@ def test_sole_proprietor_has_a_name_of_a_person() -> None:
         ("Иванов И.И.", Name("Иванов", "И.", "И.")),
         ("И. И. Иванов", Name("Иванов", "И.", "И.")),
         ("  Ли   Мин ", Name("Ли", "Мин")),
+        ("ИВАНОВА АННА ИЛЬИНИЧНА", Name("ИВАНОВА", "АННА", "ИЛЬИНИЧНА")),
+        ("Мамедов-Заде Али Вели оглы", Name("Мамедов-Заде", "Али", "Вели оглы")),
         ("Иванов", None),
         ("", None),
+        ("Глава КФХ Иванов Иван Иванович", None),
+        ("глава Иванов Иван Иванович", None),
+        ("Глава Иванов Иван", None),
+        ("КФХ Иванов", None),
+        ("Крестьянское хозяйство Иванов И. И.", None),
+        ("Генеральный директор Петров П. П.", None),
+        ("Иван Иванович Иванов", None),
+        ("Иван Иванович", None),
+        ("«Ромашка» Иванов Иван", None),
+        ("Иванов Иван 2-й", None),
+        ("Адвокат Иванов Иван Иванович", None),
     ],
 )
 def test_names_of_people(text: str, name: Name | None) -> None:
