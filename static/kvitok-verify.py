@@ -10,7 +10,8 @@ the cabinet. Keep the heads where the service cannot change them: that is what t
 
 What is proved: no operation was changed, added, left out or moved, up to the last head. The columns
 with the local time and the operation's name are for reading; the last column has both as they were
-sealed. Exit code 0: proved; 1: not; 2: the files cannot be read. Needs Python 3.9 and nothing else.
+sealed. Exit code 0: proved; 1: not; 2: the files cannot be read, or are not the whole statement.
+Needs Python 3.9 and nothing else.
 """
 
 from __future__ import annotations
@@ -39,11 +40,43 @@ SIGNS = {
 }
 
 
-class BrokenError(Exception):
+# What is wrong, by a code that another program can put into words of its own.
+TEXTS = {
+    "order": "row {row} is out of order: it belongs above the row before it",
+    "balance": "row {row}: the balance is {shown}, and {expected} by the rows above it",
+    "begins_later": "rows are missing before row {row}: the statement does not begin with the "
+    "first operation",
+    "chain": "the chain breaks between row {first} and row {last}: it does not give the head of "
+    "{day}",
+    "missing": "the chain breaks after row {last}: rows of {day} are missing: it does not give the "
+    "head of {day}",
+    "row": "row {row} cannot be read",
+    "tokens": "row {row}: the tokens are {shown}, and {sealed} as sealed",
+    "change": "row {row}: the change is {shown}, and {sealed} as sealed",
+    "message": "row {row}: the message is another one than was sealed",
+    "note": "row {row}: the note is another one than was sealed",
+    "partial": "the file has not all operations: download the whole statement, holds included",
+    "no_heads_yet": "there is no head yet, so nothing can be proved",
+    "no_opening": "the heads have none of {day} with its balance and transfers",
+    "columns": "{path} has no column with sealed lines: download it again",
+    "encoding": "{path} is no text in UTF-8: download it again",
+    "heads": "{path} has no heads",
+}
+
+
+class VerifyError(Exception):
+    """`code` is one of `TEXTS`, `facts` what the text names."""
+
+    def __init__(self, code: str, **facts: Any) -> None:
+        super().__init__(TEXTS[code].format(**facts))
+        self.code, self.facts = code, facts
+
+
+class BrokenError(VerifyError):
     """The statement is not what was sealed."""
 
 
-class UnreadableError(Exception):
+class UnreadableError(VerifyError):
     """A file is not what it should be."""
 
 
@@ -107,18 +140,20 @@ class Chain:
     last: Line | None = None
     first_unproved: int = 2  # the row: the first one has the names of the columns
     parts: dict[str, Part] = field(default_factory=dict)
+    kinds: set[str] = field(default_factory=set)
 
     def add(self, line: Line, balance: int) -> None:
+        self.kinds.add(line.kind)
         if self.last and (line.at, line.id) <= (self.last.at, self.last.id):
-            raise BrokenError(f"row {line.row} is out of order: it belongs above the row before it")
+            raise BrokenError("order", row=line.row)
         self.parts.setdefault(line.month, Part()).add(line)
         self.transfers += 1
         self.balance += sum(SIGNS[line.kind]) * line.amount
         self.last = line
+        if balance != self.balance and self.transfers == 1:
+            raise BrokenError("begins_later", row=line.row)
         if balance != self.balance:
-            raise BrokenError(
-                f"row {line.row}: the balance is {balance}, and {self.balance} by the rows above it"
-            )
+            raise BrokenError("balance", row=line.row, shown=balance, expected=self.balance)
 
     def close_day(self) -> None:
         if not self.last or not self.parts:
@@ -136,11 +171,10 @@ class Chain:
         found = [self.head, self.transfers, self.balance]
         given = [head.head, head.transfers, head.balance]
         if any(one not in {None, other} for one, other in zip(given, found)):  # noqa: B905 - Python 3.9 has no `strict`
-            last = self.last.row if self.last else 1
-            where = f"between row {self.first_unproved} and row {last}"
-            if last < self.first_unproved:
-                where = f"after row {last}: rows of {head.day} are missing"
-            raise BrokenError(f"the chain breaks {where}: it does not give the head of {head.day}")
+            if not self.last:
+                raise BrokenError("begins_later", row=self.first_unproved)
+            code = "missing" if self.last.row < self.first_unproved else "chain"
+            raise BrokenError(code, first=self.first_unproved, last=self.last.row, day=head.day)
         if self.last:
             self.first_unproved = self.last.row + 1
 
@@ -148,14 +182,27 @@ class Chain:
 def verify(rows: Iterable[tuple[Line, int]], heads: Sequence[Head], after: str | None) -> Chain:
     """The chain, read to the end; raises BrokenError at the first row where it breaks."""
     if not heads:
-        raise UnreadableError("there is no head yet, so nothing can be proved")
+        raise UnreadableError("no_heads_yet")
     chain, expected = Chain(), sorted(heads, key=_day)
     if after:
         opening = next((head for head in expected if head.day == after), None)
         if opening is None or opening.balance is None or opening.transfers is None:
-            raise UnreadableError(f"the heads have none of {after} with its balance and transfers")
+            raise UnreadableError("no_opening", day=after)
         chain = Chain(opening.head, opening.transfers, opening.balance)
         expected = [head for head in expected if head.day > after]
+    rest = iter(rows)
+    try:
+        _read(rest, chain, expected, after)
+    except BrokenError as error:
+        if _is_partial(error, chain, rest):
+            raise UnreadableError("partial") from None
+        raise
+    return chain
+
+
+def _read(
+    rows: Iterator[tuple[Line, int]], chain: Chain, expected: list[Head], after: str | None
+) -> None:
     for line, balance in rows:
         if after and line.day <= after:
             chain.first_unproved = line.row + 1
@@ -168,36 +215,85 @@ def verify(rows: Iterable[tuple[Line, int]], heads: Sequence[Head], after: str |
     chain.close_day()
     for head in expected:
         chain.compare(head)
-    return chain
+
+
+def _is_partial(error: BrokenError, chain: Chain, rest: Iterator[tuple[Line, int]]) -> bool:
+    """Whether the rows are chosen ones: charges without the holds that they end."""
+    if error.code not in {"chain", "missing", "balance"}:
+        return False
+    try:
+        kinds = chain.kinds | {line.kind for line, _balance in rest}
+    except BrokenError:
+        return False
+    is_chosen = bool(kinds & {"capture", "release"}) or error.code == "balance"
+    return is_chosen and "hold" not in kinds
 
 
 def read_statement(path: Path) -> Iterator[tuple[Line, int]]:
     """Each row, its columns compared with its sealed line, and its balance."""
+    try:
+        yield from _rows(path)
+    except UnicodeError:
+        raise UnreadableError("encoding", path=path) from None
+
+
+def _rows(path: Path) -> Iterator[tuple[Line, int]]:
     with path.open(encoding="utf-8-sig", newline="") as file:
         header = file.readline()
         separator = ";" if header.count('";"') else ","
-        if len(next(csv.reader([header], delimiter=separator), [])) < COLUMNS:
-            raise UnreadableError(f"{path} has no column with sealed lines: download it again")
-        for number, cells in enumerate(csv.reader(file, delimiter=separator), 2):
-            if number == 2 and cells[2:3] == [""]:  # an opening balance: older months are archived
-                continue
-            yield _line(number, cells)
+        names = _cells(csv.reader([header], delimiter=separator), 1)
+        if len(names or []) < COLUMNS:
+            raise UnreadableError("columns", path=path)
+        reader, number = csv.reader(file, delimiter=separator), 2
+        while (cells := _cells(reader, number)) is not None:
+            # An opening balance: older months are archived.
+            if number > 2 or cells[2:3] != [""]:
+                yield _line(number, cells)
+            number += 1
+
+
+def _cells(reader: Iterator[list[str]], row: int) -> list[str] | None:
+    try:
+        return next(reader, None)
+    except csv.Error:  # a cell of 131,072 characters, or a NUL
+        raise BrokenError("row", row=row) from None
 
 
 def _line(row: int, cells: Sequence[str]) -> tuple[Line, int]:
     try:
         _time, _operation, tokens, change, balance, message, note, text = cells[:COLUMNS]
-        id_, at, kind, amount, sealed_message, _hold, _proof, _key, reason = json.loads(text)
-        line = Line(row, int(id_), str(at), str(kind), int(amount), str(sealed_message), note, text)
+        id_, at, kind, amount, sealed_message, _hold, _proof, _key, reason = _json(text)
+        line = Line(
+            row, _whole(id_), str(at), str(kind), _whole(amount), sealed_message, note, text
+        )
         shown = int(tokens), int(change), message, _unescaped(note, reason)
         sealed = line.amount, sum(SIGNS[line.kind]) * line.amount, line.message, reason
         result = line, int(balance)
         _ = line.month  # a message without a time in its id
-    except (ValueError, KeyError, TypeError) as error:
-        raise BrokenError(f"row {row} cannot be read: {error!r}") from error
-    if shown != sealed:
-        raise BrokenError(f"row {row} shows {shown}, and its sealed line says {sealed}")
+    except (ValueError, KeyError, TypeError, ArithmeticError, OSError):
+        raise BrokenError("row", row=row) from None
+    for column, one, other in zip(("tokens", "change", "message", "note"), shown, sealed):  # noqa: B905 - Python 3.9 has no `strict`
+        if one != other:
+            raise BrokenError(column, row=row, shown=one, sealed=other)
     return result
+
+
+def _json(text: str) -> Any:
+    """Whole numbers alone: neither Infinity nor 1e999, nor anything nested without end."""
+    try:
+        return json.loads(text, parse_float=_refuse, parse_constant=_refuse)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+def _refuse(text: str) -> None:
+    raise ValueError(text)
+
+
+def _whole(value: object) -> int:
+    if type(value) is not int:
+        raise TypeError(value)
+    return value
 
 
 def _day(head: Head) -> str:
@@ -211,11 +307,17 @@ def _unescaped(note: str, reason: object) -> str:
 
 def read_heads(path: Path) -> list[Head]:
     try:
-        body = json.loads(path.read_text(encoding="utf-8"))
-        rows = body["data"] if isinstance(body, dict) else body
-        return [Head(one["day"], one["head"], one["transfers"], one["balance"]) for one in rows]
-    except (ValueError, KeyError, TypeError) as error:
-        raise UnreadableError(f"{path} has no heads: {error!r}") from error
+        body = _json(path.read_text(encoding="utf-8"))
+        return [_head(one) for one in (body["data"] if isinstance(body, dict) else body)]
+    except (ValueError, KeyError, TypeError):
+        raise UnreadableError("heads", path=path) from None
+
+
+def _head(one: Any) -> Head:
+    day, head = one["day"], one["head"]
+    if not (isinstance(day, str) and isinstance(head, str) and len(day) == 10):
+        raise TypeError(one)
+    return Head(day, head, _whole(one["transfers"]), _whole(one["balance"]))
 
 
 def parse_head(text: str) -> Head:
@@ -246,7 +348,7 @@ def main(arguments: Sequence[str]) -> int:
     except BrokenError as error:
         print(f"NOT PROVED: {error}")
         return 1
-    except (UnreadableError, OSError, UnicodeError) as error:
+    except (UnreadableError, OSError) as error:
         print(f"kvitok-verify: {error}", file=sys.stderr)
         return 2
     _print_proved(chain, heads)

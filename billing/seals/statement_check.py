@@ -6,11 +6,13 @@ here it is loaded as a module.
 
 import importlib.util
 import sys
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from types import ModuleType
+from typing import Any
 
 from accounts.models import Company
 from billing.models import Seal
@@ -22,10 +24,10 @@ PROGRAM = ROOT / "static" / "kvitok-verify.py"
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`problem` is in the words of the program; empty: proved."""
+    """`problem` is the program's code of what is wrong; empty: proved."""
 
     problem: str = ""
-    is_readable: bool = True
+    facts: Mapping[str, Any] = field(default_factory=dict)  # what a sentence about it names
     heads: int = 0
     last_day: str = ""
     last_head: str = ""
@@ -34,7 +36,7 @@ class Verdict:
 
 
 @cache
-def _program() -> ModuleType:
+def program() -> ModuleType:
     spec = importlib.util.spec_from_file_location("kvitok_verify", PROGRAM)
     assert spec is not None and spec.loader is not None  # noqa: S101, PT018 - the file is there
     module = importlib.util.module_from_spec(spec)
@@ -45,23 +47,19 @@ def _program() -> ModuleType:
 
 def check(company: Company, content: bytes) -> Verdict:
     """Compares the file with the heads that are stored now."""
-    program = _program()
+    verify = program()
     rows = Seal.objects.filter(company=company).order_by("day").defer("parts")
     heads = [
-        program.Head(f"{seal.day:%Y-%m-%d}", seal.head, seal.transfers, seal.balance)
+        verify.Head(f"{seal.day:%Y-%m-%d}", seal.head, seal.transfers, seal.balance)
         for seal in rows
     ]
     with NamedTemporaryFile(suffix=".csv") as file:
         file.write(content)
         file.flush()
         try:
-            chain = program.verify(program.read_statement(Path(file.name)), heads, None)
-        except program.BrokenError as error:
-            return Verdict(problem=str(error))
-        except (program.UnreadableError, UnicodeError) as error:
-            return Verdict(
-                problem=str(error).replace(file.name, "statement.csv"), is_readable=False
-            )
+            chain = verify.verify(verify.read_statement(Path(file.name)), heads, None)
+        except verify.VerifyError as error:
+            return Verdict(problem=error.code, facts=error.facts)
     last_row = chain.last.row if chain.last else 1
     return Verdict(
         heads=len(heads),

@@ -31,6 +31,7 @@ from billing.documents import (
 from billing.models import ClosedMonth, Document, Seller
 from billing.orders import billing_profiles
 from billing.seals import statement_check
+from billing.web.documents import verdict_texts
 from billing.web.documents.forms import PeriodForm, StatementCheckForm
 from config.ids import parse_id
 
@@ -205,5 +206,6 @@ def statement_checked(request: CabinetRequest) -> HttpResponse:
     verdict = None
     if request.method == "POST" and form.is_valid():
         verdict = statement_check.check(request.company, form.cleaned_data["file"])
-    context = {"form": form, "verdict": verdict}
+    problem = verdict_texts.sentence(verdict) if verdict and verdict.problem else None
+    context = {"form": form, "verdict": verdict, "sentence": problem}
     return render(request, "billing/statement_check.html", context)

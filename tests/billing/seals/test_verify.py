@@ -16,7 +16,7 @@ from django.urls import reverse
 
 from accounts.models import Member
 from billing.models import Seal
-from billing.seals import sealing
+from billing.seals import sealing, statement_check
 from config.environment.variables import ROOT
 from tests.billing.seals.books import busy_company, day
 from tests.factories import MemberFactory
@@ -36,16 +36,20 @@ class Files:
     heads: dict[str, Any]
 
     def prove(self, *options: str) -> tuple[int, str]:
-        statement, heads = self.place / "statement.csv", self.place / "heads.json"
-        with statement.open("w", encoding="utf-8-sig", newline="") as file:
-            csv.writer(file, delimiter=";", quoting=csv.QUOTE_ALL).writerows(self.rows)
-        heads.write_text(json.dumps(self.heads))
+        statement, heads = self.write()
         given = options if "--head" in options else (str(heads), *options)
         program = str(ROOT / "static/kvitok-verify.py")
         command = [sys.executable, "-I", program, str(statement), *given]
         done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=self.place)
         assert done.stderr == "" or done.returncode == 2
         return done.returncode, done.stdout + done.stderr
+
+    def write(self) -> tuple[Path, Path]:
+        statement, heads = self.place / "statement.csv", self.place / "heads.json"
+        with statement.open("w", encoding="utf-8-sig", newline="") as file:
+            csv.writer(file, delimiter=";", quoting=csv.QUOTE_ALL).writerows(self.rows)
+        heads.write_text(json.dumps(self.heads))
+        return statement, heads
 
     def sealed(self, row: int) -> list[Any]:
         line: list[Any] = json.loads(self.rows[row - 1][7])
@@ -160,7 +164,7 @@ def give_another_balance(files: Files) -> None:
 @pytest.mark.parametrize(
     ("forge", "said"),
     [
-        (change_the_amount_shown, "row 5 shows (1, "),
+        (change_the_amount_shown, "row 5: the tokens are 1, and 2 as sealed"),
         (change_an_amount_everywhere, "the chain breaks between row 16 and row 17"),
         (change_a_note, "the chain breaks between row 11 and row 13"),
         (move_a_time, "the chain breaks between row 2 and row 4"),
@@ -189,6 +193,60 @@ def test_statement_that_begins_later_is_proved_from_a_head(files: Files) -> None
     assert files.prove("--after", after)[0] == 0
     assert files.prove()[0] == 1
     assert files.prove("--after", str(day(5)))[0] == 2
+
+
+DEEP = "[" * 100_000 + "]" * 100_000
+HUGE = "1" + "0" * 5000
+ODD = ["Infinity", "-Infinity", "NaN", "1e999", "1.5", "true", "null", '"2"', HUGE, DEEP, "{}"]
+
+
+def test_odd_values_break_a_proof_and_nothing_else(
+    files: Files, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In this process, or the many runs would take a minute."""
+    files.prove()
+    verify, row = statement_check.program(), list(files.rows[4])
+    statement, heads = str(files.place / "statement.csv"), str(files.place / "heads.json")
+
+    for column in (0, 3):  # of a sealed line: the id and the amount
+        for value in ODD:
+            line = json.loads(row[7])
+            line[column] = "HERE"
+            files.rows[4][7] = json.dumps(line).replace('"HERE"', value)
+            files.write()
+            assert verify.main([statement, heads]) == 1
+            assert capsys.readouterr().out == "NOT PROVED: row 5 cannot be read\n"
+    for column in range(2, 8):
+        for text in ("x" * 200_000, DEEP, "", "Infinity", '"\\ud800"', "1_0", "\x0b"):
+            if text == row[column]:
+                continue
+            files.rows[4] = [*row[:column], text, *row[column + 1 :]]
+            files.write()
+            assert verify.main([statement, heads]) == 1
+            assert capsys.readouterr().out.startswith("NOT PROVED: row 5")
+    files.rows[4] = row
+    files.write()
+    for name in ("day", "head", "transfers", "balance"):
+        for value in ODD:
+            body = json.loads(json.dumps(files.heads))
+            body["data"][1][name] = "HERE"
+            Path(heads).write_text(json.dumps(body).replace('"HERE"', value))
+            assert verify.main([statement, heads]) in {1, 2}
+    for raw in (b"", b"\xff\xfe", b"\x00" * 9, b"a;b\n", b'"' * 300_000, DEEP.encode()):
+        Path(heads).write_bytes(raw)
+        assert verify.main([statement, heads]) == 2
+        Path(heads).write_text(json.dumps(files.heads))
+        (files.place / "odd.csv").write_bytes(raw)
+        assert verify.main([str(files.place / "odd.csv"), heads]) in {1, 2}
+
+
+def test_rows_without_holds_are_not_the_whole_statement(files: Files) -> None:
+    files.rows = [row for row in files.rows if '"hold"' not in row[7] and '"release"' not in row[7]]
+
+    code, said = files.prove()
+
+    assert code == 2
+    assert "download the whole statement" in said
 
 
 def test_unreadable_files_are_named(files: Files) -> None:
