@@ -109,7 +109,7 @@ NOT_OF_RECIPIENTS = {
     "billing_order": "tokens amount vat_rate gateway state payment_id payment_url"
     " long_payment_url return_url parties",
     "billing_package": "code tokens price",
-    "billing_payment": "gateway payment_id amount problem reference note",
+    "billing_payment": "gateway payment_id amount problem reference resolution note",
     "billing_refund": "gateway refund_id payment_reference amount tokens taken problem note",
     "billing_reconciliationrun": "position breaches",
     "billing_runningbalance": "balance",

@@ -61,6 +61,7 @@ ACTION_LABELS: dict[str, StrOrPromise] = {
     "payment.recorded": _("recorded a payment that does not fit"),
     "payment.accepted": _("accepted a payment that differs"),
     "payment.settled": _("settled a payment manually"),
+    "refund.settled": _("settled a refund manually"),
     "transfer.assigned": _("credited a top-up with a bank transfer"),
     "transfer.refunded": _("took tokens back for a returned bank transfer"),
     "transfer.returned": _("returned a bank transfer to its payer"),

@@ -20,6 +20,13 @@ IS_OPEN = "billing_order.state IN ('created', 'pending')"
 NEEDS_REVIEW = "billing_payment.settled_at IS NULL AND NOT billing_payment.problem = ''"
 
 
+# By the indexes of what belongs to an order; late money is credited, so nobody waits for it.
+HAS_ODD_PAYMENT = f"""EXISTS (SELECT FROM billing_payment WHERE order_id = billing_order.id
+  AND {NEEDS_REVIEW} AND NOT problem = 'late')
+OR EXISTS (SELECT FROM billing_banktransfer WHERE order_id = billing_order.id
+  AND billing_banktransfer.state = 'review' AND direction = 'in')"""  # noqa: S608 - constants
+
+
 def _literally(condition: str) -> RawSQL:
     return RawSQL(condition, (), output_field=models.BooleanField())  # noqa: S611 - a constant
 
@@ -41,6 +48,11 @@ class OrderQuerySet(models.QuerySet["Order"]):
         unasked = Q(asked_at=None) | Q(asked_at__lt=F("expires_at"))
         may_be_paid = Q(gateway__in=askable) & ~Q(payment_id="") & unasked
         return self.open().filter(expires_at__lt=Now()).exclude(may_be_paid)
+
+    def with_odd_payments(self) -> "OrderQuerySet":
+        """Marks those whose money waits for the operator: `has_odd_payment`."""
+        condition = RawSQL(HAS_ODD_PAYMENT, (), output_field=models.BooleanField())  # noqa: S611
+        return self.annotate(has_odd_payment=condition)
 
     def invoices(self) -> "OrderQuerySet":
         return self.filter(invoice_number__isnull=False)
@@ -208,6 +220,11 @@ class Payment(models.Model):
         SECOND = "second", _("the order was paid already: nothing is credited")
         UNKNOWN_ORDER = "unknown_order", _("no such order: nothing is credited")
 
+    class Resolution(models.TextChoices):
+        CREDITED = "credited", _("credited")
+        RETURNED = "returned", _("returned to the payer")
+        CLOSED = "closed", _("closed")
+
     gateway = models.CharField(_("payment method"), max_length=20)
     payment_id = models.CharField(_("provider's payment"), max_length=120)
     order = models.ForeignKey(
@@ -242,7 +259,15 @@ class Payment(models.Model):
         related_name="+",
         verbose_name=_("settled by"),
     )
-    # What the operator wrote when it was settled.
+    resolution = models.CharField(
+        _("resolution"),
+        max_length=8,
+        choices=Resolution.choices,
+        blank=True,
+        default="",
+        db_default="",
+    )
+    # What the operator wrote when it was settled; the company reads it.
     note = models.CharField(_("note"), max_length=200, blank=True, default="", db_default="")
     created_at = models.DateTimeField(_("time"), default=timezone.now)
 
@@ -268,6 +293,15 @@ class Payment(models.Model):
     def __str__(self) -> str:
         return f"{self.amount} {self.currency} {self.payment_id}"
 
-    def mark_settled(self, user: User) -> None:
+    def mark_settled(self, user: User, resolution: str, note: str = "") -> None:
         self.settled_at, self.settled_by = timezone.now(), user
-        self.save(update_fields=["settled_at", "settled_by"])
+        self.resolution, self.note = resolution, note
+        self.save(update_fields=["settled_at", "settled_by", "resolution", "note"])
+
+    @property
+    def tokens_for_it(self) -> int:
+        """What the sum buys at the order's price; 0 if that cannot be said, or is credited."""
+        order = self.order
+        if order is None or self.is_credited or self.currency != order.currency:
+            return 0
+        return int(order.tokens * self.amount / order.amount)

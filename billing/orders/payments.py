@@ -16,6 +16,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts.audit.events import record
+from accounts.audit.values import Changes
 from accounts.models import Company, User
 from billing import notifications
 from billing.gateways.base import PaymentEvent, PaymentState
@@ -95,32 +96,85 @@ def confirm(
 
 @transaction.atomic
 def accept(*, payment: Payment, user: User, ip: str | None = None) -> bool:
-    """Credits an order for a payment that did not fit; False if either is settled already."""
-    if payment.order_id is None:
+    """Credits an order in full for a payment that did not fit; False if either is settled."""
+    order = _locked_for_review(payment)
+    if order is None or order.state == Order.State.PAID:
         return False
-    refunds.lock_gateway(payment.gateway)  # before the order, as for notices
-    order = lock(payment.order_id)
-    payment.refresh_from_db(from_queryset=Payment.objects.select_for_update())
-    if order.state == Order.State.PAID or payment.settled_at is not None:
-        return False
-    payment.is_credited = True
-    payment.save(update_fields=["is_credited"])
-    payment.mark_settled(user)
-    record("payment.accepted", payment, company=order.company, user=user, ip=ip)
-    _credit(order)
-    refunds.apply_waiting(payment)
+    _accept(payment, order, user, ip)
     return True
 
 
 @transaction.atomic
-def settle(*, payment: Payment, user: User, ip: str | None = None) -> bool:
-    """Marks a problem payment as handled, e.g. refunded; False if it was handled already."""
+def credit_received(*, payment: Payment, user: User, ip: str | None = None) -> bool:
+    """Credits what the sum buys at the order's price, once; False if that cannot be said.
+
+    The order becomes what was paid for, so that its documents and refunds follow. One that was paid
+    already gets a second one beside it.
+    """
+    order = _locked_for_review(payment)
+    tokens = payment.tokens_for_it
+    if order is None or not tokens:
+        return False
+    was = [f"{order.tokens}", f"{order.amount} {order.currency}"]
+    if order.state == Order.State.PAID:
+        order = payment.order = _copy_of(order)
+    order.tokens, order.amount = tokens, payment.amount
+    order.save()
+    changes: Changes = {
+        "tokens": [was[0], tokens],
+        "amount": [was[1], f"{order.amount} {order.currency}"],
+    }
+    _accept(payment, order, user, ip, changes)
+    return True
+
+
+def _locked_for_review(payment: Payment) -> Order | None:
+    """Its order, both locked; None if it has none, or was settled or credited meanwhile."""
+    if payment.order_id is None:
+        return None
+    refunds.lock_gateway(payment.gateway)  # before the order, as for notices
+    order = lock(payment.order_id)
+    payment.refresh_from_db(from_queryset=Payment.objects.select_for_update())
+    if payment.settled_at is not None or payment.is_credited or payment.order_id != order.pk:
+        return None
+    payment.order = order
+    return order
+
+
+def _copy_of(order: Order) -> Order:
+    shared = ("company", "currency", "vat_rate", "gateway", "language", "created_by")
+    return Order(**{name: getattr(order, name) for name in shared}, expires_at=timezone.now())
+
+
+def _accept(
+    payment: Payment, order: Order, user: User, ip: str | None, changes: Changes | None = None
+) -> None:
+    payment.is_credited = True
+    payment.save(update_fields=["order", "is_credited"])
+    payment.mark_settled(user, Payment.Resolution.CREDITED)
+    company = order.company
+    record("payment.accepted", payment, company=company, user=user, ip=ip, changes=changes)
+    _credit(order)
+    refunds.apply_waiting(payment)
+
+
+@transaction.atomic
+def settle(
+    *,
+    payment: Payment,
+    user: User,
+    ip: str | None = None,
+    resolution: str = Payment.Resolution.CLOSED,
+    note: str = "",
+) -> bool:
+    """Marks a problem payment as handled, e.g. returned; False if it was handled already."""
     payment.refresh_from_db(from_queryset=Payment.objects.select_for_update())
     if payment.settled_at is not None or not payment.problem:
         return False
-    payment.mark_settled(user)
+    payment.mark_settled(user, resolution, note)
     company = payment.order.company if payment.order else None
-    record("payment.settled", payment, company=company, user=user, ip=ip)
+    changes: Changes = {"resolution": ["", resolution], "note": ["", note]}
+    record("payment.settled", payment, company=company, user=user, ip=ip, changes=changes)
     return True
 
 
@@ -149,6 +203,7 @@ def credit_transfer(
         confirmed_by=user,
         settled_at=timezone.now() if problem else None,
         settled_by=user if problem else None,
+        resolution=Payment.Resolution.CREDITED if problem else "",
     )
     _credit(order)
     refunds.apply_waiting(payment)

@@ -9,7 +9,8 @@ from django.db import connection, transaction
 from django.db.models import Q, Sum
 from django.utils import timezone
 
-from accounts.models import Company
+from accounts.audit.events import record
+from accounts.models import Company, User
 from billing.gateways.base import RefundEvent
 from billing.models import Order, Payment, Refund
 from billing.wallet import ledger
@@ -39,6 +40,17 @@ def apply_event(gateway: str, event: RefundEvent) -> Refund | None:
     if is_new and payment is not None:
         _take(refund, payment)
     return refund
+
+
+@transaction.atomic
+def settle(*, refund: Refund, user: User, note: str, ip: str | None = None) -> bool:
+    """Marks one that waits as handled; False if it was handled already."""
+    waiting = Refund.objects.filter(pk=refund.pk, settled_at=None)
+    if not waiting.update(settled_at=timezone.now(), note=note):
+        return False
+    company = refund.payment.order.company if refund.payment and refund.payment.order else None
+    record("refund.settled", f"{refund}: {note}", company=company, user=user, ip=ip)
+    return True
 
 
 def lock_gateway(gateway: str) -> None:

@@ -23,7 +23,6 @@ from billing.models import (
     Order,
     Package,
     Payment,
-    Refund,
     Seal,
     SealedDay,
     Seller,
@@ -35,47 +34,22 @@ from billing.models import (
 from billing.models.order import IS_OPEN, NEEDS_REVIEW
 from billing.orders import payments
 from billing.wallet.amounts import money
-from billing.web import adjust_views, admin_views, price_admin
+from billing.web import adjust_views, admin_views, payment_admin_views, price_admin, refund_admin
 from billing.web.audited_admin import AuditedChangesAdmin
 from billing.web.bank_transfers import admin as bank_transfer_admin
 from billing.web.documents import admin as document_admin
 from config.ids import parse_id, public_id
 from config.input.integers import parse_integer
 
-__all__ = ["bank_transfer_admin", "document_admin", "price_admin"]  # register their own
+__all__ = [
+    "bank_transfer_admin",
+    "document_admin",
+    "price_admin",
+    "refund_admin",
+]  # register their own
 MOST_COMPANIES = 100  # whose transfers one search finds
 HEAD = re.compile(r"[0-9a-f]{6,64}")  # or its beginning
 INVOICE_NUMBER = re.compile(r"(\d{4})-(\d{1,9})")
-
-
-class RefundReviewFilter(admin.SimpleListFilter):
-    title = gettext_lazy("needs review")
-    parameter_name = "review"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
-        return [("yes", gettext_lazy("tokens were spent, or the payment is not known"))]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        return queryset.needs_review() if self.value() == "yes" else queryset  # type: ignore[attr-defined]
-
-
-@admin.register(Refund)
-class RefundAdmin(ReadOnlyAdmin):
-    """What was spent before the money went back is settled by hand: *Change a balance*."""
-
-    list_display = (
-        "created_at", "company", "gateway", "refund_id", "amount", "currency",
-        "tokens", "taken", "returned_at",
-    )  # fmt: skip
-    list_filter = (RefundReviewFilter, "gateway")
-    list_select_related = ("payment__order__company",)
-    search_fields = ("=refund_id", "=payment_reference")
-    ordering = ("-pk",)
-
-    @admin.display(description=gettext_lazy("company"))
-    def company(self, refund: Refund) -> str:
-        order = refund.payment.order if refund.payment else None
-        return str(order.company) if order else "—"
 
 
 @admin.register(Wallet)
@@ -349,6 +323,15 @@ class PaymentAdmin(ReadOnlyAdmin):
     search_fields = ("=payment_id", "=reference", "order__company__name__istartswith")
     date_hierarchy = "created_at"
     actions = ("accept", "settle")
+    change_form_template = "admin/billing/payment/change_form.html"
+
+    def get_urls(self) -> list[URLPattern]:
+        view = self.admin_site.admin_view(self.settle_one)
+        page = path("<int:pk>/<slug:action>/", view, name="billing_payment_settle")
+        return [*super().get_urls()[:-1], page, super().get_urls()[-1]]
+
+    def settle_one(self, request: HttpRequest, pk: int, action: str) -> HttpResponse:
+        return payment_admin_views.settle(request, self, pk, action)
 
     @admin.display(description=gettext_lazy("company"))
     def company(self, payment: Payment) -> str:

@@ -9,6 +9,7 @@ from django.utils.translation import ngettext
 from accounts.audit.texts import declare_words
 from accounts.cabinet.number_fields import grouped
 from accounts.models import AuditEvent
+from billing.models import Payment
 from billing.wallet.amounts import money
 
 AMOUNT = re.compile(r"(\d+(?:\.\d+)?) ([A-Z]{3})")
@@ -36,9 +37,14 @@ def _order(event: AuditEvent) -> str:
 
 
 def _payment(event: AuditEvent) -> str:
-    """«1 900,00 ₽, 2f5a-1» of "1900.00 RUB 2f5a-1"."""
+    """«1 900,00 ₽, 2f5a-1» of "1900.00 RUB 2f5a-1", and what became of it."""
     amount, number = " ".join(event.subject.split()[:2]), event.subject.split()[2:]
-    return ", ".join([_in_money(amount), *number])
+    after = {name: new for name, (_old, new) in (event.changes or {}).items()}
+    became = [str(Payment.Resolution(after["resolution"]).label)] if after.get("resolution") else []
+    became += [str(after["note"])] if after.get("note") else []
+    if tokens := after.get("tokens"):
+        became.append(ngettext("%(n)s token", "%(n)s tokens", tokens) % {"n": grouped(tokens)})
+    return ", ".join([_in_money(amount), *number, *became])
 
 
 def _named(number: str) -> str:

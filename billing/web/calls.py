@@ -54,7 +54,7 @@ MONTH, DAY = "month", "day"
 PERIOD = Field(
     "period",
     choice([MONTH, DAY], "SealPeriod"),
-    _("`month`: the last head of each closed month (default); `day`: of each day."),
+    _("`month`: the last head of each sealed month (default); `day`: of each day."),
     required=False,
 )
 SEAL = Shape(
@@ -63,7 +63,7 @@ SEAL = Shape(
         Field(
             "day",
             text(format="date"),
-            _("The day of UTC that the head closes: the last one with operations in its month."),
+            _("The day of UTC that the head seals: the last one with operations in its month."),
             "2026-10-31",
             source=lambda seal: seal.day.isoformat(),
         ),
@@ -91,7 +91,7 @@ SEAL = Shape(
         Field(
             "created_at",
             time(),
-            _("When the day was closed."),
+            _("When the day was sealed."),
             "2026-11-01T00:10:04Z",
             source="created_at",
         ),

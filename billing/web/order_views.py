@@ -3,6 +3,7 @@
 from uuid import UUID
 
 import segno
+from django.conf import settings
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -14,9 +15,10 @@ from accounts.api.pagination import page_of
 from accounts.client_ip import client_ip
 from accounts.people.roles import CabinetRequest, can_manage_money, can_see_money, member_required
 from billing.gateways.bank_invoice import unsign
-from billing.models import Order, Refund
+from billing.models import Document, MethodSaving, Order, Refund
 from billing.orders import invoice_pdf as pdf
 from billing.orders import invoices, orders
+from billing.web import odd_money
 from config.errors import DomainError
 from config.ids import parse_id
 
@@ -25,7 +27,7 @@ POLL_SECONDS = 5
 
 @member_required(can_see_money)
 def order_list(request: CabinetRequest) -> HttpResponse:
-    rows = Order.objects.of(request.company)
+    rows = Order.objects.of(request.company).with_odd_payments()
     try:
         page = page_of(rows, request.GET)
     except DomainError:  # an invalid cursor: show the first page
@@ -74,6 +76,7 @@ def invoice(request: HttpRequest, token: str) -> HttpResponse:
         "code": code.svg_data_uri(border=2, dark="#000", light="#fff") if code else "",
     }
     with translation.override(order.language):
+        context["odd"] = odd_money.of_order(order)
         return render(request, "billing/invoice.html", context)
 
 
@@ -102,12 +105,19 @@ def _order(request: CabinetRequest, public_id: str) -> Order:
     if order_id is None:
         raise Http404
     rows = Order.objects.of(request.company).select_related("created_by", "api_key")
+    rows = rows.with_odd_payments()
     return get_object_or_404(rows, pk=order_id)
 
 
 def _order_context(order: Order) -> dict[str, object]:
+    odd = odd_money.of_order(order)
     return {
         "order": order,
+        "odd": odd,
+        "is_waiting": any(one.is_waiting for one in odd),
+        "support": settings.SUPPORT_EMAIL,
+        "saves_card": MethodSaving.objects.filter(order=order).exists(),
+        "advance": Document.objects.filter(order=order, kind=Document.Kind.ADVANCE).first(),
         "document": invoices.document(order) if order.number else None,
         "refunds": Refund.objects.filter(payment__order=order).order_by("pk"),
         "poll_seconds": POLL_SECONDS,

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
 
 from django.db import connection
 from django.http import HttpRequest
@@ -10,7 +11,9 @@ from django.urls import reverse
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
+from billing.gateways import registry as gateways
 from billing.models import Payment, Refund
+from billing.wallet.amounts import money
 from channels.models import VendorApproval
 from channels.vendor_accounts import error_texts, registry
 from config.storage.statements.named_rows import fetch_all
@@ -118,6 +121,17 @@ def _approval(row: Row) -> Words:
     return error_texts.provider_title(row.subject), f"{name} — {word}"
 
 
+def _payment(row: Row) -> Words:
+    """«Демо · 1 899,99 ₽ вместо 1 900,00 ₽ · Stripe», and what is odd about it."""
+    problem, gateway, amount, currency, *due = row.detail.split(" ")
+    came = money(Decimal(amount), currency)
+    if due and due != [amount, currency]:
+        facts = {"sum": came, "due": money(Decimal(due[0]), due[1])}
+        came = _("%(sum)s instead of %(due)s") % facts
+    title = gateways.title(gateway)
+    return f"{row.subject} · {came} · {title}", Payment.Problem(problem).label
+
+
 def _refund(row: Row) -> Words:
     words = {"unknown": _("its payment is not known"), "spent": _("its tokens were spent")}
     return row.subject, words.get(row.detail) or str(Refund.Problem(row.detail).label)
@@ -127,7 +141,7 @@ _WORDS: dict[str, Callable[[Row], Words]] = {
     "incident": _incident,
     "vendor": _vendor,
     "approval": _approval,
-    "payment": lambda row: (row.subject, Payment.Problem(row.detail).label),
+    "payment": _payment,
     "refund": _refund,
     "report": lambda row: (row.subject, Report.Reason(row.detail).label),
 }

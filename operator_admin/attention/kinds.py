@@ -19,8 +19,11 @@ SELECT r.id::text, r.reported_at, l.slug, r.reason FROM links_report r
 JOIN links_link l ON l.id = r.link_id WHERE r.handled_at IS NULL
 """
 _PAYMENTS = """
-SELECT id::text, created_at, payment_id, problem FROM billing_payment
-WHERE settled_at IS NULL AND NOT problem = ''
+SELECT p.id::text, p.created_at, COALESCE(c.name, p.payment_id),
+  concat_ws(' ', p.problem, p.gateway, p.amount, p.currency, o.amount, o.currency)
+FROM billing_payment p LEFT JOIN billing_order o ON o.id = p.order_id
+LEFT JOIN accounts_company c ON c.id = o.company_id
+WHERE p.settled_at IS NULL AND NOT p.problem = ''
 """
 _REFUNDS = """
 SELECT r.id::text, r.created_at, r.refund_id,
@@ -78,7 +81,7 @@ KINDS: dict[str, Kind] = {
         _("A vendor says"), _("See the account"), "channels.view_provideraccount", _SAID
     ),
     "payment": Kind(
-        _("Payment that fits no order"), _("Settle"), "billing.view_payment", _PAYMENTS, "bad"
+        _("Payment to look at"), _("Settle"), "billing.view_payment", _PAYMENTS, "bad"
     ),
     "refund": Kind(
         _("Refund or dispute"), _("Settle"), "billing.view_refund", _REFUNDS, "bad"

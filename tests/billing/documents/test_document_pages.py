@@ -169,7 +169,7 @@ def test_act_of_reconciliation_says_who_owes(client: Client, accountant: Member)
     [
         ("date_from=2026-10-31&date_to=2026-10-01", "Конец раньше начала."),
         ("date_from=junk&date_to=2026-10-01", "Введите правильную дату."),
-        ("date_from=2026-10-01&date_to=9999-12-31", "Не позже сегодняшнего дня."),
+        ("date_from=2026-10-01&date_to=9999-12-31", "День с 1970 по 2199 год."),
         ("date_from=2026-10-01", "Обязательное поле."),
     ],
 )
@@ -184,7 +184,7 @@ def test_wrong_period_shows_its_error(
 
 @pytest.mark.parametrize(
     ("first", "error"),
-    [("2020-01-01", "Не больше трёх лет за раз."), ("0001-01-01", "Не раньше 2000.")],
+    [("2020-01-01", "Не больше трёх лет за раз."), ("0001-01-01", "День с 1970 по 2199 год.")],
 )
 def test_too_long_a_period_is_refused(
     client: Client, accountant: Member, first: str, error: str

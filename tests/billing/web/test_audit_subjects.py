@@ -1,5 +1,7 @@
 """Top-ups and payments of the audit log are worded for the reader, old rows too."""
 
+from typing import Any
+
 import pytest
 from django.test import Client
 from django.urls import reverse
@@ -45,3 +47,21 @@ def test_order_keeps_its_values_apart_and_is_read_as_one_line(
     body = client.get(reverse("audit-list")).content.decode().replace(SPACE, " ")
     assert f"пополнение {order.public_id}: 1 000 токенов, 1 900,00 ₽</span>" in body
     assert "tokens" not in body
+
+
+@pytest.mark.parametrize(
+    ("action", "changes", "words"),
+    [
+        (
+            "payment.settled",
+            {"resolution": ["", "returned"], "note": ["", "до пятницы"]},
+            "1 900,00 ₽, 2f5a-1, возвращён плательщику, до пятницы",
+        ),
+        ("payment.accepted", {"tokens": ["1000", 999]}, "1 900,00 ₽, 2f5a-1, 999 токенов"),
+    ],
+)
+def test_what_became_of_a_payment(action: str, changes: dict[str, Any], words: str) -> None:
+    event = AuditEvent(action=action, subject="1900.00 RUB 2f5a-1", changes=changes)
+
+    with translation.override("ru"):
+        assert subject(event).replace(SPACE, " ") == words

@@ -83,4 +83,4 @@ def test_page_shows_months_with_their_heads(
 def test_page_before_the_first_month_says_so(client: Client, reader: Member) -> None:
     page = client.get(reverse("balance-seals")).content.decode()
 
-    assert "Ещё ни один месяц не закрыт" in page
+    assert "Ещё ни один месяц не запечатан" in page

@@ -1,0 +1,58 @@
+"""What a company reads of money that came for a top-up and does not fit it."""
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+from django.utils.translation import gettext as _
+
+from billing.models import BankTransfer, Order, Payment
+from billing.wallet.amounts import money
+
+Problem, Resolution = Payment.Problem, Payment.Resolution
+_WRONG = {Problem.WRONG_AMOUNT, Problem.WRONG_CURRENCY}
+
+
+@dataclass(frozen=True, slots=True)
+class OddMoney:
+    text: str
+    note: str = ""  # the operator's
+    is_waiting: bool = False  # for the operator: nobody should pay meanwhile
+
+
+def of_order(order: Order) -> list[OddMoney]:
+    payments = order.payments.exclude(problem="").order_by("pk")
+    transfers = order.bank_transfers.filter(direction=BankTransfer.Direction.INCOMING, payment=None)
+    found = [_of_payment(order, one) for one in payments]
+    return found + [_of_transfer(order, one) for one in transfers.order_by("pk")]
+
+
+def _of_payment(order: Order, payment: Payment) -> OddMoney:
+    amount = money(payment.amount, payment.currency)
+    if payment.problem == Problem.LATE:
+        return OddMoney(_("The payment came after the end of the top-up, and is credited."))
+    if payment.settled_at is None:
+        return _waiting(order, payment.problem, payment.amount, payment.currency)
+    if payment.is_credited:
+        return OddMoney(_("%(sum)s came, the tokens are credited.") % {"sum": amount}, payment.note)
+    if payment.resolution == Resolution.RETURNED:
+        return OddMoney(_("%(sum)s goes back to the payer.") % {"sum": amount}, payment.note)
+    text = _("%(sum)s came; the operator has settled it.") % {"sum": amount}
+    return OddMoney(text, payment.note)
+
+
+def _of_transfer(order: Order, transfer: BankTransfer) -> OddMoney:
+    if transfer.state == BankTransfer.State.REVIEW:
+        return _waiting(order, transfer.problem, transfer.amount, transfer.currency)
+    amount = money(transfer.amount, transfer.currency)
+    return OddMoney(_("%(sum)s goes back to the payer.") % {"sum": amount})
+
+
+def _waiting(order: Order, problem: str, amount: Decimal, currency: str) -> OddMoney:
+    facts = {"sum": money(amount, currency), "due": money(order.amount, order.currency)}
+    if problem in _WRONG:
+        text = _("%(sum)s came instead of %(due)s. We are looking into it, do not pay again.")
+    elif problem == Problem.SECOND:
+        text = _("It was paid once more: %(sum)s. We are looking into it.")
+    else:
+        text = _("A transfer of %(sum)s came. We are looking into it, do not pay again.")
+    return OddMoney(text % facts, is_waiting=True)
