@@ -1,12 +1,15 @@
 """Deletes or anonymises expired data, in small batches."""
 
+from collections.abc import Sequence
 from functools import partial
+from uuid import UUID
 
 import structlog
 from django.conf import settings
-from django.db import connection
+from django.db import DatabaseError, connection
 
 from accounts.jobs import isolation
+from accounts.jobs.purging import JOB, delete_rows
 from accounts.models import IdempotentRequest
 from accounts.outbox import retention
 from accounts.request_log import retention as request_log
@@ -14,6 +17,7 @@ from channels import extensions
 from channels.extensions import Purger
 from channels.history import background_export
 from config.storage.months import partitions
+from config.storage.store_errors import is_refusal, savepoint
 
 log = structlog.get_logger(__name__)
 
@@ -40,26 +44,28 @@ DELETE FROM channels_part WHERE id IN (
   WHERE a.started_at < now() - make_interval(days => %s) LIMIT %s)
 """
 
+_DUE_PHONES = """
+SELECT id FROM channels_message WHERE created_at < now() - make_interval(days => %s)
+  AND phone NOT LIKE '%%*' AND state NOT IN ('queued', 'sent')
+ORDER BY created_at LIMIT %s"""
 # Keeps the prefix for statistics; it identifies nobody. `sender` has hashes of address and device.
-ANONYMISE_PHONES = """
-UPDATE channels_message SET phone = left(phone, 5) || '*', params = params - 'sender'
-WHERE id IN (SELECT id FROM channels_message
-             WHERE created_at < now() - make_interval(days => %s)
-               AND phone NOT LIKE '%%*' AND state NOT IN ('queued', 'sent')
-             ORDER BY created_at LIMIT %s)
-"""
+_ANONYMISE = """
+UPDATE channels_message SET phone = left(phone, 5) || '*', params = params - 'sender' WHERE id"""
+ANONYMISE_PHONES = f"{_ANONYMISE} IN ({_DUE_PHONES})"
 
 
 def purge() -> int:
     """Runs each step to its end, even after a failed one; returns the number of changed rows."""
     steps: list[Purger] = [
         _create_months,
-        IdempotentRequest.objects.purge_expired,
+        lambda limit: delete_rows(
+            IdempotentRequest.objects.expired().order_by("created_at"), limit
+        ),
         partial(_execute, DELETE_RECEIPTS, settings.RAW_RETENTION),
         partial(_execute, DELETE_ALERTS, settings.RAW_RETENTION),
         partial(_execute, DELETE_PARTS, settings.RAW_RETENTION),
         partial(_execute, DELETE_KNOWN_RECIPIENTS, settings.PHONE_RETENTION),
-        partial(_execute, ANONYMISE_PHONES, settings.PHONE_RETENTION),
+        _anonymise_phones,
         request_log.purge,
         background_export.purge,
         isolation.purge,
@@ -85,6 +91,30 @@ def _in_batches(step: Purger) -> int:
             return total
         total += count
     return total
+
+
+def _anonymise_phones(limit: int) -> int:
+    """By message, where one cannot be changed."""
+    if not JOB.is_failing():
+        try:
+            with savepoint():
+                return _execute(ANONYMISE_PHONES, settings.PHONE_RETENTION, limit)
+        except DatabaseError as error:
+            if not is_refusal(error):
+                raise
+    changed = 0
+
+    def anonymise(ids: Sequence[UUID]) -> None:
+        nonlocal changed
+        with connection.cursor() as cursor:
+            cursor.execute(f"{_ANONYMISE} = ANY(%s)", [list(ids)])
+            changed += int(cursor.rowcount)
+
+    with connection.cursor() as cursor:
+        cursor.execute(_DUE_PHONES, [settings.PHONE_RETENTION, limit])
+        due = [message_id for (message_id,) in cursor.fetchall()]
+    JOB.together(due, anonymise)
+    return changed
 
 
 def _execute(statement: str, days: int, limit: int) -> int:

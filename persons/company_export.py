@@ -18,6 +18,7 @@ from accounts.api.pagination import Position, batch_after
 from accounts.audit.events import record
 from accounts.cabinet.csv_rows import csv_lines
 from accounts.jobs.isolation import Job
+from accounts.jobs.purging import delete_rows
 from accounts.models import Company, Member
 from persons.export_files import FILES, ExportFile, settings_json
 from persons.models import CompanyExport, CompanyExportPart
@@ -157,6 +158,6 @@ def _parts(one: CompanyExport, name: str) -> Iterator[bytes]:
 
 def purge(limit: int) -> int:
     old = CompanyExport.objects.filter(created_at__lt=timezone.now() - CompanyExport.KEPT)
-    ids = list(old.order_by("created_at").values_list("pk", flat=True)[: max(1, limit // 100)])
-    CompanyExport.objects.filter(pk__in=ids).delete()
-    return len(ids) if len(ids) < max(1, limit // 100) else limit
+    batch = max(1, limit // 100)  # as each has many parts
+    deleted = delete_rows(old.order_by("created_at"), batch)
+    return limit if deleted == batch else deleted

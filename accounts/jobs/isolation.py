@@ -112,10 +112,10 @@ class Job:
         `give_up` writes into the row what those who wait for it see.
         """
         known = self._known()
-        now = timezone.now()
-        waiting = [name for name, due_at in known.items() if due_at > now]
         with transaction.atomic():
-            locked = rows.exclude(pk__in=waiting).select_for_update(skip_locked=True, of=("self",))
+            locked = rows.exclude(pk__in=self.waiting()).select_for_update(
+                skip_locked=True, of=("self",)
+            )
             one = locked.first()
             if one is None:
                 return False
@@ -159,6 +159,11 @@ class Job:
 
     def succeeded(self, subject: object) -> None:
         JobFailure.objects.filter(job=self.name, subject=_identity(subject)[0]).delete()
+
+    def waiting(self) -> list[str]:
+        """What failed and is not due again yet, by the names in the table."""
+        now = timezone.now()
+        return [name for name, due_at in self._known().items() if due_at > now]
 
     def _waits(self, known: dict[str, datetime], subject: object, now: datetime) -> bool:
         return not self.is_stream and known.get(_identity(subject)[0], now) > now

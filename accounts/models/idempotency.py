@@ -14,11 +14,6 @@ class IdempotencyQuerySet(models.QuerySet["IdempotentRequest"]):
     def expired(self) -> "IdempotencyQuerySet":
         return self.filter(created_at__lt=timezone.now() - timedelta(hours=24))
 
-    def purge_expired(self, limit: int) -> int:
-        """Delete the oldest expired rows; returns their number."""
-        oldest = self.expired().order_by("created_at").values("pk")[:limit]
-        return self.filter(pk__in=oldest).delete()[0]
-
 
 class IdempotentRequest(models.Model):
     """A POST with an Idempotency-Key: inserted with its effect, completed with its response."""

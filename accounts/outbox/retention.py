@@ -9,6 +9,7 @@ from django.conf import settings
 from django.contrib.sessions.models import Session
 from django.utils import timezone
 
+from accounts.jobs.purging import delete_rows
 from accounts.models import CacheEntry, Endpoint, Event, Mail, UserSession
 
 
@@ -19,19 +20,18 @@ def _retention_cutoff() -> datetime:
 def purge_events(limit: int) -> int:
     """Delete events with their deliveries and attempts; returns the number of events."""
     oldest = Event.objects.filter(created_at__lt=_retention_cutoff()).order_by("created_at")
-    gone = Event.objects.filter(pk__in=oldest.values("pk")[:limit]).delete()
-    return gone[1].get("accounts.Event", 0)
+    return delete_rows(oldest, limit)
 
 
 def purge_mail(limit: int) -> int:
     oldest = Mail.objects.filter(created_at__lt=_retention_cutoff()).order_by("created_at")
-    return Mail.objects.filter(pk__in=oldest.values("pk")[:limit]).delete()[0]
+    return delete_rows(oldest, limit)
 
 
 def purge_endpoints(limit: int) -> int:
     """Delete soft-deleted endpoints once all their deliveries are purged."""
     gone = Endpoint.objects.filter(deleted_at__lt=_retention_cutoff(), deliveries=None)
-    return Endpoint.objects.filter(pk__in=gone.values("pk")[:limit]).delete()[0]
+    return delete_rows(gone, limit)
 
 
 def purge_cache(limit: int) -> int:

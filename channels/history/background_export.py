@@ -16,6 +16,7 @@ from accounts.api.pagination import Position, batch_after
 from accounts.audit.events import record
 from accounts.cabinet.csv_rows import csv_lines
 from accounts.jobs.isolation import Job
+from accounts.jobs.purging import delete_rows
 from accounts.models import Company, Member
 from channels.history import export, messages
 from channels.models import Message, MessageExport, MessageExportPart
@@ -128,6 +129,5 @@ def discard_of(company_ids: list[int]) -> int:
 def purge(limit: int) -> int:
     old = MessageExport.objects.filter(created_at__lt=timezone.now() - MessageExport.KEPT)
     batch = max(1, limit // 100)  # as each has many parts
-    ids = list(old.values_list("pk", flat=True)[:batch])
-    MessageExport.objects.filter(pk__in=ids).delete()
-    return limit if len(ids) == batch else len(ids)
+    deleted = delete_rows(old, batch)
+    return limit if deleted == batch else deleted

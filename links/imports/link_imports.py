@@ -17,6 +17,7 @@ from accounts.api.base_view import check_status
 from accounts.api.request_fields import RequestFields
 from accounts.audit.events import record
 from accounts.jobs.isolation import Job
+from accounts.jobs.purging import delete_rows
 from accounts.keys import api_keys
 from accounts.keys.api_keys import Principal
 from accounts.models import Company, User
@@ -176,6 +177,5 @@ def purge(limit: int) -> int:
         state=State.RUNNING
     )
     batch = max(1, limit // csv_files.MAX_ROWS)
-    ids = list(old.values_list("pk", flat=True)[:batch])
-    LinkImport.objects.filter(pk__in=ids).delete()
-    return limit if len(ids) == batch else len(ids)
+    deleted = delete_rows(old, batch)
+    return limit if deleted == batch else deleted

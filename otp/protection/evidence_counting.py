@@ -14,6 +14,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts.jobs.isolation import Job
+from accounts.jobs.purging import delete_rows
 from channels.guard.guard import SMALL, Guard, Verdict
 from channels.guard.scopes import Scope, scopes_of
 from channels.guard.steps import GuardStep
@@ -161,11 +162,9 @@ def purge(limit: int) -> int:
     norms = [ScopeKind.COMPANY, ScopeKind.COUNTRY, ScopeKind.RANGE]
     old = GuardEvidence.objects.filter(seen_at__lt=now - FORGOTTEN_AFTER)
     faded = old.exclude(kind__in=norms) | old.filter(seen_at__lt=now - NORMS_FORGOTTEN_AFTER)
-    rows = GuardEvidence.objects.filter(pk__in=faded.values("pk")[:limit])
-    count, _each = rows.delete()
+    count = delete_rows(faded, limit)
     ended = GuardRestriction.objects.filter(ended_at__isnull=False, began_at__lt=now - KEPT)
-    gone, _each = GuardRestriction.objects.filter(pk__in=ended.values("pk")[:limit]).delete()
-    return count + gone + _forget_senders(now - FORGOTTEN_AFTER, limit)
+    return count + delete_rows(ended, limit) + _forget_senders(now - FORGOTTEN_AFTER, limit)
 
 
 def _forget_senders(before: datetime, limit: int) -> int:

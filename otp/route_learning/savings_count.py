@@ -14,6 +14,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts.jobs.isolation import Job
+from accounts.jobs.purging import delete_rows
 from channels.models import Message, RouteDay, RouterState
 from channels.phone_numbers import country_of
 from channels.routing.learned import phone_memories
@@ -122,5 +123,4 @@ def _add_day(row: RouteDay) -> None:
 def purge(limit: int) -> int:
     """Old days, and memories of phones that nobody has sent to for long."""
     old = RouteDay.objects.filter(day__lt=timezone.localdate() - KEPT)
-    count, _each = RouteDay.objects.filter(pk__in=old.values("pk")[:limit]).delete()
-    return count + phone_memories.purge(limit)
+    return delete_rows(old, limit) + phone_memories.purge(limit)

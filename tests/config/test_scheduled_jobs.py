@@ -30,7 +30,6 @@ OTHERS = {
     "channels.check_ledger": "reads and writes no company's rows",
     "channels.check_whole_ledger": "reads and writes no company's rows",
     "channels.look_at_approvals": "one account after another, each by itself",
-    "channels.purge": "one step after another, each by itself",
     "channels.write_heartbeat": "no company's rows",
     "links.append_click_events": "`write_together`: by halves, down to one click",
     "links.count_clicks": "`write_together`: by halves, down to one click",
@@ -47,14 +46,15 @@ OTHERS = {
 @contextmanager
 def refused(trial: Trial, company: Company) -> Iterator[None]:
     rows = trial.rows.format(company=company.pk)
+    row, events = ("OLD", "DELETE") if "OLD." in rows else ("NEW", "INSERT OR UPDATE")
     with connection.cursor() as cursor:
         cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
         cursor.execute(
             "CREATE FUNCTION refuse_row() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
-            f" IF {rows} THEN RAISE EXCEPTION 'refused'; END IF; RETURN NEW; END $$"
+            f" IF {rows} THEN RAISE EXCEPTION 'refused'; END IF; RETURN {row}; END $$"
         )
         cursor.execute(
-            f"CREATE TRIGGER refuse BEFORE INSERT OR UPDATE ON {trial.table}"
+            f"CREATE TRIGGER refuse BEFORE {events} ON {trial.table}"
             " FOR EACH ROW EXECUTE FUNCTION refuse_row()"
         )
     yield

@@ -4,6 +4,7 @@ from datetime import timedelta
 
 from django.utils import timezone
 
+from accounts.jobs import purging
 from accounts.models import Company
 from channels.deliver import sweeps
 from channels.history import background_export, day_counts, drop_watch
@@ -16,6 +17,7 @@ from channels.models import (
     StaleDay,
 )
 from config.input.days import start_of
+from links.models import LinkImport
 from otp import settlement
 from otp.models import Verification
 from tests.channels.history.test_drop_watch import send, usual
@@ -70,6 +72,15 @@ def _entered(company: Company) -> None:
     TransferFactory.create(company=company, kind="hold", message_id=message.pk)
 
 
+def _old_message(company: Company) -> None:
+    MessageFactory.create(company=company, state="failed", created_at=ago(days=200))
+
+
+def _old_import(company: Company) -> None:
+    one = LinkImport.objects.create(company=company, mode="live", file_name="l.csv", total=1)
+    LinkImport.objects.filter(pk=one.pk).update(created_at=ago(days=30))
+
+
 MESSAGE_OF_COMPANY = "NEW.company_id = {company} AND NEW.state = 'expired'"
 
 TRIALS = (
@@ -111,5 +122,20 @@ TRIALS = (
         lambda one: Verification.objects.filter(company=one, settled_at__isnull=False).exists(),
         "billing_transfer",
         "NEW.company_id = {company} AND NEW.kind = 'capture'",
+    ),
+    Trial(
+        "channels.purge",
+        purging.JOB.name,
+        _old_message,
+        lambda one: Message.objects.filter(company=one, phone__endswith="*").exists(),
+        "channels_message",
+    ),
+    Trial(
+        "channels.purge",
+        purging.JOB.name,
+        _old_import,
+        lambda one: not LinkImport.objects.filter(company=one).exists(),
+        "links_linkimport",
+        "OLD.company_id = {company}",
     ),
 )
