@@ -12,7 +12,7 @@ from uuid import UUID
 from django.db import connection
 
 from channels.phone_numbers import e164_or_none
-from channels.providers.inbound import MAX_SENDER, Recipient
+from channels.providers.inbound import Recipient
 from channels.vendor_accounts.registry import vendor_of
 from config.storage.statements.json_rows import dump_rows, json_rows
 from config.storage.stored_text import stored_text
@@ -65,7 +65,7 @@ def enqueue(provider: str, phone: str, user_id: str, ref: str) -> None:
     the phone itself, in some spelling, and need no row.
     """
     if user_id and user_id != phone[1:] and e164_or_none(f"+{user_id}", "") != phone:
-        _queue.put((provider, Recipient(user_id[:MAX_SENDER], ref)))
+        _queue.put((provider, Recipient(user_id, ref)))
 
 
 def record_queued() -> None:

@@ -39,6 +39,7 @@ def test_sms_to_a_landline_is_refused_before_anything_is_held(
         path, CALLS[path] | {"phone": phone, "channel": "sms"}, **{"Accept-Language": "en"}
     )
 
+    assert [russian.status, english.status] == [422, 422]
     assert [russian.code, english.code] == ["recipient_unreachable"] * 2
     assert RU in russian.body["message"]
     assert "мобильный номер" in russian.body["message"]
