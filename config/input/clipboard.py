@@ -9,7 +9,7 @@ from unicodedata import category, decimal, normalize
 
 _MARKS = {"Cf", "Mn", "Me"}  # invisible characters, and marks over or around a letter
 _DASHES = "\u2212\u30fc\u223c\u2053"  # used as dashes; Unicode has them elsewhere than in Pd
-_CODE_SEPARATORS = re.compile(r"[ \-]")
+_BETWEEN_GROUPS = re.compile(r"(?<=[0-9])[ \-]{1,3}(?=[0-9])")
 
 
 def plain(text: str) -> str:
@@ -22,7 +22,7 @@ def plain(text: str) -> str:
 
 def code(text: str) -> str:
     """The characters of a code, which people write in groups: 123 456, 123-456."""
-    return _CODE_SEPARATORS.sub("", plain(text))
+    return _BETWEEN_GROUPS.sub("", plain(text))
 
 
 def words(text: str) -> str:

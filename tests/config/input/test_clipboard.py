@@ -17,7 +17,10 @@ IN_KIND = {
 def test_every_space_dash_and_invisible_mark_is_no_part_of_a_code() -> None:
     for kind in ("Zs", "Pd", "Cf", "Me"):
         for char in IN_KIND[kind]:
-            assert clipboard.code(f"{char}123{char}456{char}") == "123456", hex(ord(char))
+            around = "" if kind == "Pd" else char
+            assert clipboard.code(f"{around}123{char}456{around}") == "123456", hex(ord(char))
+    assert clipboard.code("1 2 3 - 4 5 6") == "123456"
+    assert clipboard.code("-123456") == "-123456"
 
 
 def test_digits_of_every_script_are_read() -> None:
