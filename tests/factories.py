@@ -85,6 +85,13 @@ class InvitationFactory(DjangoModelFactory[Invitation]):
     role = Member.Role.DEVELOPER
 
 
+def _maker(company: Company) -> User:
+    """An owner, who may give a key every scope; gets no e-mails unless the test made him."""
+    owner = company.members.filter(role=Member.Role.OWNER).select_related("user").first()
+    owner = owner or MemberFactory.create(company=company, user__is_active=False)
+    return owner.user
+
+
 class IssuedKey(ApiKey):
     """A key as its owner holds it: the row, and the text that is kept nowhere else."""
 
@@ -100,6 +107,7 @@ class ApiKeyFactory(DjangoModelFactory[IssuedKey]):
         model = IssuedKey
 
     company = SubFactory(CompanyFactory)
+    created_by = LazyAttribute(lambda row: _maker(row.company))
     mode = Mode.LIVE
     name = Sequence(lambda n: f"Key {n}")
     plaintext = LazyAttribute(lambda row: api_keys.generate(row.mode))

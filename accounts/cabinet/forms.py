@@ -2,7 +2,7 @@
 
 from datetime import datetime, timedelta
 from ipaddress import ip_network
-from typing import Any
+from typing import Any, cast
 
 from allauth.core import context
 from django import forms
@@ -14,7 +14,7 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
 from accounts.client_ip import client_ip
-from accounts.models import Invitation, Language, Mode, Scope, User, every_scope
+from accounts.models import Invitation, Language, Mode, Scope, User, scopes_of_role
 from accounts.names import company_names
 from accounts.people import companies, countries, members
 from accounts.people.countries import CountryField
@@ -116,8 +116,6 @@ class KeyForm(forms.Form):
     )
     scopes = forms.MultipleChoiceField(
         label=_("Permissions"),
-        choices=Scope.choices,
-        initial=every_scope,
         widget=forms.CheckboxSelectMultiple(attrs={"class": "form-check-input"}),
     )
     allowed_ips = ListField(
@@ -131,6 +129,13 @@ class KeyForm(forms.Form):
         required=False,
         help_text=_("Its last day. Leave empty to keep it until it is revoked."),
     )
+
+    def __init__(self, *args: Any, role: str, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        given = [scope for scope in Scope if scope in scopes_of_role(role)]
+        field = cast("forms.MultipleChoiceField", self.fields["scopes"])
+        field.choices = [(scope.value, scope.label) for scope in given]
+        field.initial = [scope.value for scope in given]
 
     def clean_allowed_ips(self) -> list[str]:
         return [_network(text) for text in self.cleaned_data["allowed_ips"]]

@@ -86,7 +86,7 @@ def second_factor_required(request: HttpRequest) -> HttpResponse:
 
 @member_required(can_read_keys)
 def key_list(request: CabinetRequest) -> HttpResponse:
-    keys = request.company.api_keys.select_related("created_by")
+    keys = request.company.api_keys.with_maker_role().select_related("created_by")
     active = [key for key in keys if key.is_active]
     return render(
         request,
@@ -102,7 +102,9 @@ def key_list(request: CabinetRequest) -> HttpResponse:
 
 @member_required(can_manage_keys, can_manage_keys)
 def key_create(request: CabinetRequest) -> HttpResponse:
-    form = KeyForm(request.POST or None, initial=reauthentication.draft(request))
+    form = KeyForm(
+        request.POST or None, role=request.member.role, initial=reauthentication.draft(request)
+    )
     if request.method == "POST" and form.is_valid():
         if form.cleaned_data["mode"] == Mode.LIVE:
             reauthentication.require(request, form)
@@ -138,7 +140,8 @@ def key_rotate(request: CabinetRequest, pk: int) -> HttpResponse:
             messages.error(request, " ".join(error.messages))
             return redirect("key-list")
         return _show_once(request, successor, plaintext, old=key)
-    return render(request, "cabinet/key_rotate.html", {"key": key})
+    context = {"key": key, "lost_scopes": key.lost_scopes(request.member.role)}
+    return render(request, "cabinet/key_rotate.html", context)
 
 
 @member_required(can_manage_keys, can_manage_keys)

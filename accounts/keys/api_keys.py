@@ -14,7 +14,7 @@ import orjson
 from accounts.keys.company_changes import CompanyChanges
 from accounts.keys.company_texts import NO_TEXTS, CompanyTexts, column_sql, texts_of
 from accounts.keys.key_cache import KeyCache, Known
-from accounts.models import Company, GuardMode
+from accounts.models import Company, GuardMode, scopes_of_role
 from config.background import PeriodicThread
 from config.storage.process_cache import KeyedCache
 from config.storage.statements.single_statement import fetch_rows
@@ -196,14 +196,15 @@ WITH used AS (
       AND (last_used_at IS NULL OR last_used_at < now() - interval '1 minute')
     FOR NO KEY UPDATE SKIP LOCKED)))
 SELECT k.digest, EXTRACT(epoch FROM k.expires_at - now())::float8 AS expires_in,
-       k.id AS key_id, k.mode, k.scopes, k.allowed_ips, k.day_limit,{_COMPANY}
+       k.id AS key_id, k.mode, k.scopes, m.role AS maker_role, k.allowed_ips, k.day_limit,{_COMPANY}
 FROM accounts_apikey k JOIN accounts_company c ON c.id = k.company_id
+LEFT JOIN accounts_member m ON m.company_id = k.company_id AND m.user_id = k.created_by_id
 WHERE k.digest = ANY(%(digests)s::bytea[]) AND k.revoked_at IS NULL
   AND (k.expires_at IS NULL OR k.expires_at > now())
 """  # noqa: S608 - constants
 
 _OF_COMPANY = f"""
-SELECT 0 AS key_id, %(mode)s::text AS mode, '{{{{}}}}'::text[] AS scopes,
+SELECT 0 AS key_id, %(mode)s::text AS mode, '{{{{}}}}'::text[] AS scopes, NULL AS maker_role,
        '{{{{}}}}'::text[] AS allowed_ips, NULL::bigint AS day_limit,{_COMPANY}
 FROM accounts_company c WHERE c.id = %(company_id)s
 """  # noqa: S608 - constants
@@ -297,7 +298,7 @@ def _principal(row: Mapping[str, Any]) -> Principal:
     return Principal(
         key_id=row["key_id"],
         mode=row["mode"],
-        scopes=frozenset(row["scopes"]),
+        scopes=scopes_of_role(row["maker_role"]).intersection(row["scopes"]),
         allowed_ips=tuple(row["allowed_ips"]),
         company_id=row["company_id"],
         company_status=row["status"],

@@ -25,6 +25,7 @@ from accounts.models.people import (
     Mode,
     Scope,
     every_scope,
+    scopes_of_role,
 )
 from accounts.models.requests import ApiRequest
 from accounts.models.saved_filters import SavedFilter
@@ -63,4 +64,5 @@ __all__ = [
     "UserSession",
     "UserSessionQuerySet",
     "every_scope",
+    "scopes_of_role",
 ]

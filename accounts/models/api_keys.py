@@ -9,7 +9,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models.people import Company, Mode, Scope, every_scope
+from accounts.models.people import Company, Member, Mode, Scope, every_scope, scopes_of_role
 from accounts.models.users import User
 
 
@@ -18,6 +18,12 @@ class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
         return self.filter(
             Q(expires_at__isnull=True) | Q(expires_at__gt=Now()), revoked_at__isnull=True
         )
+
+    def with_maker_role(self) -> "ApiKeyQuerySet":
+        makers = Member.objects.filter(
+            company=models.OuterRef("company"), user=models.OuterRef("created_by")
+        )
+        return self.annotate(maker_role=models.Subquery(makers.values("role")))
 
 
 class ApiKey(models.Model):
@@ -77,6 +83,17 @@ class ApiKey(models.Model):
     @property
     def limited_to(self) -> str:
         """The labels of its scopes; empty when it has all."""
-        if set(self.scopes) == set(Scope.values):
-            return ""
-        return ", ".join(str(Scope(one).label) for one in self.scopes)
+        return "" if set(self.scopes) == set(Scope.values) else _labels(self.scopes)
+
+    def lost_scopes(self, role: str | None) -> str:
+        """The labels of those that a member of this role may not give a key."""
+        return _labels([one for one in self.scopes if one not in scopes_of_role(role)])
+
+    @property
+    def suspended_scopes(self) -> str:
+        """The labels of those that its maker may not use any longer; after `with_maker_role`."""
+        return self.lost_scopes(getattr(self, "maker_role", None))
+
+
+def _labels(scopes: list[str]) -> str:
+    return ", ".join(str(Scope(one).label) for one in scopes)

@@ -310,5 +310,20 @@ class Scope(models.TextChoices):
     POLICY = "policy", _("policy: channels by country and purpose")
 
 
+# A key does with these what its maker may do as a member, for as long as he may. Its other scopes
+# are the company's work and outlive a change of people.
+SCOPES_BY_ROLE = {Scope.BALANCE: "can_see_money", Scope.TOP_UP: "can_manage_money"}
+
+
 def every_scope() -> list[str]:
     return list(Scope.values)
+
+
+def scopes_of_role(role: str | None) -> frozenset[str]:
+    """What keys may do whose maker has this role now; None: he is no member any longer."""
+    member = Member(role=role or "")
+    return frozenset(
+        scope.value
+        for scope in Scope
+        if scope not in SCOPES_BY_ROLE or (role and getattr(member, SCOPES_BY_ROLE[scope]))
+    )

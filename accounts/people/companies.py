@@ -22,6 +22,7 @@ from accounts.models import (
     Scope,
     User,
     every_scope,
+    scopes_of_role,
 )
 from accounts.outbox import mail
 from accounts.people import countries
@@ -139,14 +140,16 @@ def create_api_key(
     expires_at: datetime | None = None,
     ip: str | None = None,
 ) -> tuple[ApiKey, str]:
-    """Create a key; returns it with its plaintext, which is not stored."""
+    """Create a key; returns it with its plaintext, which is not stored. Without `scopes` it may do
+    all that its maker may give.
+    """
     _check_key_limit(company, MAX_ACTIVE_KEYS)
     key, plaintext = _issue(
         company=company,
         created_by=user,
         mode=mode,
         name=name,
-        scopes=every_scope() if scopes is None else list(scopes),
+        scopes=_scopes_within(every_scope() if scopes is None else scopes, company, user),
         allowed_ips=list(allowed_ips),
         expires_at=expires_at,
     )
@@ -157,7 +160,9 @@ def create_api_key(
 
 @transaction.atomic
 def rotate_api_key(*, key: ApiKey, user: User, ip: str | None = None) -> tuple[ApiKey, str]:
-    """Create a successor with the same rights; the old key works for another 24 hours."""
+    """Create a successor with the same rights, as far as this user may give them; the old key works
+    for another 24 hours.
+    """
     _check_key_limit(key.company, MAX_WHILE_ROTATING)
     key.refresh_from_db(from_queryset=ApiKey.objects.select_for_update(no_key=True))
     last_day = timezone.now() + ApiKey.ROTATION
@@ -170,7 +175,7 @@ def rotate_api_key(*, key: ApiKey, user: User, ip: str | None = None) -> tuple[A
         created_by=user,
         mode=key.mode,
         name=key.name,
-        scopes=key.scopes,
+        scopes=_scopes_within(key.scopes, key.company, user),
         allowed_ips=key.allowed_ips,
         expires_at=key.expires_at,
         day_limit=key.day_limit,
@@ -190,6 +195,15 @@ def revoke_api_key(*, key: ApiKey, user: User, ip: str | None = None) -> None:
         return
     record("key.revoked", f"{key.name} {key}", company=key.company, user=user, ip=ip)
     _evict_after_commit([key])
+
+
+def _scopes_within(wanted: Iterable[str], company: Company, user: User) -> list[str]:
+    """What this member may give a key of these scopes; raises if nothing is left of them."""
+    role = company.members.filter(user=user).values_list("role", flat=True).first()
+    given = scopes_of_role(role)
+    if not (left := [str(scope) for scope in wanted if scope in given]):
+        raise ValidationError(_("Your role may give a key none of these rights."), code="scopes")
+    return left
 
 
 def _mail_about_live_key(kind: str, key: ApiKey, user: User, ip: str | None) -> None:

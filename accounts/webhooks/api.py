@@ -77,7 +77,7 @@ class Webhooks(_View):
 
     def post(self, request: Request) -> HttpResponse:
         payload = self.payload(request)
-        wanted = _requested_fields(RequestFields(payload), is_new=True)
+        wanted = _requested_fields(RequestFields(payload), self.principal.scopes)
 
         def effect() -> dict[str, Any]:
             company = Company.objects.get(pk=self.principal.company_id)
@@ -100,8 +100,9 @@ class WebhookDetail(_View):
         payload = self.payload(request)
         fields = RequestFields(payload)
         enabled = fields.boolean(ENABLED)
-        wanted = _requested_fields(fields, is_new=False)
-        endpoints.change(endpoint=endpoint, changes=wanted, **self.by(request))
+        scopes = self.principal.scopes
+        wanted = _requested_fields(fields, scopes, endpoint)
+        endpoints.change(endpoint=endpoint, changes=wanted, scopes=scopes, **self.by(request))
         if enabled is not None:
             switch = endpoints.enable if enabled else endpoints.disable
             switch(endpoint=endpoint, **self.by(request))
@@ -161,9 +162,11 @@ def _kind(fields: RequestFields) -> str | None:
     return kind or other_spelling
 
 
-def _requested_fields(fields: RequestFields, *, is_new: bool) -> dict[str, Any]:
-    """The validated fields; for a PATCH only those present."""
-    url = fields.text(URL if is_new else NEW_URL)
+def _requested_fields(
+    fields: RequestFields, scopes: frozenset[str], stored: Endpoint | None = None
+) -> dict[str, Any]:
+    """The validated fields; for a PATCH of a stored endpoint only those present."""
+    url = fields.text(NEW_URL if stored else URL)
     description = fields.text(DESCRIPTION)
     fields.check()
     wanted: dict[str, Any] = {}
@@ -172,6 +175,6 @@ def _requested_fields(fields: RequestFields, *, is_new: bool) -> dict[str, Any]:
     if description is not None:
         wanted["description"] = description
     kinds = fields.payload.get(EVENTS.name)
-    if is_new or kinds is not None:
-        wanted["kinds"] = endpoints.check_kinds(kinds)
+    if stored is None or kinds is not None:
+        wanted["kinds"] = endpoints.check_kinds(kinds, scopes, stored.kinds if stored else ())
     return wanted

@@ -1,6 +1,6 @@
 """Operations on endpoints. Each is one transaction and one audit event."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -17,6 +17,7 @@ from accounts.audit.values import changes_of
 from accounts.models import Company, Endpoint, EventKind, Member, User
 from accounts.outbox import mail
 from accounts.webhooks import egress, signing
+from accounts.webhooks.event_declarations import kinds_for
 from config.errors import DomainError, Error, invalid_input
 from config.texts import StrOrPromise
 
@@ -26,9 +27,7 @@ DOUBLE_CLICK = timedelta(minutes=1)
 NOTIFIED_ROLES = (Member.Role.OWNER, Member.Role.DEVELOPER)
 DESCRIPTION_LENGTH = 120
 
-WRONG_KINDS = format_lazy(
-    _("A list of events, at least one: {kinds}"), kinds=", ".join(EventKind.values)
-)
+WRONG_KINDS = _("A list of events, at least one: {kinds}")
 WRONG_URL: dict[str, StrOrPromise] = {
     "url": _("This is not a URL that can be called"),
     "scheme": _("The URL must begin with https://"),
@@ -43,6 +42,9 @@ TOO_MANY_SECRETS = format_lazy(
     _("The secret was replaced {max} times within a day, and every old one still signs: wait"),
     max=MAX_OLD_SECRETS,
 )
+CARRIES_MONEY = _(
+    "Events about money go to this endpoint: only who sees the balance may lead them elsewhere"
+)
 URL_TAKEN = _("This URL is an endpoint already: change that one or delete it")
 
 
@@ -56,16 +58,16 @@ def check_url(url: str) -> str:
         raise invalid_input(url=WRONG_URL[error.failure.value]) from None
 
 
-def check_kinds(kinds: object) -> list[str]:
-    """Deduplicate and order event kinds; None means all."""
+def check_kinds(kinds: object, scopes: Collection[str], stored: Iterable[str] = ()) -> list[str]:
+    """Deduplicate and order event kinds; None means all that these scopes allow. Who may not see an
+    event may leave it where it was chosen.
+    """
+    allowed = kinds_for(scopes)
     if kinds is None:
-        return list(EventKind.values)
-    if (
-        not isinstance(kinds, list)
-        or not kinds
-        or not all(one in EventKind.values for one in kinds)
-    ):
-        raise invalid_input(events=WRONG_KINDS)
+        return allowed
+    possible = {*allowed, *stored}
+    if not isinstance(kinds, list) or not kinds or not all(one in possible for one in kinds):
+        raise invalid_input(events=format_lazy(WRONG_KINDS, kinds=", ".join(allowed)))
     return [kind for kind in EventKind.values if kind in kinds]
 
 
@@ -113,9 +115,16 @@ def secret_of(endpoint: Endpoint) -> str:
 
 @transaction.atomic
 def change(
-    *, endpoint: Endpoint, changes: Mapping[str, object], user: User | None, ip: str | None = None
+    *,
+    endpoint: Endpoint,
+    changes: Mapping[str, Any],
+    scopes: Collection[str],
+    user: User | None,
+    ip: str | None = None,
 ) -> None:
-    """Save the changed ones of `url`, `kinds` and `description`; raises `invalid_input`."""
+    """Save the changed ones of `url`, `kinds` and `description`; raises `invalid_input`. `scopes`
+    are what the one who changes them may see.
+    """
     changed = [name for name, value in changes.items() if getattr(endpoint, name) != value]
     if not changed:
         return
@@ -123,6 +132,8 @@ def change(
         endpoint.company_id, endpoint.mode
     ):
         raise invalid_input(url=URL_TAKEN)
+    if "url" in changed and {*changes.get("kinds", endpoint.kinds)} - {*kinds_for(scopes)}:
+        raise invalid_input(url=CARRIES_MONEY)
     values = changes_of(endpoint, changes)
     for name in changed:
         setattr(endpoint, name, changes[name])

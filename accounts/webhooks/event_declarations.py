@@ -1,6 +1,6 @@
 """What a company's webhooks carry: each package declares the events that it writes, at start."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.api.common_fields import TEST
 from accounts.api.fields import Field, Shape, boolean
-from accounts.models import EventKind
+from accounts.models import EventKind, Scope
 from config.texts import StrOrPromise
 
 EXAMPLE_PHONE = "+79990000000"
@@ -30,6 +30,7 @@ class EventDeclaration:
     fields: tuple[Field, ...]
     # The values of an example: of a kind, with this id in hexadecimal, at this time.
     example: Callable[[EventKind, str, datetime], dict[str, Any]]
+    scope: Scope | None = None  # they are for those alone who may give a key this scope
 
     @property
     def data(self) -> Shape:
@@ -53,6 +54,12 @@ def in_declared_order(kind: str, data: Mapping[str, Any]) -> dict[str, Any]:
     declaration = _declarations.get(EventKind(kind)) if kind in EventKind else None
     names = [field.name for field in declaration.data] if declaration else []
     return {name: data[name] for name in names if name in data} | dict(data)
+
+
+def kinds_for(scopes: Collection[str]) -> list[str]:
+    """What somebody with these scopes may be told."""
+    needed = {kind: _declarations[kind].scope for kind in EventKind}
+    return [kind.value for kind, scope in needed.items() if scope is None or scope in scopes]
 
 
 def declarations() -> list[EventDeclaration]:

@@ -1,20 +1,22 @@
 """The cabinet's endpoint forms."""
 
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, cast
 
 from django import forms
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models import EventKind, Mode
+from accounts.models import EventKind, Mode, scopes_of_role
 from accounts.webhooks import egress, endpoints
+from accounts.webhooks.event_declarations import kinds_for
 from config.errors import DomainError
 from config.input.form_fields import LineField
 
 
-def event_choices() -> list[tuple[str, Any]]:
+def event_choices(kinds: Iterable[str] = EventKind.values) -> list[tuple[str, Any]]:
     """Event kinds as choices: label and name."""
-    return [(kind.value, f"{kind.label}\u00a0· {kind.value}") for kind in EventKind]
+    return [(kind, f"{EventKind(kind).label}\u00a0· {kind}") for kind in kinds]
 
 
 class EndpointForm(forms.Form):
@@ -34,10 +36,15 @@ class EndpointForm(forms.Form):
     )
     kinds = forms.MultipleChoiceField(
         label=_("Events"),
-        choices=event_choices,
-        initial=lambda: list(EventKind.values),
         widget=forms.CheckboxSelectMultiple(attrs={"class": "form-check-input"}),
     )
+
+    def __init__(self, *args: Any, role: str, stored: Iterable[str] = (), **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        allowed = {*kinds_for(scopes_of_role(role)), *stored}
+        kinds = [kind for kind in EventKind.values if kind in allowed]
+        field = cast("forms.MultipleChoiceField", self.fields["kinds"])
+        field.choices, field.initial = event_choices(kinds), kinds
 
     def clean_url(self) -> str:
         try:

@@ -13,7 +13,7 @@ from django.utils.translation import ngettext
 
 from accounts.api.pagination import Page, page_of
 from accounts.client_ip import client_ip
-from accounts.models import Delivery, Endpoint, Member, Mode
+from accounts.models import Delivery, Endpoint, Event, Member, Mode, scopes_of_role
 from accounts.people.phone_masking import event_for
 from accounts.people.roles import (
     CabinetRequest,
@@ -24,6 +24,7 @@ from accounts.people.roles import (
 )
 from accounts.security import reauthentication
 from accounts.webhooks import deliveries, endpoints, http_call
+from accounts.webhooks.event_declarations import kinds_for
 from accounts.webhooks.forms import EndpointForm, ExampleForm, NewEndpointForm, field_of, message_of
 from config.errors import DomainError
 from config.ids import parse_id
@@ -40,7 +41,9 @@ def webhook_list(request: CabinetRequest) -> HttpResponse:
 
 @member_required(can_manage_keys, can_manage_keys)
 def webhook_create(request: CabinetRequest) -> HttpResponse:
-    form = NewEndpointForm(request.POST or None, initial=reauthentication.draft(request))
+    form = NewEndpointForm(
+        request.POST or None, role=request.member.role, initial=reauthentication.draft(request)
+    )
     if request.method == "POST" and form.is_valid():
         if form.cleaned_data["mode"] == Mode.LIVE:
             reauthentication.require(request, form)
@@ -74,12 +77,22 @@ def webhook_detail(request: CabinetRequest, public_id: str) -> HttpResponse:
 def webhook_edit(request: CabinetRequest, public_id: str) -> HttpResponse:
     endpoint = _endpoint(request, public_id)
     now = {name: getattr(endpoint, name) for name in ("url", "kinds", "description")}
-    form = EndpointForm(request.POST or None, initial=now | reauthentication.draft(request))
+    form = EndpointForm(
+        request.POST or None,
+        role=request.member.role,
+        stored=endpoint.kinds,
+        initial=now | reauthentication.draft(request),
+    )
     if request.method == "POST" and form.is_valid():
         if endpoint.mode == Mode.LIVE and form.cleaned_data["url"] != endpoint.url:
             reauthentication.require(request, form)
         try:
-            endpoints.change(endpoint=endpoint, changes=form.cleaned_data, **_actor(request))
+            endpoints.change(
+                endpoint=endpoint,
+                changes=form.cleaned_data,
+                scopes=scopes_of_role(request.member.role),
+                **_actor(request),
+            )
         except DomainError as error:
             form.add_error(field_of(error), message_of(error))
         else:
@@ -217,8 +230,6 @@ def _show_once(request: CabinetRequest, endpoint: Endpoint, secret: str) -> Http
 
 def _delivery_context(delivery: Delivery, member: Member) -> dict[str, object]:
     event, attempts = delivery.event, list(delivery.attempts.order_by("-started_at", "-id"))
-    said = event_for(event.data, member)
-    body = orjson.loads(http_call.body_of(event.id, event.kind, event.at, said))
     is_soon = delivery.due_in is not None and delivery.due_in <= settings.WEBHOOK_LEASE
     is_called = is_soon and delivery.tries > delivery.made_of(attempts)
     return {
@@ -227,9 +238,17 @@ def _delivery_context(delivery: Delivery, member: Member) -> dict[str, object]:
         "endpoint": delivery.endpoint,
         "event": event,
         "attempts": attempts,
-        "body": orjson.dumps(body, option=orjson.OPT_INDENT_2).decode(),
+        "body": _body_for(event, member),
         "is_called": is_called,
         "was_tried": bool(attempts) and not is_called,
         "is_open": delivery.state == Delivery.State.PENDING and delivery.endpoint.is_enabled,
         "poll_seconds": QUICK if is_soon else SLOW,
     }
+
+
+def _body_for(event: Event, member: Member) -> str:
+    if event.kind not in kinds_for(scopes_of_role(member.role)):
+        return _("Your role sees no money, which this event is about.")
+    data = event_for(event.data, member)
+    body = orjson.loads(http_call.body_of(event.id, event.kind, event.at, data))
+    return orjson.dumps(body, option=orjson.OPT_INDENT_2).decode()

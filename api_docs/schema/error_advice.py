@@ -39,7 +39,10 @@ ADVICE: dict[Error, Advice] = {
             "not allowed, the company is suspended or not yet approved, or the service's operator "
             "disabled the link."
         ),
-        _("`message` says which. To change scopes or addresses, create a new key."),
+        _(
+            "`message` says which. To change scopes or addresses, create a new key. `balance` and "
+            "`top_up` work while the maker of the key is a member whose role sees money."
+        ),
     ),
     Error.HTTPS_REQUIRED: Advice(
         _("The request used `http://`. Nothing was done. A service in development accepts it."),

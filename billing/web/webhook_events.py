@@ -6,7 +6,7 @@ from typing import Any
 from django.utils.translation import gettext_lazy as _
 
 from accounts.api.fields import Field, integer
-from accounts.models import EventKind
+from accounts.models import EventKind, Scope
 from accounts.webhooks.event_declarations import EventDeclaration, iso
 from billing.web.calls import ORDER
 
@@ -34,6 +34,7 @@ BALANCE_EVENT = EventDeclaration(
         Field("threshold", integer(0), _("The threshold set in the settings, in tokens.")),
     ),
     _low_balance_example,
+    Scope.BALANCE,
 )
 TOP_UP_EVENT = EventDeclaration(
     "TopUpEvent",
@@ -44,4 +45,5 @@ TOP_UP_EVENT = EventDeclaration(
         if field.name in {"id", "status", "tokens", "amount", "currency", "paid_at"}
     ),
     _top_up_example,
+    Scope.BALANCE,
 )

@@ -63,7 +63,12 @@ def _company(user: User, name: str, *, listens: bool) -> Company:
     ledger.grant(company=company, amount=GIFT, reason="demo")
     # Rows alone: the services would send e-mails about them. Nobody knows the key's secret.
     ApiKey.objects.create(
-        company=company, mode=Mode.LIVE, name="demo", digest=secrets.token_bytes(32), **SHOWN
+        company=company,
+        created_by=user,
+        mode=Mode.LIVE,
+        name="demo",
+        digest=secrets.token_bytes(32),
+        **SHOWN,
     )
     if listens:
         _listen(company)

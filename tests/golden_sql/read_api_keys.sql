@@ -7,9 +7,9 @@ WITH used AS (
       WHERE digest = ANY(%(digests)s::bytea[]) AND revoked_at IS NULL AND (last_used_at IS NULL OR
         last_used_at < now() - interval '1 minute') FOR NO KEY UPDATE SKIP LOCKED)))
 SELECT k.digest, EXTRACT(epoch
-  FROM k.expires_at - now())::float8 AS expires_in, k.id AS key_id, k.mode, k.scopes, k.allowed_ips,
-    k.day_limit, c.id AS company_id, CASE WHEN c.deleted_at IS NULL THEN c.status ELSE 'deleted' END
-    AS status, c.country, c.language, (
+  FROM k.expires_at - now())::float8 AS expires_in, k.id AS key_id, k.mode, k.scopes, m.role AS
+    maker_role, k.allowed_ips, k.day_limit, c.id AS company_id, CASE WHEN c.deleted_at IS NULL THEN
+    c.status ELSE 'deleted' END AS status, c.country, c.language, (
   SELECT jsonb_agg(jsonb_build_array(locale, purpose, channel, body))
   FROM (
     SELECT locale, purpose, channel, body
@@ -27,5 +27,7 @@ SELECT k.digest, EXTRACT(epoch
       c.links_per_10_min, c.links_per_day
 FROM accounts_apikey k
 JOIN accounts_company c ON c.id = k.company_id
+LEFT
+JOIN accounts_member m ON m.company_id = k.company_id AND m.user_id = k.created_by_id
 WHERE k.digest = ANY(%(digests)s::bytea[]) AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR
   k.expires_at > now())

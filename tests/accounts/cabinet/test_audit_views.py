@@ -1,8 +1,9 @@
 """The audit log with old and new values."""
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
+from django.http import StreamingHttpResponse
 from django.test import Client
 from django.urls import reverse
 
@@ -52,6 +53,23 @@ def test_role_is_shown_by_its_name(client: Client, owner: Member) -> None:
 
     assert values_of(owner) == {"role": ["viewer", "developer"]}
     assert "<b>разработчик</b>" in page_of(client)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("role", "is_shown"), [("owner", True), ("developer", False)])
+def test_sums_are_for_roles_that_see_money(client: Client, role: str, *, is_shown: bool) -> None:
+    member = MemberFactory.create(role=role)
+    client.force_login(member.user)
+    for action in ("payment.recorded", "auto_top_up.on", "balance_alert.added", "method.saved"):
+        record(action, "7711.00 RUB", company=member.company, user=None)
+    record("budget.changed", "RU", company=member.company, user=None)
+
+    page = page_of(client)
+    file = client.get(reverse("audit-export"))
+
+    text = b"".join(cast("StreamingHttpResponse", file)).decode()
+    assert ("7\u00a0711" in page, "7711" in text or "7\u00a0711" in text) == (is_shown, is_shown)
+    assert len(client.get(reverse("audit-list")).context["events"]) == (6 if is_shown else 2)
 
 
 @pytest.mark.parametrize(

@@ -55,6 +55,8 @@ CHANGES = [
         )
     ),
     "DELETE FROM accounts_apikey",
+    "UPDATE accounts_member SET role = 'developer'",
+    "DELETE FROM accounts_member",
     "UPDATE otp_codetext SET body = 'new {code}'",
     "DELETE FROM otp_codetext",
     "TRUNCATE otp_codetext",

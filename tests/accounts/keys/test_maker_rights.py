@@ -1,0 +1,190 @@
+"""A key does with money what its maker may do as a member, and no role is listed here."""
+
+from collections.abc import Callable
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from accounts.api.calls import Call
+from accounts.keys import api_keys
+from accounts.models import ApiKey, Company, EventKind, Member, Scope, every_scope, scopes_of_role
+from accounts.people import companies, members
+from accounts.webhooks.event_declarations import declaration_of
+from api_docs.calls import CALLS
+from tests.api.clients import Api
+from tests.factories import ApiKeyFactory, EndpointFactory, EventFactory, MemberFactory
+
+pytestmark = pytest.mark.django_db
+MAKERS = [role for role in Member.Role if Member(role=role).can_manage_keys]
+MONEY = {Scope.BALANCE: "can_see_money", Scope.TOP_UP: "can_manage_money"}
+
+
+def withheld(role: str) -> set[Scope]:
+    return {scope for scope, right in MONEY.items() if not getattr(Member(role=role), right)}
+
+
+def usable(key: ApiKey) -> set[str]:
+    api_keys.clear_cache()
+    principal = api_keys._read([bytes(key.digest)])[bytes(key.digest)].value
+    return set(principal.scopes)
+
+
+def read(api: Api, call: Call) -> int:
+    path = call.path.replace("{id}", "top_0192f0c1a6de7c6d9e7f809102132435")
+    return api.get(path).status if call.method == "GET" else api.post(path, {}).status
+
+
+@pytest.mark.parametrize("role", MAKERS)
+def test_form_offers_and_accepts_what_the_role_may_do(client: Client, role: Member.Role) -> None:
+    member = MemberFactory.create(role=role)
+    client.force_login(member.user)
+    form = {"name": "Site", "mode": "test"}
+    offered = client.get(reverse("key-create")).context["form"].fields["scopes"].choices
+
+    answers = {
+        scope: client.post(reverse("key-create"), form | {"scopes": [scope.value, "otp"]})
+        for scope in MONEY
+    }
+
+    assert {value for value, _ in offered} == scopes_of_role(role)
+    refused = {scope for scope, answer in answers.items() if "plaintext" not in answer.context}
+    assert refused == withheld(role)
+
+
+@pytest.mark.parametrize("role", MAKERS)
+def test_no_call_about_money_answers_a_key_of_a_role_that_sees_none(role: Member.Role) -> None:
+    member = MemberFactory.create(role=role)
+    key, plaintext = companies.create_api_key(
+        company=member.company, user=member.user, mode="test", name="x"
+    )
+    api = Api(member.company, None, Authorization=f"Bearer {plaintext}")
+    calls = [call for call in CALLS if call.scope in withheld(role)]
+
+    statuses = {read(api, call) for call in calls}
+
+    assert statuses == ({403} if calls else set())
+    assert set(key.scopes) == scopes_of_role(role) == usable(key)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda member, owner: members.change_role(member=member, role="developer", user=owner.user),
+        lambda member, owner: members.remove(member=member, user=owner.user),
+        lambda member, owner: member.user.delete(),
+    ],
+    ids=["demoted", "removed", "account deleted"],
+)
+def test_key_loses_money_with_its_maker_and_nothing_else(
+    change: Callable[[Member, Member], object],
+) -> None:
+    owner = MemberFactory.create()
+    member = MemberFactory.create(company=owner.company)
+    key = ApiKeyFactory.create(company=owner.company, created_by=member.user)
+    before = usable(key)
+
+    change(member, owner)
+
+    assert before == set(every_scope())
+    assert usable(key) == set(every_scope()) - {*MONEY}
+
+
+def test_developer_who_replaces_a_key_gets_no_money_with_it(client: Client) -> None:
+    owner = MemberFactory.create()
+    key = ApiKeyFactory.create(company=owner.company, created_by=owner.user, mode="test")
+    developer = MemberFactory.create(company=owner.company, role=Member.Role.DEVELOPER)
+    client.force_login(developer.user)
+    page = reverse("key-rotate", args=[key.pk])
+    shown = client.get(page).content.decode()
+
+    plaintext = client.post(page).context["plaintext"]
+
+    successor = ApiKey.objects.get(digest=api_keys.digest(plaintext))
+    assert "баланс, пополнение" in shown
+    assert set(successor.scopes) == set(every_scope()) - {*MONEY}
+    assert usable(key) == set(every_scope())
+
+
+def test_key_of_money_alone_is_not_replaced_by_a_developer(client: Client) -> None:
+    owner = MemberFactory.create()
+    key = ApiKeyFactory.create(company=owner.company, mode="test", scopes=["balance"])
+    client.force_login(MemberFactory.create(company=owner.company, role="developer").user)
+
+    answer = client.post(reverse("key-rotate", args=[key.pk]), follow=True)
+
+    assert "ни одного из этих прав" in answer.content.decode()
+    assert owner.company.api_keys.count() == 1
+
+
+def test_list_names_what_a_key_has_lost(client: Client) -> None:
+    owner = MemberFactory.create()
+    developer = MemberFactory.create(company=owner.company, role="developer")
+    ApiKeyFactory.create(company=owner.company, created_by=developer.user)
+    client.force_login(owner.user)
+
+    page = client.get(reverse("key-list")).content.decode()
+
+    assert "баланс, пополнение" in page
+
+
+def about_money() -> list[EventKind]:
+    return [kind for kind in EventKind if declaration_of(kind).scope in MONEY]
+
+
+def keyed(company: Company, *scopes: str) -> Api:
+    key = ApiKeyFactory.create(company=company, mode="test", scopes=scopes)
+    return Api(company, None, Authorization=f"Bearer {key.plaintext}")
+
+
+def test_events_about_money_need_the_scope_of_the_balance() -> None:
+    company = MemberFactory.create().company
+    blind, seeing = keyed(company, "webhooks"), keyed(company, "webhooks", "balance")
+    body = {"url": "https://example.com/a"}
+
+    all_of_blind = blind.post("/webhooks", body)
+    refused = [
+        blind.post("/webhooks", {"url": "https://example.com/b", "events": [kind]}).status
+        for kind in about_money()
+    ]
+    all_of_seeing = seeing.post("/webhooks", {"url": "https://example.com/c"})
+
+    assert about_money()
+    assert set(all_of_blind.body["events"]) == {*EventKind.values} - {*about_money()}
+    assert refused == [422] * len(about_money())
+    assert set(all_of_seeing.body["events"]) == {*EventKind.values}
+
+
+def test_endpoint_that_hears_of_money_is_not_led_elsewhere(client: Client) -> None:
+    owner = MemberFactory.create()
+    endpoint = EndpointFactory.create(company=owner.company, mode="test")
+    client.force_login(MemberFactory.create(company=owner.company, role="developer").user)
+    form = {"kinds": EventKind.values, "description": "new"}
+    page = reverse("webhook-edit", args=[endpoint.public_id])
+
+    described = client.post(page, form | {"url": endpoint.url})
+    moved = client.post(page, form | {"url": "https://example.org/mine"})
+    body = b'{"url": "https://example.org/mine"}'
+    by_key = keyed(owner.company, "webhooks").call("PATCH", f"/webhooks/{endpoint.public_id}", body)
+
+    url = endpoint.url
+    endpoint.refresh_from_db()
+    assert (described.status_code, moved.status_code, by_key.status) == (302, 200, 422)
+    assert (endpoint.url, endpoint.description) == (url, "new")
+
+
+@pytest.mark.parametrize(("role", "is_shown"), [("owner", True), ("developer", False)])
+def test_delivery_about_money_shows_the_sum_to_who_sees_it(
+    client: Client, role: str, *, is_shown: bool
+) -> None:
+    member = MemberFactory.create(role=role)
+    endpoint = EndpointFactory.create(company=member.company)
+    event = EventFactory.create(
+        company=member.company, kind=EventKind.BALANCE_LOW, data={"available": 771177}
+    )
+    delivery = endpoint.deliveries.create(event=event)
+    client.force_login(member.user)
+
+    page = client.get(reverse("delivery-detail", args=[delivery.public_id])).content.decode()
+
+    assert ("771177" in page) is is_shown
