@@ -1,37 +1,23 @@
 """Signed links to documents, for bookkeepers without an account, and the letters with them."""
 
 from collections.abc import Sequence
-from uuid import UUID
 
 from django.conf import settings
-from django.core import signing
 from django.urls import reverse
 
 from accounts.models import Company, Member
 from accounts.outbox import mail
 from billing.documents import upd_xml
 from billing.models import BillingProfile, Document
+from billing.signed_links import DOCUMENTS, LIFETIME
 from config.ids import uuid7
 
 RECIPIENT_ROLES = (Member.Role.OWNER, Member.Role.ACCOUNTANT)
-_SIGNER = signing.Signer(salt="billing.document")
-
-
-def token_of(document: Document) -> str:
-    return _SIGNER.sign(document.pk.hex)
-
-
-def find(token: str) -> Document | None:
-    try:
-        pk = UUID(hex=_SIGNER.unsign(token))
-    except (signing.BadSignature, ValueError):
-        return None
-    return Document.objects.filter(pk=pk).first()
 
 
 def url_of(document: Document, kind: str) -> str:
-    """`kind`: pdf or xml."""
-    path = reverse("document-file", args=[token_of(document), kind])
+    """A new link; `kind`: pdf or xml."""
+    path = reverse("document-file", args=[DOCUMENTS.token(document.pk), kind])
     return f"{settings.PUBLIC_URL}{path}"
 
 
@@ -50,6 +36,7 @@ def send(company: Company, documents: Sequence[Document], *, again: bool = False
             }
             for document in documents
         ],
+        "days": LIFETIME.days,
         "month": first.month,
         "url": f"{settings.PUBLIC_URL}{reverse('document-list')}",
     }

@@ -1,12 +1,10 @@
 """The bank invoice: paid by bank transfer, which the operator confirms."""
 
 from datetime import timedelta
-
-from django.core import signing
+from uuid import UUID
 
 from billing.gateways.base import Gateway, PaymentRequest, PaymentSession
-
-_SIGNER = signing.Signer(salt="billing.invoice")
+from billing.signed_links import INVOICES
 
 
 class Invoice(Gateway):
@@ -18,16 +16,5 @@ class Invoice(Gateway):
         self.public_url = public_url
 
     def open(self, payment: PaymentRequest) -> PaymentSession:
-        return PaymentSession(payment_url=f"{self.public_url}/invoices/{sign(payment.order_id)}")
-
-
-def sign(order_id: str) -> str:
-    """Signs the order's id for a link that a payer opens without signing in."""
-    return _SIGNER.sign(order_id)
-
-
-def unsign(token: str) -> str | None:
-    try:
-        return _SIGNER.unsign(token)
-    except signing.BadSignature:
-        return None
+        token = INVOICES.token(UUID(hex=payment.order_id))
+        return PaymentSession(payment_url=f"{self.public_url}/invoices/{token}")

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 
+from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
 from django.db.models.expressions import RawSQL
@@ -11,6 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models import ApiKey, Company, User
 from billing.models.offer import Package
+from billing.signed_links import INVOICES
 from config.ids import public_id, uuid7
 
 OPEN = ("created", "pending")
@@ -150,7 +152,9 @@ class Order(models.Model):
 
     @property
     def payment_page(self) -> str:
-        """Where the order is paid; empty if it has no page."""
+        """Where the order is paid; empty if it has no page. The link to an invoice is made anew."""
+        if self.payment_url and self.invoice_number:
+            return f"{settings.PUBLIC_URL}/invoices/{INVOICES.token(self.id)}"
         return self.payment_url or self.long_payment_url
 
     @property

@@ -10,7 +10,6 @@ from datetime import timedelta
 from decimal import Decimal
 
 import structlog
-from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import F, Sum
 from django.utils import timezone
@@ -20,7 +19,6 @@ from accounts.jobs.isolation import Job
 from accounts.models import Company
 from billing import notifications
 from billing.gateways import registry
-from billing.gateways.bank_invoice import sign
 from billing.gateways.base import DeclinedError, Gateway, GatewayError, PaymentMethod
 from billing.models import AutomaticOrder, AutoTopUp, Order, SavedMethod, Wallet
 from billing.orders import billing_profiles, orders, payments, prices
@@ -132,8 +130,7 @@ def _order(
         customer_id=method.customer_id if method else "",
     )
     if gateway.has_invoice:
-        url = f"{settings.PUBLIC_URL}/invoices/{sign(order.id.hex)}"
-        notifications.notify_automatic_invoice(order, url=url)
+        notifications.notify_automatic_invoice(order, url=order.payment_page)
     return order
 
 

@@ -14,11 +14,12 @@ from django.views.decorators.http import require_GET
 from accounts.api.pagination import page_of
 from accounts.client_ip import client_ip
 from accounts.people.roles import CabinetRequest, can_manage_money, can_see_money, member_required
-from billing.gateways.bank_invoice import unsign
 from billing.models import Document, MethodSaving, Order, Refund
 from billing.orders import invoice_pdf as pdf
 from billing.orders import invoices, orders
+from billing.signed_links import INVOICES
 from billing.web import odd_money
+from billing.web.opened_by_link import opened_by
 from config.errors import DomainError
 from config.ids import parse_id
 
@@ -63,10 +64,9 @@ def invoice_pdf(request: CabinetRequest, public_id: str) -> HttpResponse:
     return _pdf(_order(request, public_id))
 
 
-@require_GET
-def invoice(request: HttpRequest, token: str) -> HttpResponse:
-    """Opens by a signed link without signing in: a bookkeeper has no account here."""
-    order = _order_by_token(token)
+@opened_by(INVOICES)
+def invoice(request: HttpRequest, pk: UUID, token: str) -> HttpResponse:
+    order = get_object_or_404(Order.objects.invoices(), pk=pk)
     document = invoices.document(order)
     code = segno.make(document.code, error="m", encoding="utf-8") if document.code else None
     context = {
@@ -80,9 +80,9 @@ def invoice(request: HttpRequest, token: str) -> HttpResponse:
         return render(request, "billing/invoice.html", context)
 
 
-@require_GET
-def invoice_file(request: HttpRequest, token: str) -> HttpResponse:
-    return _pdf(_order_by_token(token))
+@opened_by(INVOICES)
+def invoice_file(request: HttpRequest, pk: UUID, token: str) -> HttpResponse:
+    return _pdf(get_object_or_404(Order.objects.invoices(), pk=pk))
 
 
 def _pdf(order: Order) -> HttpResponse:
@@ -91,13 +91,6 @@ def _pdf(order: Order) -> HttpResponse:
     response = HttpResponse(pdf.draw(invoices.document(order)), content_type="application/pdf")
     response["Content-Disposition"] = f'inline; filename="kvitok-{order.number}.pdf"'
     return response
-
-
-def _order_by_token(token: str) -> Order:
-    order_id = unsign(token)
-    if order_id is None:
-        raise Http404
-    return get_object_or_404(Order.objects.invoices(), pk=UUID(hex=order_id))
 
 
 def _order(request: CabinetRequest, public_id: str) -> Order:

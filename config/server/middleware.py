@@ -60,15 +60,26 @@ class RequestLog(RequestMiddleware):
         return f"{request.method} /{match.route}"
 
 
+# What anybody may read. Other routes may say themselves how their answers may be kept.
+PUBLIC_ROUTES = frozenset(
+    {"home", "docs", "docs-page", "docs-api", "docs-markdown", "docs-search", "llms", "status-json"}
+)
+
+
 class NoStore:
-    """Keeps pages of signed-in users out of shared and back-button caches."""
+    """Keeps pages out of shared and back-button caches: all that anybody signed in sees, and all
+    that a link or a form shows to others.
+    """
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
-        if request.user.is_authenticated:
+        match = request.resolver_match
+        is_public = match is not None and match.url_name in PUBLIC_ROUTES
+        may_be_kept = is_public or response.has_header("Cache-Control")
+        if request.user.is_authenticated or not may_be_kept:
             add_never_cache_headers(response)
         return response
 

@@ -16,8 +16,8 @@ from accounts.models import Company, Invitation, Member, User
 from accounts.outbox import unsubscribing
 from accounts.outbox.notice_kinds import NoticeKind
 from accounts.people import members
-from billing.gateways.bank_invoice import sign
 from billing.models import Order
+from billing.signed_links import INVOICES
 from tests.browser.urls import ERRORS
 from tests.cabinet.routes import (
     CABINET,
@@ -141,7 +141,7 @@ def _url_arguments(name: str, user: User) -> dict[str, str]:
     if name == "sandbox-gateway":
         return {"payment_id": orders.get(gateway="sandbox", state="pending").payment_id}
     if name == "invoice":
-        return {"token": sign(orders.invoices().get().id.hex)}
+        return {"token": INVOICES.token(orders.invoices().get().pk)}
     if name in {"invitation-join", "notice-unsubscribe"}:
         return {"token": _mailed_token(name, user)}
     if name == "account_confirm_email":

@@ -69,7 +69,10 @@ DOCUMENT = Shape(
         Field(
             "pdf_url",
             text(format="uri"),
-            _("The document as PDF. The link needs no key: treat it as the document itself."),
+            _(
+                "The document as PDF. The link needs no key and works for 30 days: treat it as the "
+                "document."
+            ),
             f"{settings.PUBLIC_URL}/documents/0192f0c1….pdf",
             source=lambda document: document_links.url_of(document, "pdf"),
         ),

@@ -31,8 +31,10 @@ from billing.documents import (
 from billing.models import ClosedMonth, Document, Seller
 from billing.orders import billing_profiles
 from billing.seals import statement_check
+from billing.signed_links import DOCUMENTS
 from billing.web.documents import verdict_texts
 from billing.web.documents.forms import PeriodForm, StatementCheckForm
+from billing.web.opened_by_link import opened_by
 from config.ids import parse_id
 
 SHOWN_ADVANCES = 20
@@ -91,13 +93,9 @@ def document_file(request: CabinetRequest, public_id: str, kind: str) -> HttpRes
     return _file(_document(request, public_id), kind)
 
 
-@require_GET
-def public_file(request: HttpRequest, token: str, kind: str) -> HttpResponse:
-    """Opens by a signed link without signing in: a bookkeeper has no account here."""
-    document = document_links.find(token)
-    if document is None:
-        raise Http404
-    return _file(document, kind)
+@opened_by(DOCUMENTS)
+def public_file(request: HttpRequest, pk: UUID, token: str, kind: str) -> HttpResponse:
+    return _file(get_object_or_404(Document, pk=pk), kind)
 
 
 def _file(document: Document, kind: str) -> HttpResponse:

@@ -6,10 +6,13 @@ from collections.abc import Iterable
 from datetime import timedelta
 from io import BytesIO
 from typing import cast
+from uuid import uuid4
 
 import pypdf
 import pytest
+import time_machine
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.signing import Signer
 from django.http import StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.test import Client
@@ -21,6 +24,7 @@ from billing.documents import document_links, document_pdf, issuing, month_closi
 from billing.models import Document
 from billing.seals import sealing, statement_check
 from billing.seals.statement_check import MAX_BYTES
+from billing.signed_links import DOCUMENTS, INVOICES, LIFETIME, LinkExpiredError, SignedLinks
 from billing.web.documents import verdict_texts
 from tests.api.clients import Api
 from tests.billing.documents.history import at, buy, company, seal, seller, use
@@ -108,13 +112,40 @@ def test_link_in_the_letter_opens_without_an_account(accountant: Member) -> None
 
     pdf = stranger.get(document_links.url_of(document, "pdf"))
     xml = stranger.get(document_links.url_of(document, "xml"))
-    token = document_links.token_of(document)
+    token = DOCUMENTS.token(document.pk)
 
     assert pdf.content.startswith(b"%PDF")
     assert "attachment" in xml["Content-Disposition"]
     forged = [token[:-1] + ("A" if token[-1] != "A" else "B"), document.pk.hex, "x", ""]
     for each in forged:
         assert stranger.get(f"/documents/{each}.pdf").status_code == 404
+
+
+@pytest.mark.parametrize("links", [DOCUMENTS, INVOICES])
+def test_link_ends_after_thirty_days_and_is_made_anew(links: SignedLinks) -> None:
+    pk = uuid4()
+    with time_machine.travel(timezone.now() - LIFETIME - timedelta(minutes=1)):
+        old = links.token(pk)
+    with time_machine.travel(timezone.now() - LIFETIME + timedelta(minutes=1)):
+        young = links.token(pk)
+    endless = Signer(salt=links._signer.salt).sign(pk.hex)  # as they were made before they ended
+
+    assert links.read(young) == pk == links.read(links.token(pk))
+    for each in (old, endless):
+        with pytest.raises(LinkExpiredError):
+            links.read(each)
+
+
+@pytest.mark.parametrize("name", ["document-file", "invoice", "invoice-file"])
+def test_expired_link_says_so(name: str) -> None:
+    with time_machine.travel(timezone.now() - LIFETIME - timedelta(minutes=1)):
+        token = (DOCUMENTS if name == "document-file" else INVOICES).token(uuid4())
+    args = [token, "pdf"] if name == "document-file" else [token]
+
+    page = Client().get(reverse(name, args=args))
+
+    assert page.status_code == 410
+    assert "30 дней" in page.content.decode()
 
 
 @pytest.mark.parametrize("kind", ["exe", "PDF", "pdf.xml"])
