@@ -1,14 +1,18 @@
 """Identities of the provider, and the users that they open.
 
 An identity is an issuer and a `sub`, never an address: an address of a user that exists opens
-nothing, even a confirmed one, until its user connects the identity while signed in.
+nothing, even a confirmed one, until its user connects the identity while signed in. An address that
+somebody typed and nobody confirmed is nobody's: the person whom the provider vouches for gets it,
+with an account of his own, so that nothing a stranger prepared under it is his.
 """
+
+from uuid import uuid4
 
 from allauth.account.models import EmailAddress
 from allauth.socialaccount.models import SocialAccount
 from django.conf import settings
 from django.db import IntegrityError, transaction
-from django.db.models import Q
+from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.translation import get_language
 
@@ -50,13 +54,35 @@ def _require_creatable(claims: Claims) -> None:
 
 
 def _is_taken(address: str) -> bool:
-    is_of = Q(email__iexact=address) | Q(emailaddress__email__iexact=address)
-    return User.objects.filter(is_of).exists()
+    """By a user who confirmed it, or to whom an operator gave it."""
+    if EmailAddress.objects.filter(email__iexact=address, verified=True).exists():
+        return True
+    owners = User.objects.filter(email__iexact=address)
+    return owners.exclude(pk__in=_unconfirmed(address).values("user")).exists()
+
+
+def _unconfirmed(address: str) -> QuerySet[EmailAddress]:
+    """The operators of the desk may have been given theirs by hand."""
+    return EmailAddress.objects.filter(email__iexact=address, verified=False, user__is_staff=False)
+
+
+def _release(address: str, request: HttpRequest) -> None:
+    """Take it from those who typed it and never confirmed it."""
+    users = User.objects.filter(pk__in=_unconfirmed(address).values("user")).order_by("pk")
+    for user in users.select_for_update(no_key=True):
+        record("address.removed", user=user, request=request, subject=address)
+        if user.email.lower() == address.lower():  # it signed up with it
+            user.email = f"{uuid4()}@nobody.invalid"  # RFC 2606: never anybody's
+            user.set_unusable_password()
+            user.save(update_fields=["email", "password"])
+            sessions.end_all(user)
+    _unconfirmed(address).delete()
 
 
 @transaction.atomic
 def _create(claims: Claims, request: HttpRequest) -> User:
     address = of.email(claims)
+    _release(address, request)
     language = get_language() or settings.LANGUAGE_CODE
     user = User.objects.create_user(address, name=of.name(claims), language=language[:2])
     EmailAddress.objects.create(user=user, email=address, verified=True, primary=True)

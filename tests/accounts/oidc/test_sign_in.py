@@ -10,7 +10,8 @@ from pytest_django import Settings
 from accounts.models import AuditEvent, Company, User, UserSession
 from tests.accounts.oidc.ways import connect, go, leave, refusal, sign_in, signed_in, user_of
 from tests.accounts.security.people import add_app, make_person
-from tests.factories import UserFactory
+from tests.accounts.security.people import signed_in as people_signed_in
+from tests.factories import InvitationFactory, UserFactory
 from tests.identity_provider import IdentityProvider
 from tests.operator_admin.operators import code_now
 
@@ -77,11 +78,93 @@ def test_address_of_a_user_opens_nothing(
     assert not SocialAccount.objects.exists()
 
 
+@pytest.mark.parametrize("address", ["anna@example.com", "Anna@Example.COM"])
 def test_second_address_of_a_user_opens_nothing_either(
-    client: Client, provider: IdentityProvider, acme: Company
+    client: Client, provider: IdentityProvider, acme: Company, address: str
 ) -> None:
     user = UserFactory.create()
-    EmailAddress.objects.create(user=user, email="anna@example.com", verified=False)
+    EmailAddress.objects.create(user=user, email=address, verified=True)
+    provider.person("anna", "acme-devs")
+
+    assert refusal(sign_in(client, "anna")) == "address_taken"
+
+
+def sign_up(email: str) -> Client:
+    stranger = Client()
+    form = {"email": email, "company": "Mine", "country": "RU", "password1": "horse battery 7 up"}
+    assert stranger.post(reverse("account_signup"), form).status_code == 302
+    return stranger
+
+
+@pytest.mark.parametrize("address", ["anna@example.com", "Anna@Example.COM"])
+def test_unconfirmed_sign_up_keeps_nobody_out(
+    client: Client, provider: IdentityProvider, acme: Company, address: str
+) -> None:
+    stranger = sign_up(address)
+    squatter = User.objects.get()
+    provider.person("anna", "acme-devs")
+
+    sign_in(client, "anna")
+
+    user = user_of(client)
+    assert user is not None
+    assert user != squatter
+    assert user.email == "anna@example.com"
+    assert [one.company for one in user.memberships.all()] == [acme]
+    assert user_of(stranger) is None
+    squatter.refresh_from_db()
+    assert (squatter.email.endswith("@nobody.invalid"), squatter.has_usable_password()) == (
+        True,
+        False,
+    )
+    assert not EmailAddress.objects.filter(user=squatter).exists()
+
+
+def test_address_that_waits_to_be_confirmed_keeps_nobody_out(
+    client: Client, provider: IdentityProvider, acme: Company
+) -> None:
+    other = make_person("boris@example.com")
+    session = people_signed_in(other)
+    EmailAddress.objects.create(user=other, email="anna@example.com", verified=False)
+    provider.person("anna", "acme-devs")
+
+    sign_in(client, "anna")
+
+    user = user_of(client)
+    assert user is not None
+    assert user.email == "anna@example.com"
+    assert [one.email for one in other.emailaddress_set.all()] == ["boris@example.com"]
+    assert user_of(session) == other
+
+
+def test_invitation_and_unconfirmed_sign_up_together_keep_nobody_out(
+    client: Client, provider: IdentityProvider, acme: Company
+) -> None:
+    InvitationFactory.create(email="anna@example.com", company=acme)
+    sign_up("anna@example.com")
+    InvitationFactory.create(email="anna@example.com")
+    provider.person("anna", "acme-devs")
+
+    sign_in(client, "anna")
+
+    assert user_of(client) is not None
+
+
+def test_person_without_a_group_takes_no_address_from_anybody(
+    client: Client, provider: IdentityProvider, acme: Company
+) -> None:
+    sign_up("anna@example.com")
+    provider.person("anna", "gardeners")
+
+    assert refusal(sign_in(client, "anna")) == "no_account"
+    assert User.objects.get().email == "anna@example.com"
+
+
+def test_operator_keeps_an_address_that_was_never_confirmed(
+    client: Client, provider: IdentityProvider, acme: Company
+) -> None:
+    operator = UserFactory.create(email="anna@example.com", is_staff=True)
+    EmailAddress.objects.create(user=operator, email="anna@example.com", verified=False)
     provider.person("anna", "acme-devs")
 
     assert refusal(sign_in(client, "anna")) == "address_taken"
