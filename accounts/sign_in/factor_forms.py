@@ -12,6 +12,8 @@ from allauth.mfa.webauthn import forms as passkeys
 from allauth.mfa.webauthn.internal import auth
 from cryptography.exceptions import UnsupportedAlgorithm
 from django import forms
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext_lazy as _
 
 # What fido2 raises for credentials that no browser makes; allauth expects some of these.
 MALFORMED_ERRORS = (
@@ -40,7 +42,15 @@ class MalformedCredentialMixin(Base):
 
 
 class LoginWebAuthnForm(MalformedCredentialMixin, passkeys.LoginWebAuthnForm):
-    pass
+    def clean_credential(self) -> Authenticator:
+        """A passkey that was added as a second factor is no first one, whatever it could do."""
+        found: Authenticator = super().clean_credential()
+        passkey = found.wrap()  # type: ignore[no-untyped-call]
+        if passkey.is_passwordless is False:  # None: added before this was kept
+            raise ValidationError(
+                _("This passkey is a second step: sign in with the password first.")
+            )
+        return found
 
 
 class AuthenticateWebAuthnForm(MalformedCredentialMixin, passkeys.AuthenticateWebAuthnForm):
@@ -51,9 +61,19 @@ class AddWebAuthnForm(passkeys.AddWebAuthnForm):
     def clean(self) -> dict[str, Any]:
         try:
             cleaned: dict[str, Any] = super().clean()
+            if credential := cleaned.get("credential"):
+                _keep_choice(credential, alone=bool(cleaned.get("passwordless")))
         except MALFORMED_ERRORS as error:
             raise get_adapter().validation_error("incorrect_code") from error
         return cleaned
+
+
+def _keep_choice(credential: dict[str, Any], *, alone: bool) -> None:
+    """As `credProps.rk`, which allauth reads: many authenticators make every passkey able to sign
+    in alone, and say so there, whatever they were asked for.
+    """
+    results = credential.setdefault("clientExtensionResults", {})
+    results["credProps"] = {**(results.get("credProps") or {}), "rk": alone}
 
 
 # allauth counts wrong codes of reauthentication and sign-in together, so a stolen session could

@@ -1,7 +1,11 @@
 """Passkeys with Chromium's virtual authenticator: add, sign in, refuse, remove."""
 
+from base64 import b64encode
+from typing import NamedTuple
+
 import pytest
 from allauth.account.models import EmailAddress
+from allauth.account.utils import user_pk_to_url_str
 from allauth.mfa.models import Authenticator
 from playwright.sync_api import CDPSession, Page, expect
 from pytest_django.live_server_helper import LiveServer
@@ -12,15 +16,20 @@ from tests.factories import PASSWORD, MemberFactory
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
+class Device(NamedTuple):
+    session: CDPSession
+    reader: dict[str, str]  # names it to Chromium
+
+
 @pytest.fixture
-def device(page: Page) -> CDPSession:
+def device(page: Page) -> Device:
     """A laptop with a fingerprint reader and a finger on it."""
     session = page.context.new_cdp_session(page)
     session.send("WebAuthn.enable")
     options = {"protocol": "ctap2", "transport": "internal", "hasResidentKey": True}
     reader = {"hasUserVerification": True, "isUserVerified": True}
-    session.send("WebAuthn.addVirtualAuthenticator", {"options": options | reader})
-    return session
+    made = session.send("WebAuthn.addVirtualAuthenticator", {"options": options | reader})
+    return Device(session, {"authenticatorId": made["authenticatorId"]})
 
 
 @pytest.fixture
@@ -41,16 +50,17 @@ def confirm(page: Page) -> None:
     page.get_by_role("button", name="Подтвердить").click()
 
 
-def add_passkey(page: Page) -> None:
+def add_passkey(page: Page, *, alone: bool = True) -> None:
     page.get_by_role("link", name="Двухэтапный вход").click()
     page.get_by_role("link", name="Добавить ключ доступа").click()
     confirm(page)
     page.get_by_label("Название").fill("Ноутбук")
+    page.get_by_label("Входить только с ним").set_checked(alone)
     page.get_by_role("button", name="Добавить ключ").click()
 
 
 def test_passkey_signs_in_without_a_password(
-    page: Page, live_server: LiveServer, device: CDPSession, user: User
+    page: Page, live_server: LiveServer, device: Device, user: User
 ) -> None:
     add_passkey(page)
     expect(page.get_by_role("heading", name="Коды восстановления")).to_be_visible()
@@ -75,7 +85,38 @@ def test_passkey_signs_in_without_a_password(
     assert not Authenticator.objects.filter(user=user, type="webauthn").exists()
 
 
-def test_unknown_device_is_refused(page: Page, live_server: LiveServer, device: CDPSession) -> None:
+def test_second_factor_does_not_sign_in_alone(
+    page: Page, live_server: LiveServer, device: Device, user: User
+) -> None:
+    add_passkey(page, alone=False)
+    expect(page.get_by_role("heading", name="Коды восстановления")).to_be_visible()
+    keep_as_discoverable(device, user)
+    page.get_by_role("button", name="Выйти").click()
+    page.goto(f"{live_server.url}/account/login/")
+
+    page.get_by_role("button", name="Войти с ключом доступа").click()
+
+    expect(page.get_by_role("alert").filter(has_text="второй шаг")).to_be_visible()
+    assert not User.objects.get(pk=user.pk).sessions.exists()
+
+    page.get_by_label("Адрес электронной почты").fill(user.email)
+    page.get_by_label("Пароль", exact=True).fill(PASSWORD)
+    page.get_by_role("button", name="Войти", exact=True).click()
+    page.get_by_role("button", name="Ключ доступа").click()
+    expect(page.get_by_role("heading", name="Обзор")).to_be_visible()
+
+
+def keep_as_discoverable(device: Device, user: User) -> None:
+    """As many authenticators do, whatever they are asked for."""
+    session, reader = device
+    (made,) = session.send("WebAuthn.getCredentials", reader)["credentials"]
+    handle = b64encode(user_pk_to_url_str(user).encode()).decode()
+    discoverable = made | {"isResidentCredential": True, "userHandle": handle}
+    session.send("WebAuthn.clearCredentials", reader)
+    session.send("WebAuthn.addCredential", reader | {"credential": discoverable})
+
+
+def test_unknown_device_is_refused(page: Page, live_server: LiveServer, device: Device) -> None:
     page.goto(f"{live_server.url}/account/login/")
 
     page.get_by_role("button", name="Войти с ключом доступа").click()
