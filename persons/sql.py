@@ -41,6 +41,7 @@ WHERE id = ANY(%(verifications)s) AND judged_at > now() - interval '24 hours'
 
 VERIFICATIONS = """
 UPDATE otp_verification SET phone = %(anonymised)s, mac = '\\x',
+  purpose = replace(purpose, %(digits)s, '…'),
   superseded_at = COALESCE(superseded_at, now()),
   settled_at = CASE WHEN verified_at IS NULL THEN now() ELSE settled_at END
 WHERE id = ANY(%(verifications)s)

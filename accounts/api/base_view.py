@@ -27,6 +27,7 @@ from accounts.api.rate_limit import Usage, key_rate_limiter
 from accounts.client_ip import client_ip
 from accounts.keys import api_keys
 from accounts.keys.api_keys import Principal
+from accounts.masked_phones import mask_phones_in
 from accounts.models import Company, Scope
 from accounts.request_log import buffer as request_log
 from config import ids, logs
@@ -219,9 +220,9 @@ class ApiView(APIView):
         request_log.buffer.add(entry)
 
     def _named_fields(self) -> tuple[str, ...]:
-        """Those that the answer names: at fault, then unknown."""
+        """Those that the answer names: at fault, then unknown, which may be a phone as well."""
         names = (*self.faulty_fields, *(one["field"] for one in self.warnings))
-        return tuple(name[:LOGGED_NAME] for name in names)
+        return tuple(mask_phones_in(name)[:LOGGED_NAME] for name in names)
 
     def _trace(self, request: Request, response: HttpResponse, seconds: float) -> None:
         attributes: dict[str, str | int] = {

@@ -4,11 +4,14 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from accounts.masked_phones import mask_phone, mask_phones_in
+
 # Of what these names hold, an event says that it changed, and nothing else.
 SECRET = re.compile(r"secret|password|token|credential|digest|private", re.IGNORECASE)
 HIDDEN = "•••"
 LONGEST = 500  # characters of a text
 PHONE = re.compile(r"\+\d{8,15}")
+ADDRESS = re.compile("://|=")  # a URL, or tags of one
 Changes = dict[str, list[Any]]
 
 
@@ -48,8 +51,7 @@ def _plain(value: object) -> Any:
         return value
     if isinstance(value, list | tuple | set | frozenset):
         return [_plain(one) for one in value]
-    return PHONE.sub(_masked, str(value)[:LONGEST])
-
-
-def _masked(phone: re.Match[str]) -> str:
-    return f"{phone[0][:5]}•••••{phone[0][-2:]}"
+    text = str(value)
+    if ADDRESS.search(text):
+        return mask_phones_in(text)[:LONGEST]
+    return PHONE.sub(lambda found: mask_phone(found[0]), text)[:LONGEST]

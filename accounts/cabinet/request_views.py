@@ -21,8 +21,8 @@ from accounts.cabinet.live_lists import is_live
 from accounts.cabinet.replica_reads import may_read_replica
 from accounts.cabinet.saved_filters import filters as saved_filters
 from accounts.cabinet.saved_filters import views as saved_filter_views
+from accounts.masked_phones import mask_phone
 from accounts.models import ApiKey, ApiRequest, Company, Mode, SavedFilter
-from accounts.people.phone_masking import mask_phone
 from accounts.people.roles import CabinetRequest, can_read_keys, member_required
 from config.errors import Error
 from config.ids import parse_id, public_id, started_at

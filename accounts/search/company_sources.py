@@ -7,6 +7,7 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import ApiKey, ApiRequest, Delivery, Endpoint, Member, Mode
+from accounts.people.phone_masking import may_search, text_for
 from accounts.people.roles import (
     anyone,
     can_manage_keys,
@@ -74,13 +75,13 @@ def webhooks(member: Member, text: str) -> list[Hit]:
     if (delivery := _delivery(member, text.lower())) is not None:
         return [delivery]
     endpoint_id = parse_id("whk", text.lower())
-    if endpoint_id is None and len(text) < SHORTEST_WORD:
+    if endpoint_id is None and (len(text) < SHORTEST_WORD or not may_search(text, member)):
         return []
     named = Q(pk=endpoint_id) if endpoint_id else Q(url__icontains=text)
     rows = Endpoint.objects.of(member.company_id).filter(named).order_by("-created_at")
     return [
         Hit(
-            one.url,
+            text_for(one.url, member),
             reverse("webhook-detail", args=[one.public_id]),
             one.get_mode_display(),
             endpoint_id is not None,

@@ -16,6 +16,7 @@ from django.utils.translation import get_language, gettext, pgettext
 from accounts.cabinet.profile import time_zones
 from accounts.models import Member
 from accounts.people import phone_masking
+from config.texts import StrOrPromise
 
 register = template.Library()
 
@@ -70,8 +71,8 @@ def phone_for(phone: str, member: Member | None) -> str:
 
 
 @register.filter
-def text_for(text: str, member: Member | None) -> str:
-    return phone_masking.text_for(text, member)
+def text_for(text: StrOrPromise, member: Member | None) -> str:
+    return phone_masking.text_for(str(text), member)
 
 
 @register.filter

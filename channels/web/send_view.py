@@ -8,7 +8,7 @@ from django.http import HttpResponse
 from rest_framework.request import Request
 
 from accounts.api.idempotent_view import IdempotentView
-from accounts.people.phone_masking import mask_phone
+from accounts.masked_phones import mask_phone
 from channels.accept.acceptance import Sender
 from channels.history.status_texts import status_text
 from channels.models import Message

@@ -20,6 +20,7 @@ from accounts.jobs.isolation import Job
 from accounts.jobs.purging import delete_rows
 from accounts.keys import api_keys
 from accounts.keys.api_keys import Principal
+from accounts.masked_phones import mask_phones_in
 from accounts.models import Company, User
 from config.errors import DomainError
 from config.input.integers import parse_integer
@@ -54,7 +55,7 @@ def upload(*, company: Company, user: User, mode: str, name: str, content: bytes
         created_by=user,
         language=user.language,
         file_name=name[:120],
-        ignored=table.ignored[:20],
+        ignored=[mask_phones_in(title) for title in table.ignored[:20]],
         total=len(table.rows),
         refused=sum(bool(fault) for fault in faults),
     )

@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.audit.events import record
 from accounts.audit.values import changes_between
+from accounts.masked_phones import mask_phones_in
 from accounts.models import Company, User
 from channels import sql as channels_sql
 from config.errors import DomainError, Error
@@ -69,7 +70,14 @@ def change(*, link: Link, wanted: Change, user: User | None = None, ip: str | No
         link.save(update_fields=fields)
         action = "link.disabled" if wanted.is_enabled is False else "link.changed"
         values = changes_between(before, _audited(link))
-        record(action, link, company=link.company, user=user, ip=ip, changes=values)
+        record(
+            action,
+            mask_phones_in(link.slug),
+            company=link.company,
+            user=user,
+            ip=ip,
+            changes=values,
+        )
     # Without a change, too: this may be the retry of a request that died before it invalidated.
     transaction.on_commit(partial(resolution.invalidate_after_commit, link))
     return link

@@ -4,6 +4,8 @@ from typing import Any
 
 from django import template
 
+from accounts.models import Member
+from accounts.people.phone_masking import text_for
 from channels.models import Message
 from links.models import Link
 
@@ -11,11 +13,12 @@ register = template.Library()
 
 
 @register.inclusion_tag("cabinet/message_link.html")
-def message_link(message: Message) -> dict[str, Any]:
+def message_link(message: Message, member: Member) -> dict[str, Any]:
     """The short link a message carries, and how often it was followed."""
-    short_url = message.params.get("short_url")
+    short_url = message.params.get("short_url") or ""
     link_id = message.params.get("link") or message.subject_id
     found = (
         Link.objects.filter(pk=link_id, message_id=message.pk) if short_url else Link.objects.none()
     )
-    return {"short_url": short_url, "link": found.first()}
+    shown = text_for(short_url, member)
+    return {"short_url": short_url, "shown": shown, "link": found.first()}

@@ -13,6 +13,7 @@ from django.utils.translation import ngettext
 
 from accounts.audit.events import record
 from accounts.client_ip import client_ip
+from accounts.masked_phones import mask_phones_in
 from accounts.model_admin.admin import ReadOnlyAdmin, operator
 from accounts.model_admin.change_list import SinceFilter
 from accounts.models import Company, User
@@ -91,7 +92,7 @@ class LinkAdmin(ReadOnlyAdmin):
         for link in live:
             record(
                 "link.disabled",
-                link,
+                mask_phones_in(link.slug),
                 company=link.company,
                 user=operator(request),
                 ip=client_ip(request.META),

@@ -10,6 +10,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
 
 from accounts.api import pagination
+from accounts.models import Member
+from accounts.people.phone_masking import text_for
 from links.models import Link
 from links.web.forms import STATES
 
@@ -19,7 +21,7 @@ _STATES = dict(STATES)
 
 
 def rows_of(
-    links: QuerySet[Link], history: QuerySet[Link] | None = None
+    links: QuerySet[Link], member: Member, history: QuerySet[Link] | None = None
 ) -> Iterator[list[str | int]]:
     """Batch after batch, while the reader takes them; no connection is held in between."""
     yield [
@@ -34,7 +36,8 @@ def rows_of(
         _("First click"),
         _("Last click"),
     ]
-    yield from map(_cells, islice(_in_batches(links, history), MAX_ROWS))
+    rows = islice(_in_batches(links, history), MAX_ROWS)
+    yield from (_cells(link, member) for link in rows)
 
 
 def _in_batches(links: QuerySet[Link], history: QuerySet[Link] | None) -> Iterator[Link]:
@@ -42,11 +45,11 @@ def _in_batches(links: QuerySet[Link], history: QuerySet[Link] | None) -> Iterat
         yield from batch
 
 
-def _cells(link: Link) -> list[str | int]:
+def _cells(link: Link, member: Member) -> list[str | int]:
     return [
         _moment(link.created_at),
-        link.short_url,
-        link.url,
+        text_for(link.short_url, member),
+        text_for(link.url, member),
         str(_STATES[link.state]),
         _moment(link.expires_at),
         link.clicks,

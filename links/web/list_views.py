@@ -8,6 +8,7 @@ from django.http import HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 from django.utils.translation import get_language
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET
 
 from accounts.api.pagination import forgiving_page_of
@@ -15,7 +16,8 @@ from accounts.audit.events import record
 from accounts.cabinet.csv_rows import csv_lines
 from accounts.cabinet.replica_reads import may_read_replica
 from accounts.client_ip import client_ip
-from accounts.models import Company, Mode
+from accounts.models import Member, Mode
+from accounts.people.phone_masking import may_search
 from accounts.people.roles import CabinetRequest, member_required
 from config.ids import parse_id
 from links.addresses import short_hosts
@@ -31,7 +33,9 @@ from links.web.forms import LinkFilter
 def link_list(request: CabinetRequest) -> HttpResponse:
     form = LinkFilter(request.GET)
     chosen = form.chosen()
-    found = matching(request.company, chosen)
+    found = matching(request.member, chosen)
+    if found.is_hidden:
+        form.add_error("search", _("Enter a whole short link or words: your role sees no digits."))
     context = {
         "form": form,
         "mode": form.mode_chosen,
@@ -48,17 +52,20 @@ def link_list(request: CabinetRequest) -> HttpResponse:
 class Matches(NamedTuple):
     links: QuerySet[Link]
     history: QuerySet[Link] | None  # where a filter without an index looks
+    is_hidden: bool = False  # digits of targets, which this member sees masked, are not searched
 
 
-def matching(company: Company, chosen: dict[str, Any]) -> Matches:
-    own = Link.objects.filter(company=company, mode=chosen.get("mode", Mode.LIVE))
+def matching(member: Member, chosen: dict[str, Any]) -> Matches:
+    own = Link.objects.filter(company=member.company_id, mode=chosen.get("mode", Mode.LIVE))
     links: QuerySet[Link] = own.with_stops()
     is_indexed = not chosen.get("state")
     if state := chosen.get("state"):
         links = links.filter(in_state(state))
     if text := chosen.get("search", "").strip():
-        named = _named(text, company)
-        is_indexed = Link.objects.filter(named, company=company).exists()
+        named = _named(text, member.company_id)
+        is_indexed = Link.objects.filter(named, company=member.company_id).exists()
+        if not is_indexed and not may_search(text, member):
+            return Matches(links.none(), None, is_hidden=True)
         links = links.filter(named if is_indexed else Q(url__icontains=text))
     if batch := chosen.get("batch"):
         batch_id = parse_id("bat", batch)
@@ -67,12 +74,12 @@ def matching(company: Company, chosen: dict[str, Any]) -> Matches:
     return Matches(links, None if is_indexed else own)
 
 
-def _named(text: str, company: Company) -> Q:
+def _named(text: str, company_id: int) -> Q:
     """A short link, or the id of a batch; what has neither is searched for in the targets."""
     if batch_id := parse_id("bat", text):
         return Q(batch_id=batch_id)
     slug = text.rstrip("/").rpartition("/")[2]
-    return Q(key__in=short_hosts.keys(slug, company.pk), retired_at=None)
+    return Q(key__in=short_hosts.keys(slug, company_id), retired_at=None)
 
 
 @require_GET
@@ -87,9 +94,10 @@ def link_export(request: CabinetRequest) -> StreamingHttpResponse:
         user=request.user,
         ip=client_ip(request.META),
     )
-    found = matching(request.company, form.chosen())
+    found = matching(request.member, form.chosen())
     lines = csv_lines(
-        export.rows_of(found.links, found.history), get_language() or settings.LANGUAGE_CODE
+        export.rows_of(found.links, request.member, found.history),
+        get_language() or settings.LANGUAGE_CODE,
     )
     response = StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8")
     name = f"kvitok-links-{form.mode_chosen}-{timezone.localdate():%Y-%m-%d}.csv"

@@ -7,6 +7,7 @@ from io import BytesIO
 
 import segno
 from django.contrib import messages
+from django.core.exceptions import PermissionDenied
 from django.db.models import F, Q
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
@@ -16,7 +17,8 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET, require_POST
 
 from accounts.client_ip import client_ip
-from accounts.models import Company, Mode
+from accounts.models import Company, Member, Mode
+from accounts.people.phone_masking import text_for
 from accounts.people.roles import CabinetRequest, can_change_settings, member_required
 from channels.models import Message
 from channels.web.chart import Chart, Series, chart
@@ -77,6 +79,7 @@ def link_detail(request: CabinetRequest, public_id: str) -> HttpResponse:
     since = max(statistics.oldest_click(), timezone.now() - timedelta(days=DAYS))
     context = {
         "link": link,
+        "is_masked": _is_masked(link, request.member),
         "message": _message(link),
         "stop": _stop(link),
         "chart": _chart(link, today - timedelta(days=DAYS - 1), today),
@@ -84,6 +87,11 @@ def link_detail(request: CabinetRequest, public_id: str) -> HttpResponse:
         "can_change": can_change_settings(request.member) and link.retired_at is None,
     }
     return render(request, "cabinet/link_detail.html", context)
+
+
+def _is_masked(link: Link, member: Member) -> bool:
+    """Whether its name has a phone in it that this member sees masked."""
+    return text_for(link.short_url, member) != link.short_url
 
 
 def _message(link: Link) -> Message | None:
@@ -149,6 +157,8 @@ def link_enable(request: CabinetRequest, public_id: str) -> HttpResponse:
 def link_qr(request: CabinetRequest, public_id: str, kind: str) -> HttpResponse:
     """The short link as a picture to print, as sharp as it is large."""
     link, drawn = _link(request, public_id), BytesIO()
+    if _is_masked(link, request.member):
+        raise PermissionDenied
     code = segno.make(link.short_url, error="m", micro=False)
     # An SVG has no background of its own: on a dark page or print its modules would not show.
     code.save(drawn, kind=kind, scale=10, border=4, dark="#000", light="#fff")

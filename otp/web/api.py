@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from accounts.api.idempotent_view import IdempotentView
 from accounts.api.request_fields import RequestFields
 from accounts.keys.api_keys import Principal
-from accounts.people.phone_masking import mask_phone
+from accounts.masked_phones import mask_phone
 from channels import phone_numbers
 from channels.accept.acceptance import Sender
 from channels.accept.send_limits import cool_down

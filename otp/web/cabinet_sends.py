@@ -19,8 +19,8 @@ from accounts.api.idempotency import IdempotencyKey, MissingResponse
 from accounts.audit.events import record
 from accounts.keys import api_keys
 from accounts.keys.api_keys import Principal
+from accounts.masked_phones import mask_phone
 from accounts.models import Company, User
-from accounts.people.phone_masking import mask_phone
 from channels.accept.acceptance import Sender
 from channels.models import Message
 from config.errors import DomainError

@@ -1,22 +1,26 @@
 """Which roles see full phone numbers, on every page and in every export."""
 
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 from django.test import Client
 from django.urls import reverse
 
+from accounts.masked_phones import mask_phone
 from accounts.models import Company, Member
 from accounts.people import phone_masking
 from channels.models import Message
 from otp.models import Verification
 from tests.api.clients import ClientOf
 from tests.cabinet.pages import addresses, create_content
-from tests.factories import MemberFactory, MessageFactory
+from tests.factories import LinkFactory, MemberFactory, MessageFactory
 
 OWNER, DEVELOPER, ACCOUNTANT, VIEWER = Member.Role.values
 PHONE, MASKED = "+79161230089", "+7916•••••89"
-SPELLINGS = (PHONE, PHONE[1:], PHONE[2:], PHONE[5:], "916 123-00-89")
+SPELLINGS = (PHONE, PHONE[1:], PHONE[2:], PHONE[5:], "916 123-00-89", "916%20123-00-89")
+TARGET = f"wa.me/{PHONE[1:]}"
+TARGETS = (f"https://{TARGET}", f"https://example.com/?p=7-916-123-00-89#{PHONE}")
 
 
 def enter(client: Client, company: Company, role: str) -> None:
@@ -30,12 +34,28 @@ def body_of(response: Any) -> str:
 
 @pytest.fixture
 def company_with_content(company: Company) -> Company:
-    """Whose messages, codes and events all concern one phone."""
+    """Whose messages, codes, links and events all concern one phone."""
     create_content(company)
     company.messages.update(phone=PHONE)
+    spelt = f"{TARGET}?tel=%2B{PHONE[1:]}&also=%252B7%2520916%2520123-00-89"
+    for link in company.links.all():
+        link.url, link.expired_url, link.utm = f"https://{spelt}", TARGETS[0], f"utm_term={PHONE}"
+        link.save()
+    named = LinkFactory.create(company=company, slug=PHONE[1:], is_alias=True, url=TARGETS[0])
+    message = company.messages.filter(mode="live").first()
+    assert message is not None
+    Message.objects.filter(pk=message.pk).update(params={"short_url": named.short_url})
     endpoint = company.endpoints.get(disabled_at=None)
+    endpoint.url = TARGETS[0]
+    endpoint.save()
     for delivery in endpoint.deliveries.all():
-        delivery.event.data = {"id": "msg_1", "phone": PHONE}
+        delivery.event.data = {
+            "id": "msg_1",
+            "phone": PHONE,
+            "url": TARGETS[0],
+            "short_url": named.short_url,
+            "nested": {"list": [f"tel:{PHONE}"]},
+        }
         delivery.event.save()
         delivery.attempts.update(answer=f'{{"got": "{PHONE}"}}')
     return company
@@ -63,7 +83,7 @@ def test_no_page_or_file_shows_an_unmasked_phone(
     masked = [path for path, body in shown.items() if MASKED in body or MASKED[1:] in body]
     assert reverse("message-list") in masked
     assert reverse("message-export") in masked
-    assert reverse("overview") in masked
+    assert {reverse("overview"), reverse("link-list"), reverse("link-export")} <= {*masked}
 
 
 @pytest.mark.parametrize("role", [OWNER, DEVELOPER])
@@ -95,6 +115,68 @@ def test_masked_phone_is_not_found_by_its_beginning(
     assert [row.pk for row in whole.context["page"].rows] == [mine.pk]
 
 
+@pytest.mark.parametrize("page", ["link-list", "link-export", "search", "search-suggestions"])
+def test_masked_digits_of_targets_are_not_found_one_by_one(
+    client: Client, company: Company, page: str
+) -> None:
+    LinkFactory.create(company=company, url=f"https://{PHONE[1:]}.example.com/")
+    parameter = "search" if page.startswith("link") else "q"
+    found = {}
+    for role in (VIEWER, OWNER):
+        enter(client, company, role)
+        for text in (f"{PHONE[1:8]}", f"{PHONE[1:]}.exa", "%37", "example.com"):
+            answer = client.get(reverse(page), {parameter: text})
+            found[role, text] = "example.com/" in body_of(answer)
+
+    assert found[OWNER, f"{PHONE[1:]}.exa"]
+    assert found[VIEWER, "example.com"]
+    assert not any(found[VIEWER, text] for text in (PHONE[1:8], f"{PHONE[1:]}.exa", "%37"))
+
+
+def test_link_named_by_a_phone_gives_a_viewer_no_picture(client: Client, company: Company) -> None:
+    named = LinkFactory.create(company=company, slug=PHONE[1:], is_alias=True)
+    enter(client, company, VIEWER)
+
+    pictures = [
+        client.get(reverse(f"link-qr-{kind}", args=[named.public_id])) for kind in ("svg", "png")
+    ]
+
+    assert [answer.status_code for answer in pictures] == [403, 403]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "https://wa.me/79161230089",
+        "https://e.example/?tel=%2B79161230089",
+        "https://e.example/?tel=7+916+123+00+89",
+        "https://e.example/%37%39%31%36%31%32%33%30%30%38%39",
+        "tel:+7(916)123-00-89",
+        "7.916.123.00.89",
+        "７９１６１２３００８９",
+        "٧٩١٦١٢٣٠٠٨٩",
+    ],
+)
+def test_phone_within_a_text_is_masked_however_it_is_spelt(text: str) -> None:
+    shown = unquote(phone_masking.text_for(text, None))
+
+    digits = "".join(str(int(char)) for char in shown if char.isdigit())
+    assert "•••••" in shown
+    assert "1230089" not in digits
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "https://example.com/orders/77?utm_source=sms&n=1%2B1",
+        "https://example.com/%D0%B0",
+        "1234567",
+    ],
+)
+def test_text_without_a_phone_stays_as_it_is(text: str) -> None:
+    assert phone_masking.text_for(text, None) == text
+
+
 def test_developer_finds_a_phone_by_its_beginning(client: Client, company: Company) -> None:
     MessageFactory.create(company=company, phone=PHONE)
     enter(client, company, DEVELOPER)
@@ -122,4 +204,4 @@ def test_api_shows_phones_to_keys(company_with_content: Company, client_of: Clie
     ],
 )
 def test_mask(phone: str, masked: str) -> None:
-    assert phone_masking.mask_phone(phone) == masked
+    assert mask_phone(phone) == masked

@@ -71,7 +71,7 @@ def _code(company: Company, phone: str, mode: str) -> Verification:
     past = timezone.now() - DAYS_AGO
     verification = VerificationFactory.create(
         company=company, phone=phone, mode=mode, attempts=1, created_at=past, expires_at=past,
-        judged_at=past, verified_at=past, settled_at=past, purpose=f"p-{company.pk}",
+        judged_at=past, verified_at=past, settled_at=past, purpose=f"p-{company.pk} {phone}",
     )  # fmt: skip
     MessageFactory.create(
         company=company, phone=phone, mode=mode, subject_id=verification.id, state="delivered",

@@ -15,6 +15,7 @@ from pytest_django import Settings
 from accounts.models import ApiRequest, Company, Member, Mode
 from accounts.request_log import buffer as request_log
 from accounts.request_log import retention
+from api_docs.calls import CALLS
 from config import ids
 from tests.api.clients import Api, ClientOf
 from tests.factories import ApiKeyFactory, MemberFactory
@@ -58,6 +59,19 @@ def test_send_and_verify_are_kept_without_anything_secret(api: Api) -> None:
     assert code not in rows
     assert "1234567" not in rows
     assert "example.com" not in rows
+
+
+@pytest.mark.parametrize("spelt", [PHONE, PHONE[1:], "7 (916) 123-45-67", "tel=%2B79161234567"])
+def test_phone_as_the_name_of_a_parameter_is_masked(api: Api, spelt: str) -> None:
+    for call in CALLS:
+        path = call.path.replace("{id}", "x")
+        api.call(
+            call.method, path, b'{"' + spelt.encode() + b'": 1}', "application/json", {spelt: 1}
+        )
+
+    rows = str([one.fields for one in logged()])
+    assert "•••••" in rows
+    assert "1234567" not in rows.replace("-", "").replace("%2B", "")
 
 
 def test_refusals_say_which_fields(api: Api) -> None:
