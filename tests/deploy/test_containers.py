@@ -82,6 +82,40 @@ def test_only_migrations_and_the_archive_run_as_the_owner_of_the_tables() -> Non
     assert set(owners) == ONCE
 
 
+def variables_of(service: dict[str, Any]) -> dict[str, str]:
+    """With those of the file, which has the passwords for compose itself as well."""
+    stack = {f"{name}_PASSWORD": "secret" for name in ("POSTGRES", "POSTGRES_APP", "REDIS")}
+    own: dict[str, str] = service.get("environment", {})
+    return (stack if "env_file" in service else {}) | own
+
+
+@pytest.mark.parametrize("name", sorted(SERVICES.keys() - ONCE - {"postgres"}))
+def test_container_gets_no_password_of_the_owner(name: str) -> None:
+    found = variables_of(SERVICES[name])
+
+    assert found.get("POSTGRES_PASSWORD", "") == ""
+    assert found.get("POSTGRES_APP_PASSWORD", "") == ""
+    assert not any("${POSTGRES_PASSWORD" in str(value) for value in found.values())
+
+
+def test_redis_asks_for_a_password_that_our_processes_have() -> None:
+    redis = SERVICES["redis"]
+
+    assert '--requirepass "${REDIS_PASSWORD:?}"' in redis["command"]
+    assert "${REDIS_PASSWORD:?}" in redis["environment"].values()
+    ours = [service for service in SERVICES.values() if "build" in service]
+    assert all(variables_of(service)["REDIS_PASSWORD"] == "secret" for service in ours)
+
+
+def test_who_leads_is_decided_by_nobody_without_a_password() -> None:
+    patroni = yaml.safe_load((DEPLOY / "postgres/patroni.yml").read_text("utf-8"))
+
+    assert patroni["restapi"]["authentication"]["username"]
+    assert patroni["restapi"]["listen"] == patroni["restapi"]["connect_address"]
+    assert patroni["etcd3"]["username"]
+    assert patroni["etcd3"]["protocol"] == "https"
+
+
 @pytest.mark.skipif(CADDY is None, reason="no caddy here")
 @pytest.mark.parametrize("name", ["Caddyfile", "Caddyfile.edge"])
 def test_proxy_accepts_its_configuration(name: str) -> None:
