@@ -203,7 +203,9 @@ def _welcome(context: RunContext, seconds: float) -> str:
     path = context.var / "demo.json"
     try:
         demo = json.loads(path.read_text(encoding="utf-8"))
-        return _WELCOME.format(**demo, seconds=seconds, logs=context.var / "log")
+        admin_url = demo["cabinet_url"].replace("/cabinet/", "/admin/")
+        logs = context.var / "log"
+        return _WELCOME.format(**demo, admin_url=admin_url, seconds=seconds, logs=logs)
     except (FileNotFoundError, ValueError, KeyError) as error:
         raise StartError(f"{path} is missing or incomplete ({error}): remove it") from None
 
@@ -218,6 +220,7 @@ _WELCOME = """
 Kvitok is running (started in {seconds:.1f} s).
 
   Cabinet    {cabinet_url}
+  Desk       {admin_url}   the operator's side; the same log-in opens both
   E-mail     {email}
   Password   {password}
   Phones     {simulator_url}   every phone and its messages, no real ones are sent

@@ -13,6 +13,7 @@ from channels.providers.twilio import errors as twilio_errors
 from channels.providers.twilio.messaging import Twilio
 from channels.providers.whatsapp.errors import VERDICTS
 from channels.vendor_accounts import error_texts, registry
+from channels.vendor_accounts.credential_fields import FIELDS
 from operator_admin.vendors import setup_guide
 from tests.channels.deliver.test_fault_matrix import SENDS
 from tests.channels.providers.finding import http_providers, name_of, provider_classes
@@ -56,6 +57,10 @@ def test_has_a_simulator(name: str) -> None:
 def test_is_asked_whether_it_works_and_tried_with_every_fault(name: str) -> None:
     assert name in QUESTIONS
     assert name in SENDS
+
+
+def test_is_connected_in_the_admin(name: str) -> None:
+    assert name in FIELDS
 
 
 def test_has_dated_payloads_with_their_source(name: str) -> None:

@@ -1,4 +1,6 @@
+import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -14,6 +16,7 @@ import pytest
 from config.local.checkout import CHECKOUT
 from config.local.child_processes import Child, Supervisor
 from config.local.processes import StartError, command_line, kill_survivors, lock, spawn, survivors
+from config.local.supervisor import RunContext, _welcome
 
 SLEEP = "import time; time.sleep(60)"
 
@@ -69,6 +72,16 @@ def command(**environ: str) -> "subprocess.CompletedProcess[str]":
         text=True,
         timeout=30,
     )
+
+
+def test_welcome_says_that_the_login_is_an_operators_too(tmp_path: Path) -> None:
+    names = ("base_url", "simulator_url", "email", "password", "live_key", "test_key")
+    demo = {name: name for name in names} | {"cabinet_url": "http://127.0.0.1:8000/cabinet/"}
+    (tmp_path / "demo.json").write_text(json.dumps(demo))
+
+    shown = _welcome(RunContext(tmp_path, "127.0.0.1", 8000, 8001, {}), 1.0)
+
+    assert re.search(r"http://127.0.0.1:8000/admin/ .*operator.*same log-in", shown)
 
 
 def test_exited_child_restarts_with_backoff(
