@@ -10,6 +10,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import AuditEvent, Company, Member, User
+from billing.gateways import registry
 from billing.gateways.base import RefundEvent
 from billing.models import BankTransfer, MethodSaving, Order, Payment, Refund
 from billing.orders import payments, refunds
@@ -244,7 +245,7 @@ def test_operator_is_told_who_paid_what(client: Client, payer: Company, operator
     waiting = client.get(reverse("admin:attention")).content.decode().replace("\u00a0", " ")
     change = client.get(reverse("admin:billing_payment_change", args=[payment.pk]))
 
-    assert "Ромашка · 1 899,99 ₽ вместо 1 900,00 ₽ · Учебный платёж" in waiting
+    assert f"Ромашка · 1 899,99 ₽ вместо 1 900,00 ₽ · {registry.title('sandbox')}" in waiting
     text = change.content.decode().replace("\u00a0", " ")
     assert "Зачислить 999 токенов" in text
     assert "Вернуть плательщику" in text
