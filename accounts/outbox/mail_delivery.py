@@ -13,6 +13,7 @@ from django.db import connection
 from django.utils import timezone
 
 from accounts.models import Mail
+from config.input.hosts import ascii_address
 
 log = structlog.get_logger(__name__)
 
@@ -69,17 +70,8 @@ def _claim() -> Mail | None:
 
 def _send(email: Mail) -> bool:
     """Whether the server accepted the e-mail; raises OSError when it is unreachable."""
-    message = EmailMultiAlternatives(
-        email.subject, email.text, to=[email.to], connection=get_connection()
-    )
-    message.extra_headers["Message-ID"] = f"<{email.pk}@{_host()}>"  # receivers deduplicate by it
-    if email.unsubscribe_url:  # a button of the mail program itself, RFC 8058
-        message.extra_headers["List-Unsubscribe"] = f"<{email.unsubscribe_url}>"
-        message.extra_headers["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
-    if email.html:
-        message.attach_alternative(email.html, "text/html")
     try:
-        message.send()
+        _message(email).send()
     except Exception as error:  # of whatever kind: it must keep no other e-mail waiting
         _postpone(email, error)
         if isinstance(error, OSError) and not isinstance(error, SMTPException):
@@ -90,6 +82,19 @@ def _send(email: Mail) -> bool:
         sent_at=timezone.now(), due_at=None, text="", html="", unsubscribe_url="", error=""
     )
     return True
+
+
+def _message(email: Mail) -> EmailMultiAlternatives:
+    message = EmailMultiAlternatives(
+        email.subject, email.text, to=[ascii_address(email.to)], connection=get_connection()
+    )
+    message.extra_headers["Message-ID"] = f"<{email.pk}@{_host()}>"  # receivers deduplicate by it
+    if email.unsubscribe_url:  # a button of the mail program itself, RFC 8058
+        message.extra_headers["List-Unsubscribe"] = f"<{email.unsubscribe_url}>"
+        message.extra_headers["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
+    if email.html:
+        message.attach_alternative(email.html, "text/html")
+    return message
 
 
 def _is_final(error: Exception) -> bool:

@@ -6,6 +6,7 @@ from django.core.exceptions import ImproperlyConfigured, ValidationError
 from django.core.validators import validate_email
 
 from config.environment.variables import env
+from config.input.hosts import HostError, ascii_address
 
 _TOKEN = re.compile(r"[0-9]{1,20}:[A-Za-z0-9_-]{1,100}")
 _CHAT = re.compile(r"-?[0-9]{1,20}|@[A-Za-z0-9_]{1,64}")
@@ -16,9 +17,10 @@ def _addresses(text: str) -> list[str]:
     for address in found:
         try:
             validate_email(address)
-        except ValidationError:
+            ascii_address(address)
+        except (ValidationError, HostError):
             raise ImproperlyConfigured(f"OPERATOR_EMAILS: {address!r} is no address") from None
-    return found
+    return [ascii_address(address) for address in found]
 
 
 def _language(name: str) -> str:

@@ -31,6 +31,12 @@ def ascii_host(text: str) -> str:
     return host
 
 
+def ascii_address(address: str) -> str:
+    """An e-mail address whose domain mail programs need not encode: Django would by IDNA 2003."""
+    name, _at, domain = address.rpartition("@")
+    return address if domain.isascii() else f"{name}@{ascii_host(domain)}"
+
+
 def unicode_label(label: str) -> str:
     """What a label of an ASCII host stands for."""
     if not label.startswith(_PREFIX):

@@ -45,6 +45,25 @@ def test_sent_email_loses_its_text() -> None:
     assert (email.due_at, email.text, email.html) == (None, "", "")
 
 
+@pytest.mark.django_db
+def test_domain_of_an_address_is_encoded_by_uts_46() -> None:
+    post("person@faß.de")
+
+    mail_delivery.deliver()
+
+    assert [sent.to for sent in django_mail.outbox] == [["person@xn--fa-hia.de"]]
+
+
+@pytest.mark.django_db
+def test_address_whose_domain_is_no_host_is_given_up() -> None:
+    email = post("person@אb.example")
+
+    assert mail_delivery.deliver() == 0
+
+    email.refresh_from_db()
+    assert (email.due_at, email.sent_at) == (None, None)
+
+
 @contextmanager
 def mail_server(*answers: bytes) -> Iterator[int]:
     """Speaks as much SMTP as an e-mail takes; `answers` are what it says to each recipient."""
