@@ -15,6 +15,8 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
+from config.input.form_fields import JsonField
+
 # What fido2 raises for credentials that no browser makes; allauth expects some of these.
 MALFORMED_ERRORS = (
     AttributeError,
@@ -33,6 +35,10 @@ else:  # each of allauth's is a form already
     Base = object
 
 
+def _credential() -> JsonField:
+    return JsonField(widget=forms.HiddenInput)
+
+
 class MalformedCredentialMixin(Base):
     def clean_credential(self) -> Any:
         try:
@@ -42,6 +48,8 @@ class MalformedCredentialMixin(Base):
 
 
 class LoginWebAuthnForm(MalformedCredentialMixin, passkeys.LoginWebAuthnForm):
+    credential = _credential()
+
     def clean_credential(self) -> Authenticator:
         """A passkey that was added as a second factor is no first one, whatever it could do."""
         found: Authenticator = super().clean_credential()
@@ -54,10 +62,12 @@ class LoginWebAuthnForm(MalformedCredentialMixin, passkeys.LoginWebAuthnForm):
 
 
 class AuthenticateWebAuthnForm(MalformedCredentialMixin, passkeys.AuthenticateWebAuthnForm):
-    pass
+    credential = _credential()
 
 
 class AddWebAuthnForm(passkeys.AddWebAuthnForm):
+    credential = _credential()
+
     def clean(self) -> dict[str, Any]:
         try:
             cleaned: dict[str, Any] = super().clean()

@@ -18,13 +18,14 @@ from billing.gateways import registry
 from billing.gateways.base import PaymentEvent, PaymentState
 from billing.gateways.sandbox import SIGNATURE, Sandbox, webhook_body
 from billing.models import Order
+from config.input.characters import is_line
 
 TIMEOUT = 10  # seconds
 
 
 def page(request: HttpRequest, payment_id: str) -> HttpResponse:
     gateway = registry.find(Sandbox.name)
-    if not isinstance(gateway, Sandbox):
+    if not isinstance(gateway, Sandbox) or not is_line(payment_id):
         raise Http404
     orders = Order.objects.filter(gateway=Sandbox.name)
     order = get_object_or_404(orders, payment_id=payment_id)

@@ -66,3 +66,19 @@ class SplitMomentField(forms.SplitDateTimeField):
     """A day and a time beside it, as in the admin."""
 
     default_validators = [validate_day]
+
+
+class JsonField(forms.JSONField):
+    """Django's lets a number of 5,000 digits, and depth, through as an error of the server."""
+
+    def to_python(self, value: Any) -> Any:
+        try:
+            return super().to_python(value)
+        except (ValueError, RecursionError):
+            raise ValidationError(self.error_messages["invalid"], code="invalid") from None
+
+    def bound_data(self, data: Any, initial: Any) -> Any:
+        try:
+            return super().bound_data(data, initial)
+        except (ValueError, RecursionError):
+            return ""

@@ -1,0 +1,74 @@
+"""Every page of the operators."""
+
+from collections.abc import Iterator
+from urllib.parse import urljoin, urlsplit
+
+import pytest
+from django.contrib import admin
+from django.test import Client
+from django.urls import resolve, reverse
+
+from operator_admin.site import _pages
+from tests.cabinet.pages import create_content
+from tests.factories import CompanyFactory
+from tests.odd_values.html_forms import Page
+from tests.odd_values.sweep import Sweep
+from tests.odd_values.values import ALONE, TEXTS, WORST
+from tests.operator_admin.operators import make_operator, sign_in
+
+
+@pytest.fixture
+def sweep(client: Client, db: None) -> Iterator[Sweep]:
+    create_content(CompanyFactory.create())
+    sign_in(client, make_operator(), "password", "mfa")
+    with Sweep(client).listening() as sweep:
+        yield sweep
+
+
+def starts() -> list[str]:
+    named = [f"admin:{name}" for _route, name, _view in _pages if "<" not in _route]
+    named += [
+        f"admin:{model._meta.app_label}_{model._meta.model_name}_{page}"
+        for model in admin.site._registry
+        for page in ("changelist", "add")
+    ]
+    return [reverse(name) for name in ["admin:index", *named]]
+
+
+def paths(sweep: Sweep) -> list[str]:
+    """One address of each page that the operators' pages lead to, and of each list's first row."""
+    found: dict[str, str] = {}
+    waiting = starts()
+    while waiting:
+        path = waiting.pop()
+        route = resolve(path).route
+        if route in found or path.endswith("/logout/"):
+            continue
+        found[route] = path
+        response = sweep.ask("get", path)
+        if response.status_code == 200 and "html" in response["Content-Type"]:
+            waiting += addresses(path, Page(response.content.decode()).addresses)
+    return list(found.values())
+
+
+def addresses(path: str, hrefs: list[str]) -> list[str]:
+    """Those of the admin."""
+    parts = [urlsplit(urljoin(path, href)) for href in hrefs]
+    return [one.path for one in parts if not one.netloc and one.path.startswith("/admin/")]
+
+
+def test_operators_lists_take_the_worst_values(sweep: Sweep) -> None:
+    sweep.read_queries([path for path in starts() if not path.endswith("/add/")])
+    sweep.all_queries(WORST[:3])
+
+    assert sweep.failed == {}
+
+
+@pytest.mark.timeout(1800)
+def test_operators_pages_take_every_odd_value(sweep: Sweep) -> None:
+    found = paths(sweep)
+    sweep.read(found, found)
+    sweep.all_queries(TEXTS)
+    sweep.all_forms(TEXTS, ALONE)
+
+    assert sweep.failed == {}
