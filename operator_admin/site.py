@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 from allauth.account.adapter import get_adapter
 from django.conf import settings
 from django.contrib import admin
+from django.contrib.admin.options import TO_FIELD_VAR
 from django.contrib.auth import REDIRECT_FIELD_NAME
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
@@ -86,6 +87,7 @@ class OperatorAdminSite(admin.AdminSite):
         def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
             if settings.OPERATOR_MFA:
                 second_factor.require_reauthentication(request)
+            _drop_empty_field(request)
             response: HttpResponse = view(request, *args, **kwargs)
             return response
 
@@ -115,6 +117,14 @@ def is_in_force(request: HttpRequest, user: User) -> bool:
 
 def _app_position(app: dict[str, Any]) -> int:
     return APP_ORDER.index(app["app_label"]) if app["app_label"] in APP_ORDER else len(APP_ORDER)
+
+
+def _drop_empty_field(request: HttpRequest) -> None:
+    """Django looks a field up that has no name."""
+    if request.GET.get(TO_FIELD_VAR) == "":
+        query = request.GET.copy()
+        del query[TO_FIELD_VAR]
+        request.GET = query  # type: ignore[assignment]
 
 
 def _redirect_target(request: HttpRequest) -> str:

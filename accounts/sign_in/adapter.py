@@ -96,6 +96,12 @@ class AccountAdapter(DefaultAccountAdapter):
         super()._delete_login_attempts_cached_email(request, **credentials)
         throttle.clear(request, credentials.get("email", ""))
 
+    def is_safe_url(self, url: str) -> bool:
+        try:
+            return bool(super().is_safe_url(url))
+        except ValueError:  # http://[::1
+            return False
+
     def get_client_ip(self, request: HttpRequest) -> str:
         return client_ip(request.META) or "unknown"
 

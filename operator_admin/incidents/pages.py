@@ -16,6 +16,7 @@ from accounts.client_ip import client_ip
 from accounts.model_admin.admin import operator
 from channels.vendor_accounts import availability, pauses
 from config.channels import BY_NAME, Channel
+from config.input.characters import one_line
 from config.input.integers import parse_page
 from operator_admin.incidents import impact, timeline
 from operator_admin.incidents.forms import IncidentForm, UpdateForm, usual
@@ -68,7 +69,7 @@ def channel(request: HttpRequest, name: str) -> HttpResponse:
 @require_POST
 def pause(request: HttpRequest, name: str) -> HttpResponse:
     wanted = _channel(request, name)
-    reason = " ".join(request.POST.get("reason", "").split())[:REASON_LENGTH]
+    reason = one_line(request.POST.get("reason", ""))[:REASON_LENGTH]
     if not reason:
         messages.error(request, _("Say why it is paused: the other operators will see it."))
     elif pauses.pause_channel(channel=wanted, reason=reason, **_actor(request)):

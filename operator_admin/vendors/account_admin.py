@@ -16,6 +16,7 @@ from accounts.client_ip import client_ip
 from accounts.model_admin.admin import ModelAdmin, operator
 from channels.models import ProviderAccount
 from channels.vendor_accounts import breaker_state, pauses
+from config.input.characters import one_line
 from operator_admin.metrics import figures
 from operator_admin.site import page
 
@@ -77,7 +78,7 @@ def switch(request: HttpRequest, name: str) -> HttpResponse:
     user, ip = operator(request), client_ip(request.META)
     if request.POST.get("is_enabled") == "1":
         pauses.resume_account(name=account.name, user=user, ip=ip)
-    elif reason := " ".join(request.POST.get("reason", "").split())[:REASON_LENGTH]:
+    elif reason := one_line(request.POST.get("reason", ""))[:REASON_LENGTH]:
         pauses.pause_account(name=account.name, reason=reason, user=user, ip=ip)
     else:
         messages.error(request, _("Say why it is paused: the other operators will see it."))
