@@ -7,6 +7,7 @@ from uuid import uuid4
 from django import forms
 from django.conf import settings
 from django.contrib import admin, messages
+from django.contrib.admin.widgets import AdminURLFieldWidget
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.db.models import QuerySet
@@ -162,6 +163,8 @@ class CompanyAdmin(AuditedAdmin, ModelAdmin):
         mail_about_new_owners(request, [*formset.new_objects, *changed])
 
     def formfield_for_dbfield(self, db_field: Any, request: Any, **kwargs: Any) -> Any:
+        if db_field.name == "link_expired_url":
+            kwargs["widget"] = AdminURLFieldWidget
         if db_field.name == "country":
             return CountryField(label=capfirst(db_field.verbose_name), initial=db_field.default)
         return super().formfield_for_dbfield(db_field, request, **kwargs)
@@ -288,7 +291,9 @@ class CompanyAdmin(AuditedAdmin, ModelAdmin):
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
         company = self.get_object(request, object_id)
-        context = {"one": company_facts.of(company), "note": NoteForm()} if company else {}
+        context: dict[str, Any] = {"note": NoteForm()} if company else {}
+        if company:
+            context |= company_facts.page_context(company)
         return super().change_view(request, object_id, form_url, context | (extra_context or {}))
 
     def deletion_view(self, request: HttpRequest, pk: int) -> HttpResponse:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django.db.models import Max
 from django.utils import timezone
@@ -9,11 +10,12 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Company, Member, Mode
-from billing.models import BillingProfile, Transfer
+from billing.models import BillingProfile, Order, Transfer
 from channels.history import figures
 from channels.history.figures import DayRange
 from config.texts import StrOrPromise
 from links.models import Report
+from operator_admin.metrics import figures as metrics
 from operator_admin.models import CompanyNote
 
 SHOWN = 5
@@ -63,6 +65,17 @@ def of(company: Company) -> CompanyFacts:
         list(transfers.order_by("-created_at", "-id")[:SHOWN]),
         list(notes.order_by("-created_at", "-pk")[: 4 * SHOWN]),
     )
+
+
+def page_context(company: Company) -> dict[str, Any]:
+    """What the company's own page at the desk shows above its form."""
+    return {
+        "title": company.name,
+        "subtitle": None,
+        "one": of(company),
+        "day": metrics.companies([company.pk])[company.pk],
+        "unpaid": Order.objects.filter(company=company, state=Order.State.PENDING).count(),
+    }
 
 
 def _requisites(company: Company) -> Fact:

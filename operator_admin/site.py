@@ -25,6 +25,7 @@ from operator_admin import second_factor
 from operator_admin.metrics import figures
 
 APP_ORDER = ["channels", "accounts", "billing", "links", "otp"]  # order on the index page
+APP_NAMES = {"socialaccount": _("Single sign-on")}  # of libraries whose own names mislead
 View = Callable[..., HttpResponse]
 _pages: list[tuple[str, str, View]] = []
 
@@ -102,6 +103,8 @@ class OperatorAdminSite(admin.AdminSite):
         self, request: HttpRequest, app_label: str | None = None
     ) -> list[dict[str, Any]]:
         apps: list[dict[str, Any]] = super().get_app_list(request, app_label)
+        for app in apps:
+            app["name"] = APP_NAMES.get(app["app_label"], app["name"])
         return sorted(apps, key=_app_position)
 
     def get_urls(self) -> list[URLPattern | URLResolver]:

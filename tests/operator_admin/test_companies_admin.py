@@ -1,5 +1,8 @@
 """Admin of companies: figures, approval and suspension."""
 
+import html
+import re
+
 import pytest
 from django.contrib.auth.models import Permission
 from django.test import Client
@@ -16,6 +19,7 @@ from tests.factories import (
     LinkFactory,
     MemberFactory,
     MessageFactory,
+    OrderFactory,
     UserFactory,
     WalletFactory,
 )
@@ -56,6 +60,38 @@ def test_list_shows_a_company_s_figures(client: Client, operator: User) -> None:
     assert (row.day.sends, row.day.delivered, row.day.final) == (4, 2, 3)
     assert row.day.share == 66.7
     assert row.day.last_send is not None
+
+
+def test_page_of_a_company_begins_with_its_money_and_sends(client: Client, operator: User) -> None:
+    company = CompanyFactory.create(name="Северные ряды")
+    create_content(company)
+    OrderFactory.create(company=company)
+
+    page = client.get(reverse("admin:accounts_company_change", args=[company.pk])).content.decode()
+
+    heading, figures = page.split("<h1>", 1)[1].split('class="admin-figures"', 1)
+    assert heading.startswith("Северные ряды</h1>")
+    shown = re.findall(r"<strong>([^<]+)</strong>\s*<span>([^<]+)</span>", figures)[:3]
+    assert [number for number, _text in shown] == ["1\xa0234\xa0567", "4", "1"]
+    assert shown[0][1] == "удержано 16"
+    assert '<input type="url" name="link_expired_url"' in page
+
+
+def test_links_of_a_company_s_figures_open(client: Client, operator: User) -> None:
+    company = CompanyFactory.create()
+    page = client.get(reverse("admin:accounts_company_change", args=[company.pk])).content.decode()
+
+    links = re.findall(r'class="admin-figure" href="([^"]+)"', page)
+
+    assert len(links) == 3
+    answers = [client.get(html.unescape(link)) for link in links]
+    assert [answer.status_code for answer in answers] == [200, 200, 200]
+
+
+def test_page_of_an_unknown_company_leads_back(client: Client, operator: User) -> None:
+    answer = client.get(reverse("admin:accounts_company_change", args=[10**6]))
+
+    assert answer.status_code == 302
 
 
 def test_company_that_never_sent_is_listed_too(client: Client, operator: User) -> None:
