@@ -26,7 +26,7 @@ LATIN_NAMES = """
     idempotency-key authorization bearer retry-after post get patch delete json https http
     python typescript php go java rust id visa mastercard yookassa stripe csv pdf webhook webhooks
     firefox chromium linux ios cloud gateway bot cookie gone demo verification
-    android chrome safari colleague
+    android chrome safari colleague bitly shlink
 """
 NAMES = frozenset(LATIN_NAMES.split())
 RUSSIAN_NAMES = {"русский"}
