@@ -5,21 +5,43 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import TypeVar
 
 import psycopg
-from django.db import InterfaceError, OperationalError, connection, transaction
+from django.db import (
+    InterfaceError,
+    InternalError,
+    NotSupportedError,
+    OperationalError,
+    ProgrammingError,
+    connection,
+    transaction,
+)
+from psycopg.errors import RaiseException
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import RedisError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 Row = TypeVar("Row")
 _DATABASE = (OperationalError, InterfaceError, psycopg.OperationalError, psycopg.InterfaceError)
+# Of the session, the statement or the schema, not of the row: a transaction that was ended, a plan
+# or a column that a migration changed meanwhile.
+_STATEMENT = (
+    InternalError,
+    NotSupportedError,
+    ProgrammingError,
+    psycopg.InternalError,
+    psycopg.NotSupportedError,
+    psycopg.ProgrammingError,
+)
 
 
 def is_refusal(error: Exception) -> bool:
-    """Whether it comes again with the same rows: not of a store that is away, busy or locked.
+    """Whether it is these rows that are refused: not of a store that is away, busy or locked, nor
+    of a statement that would fail with any row.
 
     A statement that was refused wrote nothing.
     """
-    return not isinstance(error, (*_DATABASE, RedisError, OSError))
+    if isinstance(error.__cause__ or error, RaiseException):  # a trigger's word on this row
+        return True
+    return not isinstance(error, (*_DATABASE, *_STATEMENT, RedisError, OSError))
 
 
 def is_outage(error: Exception) -> bool:

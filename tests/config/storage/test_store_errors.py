@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import psycopg
 import pytest
 from django.db import DataError, OperationalError, ProgrammingError, connection
-from psycopg.errors import RaiseException
+from psycopg.errors import FeatureNotSupported, IdleInTransactionSessionTimeout, RaiseException
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 from accounts.models import AuditEvent
@@ -17,7 +17,9 @@ from config.storage.stored_text import stored_text
     ("error", "refuses"),
     [
         (DataError(), True),
-        (ProgrammingError(), True),
+        (ProgrammingError(), False),
+        (FeatureNotSupported(), False),  # the plan of a statement whose table changed
+        (IdleInTransactionSessionTimeout(), False),
         (RaiseException(), True),
         (OverflowError(), True),
         (OperationalError(), False),
