@@ -18,6 +18,7 @@ from accounts.jobs.isolation import Job
 from channels import extensions, sql
 from channels.deliver.dispatcher import with_provider_id
 from channels.lifecycle.state_machine import MIN_TIME_LEFT, Event, EventKind
+from channels.lifecycle.states import Decision
 from channels.outcomes import receipts, transitions
 from channels.providers.base import SendError
 from channels.vendor_accounts import registry, vendor_alerts
@@ -142,9 +143,10 @@ def _commit(events: list[Event]) -> None:
 
 def fall_back() -> int:
     """Switches messages without proof within the channel's patience to the next channel."""
+    moved: list[Decision] = []
     messages = _ids(PATIENCE_EXPIRED, [BATCH])
-    JOB.together(messages, transitions.fall_back)
-    return len(messages)
+    JOB.together(messages, lambda ids: moved.extend(transitions.fall_back(ids)))
+    return len(moved)
 
 
 def poll() -> int:

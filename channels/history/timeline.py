@@ -62,7 +62,8 @@ def timeline(message: Message, *, with_webhooks: bool = True) -> list[Step]:
     decisions = list(message.fallback_events.order_by("id"))
     steps += map(_of_fallback_event, decisions)
     moves = [_of_transfer(move) for move in Transfer.objects.of_message(message.id)]
-    steps += [replace(step, at=_caused_at(step.at, decisions)) for step in moves]
+    steps += moves[:1]  # the hold of the send
+    steps += [replace(step, at=_caused_at(step.at, decisions)) for step in moves[1:]]
     steps += (Step(*astuple(entry)) for entry in extensions.timeline_entries(message))
     if with_webhooks:
         steps += map(_of_delivery, _deliveries(message))

@@ -15,6 +15,7 @@ WITH_VALUES = re.compile(r"{% blocktranslate[^%]*%}(.*?){% endblocktranslate %}"
 # The words of these come from data: of the language, the provider, the group, the outcome.
 NAMED_BY_DATA = {
     "account/sso_connect.html": "Перейти в Acme ID",
+    "components/company.html": "Вторая компания",
     "cabinet/settings/countries.html": "+ СНГ",
     "components/language_switch.html": "English",
     "components/sso_form.html": "Войти через Acme ID",

@@ -13,6 +13,7 @@ from tests.browser.clicks import ClickCounter
 from tests.factories import (
     PASSWORD,
     ApiKeyFactory,
+    CompanyFactory,
     InvitationFactory,
     MemberFactory,
     MessageFactory,
@@ -116,6 +117,17 @@ def test_menu_opens_on_a_phone(page: Page, live_server: LiveServer) -> None:
     expect(page.get_by_role("heading", name="Сообщения").first).to_be_visible()
     width = page.evaluate("document.documentElement.scrollWidth")
     assert width <= 360
+
+
+def test_another_company_is_chosen_from_the_menu(page: Page, live_server: LiveServer) -> None:
+    member = MemberFactory.create()
+    MemberFactory.create(user=member.user, company=CompanyFactory.create(name="Вторая компания"))
+    enter(page, live_server, member)
+
+    page.locator(".company-menu summary").click()
+    page.get_by_role("button", name="Вторая компания").click()
+
+    expect(page.locator(".company-menu summary")).to_contain_text("Вторая компания")
 
 
 def test_three_steps_tick_without_a_reload(page: Page, live_server: LiveServer) -> None:

@@ -95,6 +95,9 @@ def test_invoice_is_confirmed_by_the_operator(
     page.get_by_label("ИНН").fill("7707083893")
     page.get_by_label("КПП").fill("770701001")
     page.get_by_role("button", name="Сохранить и выставить счёт").click()
+    confirm_identity(page)
+    expect(page.get_by_label("Полное название")).to_have_value("ООО «Ромашка»")
+    page.get_by_role("button", name="Сохранить и выставить счёт").click()
     expect(page.get_by_role("heading", name="Как оплатить")).to_be_visible()
     page.get_by_role("link", name="Открыть счёт").click()
     expect(page.get_by_role("heading", name="Счёт на оплату")).to_be_visible()
@@ -106,6 +109,12 @@ def test_invoice_is_confirmed_by_the_operator(
     expect(page.locator("#order-status")).to_contain_text("оплачено")
     assert ledger.balance(shopper.company_id) == (1000, 0)
     assert Payment.objects.get().amount == Decimal(1900)
+
+
+def confirm_identity(page: Page) -> None:
+    expect(page.get_by_role("heading", name="Это вы?")).to_be_visible()
+    page.get_by_label("Пароль", exact=True).fill(PASSWORD)
+    page.locator("main form button[type=submit]").first.click()
 
 
 def operate(browser: Browser, live_server: LiveServer, order: Order) -> None:
@@ -146,6 +155,9 @@ def test_balance_on_a_phone_and_its_settings(page: Page, shopper: Member) -> Non
     page.locator(".tabs summary").click()
     page.get_by_role("link", name="Реквизиты").click()
     page.get_by_label("Полное название").fill("ООО «Ромашка»")
+    page.get_by_role("button", name="Сохранить").click()
+    confirm_identity(page)
+    expect(page.get_by_label("Полное название")).to_have_value("ООО «Ромашка»")
     page.get_by_role("button", name="Сохранить").click()
     expect(page.get_by_text("Реквизиты сохранены.")).to_be_visible()
     expect(page.get_by_label("Полное название")).to_have_value("ООО «Ромашка»")

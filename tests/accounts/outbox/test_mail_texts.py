@@ -149,6 +149,7 @@ def _documents(company: Company) -> dict[str, Any]:
     return {
         "documents": [{"document": document, "pdf": f"{file}.pdf", "xml": f"{file}.xml"}],
         "month": document.month,
+        "days": 30,
         "url": f"{HERE}/cabinet/documents",
     }
 

@@ -88,7 +88,7 @@ def test_call_that_says_nothing_needs_no_database() -> None:
     assert post_webhook(b'{"object": "whatsapp_business_account", "entry": []}').status_code == 200
 
 
-@pytest.mark.django_db
+@pytest.mark.django_db(transaction=True)  # else there would be a savepoint
 def test_receipt_takes_one_statement(django_assert_num_queries: DjangoAssertNumQueries) -> None:
     for _ in range(2):  # new, and a repeat
         with django_assert_num_queries(1):

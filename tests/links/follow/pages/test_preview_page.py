@@ -47,7 +47,7 @@ def send(
     ("language", "words"),
     [
         ("en", ["About this link", "Acme &lt;b&gt;&amp;", "shop.example", "25 May 2031 15:00 MSK"]),
-        ("ru", ["Об этой ссылке", "Acme &lt;b&gt;&amp;", "shop.example", "25 мая 2031 15:00 MSK"]),
+        ("ru", ["Об этой ссылке", "Acme &lt;b&gt;&amp;", "shop.example", "25 мая 2031 15:00 МСК"]),
     ],
 )
 def test_page_describes_the_link(ask: Ask, link: Link, language: str, words: list[str]) -> None:
