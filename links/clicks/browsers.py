@@ -19,6 +19,7 @@ from typing import NamedTuple
 from django.conf import settings
 from django.utils import timezone
 
+MAX_LENGTH = 1000  # of a User-Agent; an app's own words make it the longer, never by as much
 FETCH_MODE = "HTTP_SEC_FETCH_MODE"
 ACCEPT = "HTTP_ACCEPT"
 
@@ -86,6 +87,8 @@ _OPERA_MINI = re.compile(r"Opera/9\.80 \([^()]*Opera Mini/")
 
 def own_header(user_agent: str) -> str | None:
     """A key of the environ that this browser's navigations have; None if it is no browser."""
+    if len(user_agent) > MAX_LENGTH:  # some patterns take the square of it
+        return None
     if _OPERA_MINI.match(user_agent):
         return "HTTP_X_OPERAMINI_PHONE_UA"
     for engine in _ENGINES:
