@@ -10,6 +10,7 @@ from unicodedata import bidirectional
 import idna
 
 MAX_LENGTH = 253  # RFC 1035, as text
+MAX_LABEL = 63
 _PREFIX = "xn--"
 _LABEL = re.compile(r"[a-z0-9](?:[a-z0-9_-]{0,61}[a-z0-9])?")
 _JOINERS = "\u200c\u200d"
@@ -61,6 +62,8 @@ def unicode_host(host: str) -> str:
 
 
 def _ascii_label(label: str) -> str:
+    if len(label) > MAX_LABEL:  # Punycode takes the square of the length, and makes none shorter
+        raise HostError(label)
     if label.isascii():
         unicode_label(label)
         return label

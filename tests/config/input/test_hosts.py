@@ -1,6 +1,7 @@
 """Examples of UTS 46 and of what browsers do, non-transitional."""
 
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -70,3 +71,22 @@ def test_product_has_one_idna() -> None:
     found = [str(file) for file in files if other.search(file.read_text())]
 
     assert found == [str(ROOT / "config/input/hosts.py")]
+
+
+def test_label_that_is_too_long_is_not_encoded() -> None:
+    """Punycode takes the square of its length: a second for a link of 2,000 characters."""
+    calls = 0
+
+    def count(_frame: object, event: str, _argument: object) -> None:
+        nonlocal calls
+        calls += event == "call"
+
+    label = "".join(map(chr, range(0x4E00, 0x4E00 + 900)))
+    sys.setprofile(count)
+    try:
+        with pytest.raises(HostError):
+            ascii_host(f"{label}.com")
+    finally:
+        sys.setprofile(None)
+
+    assert calls < 1000
