@@ -66,6 +66,8 @@ def digits_of(text: str) -> str:
     """The digits of a number as people and their clipboards write it, after a plus if it has one;
     empty for anything else.
     """
+    if len(text) > clipboard.LONGEST:  # nor is it kept by the cache of numbers
+        return ""
     text = clipboard.plain(text)
     if scheme := _SCHEME.match(text):
         text, _semicolon, parameters = unquote(text[scheme.end() :]).partition(";")

@@ -7,14 +7,18 @@ and what is copied from a messenger or a web page brings invisible marks along.
 import re
 from unicodedata import category, decimal, normalize
 
+LONGEST = 200  # characters: no phone, code or word is as long, with all that is pasted around it
 _MARKS = {"Cf", "Mn", "Me"}  # invisible characters, and marks over or around a letter
 _DASHES = "\u2212\u30fc\u223c\u2053"  # used as dashes; Unicode has them elsewhere than in Pd
 _BETWEEN_GROUPS = re.compile(r"(?<=[0-9])[ \-]{1,3}(?=[0-9])")
 
 
 def plain(text: str) -> str:
-    """In compatible characters, with ASCII digits, spaces and hyphens, and without marks."""
-    if text.isascii():
+    """In compatible characters, with ASCII digits, spaces and hyphens, and without marks.
+
+    What is too long for that stays as it is: of one character NFKC makes up to eighteen.
+    """
+    if text.isascii() or len(text) > LONGEST:
         return text.strip()
     composed = normalize("NFKC", text)
     return "".join(map(_plain_character, composed)).strip()

@@ -16,6 +16,7 @@ from channels.phone_numbers import (
     with_country_code_seven,
 )
 from config.errors import DomainError, Error
+from config.input import clipboard
 
 SPELLINGS = [
     "+79161234567",
@@ -156,6 +157,17 @@ def test_invalid_phone_is_refused(phone: str) -> None:
     assert refused.value.error is Error.INVALID_PHONE
     assert refused.value.errors is not None
     assert list(refused.value.errors) == ["phone"]
+
+
+@pytest.mark.parametrize("around", [" ", "\u2003", "\u200b"])
+def test_text_too_long_to_be_typed_is_no_phone(around: str) -> None:
+    """Looking for its extension takes the square of its length, and the cache would keep it."""
+    phone = "+79161234567"
+    padding = around * (clipboard.LONGEST - len(phone))
+
+    assert normalise(f"{padding}{phone}", "RU") == phone
+    with pytest.raises(DomainError):
+        normalise(f"{padding}{around}{phone}", "RU")
 
 
 @pytest.mark.parametrize(

@@ -44,3 +44,11 @@ def test_digits_of_every_script_are_read() -> None:
 )
 def test_words_are_without_case_marks_and_punctuation(text: str, words: str) -> None:
     assert clipboard.words(text) == words
+
+
+def test_what_is_too_long_to_be_typed_is_not_read() -> None:
+    longest = "\ufdfa" * clipboard.LONGEST
+
+    assert clipboard.plain(longest) != longest
+    assert clipboard.plain(longest + "\ufdfa") == longest + "\ufdfa"
+    assert clipboard.code(f"{longest}\ufdfa 12 34") == f"{longest}\ufdfa 1234"
