@@ -27,6 +27,7 @@ _EXTENSION = re.compile(
 )
 ARGENTINA = 54
 ITALY = 39  # its country code, which the Vatican shares
+_ITALIAN_MOBILE = re.compile(r"3[0-9]{9}")  # of ranges that the library may lack, too
 PREMIUM = {PhoneNumberType.PREMIUM_RATE, PhoneNumberType.SHARED_COST}
 SATELLITE = (870, 881, 882, 883, 878, 979)  # country codes of satellite and global networks
 # Prefixes of a ten-digit number in the +7 plan, typed without the leading 8.
@@ -204,7 +205,8 @@ def _other_spellings(number: PhoneNumber, *, is_international: bool) -> Iterator
         yield f"+{code}{national.lstrip('0')}"
     elif code == ARGENTINA:  # both the 9 from abroad and the 15 from home
         yield f"+{code}{national.removeprefix('9')}"
-    elif code == ITALY:  # 0 has belonged to the numbers of fixed lines since 1998
+    elif code == ITALY and not _ITALIAN_MOBILE.fullmatch(national):
+        # 0 has belonged to the numbers of fixed lines since 1998.
         yield f"+{code}0{national}"
 
 

@@ -253,6 +253,7 @@ RENUMBERED = [
     ("+39 0347 123 4567", "+393471234567"),  # Italy
     ("+39 (0)347 123 4567", "+393471234567"),
     ("+39 6 1234 5678", "+390612345678"),
+    ("+39 30 123 4567", "+390301234567"),
     ("+34 0612 34 56 78", "+34612345678"),  # no national prefix
 ]
 
@@ -294,6 +295,7 @@ def test_number_as_it_is_dialled_at_home(typed: str, country: str, number: str) 
         "+525512345678",
         "+5511987654321",
         "+390612345678",
+        "+393071234567",  # of a mobile range to come, rather than a fixed line in Brescia
     ],
 )
 def test_other_numbers_stay_as_they_are(phone: str) -> None:
