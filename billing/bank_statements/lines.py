@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 
-from config.input.characters import is_text
+from config.input.characters import is_text, one_line
 
 LONGEST_AMOUNT = 14  # digits, as the column has them
 
@@ -50,7 +50,7 @@ class StatementLine:
             self.documented_on.isoformat(),
             self.party_account,
             f"{self.amount:.2f}",
-            "".join(self.purpose.split()).casefold()[:100],
+            "".join(one_line(self.purpose).split()).casefold()[:100],
             str(self.occurrence),
         )
         return hashlib.sha256("\n".join(facts).encode()).hexdigest()

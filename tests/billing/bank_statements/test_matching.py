@@ -17,6 +17,7 @@ from billing.bank_statements.lines import StatementLine, numbered
 from billing.models import BankTransfer, Order, Payment, Refund, Transfer
 from billing.orders import orders, payments
 from billing.wallet import ledger
+from config.input.characters import one_line
 from tests.api.races import at_once
 from tests.billing.top_ups import place_order
 from tests.factories import CompanyFactory, SellerFactory, UserFactory
@@ -88,6 +89,18 @@ def test_repeats_change_nothing(invoice: Order) -> None:
 
     assert len({transfer.pk for transfer in kept}) == 1
     assert (Payment.objects.count(), balance(invoice)) == (1, 1000)
+
+
+@pytest.mark.parametrize("unseen", ["\u00ad", "\u200b", "\ufeff"])
+def test_transfer_is_one_whether_its_source_keeps_unseen_characters(
+    invoice: Order, unseen: str
+) -> None:
+    line = paid(invoice)
+    of_file = replace(line, source="file", purpose=f"Оп{unseen}лата {line.purpose[7:]}")
+    of_bank = replace(line, purpose=one_line(of_file.purpose))
+
+    assert received(of_file).pk == received(of_bank).pk
+    assert BankTransfer.objects.get().state == "matched"
 
 
 @pytest.mark.django_db(transaction=True)
