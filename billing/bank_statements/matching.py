@@ -114,7 +114,7 @@ def _doubt(transfer: BankTransfer, order: Order) -> str:
     """Of a transfer that the payer worded: by a link it is the bank that writes the purpose."""
     if order.state == Order.State.CANCELED:
         return Problem.CANCELED
-    return "" if _is_buyer(transfer, order) else Problem.WRONG_PAYER
+    return "" if is_buyer(transfer, order) else Problem.WRONG_PAYER
 
 
 def _credit(transfer: BankTransfer, order: Order, payment_id: str) -> Payment | None:
@@ -145,7 +145,7 @@ def _recorded(transfer: BankTransfer, order: Order, *, is_by_link: bool) -> Paym
     return None
 
 
-def _is_buyer(transfer: BankTransfer, order: Order) -> bool:
+def is_buyer(transfer: BankTransfer, order: Order) -> bool:
     inn = str(order.parties.get("buyer", {}).get("inn") or "")
     return bool(inn) and inn == transfer.party_inn
 

@@ -22,11 +22,17 @@ IS_OPEN = "billing_order.state IN ('created', 'pending')"
 NEEDS_REVIEW = "billing_payment.settled_at IS NULL AND NOT billing_payment.problem = ''"
 
 
+# Anybody can name an order in a transfer of a kopeck: of its money is what its buyer sent, or what
+# it asks for to the kopeck.
+IS_OF_ORDER = """((billing_banktransfer.party_inn = billing_order.parties -> 'buyer' ->> 'inn'
+    AND NOT billing_banktransfer.party_inn = '')
+  OR (billing_banktransfer.amount, billing_banktransfer.currency)
+    = (billing_order.amount, billing_order.currency))"""
 # By the indexes of what belongs to an order; late money is credited, so nobody waits for it.
 HAS_ODD_PAYMENT = f"""EXISTS (SELECT FROM billing_payment WHERE order_id = billing_order.id
   AND {NEEDS_REVIEW} AND NOT problem = 'late')
 OR EXISTS (SELECT FROM billing_banktransfer WHERE order_id = billing_order.id
-  AND billing_banktransfer.state = 'review' AND direction = 'in')"""  # noqa: S608 - constants
+  AND billing_banktransfer.state = 'review' AND direction = 'in' AND {IS_OF_ORDER})"""  # noqa: S608 - constants
 
 
 def _literally(condition: str) -> RawSQL:

@@ -5,6 +5,7 @@ from decimal import Decimal
 
 from django.utils.translation import gettext as _
 
+from billing.bank_statements import matching
 from billing.models import BankTransfer, Order, Payment
 from billing.wallet.amounts import money
 
@@ -23,7 +24,14 @@ def of_order(order: Order) -> list[OddMoney]:
     payments = order.payments.exclude(problem="").order_by("pk")
     transfers = order.bank_transfers.filter(direction=BankTransfer.Direction.INCOMING, payment=None)
     found = [_of_payment(order, one) for one in payments]
-    return found + [_of_transfer(order, one) for one in transfers.order_by("pk")]
+    own = [one for one in transfers.order_by("pk") if _is_of(order, one)]
+    return found + [_of_transfer(order, one) for one in own]
+
+
+def _is_of(order: Order, transfer: BankTransfer) -> bool:
+    """As `IS_OF_ORDER`: what a stranger sends keeps nobody from paying."""
+    is_whole = (transfer.amount, transfer.currency) == (order.amount, order.currency)
+    return is_whole or matching.is_buyer(transfer, order)
 
 
 def _of_payment(order: Order, payment: Payment) -> OddMoney:

@@ -207,18 +207,45 @@ def test_company_that_paid_twice_or_late_is_told_so(payer: Company, page: Any) -
     assert "оплачен" in page("balance-order-list")
 
 
-def test_company_whose_transfer_waits_is_told_so(payer: Company, page: Any) -> None:
-    order = place_order(payer, "invoice")
+def transfer_waits(order: Order, amount: str, inn: str, problem: str = "wrong_amount") -> None:
     BankTransfer.objects.create(
         key="k", direction="in", source="file", account="1", booked_on=timezone.localdate(),
-        amount=Decimal("1800.00"), currency="RUB", state="review", problem="wrong_amount",
-        order=order,
+        amount=Decimal(amount), currency="RUB", state="review", problem=problem, order=order,
+        party_inn=inn,
     )  # fmt: skip
+
+
+def test_company_whose_transfer_waits_is_told_so(payer: Company, page: Any) -> None:
+    order = place_order(payer, "invoice")
+    transfer_waits(order, "1800.00", order.parties["buyer"]["inn"])
 
     assert "Пришло 1 800,00 ₽ вместо 1 900,00 ₽." in page()
     public = Client().get(order.payment_page).content.decode().replace("\u00a0", " ")
     assert "Пришло 1 800,00 ₽ вместо 1 900,00 ₽." in public
     assert "оплата на проверке" in page("balance-order-list")
+
+
+def test_company_whose_top_up_another_paid_in_full_is_told_so(payer: Company, page: Any) -> None:
+    transfer_waits(place_order(payer, "invoice"), "1900.00", "500100732259", "wrong_payer")
+
+    assert "Пришёл перевод на 1 900,00 ₽." in page()
+    assert "оплата на проверке" in page("balance-order-list")
+
+
+@pytest.mark.parametrize("inn", ["500100732259", ""])
+@pytest.mark.parametrize("buyer", ["7800000002", ""])
+def test_strangers_kopeck_keeps_no_company_from_paying(
+    payer: Company, page: Any, inn: str, buyer: str
+) -> None:
+    order = place_order(payer, "invoice")
+    order.parties["buyer"]["inn"] = buyer
+    order.save()
+    transfer_waits(order, "0.01", inn)
+
+    assert "0,01" not in page()
+    assert "Откройте счёт" in page()
+    assert "0,01" not in Client().get(order.payment_page).content.decode()
+    assert "оплата на проверке" not in page("balance-order-list")
 
 
 def test_first_payment_says_that_it_saves_the_card(payer: Company, page: Any) -> None:
