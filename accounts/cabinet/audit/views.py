@@ -43,7 +43,7 @@ KINDS: dict[str, tuple[Any, tuple[str, ...]]] = {
         gettext_lazy("money"),
         (
             *("order.", "payment.", "billing.", "document.", "budget.", "wallet.", "statement."),
-            *("auto_top_up.", "balance_alert.", "method."),
+            *("auto_top_up.", "balance_alert.", "method.", "refund.", "transfer.", "prices."),
         ),
     ),
     "company": (gettext_lazy("the company itself"), ("company.", "audit.", "admin.")),

@@ -60,7 +60,11 @@ def test_role_is_shown_by_its_name(client: Client, owner: Member) -> None:
 def test_sums_are_for_roles_that_see_money(client: Client, role: str, *, is_shown: bool) -> None:
     member = MemberFactory.create(role=role)
     client.force_login(member.user)
-    for action in ("payment.recorded", "auto_top_up.on", "balance_alert.added", "method.saved"):
+    of_money = (
+        *("payment.recorded", "auto_top_up.on", "balance_alert.added", "method.saved"),
+        *("refund.settled", "transfer.assigned", "prices.changed"),
+    )
+    for action in of_money:
         record(action, "7711.00 RUB", company=member.company, user=None)
     record("budget.changed", "RU", company=member.company, user=None)
 
@@ -69,7 +73,7 @@ def test_sums_are_for_roles_that_see_money(client: Client, role: str, *, is_show
 
     text = b"".join(cast("StreamingHttpResponse", file)).decode()
     assert ("7\u00a0711" in page, "7711" in text or "7\u00a0711" in text) == (is_shown, is_shown)
-    assert len(client.get(reverse("audit-list")).context["events"]) == (6 if is_shown else 2)
+    assert len(client.get(reverse("audit-list")).context["events"]) == (9 if is_shown else 2)
 
 
 @pytest.mark.parametrize(
