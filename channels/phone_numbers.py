@@ -25,6 +25,9 @@ _CONTEXT = re.compile(r";phone-context=(\+[0-9.()\-]+)", re.IGNORECASE)
 _EXTENSION = re.compile(
     r"[ ,;]*(?:ext(?:ension|n)?|x|доб(?:авочный)?|вн|#)[. :=]*#?[0-9]{1,7}$", re.IGNORECASE
 )
+# A spreadsheet or a data frame that took the phone for a number: its 0 would be a digit of another
+# person's phone where numbers differ in length.
+_FRACTION = re.compile(r"(?<=[0-9]{7})\.0+$")
 ARGENTINA = 54
 ITALY = 39  # its country code, which the Vatican shares
 _ITALIAN_MOBILE = re.compile(r"3[0-9]{9}")  # of ranges that the library may lack, too
@@ -76,6 +79,7 @@ def digits_of(text: str) -> str:
         text = f"{context[1]}{text}" if context and "+" not in text else text
     else:
         text = _EXTENSION.sub("", text)
+    text = _FRACTION.sub("", text)
     return _PUNCTUATION.sub("", text) if _ALLOWED.fullmatch(text) else ""
 
 

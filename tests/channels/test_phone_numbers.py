@@ -43,6 +43,24 @@ def test_all_spellings_normalise_to_one_number(spelling: str, country: str) -> N
 
 
 @pytest.mark.parametrize(
+    ("phone", "country", "normal"),
+    [
+        ("79161234567.0", "RU", "+79161234567"),
+        ("491601234567.0", "DE", "+491601234567"),  # with the 0 it would be another one's
+        ("+491601234567.00", "RU", "+491601234567"),
+        ("7911123456.0", "GB", "+447911123456"),
+        ("0301234567.0", "DE", "+49301234567"),
+        ("030.123.456.0", "DE", "+49301234560"),  # a group of its own
+        ("8.916.123.45.60", "RU", "+79161234560"),
+    ],
+)
+def test_spreadsheets_number_is_read_without_its_fraction(
+    phone: str, country: str, normal: str
+) -> None:
+    assert normalise(phone, country) == normal
+
+
+@pytest.mark.parametrize(
     ("phone", "normal"),
     [
         ("+77012345678", "+77012345678"),
