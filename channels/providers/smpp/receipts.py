@@ -7,6 +7,7 @@ states of their own.
 """
 
 import re
+from codecs import BOM_UTF16_LE
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -26,7 +27,8 @@ from channels.providers.smpp.pdu import Pdu
 _KIND, _RECEIPT, _INTERMEDIATE = 0x3C, 0x04, 0x20  # of esm_class
 _INTERNATIONAL = 1  # type of number
 _UDH_INDICATOR = 0x40  # a part of a concatenated message, so it cannot be a keyword
-_UCS2 = 0x08  # data_coding
+# data_coding: UCS-2 by SMPP, and with a message class by 3GPP TS 23.038; Cyrillic by SMPP.
+_UCS2, _CYRILLIC = {0x08, *range(0x18, 0x1C)}, consts.SMPP_ENCODING_ISO88595
 _MAX_REPLY_OCTETS = 280  # octets, more than any keyword needs
 _MAX_WORD = 20  # characters of an unknown state
 _PHONE = re.compile(r"\+?[1-9][0-9]{6,14}")
@@ -104,8 +106,8 @@ _TEXT = re.compile(r"\btext[ \t\r\n]*:", re.IGNORECASE | re.ASCII)
 _OF_A_RECEIPT = {"sub", "dlvrd", "submit date", "submitdate", "done date", "donedate"}
 
 
-def text(octets: bytes | None) -> str:
-    return (octets or b"").rstrip(b"\x00").decode("latin-1").strip(_SPACE)
+def text(octets: bytes | None, alphabet: str = "latin-1") -> str:
+    return (octets or b"").rstrip(b"\x00").decode(alphabet).strip(_SPACE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,13 +264,23 @@ def _octets(deliver: Pdu) -> bytes:
 
 
 def _decode(deliver: Pdu, octets: bytes) -> str:
-    """Decodes UCS-2 by data_coding, or by the zero octets of its Latin letters."""
-    is_wide = deliver.fields.get("data_coding") == _UCS2 or (
-        len(octets) >= 2 and not any(octets[0:20:2])
-    )
-    if is_wide:
-        return octets.decode("utf-16-be", errors="replace").rstrip("\0").strip(_SPACE)
-    return text(octets)
+    """Decodes by data_coding, and by the octets where it is wrong or says nothing."""
+    coding = deliver.fields.get("data_coding")
+    if coding in _UCS2 or _is_wide(octets):
+        order = "le" if octets.startswith(BOM_UTF16_LE) else "be"
+        wide = octets.decode(f"utf-16-{order}", errors="replace")
+        return wide.removeprefix("\ufeff").rstrip("\0").strip(_SPACE)
+    if coding == _CYRILLIC:
+        return text(octets, "iso8859-5")
+    try:
+        return text(octets, "utf-8")  # by chance no other alphabet's letters are
+    except UnicodeDecodeError:
+        return text(octets)
+
+
+def _is_wide(octets: bytes) -> bool:
+    """Whether they are UCS-2, by the high octets of its Latin and Cyrillic letters."""
+    return len(octets) >= 2 and {0x00, 0x04}.issuperset(octets[0:20:2])
 
 
 def _is_call_barred(deliver: Pdu) -> bool:

@@ -335,6 +335,18 @@ def test_arbitrary_input_never_raises(
         ({"short_message": b"STOP"}, Reply("+79161234567", "STOP")),
         ({"short_message": "Стоп".encode("utf-16-be"), "data_coding": 8},
          Reply("+79161234567", "Стоп")),
+        *(
+            ({"short_message": "Стоп".encode(encoding), "data_coding": coding},
+             Reply("+79161234567", "Стоп"))
+            for encoding, coding in [
+                ("utf-16-be", 0x18),  # with a message class
+                ("utf-16-be", 0),
+                ("utf-16", 8),  # little-endian, as its mark says
+                ("iso8859-5", 6),
+                ("utf-8", 0),
+            ]
+        ),
+        ({"short_message": "è una città".encode("latin-1")}, Reply("+79161234567", "è una città")),
         ({"source_addr": b"+79161234567\0", "short_message": b"stop"},
          Reply("+79161234567", "stop")),
         ({"short_message": b"id:7 stat:DELIVRD", "esm_class": 4}, None),
