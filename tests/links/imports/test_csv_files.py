@@ -43,6 +43,7 @@ URL = "https://example.com/a"
         (f"Клиент;Ссылка\nАнна;{URL}", [{"url": URL}]),
         (f"url,long_url\n{URL},https://e.test", [{"url": URL}]),
         (f"url,alias\n{URL},'-sale", [{"url": URL, "alias": "-sale"}]),  # as an export escapes it
+        (f"url\n{URL}?of='-1'&to='+2'", [{"url": f"{URL}?of='-1'&to='+2'"}]),
     ],
 )
 def test_table_is_read(text: str, rows: list[dict[str, str]]) -> None:
