@@ -1,6 +1,7 @@
 """The base of all API views: authentication, rate limit, body limit, JSON, response envelope."""
 
 import time
+from codecs import BOM_UTF8
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, ClassVar
@@ -155,7 +156,7 @@ class ApiView(APIView):
         if content_type != "application/json":
             raise DomainError(Error.UNSUPPORTED_MEDIA_TYPE)
         try:
-            payload = orjson.loads(body)
+            payload = orjson.loads(body.removeprefix(BOM_UTF8))  # which RFC 8259 lets us ignore
         except orjson.JSONDecodeError:
             raise DomainError(Error.INVALID_INPUT, message=NOT_JSON) from None
         if not isinstance(payload, dict):

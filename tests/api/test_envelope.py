@@ -213,6 +213,16 @@ def test_malformed_json(api: Api, path: str, body: bytes) -> None:
     assert answer.body["message"] == "Тело запроса\u00a0— не JSON"
 
 
+@pytest.mark.parametrize("path", ["/otp/send", "/links/shorten"])
+def test_byte_order_mark_before_json_is_ignored(api: Api, path: str) -> None:
+    answer = api.call(
+        "POST", path, b'\xef\xbb\xbf{"phone": "+79161234567", "url": "https://e.test/"}'
+    )
+
+    check_envelope(answer)
+    assert answer.status == 200
+
+
 @pytest.mark.parametrize("body", [b"[]", b"null", b"1", b'"phone"', b"true", b"1.5", b'[{"a":1}]'])
 @pytest.mark.parametrize("path", [path for method, path in CALLS if method == "POST"])
 def test_json_that_is_no_object(api: Api, path: str, body: bytes) -> None:
