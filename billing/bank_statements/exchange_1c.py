@@ -19,6 +19,7 @@ HEAD = "1CClientBankExchange"
 MOST_BYTES = 10 * 2**20
 NOT_A_STATEMENT = _("This is not a statement in the format 1CClientBankExchange.")
 KOPECK = Decimal("0.01")
+PURPOSE_LINES = 6
 _CRLF = re.compile(rf"\s*{HEAD}[^\r\n]*\r\n")
 
 
@@ -102,8 +103,15 @@ def _line(document: Mapping[str, str], account: str) -> StatementLine:
         party_name=(document.get(f"{party}1") or document.get(party, ""))[:200],
         party_inn=document.get(f"{party}ИНН", "")[:12],
         party_account=document.get(f"{party}Счет", "")[:34],
-        purpose=document.get("НазначениеПлатежа", "")[:500],
+        purpose=_purpose(document)[:500],
     )
+
+
+def _purpose(document: Mapping[str, str]) -> str:
+    """In one field, or in one for each of its lines."""
+    name = "НазначениеПлатежа"
+    lines = (document.get(f"{name}{number}", "") for number in range(1, PURPOSE_LINES + 1))
+    return document.get(name) or " ".join(filter(None, lines))
 
 
 def _day(text: str) -> date:

@@ -80,6 +80,20 @@ def test_lines_of_our_account(encoding: str, newline: str) -> None:
     assert (outgoing.is_incoming, outgoing.amount) == (False, Decimal("10.50"))
 
 
+@pytest.mark.parametrize("whole", ["", "НазначениеПлатежа=\n"])
+def test_purpose_may_be_given_line_by_line(whole: str) -> None:
+    parts = {2: "2026-17,", 1: "Оплата счета", 3: "сумма = 1900"}
+    lines = "".join(f"НазначениеПлатежа{number}={text}\n" for number, text in parts.items())
+    said = "НазначениеПлатежа=Оплата счета 2026-17, сумма = 1900\n"
+    raw = FILE.replace(said, whole + lines).encode()
+
+    (incoming, _outgoing), _unread = exchange_1c.parse(raw, account=ACCOUNT)
+    ((original, _out), _none) = exchange_1c.parse(FILE.encode(), account=ACCOUNT)
+
+    assert incoming.purpose == "Оплата счета 2026-17, сумма = 1900"
+    assert incoming.key == original.key
+
+
 @pytest.mark.parametrize("raw", [b"", b"PK\x03\x04\x98\xff", "Дата;Сумма".encode(), b"\x98\x00"])
 def test_other_files_are_refused(raw: bytes) -> None:
     with pytest.raises(ValidationError):
