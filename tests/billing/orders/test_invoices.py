@@ -239,8 +239,16 @@ def test_link_cannot_be_guessed(issue: Callable[..., Order]) -> None:
         assert client.get(reverse("invoice-file", args=[token])).status_code == 404
 
 
-def test_letters_of_neighbours_are_in_the_font(issue: Callable[..., Order]) -> None:
-    name = "Қазақ әліпбиі — Łódź “Ünïcode” № ₽€₸"
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Қазақ әліпбиі — Łódź “Ünïcode” № ₽€₸",
+        "Bakı Rəqəmsal MMC, București și Iași",
+        "შპს თბილისი, ՍՊԸ Երևան",
+        "Αθήνα Ψηφιακή ΑΕ, Công ty Hà Nội ₫",
+    ],
+)
+def test_letters_of_neighbours_are_in_the_font(issue: Callable[..., Order], name: str) -> None:
     with (pdf.FONTS / "DejaVuSansCondensed-Bold.ttf").open("rb") as file:
         known = TTFont(file).getBestCmap() or {}
 
