@@ -1,7 +1,7 @@
 """Reads the account's statement: each five minutes, and once the bank says that it has news.
 
-The mark moves once every line before it is committed. A death in between repeats the reading, and
-a repeated line changes nothing.
+The mark moves once every line before it is committed, so a line that fails holds it. A death in
+between repeats the reading, and a repeated line changes nothing.
 """
 
 from collections import Counter
@@ -46,7 +46,7 @@ def read_due() -> int:
 def read(account: str) -> int:
     mark = StatementMark.objects.get(account=account)
     until = timezone.now()
-    since = (mark.read_until or until - FIRST) - OVERLAP
+    read_until = mark.read_until or until - FIRST
     unread = Counter[str]()
     count = 0
 
@@ -56,15 +56,17 @@ def read(account: str) -> int:
         count += 1
 
     try:
-        lines = numbered(_lines(account, since, until, unread))
+        lines = numbered(_lines(account, read_until - OVERLAP, until, unread))
         JOB.each(lines, receive, key=lambda line: line.key)
     except GatewayError as failure:
         log.warning("statement_not_read", error=str(failure))
         StatementMark.objects.filter(account=account).update(error=str(failure)[:200])
         return count
     error = f"operations not understood: {dict(unread)}"[:200] if unread else ""
+    if not JOB.is_failing():
+        read_until = until
     StatementMark.objects.filter(account=account).update(
-        read_until=until, read_at=timezone.now(), error=error
+        read_until=read_until, read_at=timezone.now(), error=error
     )
     return count
 

@@ -7,6 +7,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 import responses
+import time_machine
 from django.utils import timezone
 
 from billing.bank_statements import matching, reading
@@ -194,3 +195,24 @@ def test_notice_without_the_secret_is_refused(invoice: Order, token: str) -> Non
 @pytest.mark.parametrize("notice", [{}, {"status": "PAID"}, {"qrId": ""}])
 def test_notice_of_nothing_is_refused(invoice: Order, notice: dict[str, Any]) -> None:
     assert TBankVendor().post(notice) == 403
+
+
+def test_line_that_fails_is_read_again_until_it_is_received(
+    invoice: Order, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A transfer is money: the days after which a statement is not read again must not pass it."""
+    shows(operation("op-1", "1900.00", f"Оплата счета {invoice.number}"))
+    with monkeypatch.context() as broken:
+        broken.setattr(matching, "receive", lambda _line: 1 / 0)
+        with time_machine.travel(timezone.now() - timedelta(days=9), tick=False):
+            StatementMark.objects.create(account=ACCOUNT, read_until=timezone.now())
+            began = timezone.now()
+            assert reading.read(ACCOUNT) == 0
+        for days in range(8, 0, -1):
+            with time_machine.travel(timezone.now() - timedelta(days=days), tick=False):
+                assert reading.read(ACCOUNT) == 0
+
+    assert StatementMark.objects.get().read_until == began
+    assert reading.read(ACCOUNT) == 1
+    assert ledger.balance(invoice.company_id) == (1000, 0)
+    assert StatementMark.objects.get().read_until > began
