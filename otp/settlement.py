@@ -57,12 +57,11 @@ def prove_delivery() -> int:
 
     Also stops the fallback of the code and ends the links that live as long as it.
     """
-    if not JOB.is_failing():
-        try:
-            return _prove(sql.CLAIM_VERIFIED, BATCH)
-        except DatabaseError as error:
-            if not is_refusal(error):
-                raise
+    try:
+        return _prove(sql.CLAIM_VERIFIED, BATCH)
+    except DatabaseError as error:
+        if not is_refusal(error):
+            raise
     # One of them cannot be settled, for its company's wallet, say: it must keep no other waiting.
     ids = _unsettled()
     JOB.together(ids, lambda these: _prove(sql.CLAIM_THESE, list(these)))
@@ -72,15 +71,16 @@ def prove_delivery() -> int:
 def _unsettled() -> list[UUID]:
     with connection.cursor() as cursor:
         cursor.execute(channels_sql.recent(sql.UNSETTLED), [BATCH])
-        return [verification_id for (verification_id,) in cursor.fetchall()]
+        return [verification_id for verification_id, _has_failed in cursor.fetchall()]
 
 
 def _prove(claim: str, which: int | list[UUID]) -> int:
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(channels_sql.recent(claim), [which])
-        ids = [verification_id for (verification_id,) in cursor.fetchall()]
-        if not ids:
+        claimed = cursor.fetchall()
+        if not claimed:
             return 0
+        ids = [verification_id for verification_id, _has_failed in claimed]
         changes.disable_with_codes(cursor, ids)  # links are locked before messages everywhere
         decisions = delivery_proof.prove(
             cursor, [(verification_id, None) for verification_id in ids], DeliveryProof.CODE_ENTERED
@@ -89,6 +89,9 @@ def _prove(claim: str, which: int | list[UUID]) -> int:
         cursor.execute(within(sql.SETTLE_VERIFIED, months_of(ids)), [ids, event_ids])
         outbox.wake_dispatcher(cursor.rowcount)
     transitions.announce(decisions)
+    for verification_id, has_failed in claimed:
+        if has_failed:
+            JOB.succeeded(verification_id)
     return len(ids)
 
 

@@ -4,6 +4,7 @@ from functools import cache
 from uuid import UUID
 
 from accounts.api import idempotency
+from accounts.jobs.isolation import not_waiting_sql
 from accounts.outbox import events
 from billing.wallet import holds
 from channels import sql as channels_sql
@@ -297,16 +298,17 @@ settled AS (
 SELECT (SELECT count(*) FROM settled) AS settled, (SELECT count(*) FROM due) AS due
 """  # noqa: S608
 
+_FAILED = """EXISTS (SELECT FROM accounts_jobfailure f
+  WHERE f.job = 'settlement' AND f.subject = otp_verification.id::text) AS has_failed"""
 # Right codes whose delivery is not settled yet: the oldest, or those of the given ids.
-UNSETTLED = """
-SELECT id FROM otp_verification WHERE verified_at IS NOT NULL AND settled_at IS NULL
-  AND id BETWEEN :first_id AND :last_id
+_UNSETTLED = f"""
+SELECT id, {_FAILED} FROM otp_verification WHERE verified_at IS NOT NULL AND settled_at IS NULL
+  AND id BETWEEN :first_id AND :last_id"""  # noqa: S608
+UNSETTLED = f"""{_UNSETTLED} AND {not_waiting_sql("settlement", "otp_verification.id::text")}
 ORDER BY verified_at LIMIT %s"""
 # Claimed for this transaction.
 CLAIM_VERIFIED = f"{UNSETTLED} FOR NO KEY UPDATE SKIP LOCKED"
-CLAIM_THESE = """
-SELECT id FROM otp_verification WHERE verified_at IS NOT NULL AND settled_at IS NULL
-  AND id BETWEEN :first_id AND :last_id AND id = ANY(%s::uuid[])
+CLAIM_THESE = f"""{_UNSETTLED} AND id = ANY(%s::uuid[])
 ORDER BY verified_at FOR NO KEY UPDATE SKIP LOCKED"""
 
 # The event `otp.verified`, written in the round trip that settles.

@@ -186,6 +186,12 @@ def _identity(subject: object) -> tuple[str, int | None]:
     return ":".join(map(str, parts))[:80], company_id
 
 
+def not_waiting_sql(job: str, subject: str) -> str:
+    """A condition on what is read with a limit: what waits for its next try must not fill it."""
+    return f"""NOT EXISTS (SELECT FROM accounts_jobfailure f WHERE f.job = '{job}'
+  AND f.subject = {subject} AND f.due_at > now())"""
+
+
 def title_of(name: str) -> StrOrPromise:
     return JOBS[name].title if name in JOBS else name
 

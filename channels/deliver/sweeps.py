@@ -14,7 +14,7 @@ import structlog
 from django.db import connection, transaction
 from django.utils.translation import gettext_lazy as _
 
-from accounts.jobs.isolation import Job
+from accounts.jobs.isolation import Job, not_waiting_sql
 from channels import extensions, sql
 from channels.deliver.dispatcher import with_provider_id
 from channels.lifecycle.state_machine import MIN_TIME_LEFT, Event, EventKind
@@ -33,44 +33,55 @@ SWEEP_INTERVAL, POLL_INTERVAL = 1.0, 2.0  # seconds
 POLL_BATCH, POLL_THREADS = 40, 8  # done within POLL_LEASE even if vendors hang
 POLL_LEASE = 60.0  # seconds
 
-EXPIRED_LEASES = """
+
+def _not_waiting(step: str, message_id: str) -> str:
+    return not_waiting_sql("deadlines", f"'{step}:' || {message_id}")
+
+
+EXPIRED_LEASES = f"""
 SELECT a.id AS attempt_id, a.provider, m.id AS message_id, m.phone
 FROM channels_attempt a JOIN channels_message m ON m.id = a.message_id
 WHERE a.lease_until < now() AND a.state = 'submitting'
   AND a.message_id BETWEEN :first_id AND :last_id AND m.id BETWEEN :first_id AND :last_id
+  AND {_not_waiting("lease", "m.id")}
 ORDER BY a.lease_until LIMIT %s
-"""
+"""  # noqa: S608 - constants
 
-DUE_POLLS = """
+DUE_POLLS = f"""
 WITH due AS (
   SELECT id FROM channels_attempt WHERE poll_at <= now() AND provider_id IS NOT NULL
     AND state IN ('submitting', 'ambiguous', 'sent')
     AND provider = ANY(%s) AND message_id BETWEEN :first_id AND :last_id
+    AND {_not_waiting("poll", "message_id")}
   ORDER BY poll_at LIMIT %s FOR UPDATE SKIP LOCKED)
 UPDATE channels_attempt a SET poll_at = now() + make_interval(secs => %s)
 FROM due WHERE a.id = due.id AND a.message_id BETWEEN :first_id AND :last_id
 RETURNING a.message_id, a.id AS attempt_id, a.provider, a.provider_id, a.state
-"""
+"""  # noqa: S608
 
-PATIENCE_EXPIRED = """
+PATIENCE_EXPIRED = f"""
 SELECT message_id FROM channels_openmessage WHERE fallback_at <= now()
+  AND {_not_waiting("patience", "message_id")}
 ORDER BY fallback_at LIMIT %s
-"""
+"""  # noqa: S608
 
-OVERDUE_ATTEMPTS = """
+OVERDUE_ATTEMPTS = f"""
 SELECT message_id, attempt_id FROM channels_openmessage
-WHERE deadline < now() AND attempt_id IS NOT NULL ORDER BY deadline LIMIT %s
-"""
+WHERE deadline < now() AND attempt_id IS NOT NULL AND {_not_waiting("deadline", "message_id")}
+ORDER BY deadline LIMIT %s
+"""  # noqa: S608
 
-OVERDUE_MESSAGES = """
+OVERDUE_MESSAGES = f"""
 SELECT m.id FROM (
   (SELECT message_id FROM channels_openmessage
-   WHERE due_at IS NOT NULL AND useful_until < now() + make_interval(secs => %s) LIMIT %s)
+   WHERE due_at IS NOT NULL AND useful_until < now() + make_interval(secs => %s)
+     AND {_not_waiting("deadline", "message_id")} LIMIT %s)
   UNION (SELECT message_id FROM channels_openmessage
-         WHERE deadline < now() AND attempt_id IS NULL ORDER BY deadline LIMIT %s)) AS o
+         WHERE deadline < now() AND attempt_id IS NULL
+           AND {_not_waiting("deadline", "message_id")} ORDER BY deadline LIMIT %s)) AS o
 JOIN channels_message m ON m.id = o.message_id
 WHERE m.state IN ('queued', 'sent') AND m.id BETWEEN :first_id AND :last_id
-"""
+"""  # noqa: S608
 
 
 class _ExpiredLease(NamedTuple):
@@ -134,18 +145,23 @@ def _apply_ambiguous(events: list[Event]) -> None:
 def _apply_without_provider_id(event: Event, error: Exception) -> None:
     """Our provider id may be taken: a poll would return another message."""
     log.error("expired_lease_without_provider_id", exc_info=error)
-    _commit([replace(event, provider_id=None, poll_in=None)])
+    _commit("lease", [replace(event, provider_id=None, poll_in=None)])
 
 
-def _commit(events: list[Event]) -> None:
-    JOB.together(events, transitions.commit_events, key=lambda event: event.message_id)
+def _commit(step: str, events: list[Event]) -> None:
+    """What fails in one step of a message keeps no other step of it waiting."""
+    JOB.together(events, transitions.commit_events, key=lambda event: (step, event.message_id))
 
 
 def fall_back() -> int:
     """Switches messages without proof within the channel's patience to the next channel."""
     moved: list[Decision] = []
     messages = _ids(PATIENCE_EXPIRED, [BATCH])
-    JOB.together(messages, lambda ids: moved.extend(transitions.fall_back(ids)))
+    JOB.together(
+        messages,
+        lambda ids: moved.extend(transitions.fall_back(ids)),
+        key=lambda message_id: ("patience", message_id),
+    )
     return len(moved)
 
 
@@ -159,7 +175,7 @@ def poll() -> int:
         return 0
     with ThreadPoolExecutor(POLL_THREADS, thread_name_prefix="poll") as pool:
         events = list(pool.map(_poll_attempt, due))
-    _commit(events)
+    _commit("poll", events)
     vendor_alerts.record_queued()
     return len(events)
 
@@ -187,9 +203,9 @@ def give_up() -> int:
     """Expires messages past their deadline without proof; releases their holds."""
     overdue = _read(OVERDUE_ATTEMPTS, [BATCH], _OverdueAttempt)
     events = [Event(one.message_id, one.attempt_id, EventKind.GIVEN_UP) for one in overdue]
-    _commit(events)
+    _commit("deadline", events)
     messages = _ids(OVERDUE_MESSAGES, [MIN_TIME_LEFT, BATCH, BATCH])
-    JOB.together(messages, transitions.give_up)
+    JOB.together(messages, transitions.give_up, key=lambda message_id: ("deadline", message_id))
     return len(events) + len(messages)
 
 

@@ -1,13 +1,17 @@
 """A correct code proves one delivery: the cheapest that was handed over, once."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.core.management import call_command
-from django.db import transaction
+from django.db import connection, transaction
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from accounts.models import Event as WebhookEvent
+from accounts.models import JobFailure
 from billing.models import Transfer, Wallet
 from billing.wallet import ledger
 from channels.lifecycle.state_machine import Event, EventKind
@@ -178,6 +182,36 @@ def test_it_leaves_what_the_statements_of_any_code_would(api: Api) -> None:
 
     assert everything() == messages
     assert Verification.objects.get().settled_at is not None
+
+
+def test_failures_that_wait_leave_room_for_others(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(settlement, "BATCH", 1)
+    for phone in OTHER_PHONES[:2]:
+        accepted(api, phone)
+        verify(api, phone)
+    first = Verification.objects.get(phone=OTHER_PHONES[0])
+    now = timezone.now()
+    JobFailure.objects.create(
+        job="settlement", subject=first.pk, failed_at=now, due_at=now + timedelta(hours=1)
+    )
+
+    assert settlement.settle_verified() == 1
+
+    assert Verification.objects.get(settled_at__isnull=False).phone == OTHER_PHONES[1]
+    assert JobFailure.objects.exists()
+
+
+def test_nothing_is_asked_about_failures_where_none_stands_in_the_way(api: Api) -> None:
+    accepted(api)
+    verify(api)
+
+    with CaptureQueriesContext(connection) as queries:
+        assert settlement.settle_verified() == 1
+
+    asked = [one["sql"] for one in queries if one["sql"].startswith("SELECT 1 AS")]
+    assert not asked
 
 
 def test_code_with_something_left_to_settle_goes_the_long_way(

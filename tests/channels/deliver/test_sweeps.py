@@ -12,6 +12,7 @@ from django.db import transaction
 from django.utils import timezone
 from pytest_django import Settings
 
+from accounts.models import JobFailure
 from billing.models import Transfer
 from billing.wallet import ledger
 from channels.deliver import claims as claiming
@@ -29,6 +30,8 @@ from tests.factories import (
 )
 from tests.otp.aging import age_rows
 from tests.otp.sent_codes import code_of
+
+HOUR = timedelta(hours=1)
 
 
 def past(**ago: float) -> Any:
@@ -305,3 +308,41 @@ def test_codes_are_claimed_before_links(api: Api) -> None:
     send(api)
 
     assert [claimed.kind for claimed in claiming.claim(1) + claiming.claim(1)] == ["code", "link"]
+
+
+def fails(step: str, message: Message) -> None:
+    now = timezone.now()
+    JobFailure.objects.create(
+        job="deadlines", subject=f"{step}:{message.pk}", failed_at=now, due_at=now + HOUR
+    )
+
+
+def test_failures_that_wait_leave_room_for_others(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sweeps, "BATCH", 1)
+    first = accepted(api)
+    second = accepted(api, "+79161234568")
+    age_rows(seconds=601)
+    Message.objects.filter(pk=first.message_id).update(deadline=past(hours=1))
+    fails("deadline", first.message)
+
+    sweeps.give_up()
+
+    assert (states(first)[1], states(second)[1]) == ("sent", "expired")
+
+
+def test_failure_of_the_fallback_keeps_no_deadline_waiting(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    attempt = accepted(api)
+    age_rows(seconds=601)
+    Message.objects.update(fallback_at=past(minutes=5))
+    monkeypatch.setattr(transitions, "fall_back", lambda _ids: 1 / 0)
+    assert sweeps.fall_back() == 1
+
+    sweeps.give_up()
+
+    assert states(attempt)[1] == "expired"
+    assert JobFailure.objects.exists()
+    assert ledger.balance(api.company.pk) == (1000, 0)
