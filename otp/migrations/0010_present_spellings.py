@@ -1,5 +1,7 @@
 """Rewrites phones stored in a spelling from before their country's renumbering, which nobody looks
 up any longer. Old processes may write some more meanwhile; an erasure finds these as well.
+
+Codes that live stay as they are: old processes look for them so, and their MACs hold the phone.
 """
 
 from typing import Any
@@ -21,14 +23,14 @@ SELECT phone FROM channels_blockedphone UNION SELECT phone FROM channels_contact
 SUPERSEDE = """
 UPDATE otp_verification v SET superseded_at = now()
 WHERE id IN (SELECT subject_id FROM channels_message WHERE phone = %(old)s AND kind = 'code')
-  AND phone = %(old)s AND superseded_at IS NULL AND EXISTS (
+  AND phone = %(old)s AND superseded_at IS NULL AND expires_at <= now() AND EXISTS (
     SELECT FROM otp_verification o WHERE o.company_id = v.company_id AND o.mode = v.mode
       AND o.phone = %(new)s AND o.purpose = v.purpose AND o.superseded_at IS NULL)
 """
 VERIFICATIONS = """
 UPDATE otp_verification SET phone = %(new)s
 WHERE id IN (SELECT subject_id FROM channels_message WHERE phone = %(old)s AND kind = 'code')
-  AND phone = %(old)s
+  AND phone = %(old)s AND expires_at <= now()
 """
 MESSAGES = "UPDATE channels_message SET phone = %(new)s WHERE phone = %(old)s"
 # A block by the operator outlasts the person's START. Of two contacts the newer one stays.

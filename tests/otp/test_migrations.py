@@ -16,6 +16,8 @@ respell = import_module("otp.migrations.0010_present_spellings").respell
 
 
 def sent(company: Company, phone: str, **fields: object) -> Verification:
+    """By default a code that is over."""
+    fields = {"expires_at": timezone.now() - timedelta(minutes=1)} | fields
     code: Verification = VerificationFactory.create(company=company, phone=phone, **fields)
     MessageFactory.create(company=company, phone=phone, kind="code", subject_id=code.pk)
     return code
@@ -64,3 +66,13 @@ def test_one_code_one_block_and_one_contact_stay_of_two_spellings(company: Compa
     assert Verification.objects.get(pk=first.pk).phone == new
     assert list(BlockedPhone.objects.values_list("phone", "said_stop")) == [(new, False)]
     assert list(Contact.objects.values_list("phone", "chat_id")) == [(new, 1)]
+
+
+def test_live_code_can_still_be_entered(company: Company) -> None:
+    old = "+551187654321"
+    code = sent(company, old, expires_at=timezone.now() + timedelta(minutes=4))
+
+    respell(None, None)
+
+    code.refresh_from_db()
+    assert (code.phone, code.superseded_at) == (old, None)
