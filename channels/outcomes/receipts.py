@@ -32,7 +32,7 @@ from config.storage.statements.group_commit import GroupCommit
 from config.storage.statements.json_rows import bytea, dump_rows
 from config.storage.statements.named_rows import fetch_all
 from config.storage.statements.single_statement import fetch_rows
-from config.storage.store_errors import is_refusal, write_together
+from config.storage.store_errors import is_refusal, is_refused_by_database, write_together
 from config.storage.stored_text import stored_text
 
 log = structlog.get_logger(__name__)
@@ -102,7 +102,7 @@ def _store(call: _StoredCall) -> int:
     def insert(rows: Sequence[Row]) -> None:
         new.update(_insert(rows, call.recipients, skips_known=call.skips_known))
 
-    write_together(call.receipts, insert, _refuse)
+    write_together(call.receipts, insert, _refuse, is_refused_by_database)
     return len(new)
 
 

@@ -6,6 +6,7 @@ from typing import TypeVar
 
 import psycopg
 from django.db import (
+    DatabaseError,
     InterfaceError,
     InternalError,
     NotSupportedError,
@@ -42,6 +43,11 @@ def is_refusal(error: Exception) -> bool:
     if isinstance(error.__cause__ or error, RaiseException):  # a trigger's word on this row
         return True
     return not isinstance(error, (*_DATABASE, *_STATEMENT, RedisError, OSError))
+
+
+def is_refused_by_database(error: Exception) -> bool:
+    """For what must not be lost: a fault of our own code refuses no row, and every row alike."""
+    return isinstance(error, DatabaseError) and is_refusal(error)
 
 
 def is_outage(error: Exception) -> bool:

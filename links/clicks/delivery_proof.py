@@ -11,7 +11,7 @@ from django.db import connection, transaction
 
 from billing.wallet.ledger import DeliveryProof
 from channels.outcomes import delivery_proof, transitions
-from config.storage.store_errors import write_together
+from config.storage.store_errors import is_refused_by_database, write_together
 from links import sql
 from links.clicks.stream import Consumer
 from links.clicks.stream_entries import Batch
@@ -31,7 +31,8 @@ def _prove_batches(batches: list[Batch]) -> None:
     for batch in batches:
         for link_id, times in batch.by_people().items():
             first.setdefault(link_id, min(times) / 1000)  # the stream is in order
-    write_together(list(first.items()), lambda clicks: prove(dict(clicks)), _refuse)
+    clicks = list(first.items())
+    write_together(clicks, lambda some: prove(dict(some)), _refuse, is_refused_by_database)
 
 
 def _refuse(click: tuple[UUID, float], error: Exception) -> None:

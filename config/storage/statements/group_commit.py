@@ -12,9 +12,9 @@ from collections.abc import Callable, Sequence
 from copy import copy
 from typing import Generic, TypeVar
 
-from django.db import DatabaseError, connection
+from django.db import connection
 
-from config.storage.store_errors import is_refusal
+from config.storage.store_errors import is_refused_by_database
 
 LARGEST = 16  # writes of a group, with the one that leads it
 PASS_AFTER = 0.1  # seconds; then the next group starts beside one that waits for a lock, say
@@ -111,7 +111,7 @@ class GroupCommit(Generic[Write, Result]):
             for member, result in zip(group, results, strict=True):
                 member.result = result
         except BaseException as error:
-            if not (isinstance(error, DatabaseError) and is_refusal(error)):
+            if not (isinstance(error, Exception) and is_refused_by_database(error)):
                 for member in group:
                     member.error = error
         finally:

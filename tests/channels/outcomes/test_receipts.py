@@ -314,6 +314,14 @@ def test_refused_receipt_costs_no_other_of_its_call() -> None:
     assert Receipt.objects.count() == 4
 
 
+def test_our_own_fault_loses_no_receipt(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The vendor repeats the call, until a repaired release stores it."""
+    monkeypatch.setattr(receipts, "_insert", lambda *_args, **_options: 1 / 0)
+
+    with pytest.raises(ZeroDivisionError):
+        tell(inbound.Receipt("wamid.1", None, ReceiptState.DELIVERED, "delivered", AT))
+
+
 def whatsapp_status(attempt: Attempt, status: str = "delivered", code: str = "") -> bytes:
     status_update: dict[str, Any] = {
         "id": attempt.provider_id,

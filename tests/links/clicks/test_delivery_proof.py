@@ -225,3 +225,13 @@ def told_of_link(message: Message) -> list[tuple[str, str]]:
     message.refresh_from_db()
     steps = [(str(step.title), str(step.detail)) for step in timeline(message)]
     return [step for step in steps if "сылк" in step[0]]
+
+
+def test_our_own_fault_loses_no_click(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    click(link_sent(api))
+    with monkeypatch.context() as broken:
+        broken.setattr(delivery_proof, "prove", lambda _clicks: 1 / 0)
+        delivery_proof.prove_clicks()
+
+    waiting = blocking_redis_client().xpending(STREAM, delivery_proof.CONSUMER.group)
+    assert waiting["pending"] == 1
