@@ -7,7 +7,7 @@ country) is left to the library.
 """
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from phonenumbers import COUNTRY_CODE_TO_REGION_CODE, PhoneMetadata, PhoneNumberDesc
@@ -38,7 +38,12 @@ class _Country(NamedTuple):
 
 def region_of(phone: str) -> str | None:
     """The ISO 3166 code of a plain mobile number's region; None: ask the library."""
-    if not _E164.fullmatch(phone) or renumbering.new_spelling(phone):
+    return _region_of(phone) if _E164.fullmatch(phone) else None
+
+
+@lru_cache(maxsize=1000)  # a send asks three times
+def _region_of(phone: str) -> str | None:
+    if renumbering.new_spelling(phone):
         return None
     for digits in range(1, _MAX_COUNTRY_CODE + 1):
         country = _country(int(phone[1 : 1 + digits]))

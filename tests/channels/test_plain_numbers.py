@@ -82,3 +82,12 @@ def test_usual_numbers_are_plain(phone: str, region: str) -> None:
 )
 def test_all_else_is_left_to_the_library(phone: str) -> None:
     assert plain_numbers.region_of(phone) is None
+
+
+def test_a_send_looks_through_the_plans_once() -> None:
+    phone = "+79161239871"
+    with patch.object(plain_numbers, "_region", wraps=plain_numbers._region) as looked:
+        assert phone_numbers.normalise(phone, "RU") == phone
+        assert (phone_numbers.country_of(phone), phone_numbers.is_landline(phone)) == ("RU", False)
+
+    assert looked.call_count == 1

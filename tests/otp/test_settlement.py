@@ -194,7 +194,7 @@ def test_failures_that_wait_leave_room_for_others(
     first = Verification.objects.get(phone=OTHER_PHONES[0])
     now = timezone.now()
     JobFailure.objects.create(
-        job="settlement", subject=first.pk, failed_at=now, due_at=now + timedelta(hours=1)
+        job="settlement", subject=str(first.pk), failed_at=now, due_at=now + timedelta(hours=1)
     )
 
     assert settlement.settle_verified() == 1

@@ -215,4 +215,4 @@ def test_line_that_fails_is_read_again_until_it_is_received(
     assert StatementMark.objects.get().read_until == began
     assert reading.read(ACCOUNT) == 1
     assert ledger.balance(invoice.company_id) == (1000, 0)
-    assert StatementMark.objects.get().read_until > began
+    assert StatementMark.objects.filter(read_until__gt=began).exists()
