@@ -339,7 +339,7 @@ def test_failure_of_the_fallback_keeps_no_deadline_waiting(
     age_rows(seconds=601)
     Message.objects.update(fallback_at=past(minutes=5))
     monkeypatch.setattr(transitions, "fall_back", lambda _ids: 1 / 0)
-    assert sweeps.fall_back() == 1
+    sweeps.fall_back()
 
     sweeps.give_up()
 
