@@ -44,10 +44,11 @@ DELETE FROM channels_part WHERE id IN (
   WHERE a.started_at < now() - make_interval(days => %s) LIMIT %s)
 """
 
-_DUE_PHONES = """
+_DUE_PHONES = f"""
 SELECT id FROM channels_message WHERE created_at < now() - make_interval(days => %s)
   AND phone NOT LIKE '%%*' AND state NOT IN ('queued', 'sent')
-ORDER BY created_at LIMIT %s"""
+  AND {isolation.not_waiting_sql("purges", "channels_message.id::text")}
+ORDER BY created_at LIMIT %s"""  # noqa: S608 - constants
 # Keeps the prefix for statistics; it identifies nobody. `sender` has hashes of address and device.
 _ANONYMISE = """
 UPDATE channels_message SET phone = left(phone, 5) || '*', params = params - 'sender' WHERE id"""

@@ -9,7 +9,7 @@ from django.utils import timezone
 from pytest_django import Settings
 from structlog.testing import capture_logs
 
-from accounts.models import IdempotentRequest
+from accounts.models import IdempotentRequest, JobFailure
 from channels import retention, tasks
 from channels.models import Message, Receipt
 from otp import sql as otp_sql
@@ -106,3 +106,23 @@ def test_purge_finds_old_phones_by_an_index(db: None, statement: str, index: str
 
     assert f"using {index}" in plan
     assert "Sort  (" not in plan  # months are merged by their keys
+
+
+def test_phones_that_cannot_be_removed_yet_leave_room_for_others(
+    db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retention, "BATCH", 1)
+    now = timezone.now()
+    kept, other = (
+        MessageFactory.create(state="failed", created_at=now - timedelta(days=days))
+        for days in (300, 200)
+    )
+    JobFailure.objects.create(
+        job="purges", subject=str(kept.pk), failed_at=now, due_at=now + timedelta(hours=1)
+    )
+
+    retention.purge()
+
+    kept.refresh_from_db()
+    other.refresh_from_db()
+    assert (kept.phone.endswith("*"), other.phone.endswith("*")) == (False, True)
