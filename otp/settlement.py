@@ -1,5 +1,6 @@
 """Settles codes that are over: charges a proved delivery and ends the links tied to the code."""
 
+from datetime import timedelta
 from typing import NamedTuple
 from uuid import UUID
 
@@ -18,7 +19,7 @@ from config.storage.store_errors import is_refusal
 from links.manage import changes
 from otp import sql
 
-JOB = Job("settlement", _("settlement of entered codes"))
+JOB = Job("settlement", _("settlement of entered codes"), given_up_delay=timedelta(hours=1))
 BATCH = 200
 
 

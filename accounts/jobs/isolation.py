@@ -1,8 +1,8 @@
 """Scheduled work for many companies, of which a failed one keeps no other waiting.
 
 What fails is counted in `JobFailure` and tried again later and later. After MOST_TRIES it is given
-up: operators see it and are alerted, and what somebody waits for says so. It is still tried once a
-day, so that a repaired release goes on with it; a success forgets it.
+up: operators see it and are alerted, and what somebody waits for says so. It is still tried, once a
+day or as often as the job says, so that a repaired release goes on with it; a success forgets it.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -22,7 +22,6 @@ log = structlog.get_logger(__name__)
 
 DELAYS = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 30, 120))  # between tries
 MOST_TRIES = len(DELAYS) + 1
-GIVEN_UP_DELAY = timedelta(days=1)
 # Since it was due: no job runs as seldom, so the work is not there any more.
 KEPT = timedelta(hours=3)
 
@@ -44,6 +43,7 @@ class Job:
     title: StrOrPromise
     # Its work is new in every run, and lost where it fails: it is tried each time.
     is_stream: bool = False
+    given_up_delay: timedelta = timedelta(days=1)  # until what was given up is tried again
 
     def __post_init__(self) -> None:
         JOBS[self.name] = self
@@ -151,7 +151,7 @@ class Job:
         failure.failed_at = now
         if is_last or failure.tries >= MOST_TRIES:
             failure.gave_up_at = failure.gave_up_at or now
-            failure.due_at = now + GIVEN_UP_DELAY
+            failure.due_at = now + self.given_up_delay
         else:
             failure.due_at = now + DELAYS[failure.tries - 1]
         failure.save()

@@ -6,6 +6,7 @@ Every worker runs them beside its delivery loop: deadlines wait neither for the 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from datetime import timedelta
 from functools import partial
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -27,7 +28,7 @@ from config.storage.statements.named_rows import Row, fetch_all
 from config.storage.store_errors import write_together
 
 log = structlog.get_logger(__name__)
-JOB = Job("deadlines", _("deadlines of messages"))
+JOB = Job("deadlines", _("deadlines of messages"), given_up_delay=timedelta(hours=1))  # tokens wait
 BATCH = 200
 SWEEP_INTERVAL, POLL_INTERVAL = 1.0, 2.0  # seconds
 POLL_BATCH, POLL_THREADS = 40, 8  # done within POLL_LEASE even if vendors hang

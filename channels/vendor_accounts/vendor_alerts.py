@@ -56,6 +56,10 @@ def record(provider: str, alert: AccountAlert, times: int = 1) -> None:
         _mail_warning(provider, alert, text)
 
 
+# A sender or a word that any phone may choose: one letter each would flood the operators.
+WORDED_BY_OUTSIDERS = {"stop_unmatched", "receipt"}
+
+
 def _upsert(provider: str, alert: AccountAlert, times: int) -> datetime | None:
     """The time of the same alert before, if any."""
     params = {
@@ -76,14 +80,15 @@ def _is_first_today(earlier: datetime | None) -> bool:
 
 
 def _mail_warning(provider: str, alert: AccountAlert, text: str) -> None:
-    """At most once a day for the same text."""
+    """At most once a day for the same text, or for the same code where outsiders word it."""
     context = {
         "title": error_texts.provider_title(provider),
         "meaning": error_texts.alert_text_for(provider, alert.code, alert.kind.value),
         "said": text,
         "path": reverse("admin:providers"),
     }
-    about = f"{provider}:{text}:{timezone.now():%Y%m%d}"
+    repeated = alert.code if alert.code in WORDED_BY_OUTSIDERS else text
+    about = f"{provider}:{repeated}:{timezone.now():%Y%m%d}"
     operator_mail.notify_operators(template="provider_alert", context=context, about=about)
 
 

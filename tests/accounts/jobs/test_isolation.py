@@ -13,9 +13,11 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from accounts.jobs import isolation
 from accounts.jobs.isolation import DELAYS, JOBS, MOST_TRIES, Job, StopRunError
 from accounts.models import AuditEvent, Company, JobFailure, Member
+from channels.deliver import sweeps
 from channels.history import background_export
 from channels.models import MessageExport
 from operator_admin.alerts.conditions import work_given_up
+from otp import settlement
 from tests.factories import CompanyFactory, MemberFactory, MessageFactory
 from tests.operator_admin.operators import make_operator, sign_in
 
@@ -56,6 +58,16 @@ def test_tries_are_further_and_further_apart(job: Job, company: Company) -> None
     assert waits == [*(round(delay.total_seconds()) for delay in DELAYS), 86_400]
     assert (failure.company, failure.tries, failure.error) == (company, MOST_TRIES, "OverflowError")
     assert failure.gave_up_at is not None
+
+
+@pytest.mark.parametrize("work", [sweeps.JOB, settlement.JOB], ids=lambda work: work.name)
+def test_work_that_holds_tokens_is_tried_each_hour(work: Job, company: Company) -> None:
+    failure = try_and_give_up(lambda: work.each([company.pk], broken))
+
+    work.each([company.pk], broken)
+
+    failure.refresh_from_db()
+    assert failure.due_at - failure.failed_at == timedelta(hours=1)
 
 
 def test_given_up_work_alerts_until_it_succeeds(job: Job, company: Company) -> None:

@@ -89,6 +89,17 @@ def test_operators_get_one_email_a_day_per_warning(kind: AlertKind, emails: int)
     assert all("its limit may be lowered" in mail.text for mail in Mail.objects.all())
 
 
+@pytest.mark.parametrize("code", sorted(vendor_alerts.WORDED_BY_OUTSIDERS))
+def test_alerts_that_strangers_word_are_one_email_a_day(code: str) -> None:
+    UserFactory.create(is_staff=True, language="en")
+
+    for number in range(5):
+        vendor_alerts.record("twilio", AccountAlert(code, f"sender {number}", AlertKind.WARNING))
+
+    assert Mail.objects.count() == 1
+    assert ProviderAlert.objects.count() == 5
+
+
 def test_repeated_warning_of_another_day_is_mailed_again() -> None:
     UserFactory.create(is_staff=True, language="en")
     flagged = AccountAlert("quality_flagged", "TIER_2K", AlertKind.WARNING)
