@@ -75,13 +75,15 @@ def test_money_of_a_fallback_follows_its_cause(client: Client, owner: Member) ->
     message = MessageFactory.create(company=owner.company, created_at=start)
     moved = {"company": owner.company, "message_id": message.id}
     moved["created_at"] = start + timedelta(milliseconds=62)
+    TransferFactory.create(kind="hold", **(moved | {"created_at": start}))
     TransferFactory.create(kind="release", **moved)
-    TransferFactory.create(kind="hold", amount=16, **moved)
+    TransferFactory.create(kind="hold", amount=16, hold=2, **moved)
     event_at = start + timedelta(milliseconds=63)
     FallbackEvent.objects.create(message=message, reason="refused", channel="sms", at=event_at)
 
     assert titles(message) == [
         "Accepted for sending",
+        "1 token held",
         "Not delivered: trying SMS",
         "1 token returned",
         "16 tokens held",
