@@ -17,9 +17,9 @@ from django.conf import settings
 from django.db import Error as DatabaseError
 from django.db import connection
 
+from config.input.characters import stored_text
 from config.storage.statements.json_rows import dump_rows, json_rows
 from config.storage.store_errors import write_together
-from config.storage.stored_text import stored_text
 
 log = structlog.get_logger(__name__)
 CAPACITY = 20_000  # requests of a process

@@ -158,7 +158,7 @@ class Order(models.Model):
 
     @property
     def payment_page(self) -> str:
-        """Where the order is paid; empty if it has no page. The link to an invoice is made anew."""
+        """The address where the order is paid, or "". An invoice's link is signed on each call."""
         if self.invoice_number:
             return f"{settings.PUBLIC_URL}/invoices/{INVOICES.token(self.id)}"
         return self.payment_url or self.long_payment_url

@@ -27,13 +27,13 @@ from channels.phone_numbers import e164_or_none
 from channels.providers.inbound import InboundEvents, Receipt, ReceiptState
 from channels.recipients import vendor_user_ids
 from channels.vendor_accounts import registry
+from config.input.characters import stored_text
 from config.monitoring import tracing
 from config.storage.statements.group_commit import GroupCommit
 from config.storage.statements.json_rows import bytea, dump_rows
 from config.storage.statements.named_rows import fetch_all
 from config.storage.statements.single_statement import fetch_rows
 from config.storage.store_errors import is_refusal, is_refused_by_database, write_together
-from config.storage.stored_text import stored_text
 
 log = structlog.get_logger(__name__)
 

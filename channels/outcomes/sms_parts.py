@@ -17,7 +17,7 @@ from channels.lifecycle.state_machine import Event, EventKind
 from channels.outcomes import receipts_sql
 from channels.outcomes.decision_writer import lock_messages
 from channels.providers.inbound import Part
-from config.storage.stored_text import stored_text
+from config.input.characters import stored_text
 
 PartEvent = tuple[Event, int | None]  # with the id of the part it reports on
 

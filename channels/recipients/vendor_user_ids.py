@@ -14,8 +14,8 @@ from django.db import connection
 from channels.phone_numbers import e164_or_none
 from channels.providers.inbound import Recipient
 from channels.vendor_accounts.registry import vendor_of
+from config.input.characters import stored_text
 from config.storage.statements.json_rows import dump_rows, json_rows
-from config.storage.stored_text import stored_text
 
 # A fragment of the statement that stores receipts: also one that is no news says who hides behind
 # an id. At most one write a day per person.

@@ -21,7 +21,7 @@ from channels.vendor_accounts import (
     operator_mail,
     registry,
 )
-from config.storage.stored_text import stored_text
+from config.input.characters import stored_text
 
 log = structlog.get_logger(__name__)
 

@@ -41,3 +41,14 @@ def one_line(text: str) -> str:
 def as_seen(text: str) -> str:
     """In compatible characters, without marks and invisible ones, as link detectors may read it."""
     return "".join(char for char in normalize("NFKC", text) if category(char) not in _UNSEEN)
+
+
+def stored_text(text: str | None, max_length: int) -> str:
+    """Without NUL and halves of surrogate pairs, which PostgreSQL and JSON refuse, and cut.
+
+    Every text that is written together with others' rows goes through this when it is received.
+    """
+    cut = (text or "")[:max_length]
+    if cut.isascii() and "\0" not in cut:
+        return cut
+    return cut.replace("\0", "").encode(errors="replace").decode()

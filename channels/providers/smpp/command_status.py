@@ -68,7 +68,9 @@ def parse_overrides(written: Mapping[str, str]) -> dict[int, http.Verdict]:
     try:
         return {int(number, 0): VERDICT_NAMES[word] for number, word in written.items()}
     except KeyError as error:
-        raise ValueError(f"SMPP_STATUSES: {error} is none of {', '.join(VERDICT_NAMES)}") from None
+        raise ValueError(
+            f"SMPP_STATUSES: unknown verdict {error}; known: {', '.join(VERDICT_NAMES)}"
+        ) from None
 
 
 def refusal(status: int, own: Mapping[int, http.Verdict]) -> SendError:

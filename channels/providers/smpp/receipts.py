@@ -133,7 +133,7 @@ def parse_states(written: Mapping[str, str]) -> dict[str, ReceiptState | None]:
         return {_own_word(word): _OWN_STATES[state.lower()] for word, state in written.items()}
     except KeyError as error:
         names = ", ".join(_OWN_STATES)
-        raise ValueError(f"SMPP_RECEIPT_STATES: {error} is none of {names}") from None
+        raise ValueError(f"SMPP_RECEIPT_STATES: unknown state {error}; known: {names}") from None
 
 
 def _own_word(written: str) -> str:

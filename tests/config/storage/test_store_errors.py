@@ -9,8 +9,8 @@ from psycopg.errors import FeatureNotSupported, IdleInTransactionSessionTimeout,
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 from accounts.models import AuditEvent
+from config.input.characters import stored_text
 from config.storage.store_errors import is_outage, is_refusal, write_together
-from config.storage.stored_text import stored_text
 
 
 @pytest.mark.parametrize(
