@@ -1,5 +1,6 @@
 """The client's IP address, trusting only our own proxies."""
 
+import re
 from collections.abc import Mapping
 from functools import lru_cache
 from ipaddress import IPv6Address, IPv6Network, ip_address
@@ -7,6 +8,9 @@ from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest
+
+# `203.0.113.7:51234`, `[2001:db8::1]:443` and `[2001:db8::1]`, as Azure's gateway and IIS write it.
+_WITH_PORT = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([0-9.]+))(?::[0-9]{1,5})?")
 
 
 def client_ip(meta: Mapping[str, Any]) -> str:
@@ -17,8 +21,13 @@ def client_ip(meta: Mapping[str, Any]) -> str:
     count = settings.TRUSTED_PROXY_COUNT
     forwarded = [part.strip() for part in meta.get("HTTP_X_FORWARDED_FOR", "").split(",")]
     if count and len(forwarded) >= count and forwarded[-count]:
-        return str(forwarded[-count])
+        return _without_port(forwarded[-count])
     return str(meta.get("REMOTE_ADDR", ""))
+
+
+def _without_port(text: str) -> str:
+    found = _WITH_PORT.fullmatch(text) if ":" in text else None
+    return (found[1] or found[2]) if found else text
 
 
 def address_of(request: HttpRequest | None) -> str | None:
