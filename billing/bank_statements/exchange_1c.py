@@ -20,14 +20,15 @@ MOST_BYTES = 10 * 2**20
 NOT_A_STATEMENT = _("This is not a statement in the format 1CClientBankExchange.")
 KOPECK = Decimal("0.01")
 PURPOSE_LINES = 6
+# Of which any statement has some; only in the encoding that the file is in.
+_WORDS = re.compile("ВерсияФормата|СекцияРасчСчет|СекцияДокумент|КонецФайла")
+ENCODINGS = ("utf-8-sig", "windows-1251", "cp866", "utf-16")
 _CRLF = re.compile(rf"\s*{HEAD}[^\r\n]*\r\n")
 
 
 def parse(raw: bytes, *, account: str) -> tuple[list[StatementLine], int]:
     """The lines of this account, and how many documents could not be read."""
     text = _text(raw)
-    if not text.lstrip().startswith(HEAD):
-        raise ValidationError(NOT_A_STATEMENT, code="format")
     documents, unread = _documents(text)
     lines = []
     for document in documents:
@@ -41,12 +42,11 @@ def parse(raw: bytes, *, account: str) -> tuple[list[StatementLine], int]:
 
 
 def _text(raw: bytes) -> str:
-    """The file says Кодировка=Windows, and may be UTF-8 all the same."""
-    for encoding in ("utf-8-sig", "windows-1251"):
-        try:
-            return raw.decode(encoding)
-        except UnicodeDecodeError:
-            continue
+    """The file says Кодировка=Windows or DOS, and may be in another one all the same."""
+    for encoding in ENCODINGS:
+        text = raw.decode(encoding, "replace")
+        if text.lstrip().startswith(HEAD) and _WORDS.search(text) and "\ufffd" not in text:
+            return text
     raise ValidationError(NOT_A_STATEMENT, code="format")
 
 
@@ -88,7 +88,8 @@ def _line(document: Mapping[str, str], account: str) -> StatementLine:
     party = "Плательщик" if is_incoming else "Получатель"
     booked = document.get("ДатаПоступило" if is_incoming else "ДатаСписано")
     documented_on = _day(document["Дата"])
-    amount = Decimal(document["Сумма"].replace(",", ".")).quantize(KOPECK)
+    # Some banks put spaces between thousands.
+    amount = Decimal("".join(document["Сумма"].split()).replace(",", ".")).quantize(KOPECK)
     if amount <= 0:
         raise ValueError(amount)
     return StatementLine(

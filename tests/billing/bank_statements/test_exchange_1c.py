@@ -1,4 +1,4 @@
-"""Statements as files, in both encodings that banks write."""
+"""Statements as files, in the encodings that banks write."""
 
 from datetime import date
 from decimal import Decimal
@@ -65,7 +65,9 @@ FILE = f"""1CClientBankExchange
 """
 
 
-@pytest.mark.parametrize("encoding", ["windows-1251", "utf-8", "utf-8-sig"])
+@pytest.mark.parametrize(
+    "encoding", ["windows-1251", "utf-8", "utf-8-sig", "cp866", "utf-16", "utf-16-le"]
+)
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
 def test_lines_of_our_account(encoding: str, newline: str) -> None:
     raw = FILE.replace("\n", newline).encode(encoding)
@@ -94,7 +96,26 @@ def test_purpose_may_be_given_line_by_line(whole: str) -> None:
     assert incoming.key == original.key
 
 
-@pytest.mark.parametrize("raw", [b"", b"PK\x03\x04\x98\xff", "Дата;Сумма".encode(), b"\x98\x00"])
+@pytest.mark.parametrize("written", ["1 900,00", "1\u00a0900.00", "1\u202f900,00", "1900"])
+def test_thousands_may_be_set_apart(written: str) -> None:
+    raw = FILE.replace("Сумма=1900.00", f"Сумма={written}").encode()
+
+    (incoming, _outgoing), unread = exchange_1c.parse(raw, account=ACCOUNT)
+
+    assert (incoming.amount, unread) == (Decimal("1900.00"), 1)
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"",
+        b"PK\x03\x04\x98\xff",
+        "Дата;Сумма".encode(),
+        b"\x98\x00",
+        FILE.encode("koi8-r"),
+        FILE.encode("utf-8") + b"\xff",
+    ],
+)
 def test_other_files_are_refused(raw: bytes) -> None:
     with pytest.raises(ValidationError):
         exchange_1c.parse(raw, account=ACCOUNT)
