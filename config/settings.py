@@ -309,6 +309,8 @@ MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_PASSKEY_LOGIN_ENABLED = True
 MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = not PRODUCTION  # plain http in development
 MFA_TOTP_ISSUER = "Kvitok"
+# Steps of 30 s, either way: people type slowly, and clocks differ (RFC 6238, 5.2 and 6).
+MFA_TOTP_TOLERANCE = 1
 
 SOCIALACCOUNT_ADAPTER = "accounts.oidc.provider.SocialAccountAdapter"
 SOCIALACCOUNT_EMAIL_AUTHENTICATION = False  # an address opens nothing: accounts.oidc.identities

@@ -1,10 +1,12 @@
-"""allauth's forms for second factors: they refuse malformed passkeys, and reauthentication has
-its own attempt limit.
+"""allauth's forms for second factors: they refuse malformed passkeys and used codes, and
+reauthentication has its own attempt limit.
 """
 
 import struct
 from typing import TYPE_CHECKING, Any
 
+from allauth.core.internal.cryptokit import normalize_user_code
+from allauth.mfa import app_settings
 from allauth.mfa.adapter import get_adapter
 from allauth.mfa.base import forms as codes
 from allauth.mfa.models import Authenticator
@@ -12,9 +14,11 @@ from allauth.mfa.webauthn import forms as passkeys
 from allauth.mfa.webauthn.internal import auth
 from cryptography.exceptions import UnsupportedAlgorithm
 from django import forms
+from django.core.cache import cache
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
+from accounts.models import User
 from config.input.form_fields import JsonField
 
 # What fido2 raises for credentials that no browser makes; allauth expects some of these.
@@ -28,6 +32,8 @@ MALFORMED_ERRORS = (
     ValueError,
     struct.error,
 )
+
+LONGEST_LIFE = app_settings.TOTP_PERIOD * (2 * app_settings.TOTP_TOLERANCE + 1)  # of a code
 
 if TYPE_CHECKING:
     Base = forms.Form
@@ -91,7 +97,28 @@ def _keep_choice(credential: dict[str, Any], *, alone: bool) -> None:
 # has a limit per minute ("reauthenticate").
 
 
-class ReauthenticateForm(codes.ReauthenticateForm):
+class UsedCodeMixin(Base):
+    """allauth forgets a used code after one period, while MFA_TOTP_TOLERANCE has it good for more.
+    Of two at once it takes one.
+    """
+
+    user: User
+
+    def clean_code(self) -> str:
+        typed = normalize_user_code(self.cleaned_data["code"])
+        mark = f"mfa.used?user={self.user.pk}&code={typed}"
+        if cache.get(mark):
+            raise get_adapter().validation_error("incorrect_code")
+        code: str = super().clean_code()  # type: ignore[misc]
+        cache.set(mark, "y", LONGEST_LIFE)
+        return code
+
+
+class AuthenticateForm(UsedCodeMixin, codes.AuthenticateForm):
+    """Of signing in."""
+
+
+class _ReauthenticateForm(codes.ReauthenticateForm):
     def clean_code(self) -> str:
         code: str = self.cleaned_data["code"]
         factors = Authenticator.objects.filter(user=self.user).exclude(
@@ -103,6 +130,10 @@ class ReauthenticateForm(codes.ReauthenticateForm):
                 self.authenticator = factor
                 return code
         raise get_adapter().validation_error("incorrect_code")
+
+
+class ReauthenticateForm(UsedCodeMixin, _ReauthenticateForm):
+    """Of confirming a change."""
 
 
 class ReauthenticateWebAuthnForm(passkeys.ReauthenticateWebAuthnForm):

@@ -1,13 +1,21 @@
 """Second-factor secrets are stored encrypted, and key rotation is invisible to users."""
 
 import json
+import time
 from io import StringIO
 
 import pytest
 from allauth.account.models import EmailAddress
+from allauth.mfa import app_settings
 from allauth.mfa.models import Authenticator
 from allauth.mfa.recovery_codes.internal.auth import RecoveryCodes
-from allauth.mfa.totp.internal.auth import TOTP, generate_totp_secret
+from allauth.mfa.totp.internal.auth import (
+    TOTP,
+    format_hotp_value,
+    generate_totp_secret,
+    hotp_value,
+)
+from django.core.cache import cache
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import call_command
 from django.test import Client
@@ -15,7 +23,7 @@ from django.urls import reverse
 from pytest_django import Settings
 
 from accounts.models import User
-from accounts.sign_in import mfa
+from accounts.sign_in import factor_forms, mfa
 from tests.factories import PASSWORD, UserFactory
 from tests.operator_admin.operators import code_now
 
@@ -60,6 +68,50 @@ def test_totp_secret_is_encrypted_and_still_works(user: User) -> None:
     assert stored().startswith('[{"secret": "fernet:old:')
     assert secret not in stored()
     assert sign_in(user, code_now(secret))
+
+
+def code_at(secret: str, steps: int) -> str:
+    """What an app shows whose clock is so many steps ahead."""
+    counter = int(time.time()) // app_settings.TOTP_PERIOD + steps
+    return format_hotp_value(hotp_value(secret, counter))
+
+
+@pytest.fixture
+def app(user: User) -> str:
+    """The secret of the user's authenticator app, early in a step of its codes."""
+    secret = generate_totp_secret()
+    TOTP.activate(user, secret)
+    code_now(secret)
+    return secret
+
+
+@pytest.mark.parametrize(("steps", "is_in"), [(-2, False), (-1, True), (1, True), (2, False)])
+def test_clock_may_differ_by_a_step(user: User, app: str, steps: int, is_in: bool) -> None:
+    assert sign_in(user, code_at(app, steps)) == is_in
+
+
+def test_code_is_used_once_while_it_is_good(user: User, app: str) -> None:
+    code = code_at(app, 1)
+    assert sign_in(user, code)
+    # allauth's own mark, which lasts for one step of the three.
+    cache.delete(f"allauth.mfa.totp.used?user={user.pk}&code={code}")
+
+    assert not sign_in(user, code)
+    assert not sign_in(user, f"{code[:3]} {code[3:]}")
+
+
+def test_used_code_confirms_nothing(user: User, app: str) -> None:
+    code = code_at(app, 0)
+    client = Client()
+    client.post(reverse("account_login"), {"login": user.email, "password": PASSWORD})
+    client.post(reverse("mfa_authenticate"), {"code": code})
+    cache.delete(f"allauth.mfa.totp.used?user={user.pk}&code={code}")
+
+    form = factor_forms.ReauthenticateForm({"code": code}, user=user)
+
+    assert "_auth_user_id" in client.session
+    assert not form.is_valid()
+    assert factor_forms.ReauthenticateForm({"code": code_at(app, 1)}, user=user).is_valid()
 
 
 def test_recovery_code_seed_is_encrypted(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
