@@ -3,6 +3,7 @@
 https://core.telegram.org/bots/api
 """
 
+import logging
 from collections.abc import Iterator
 from enum import StrEnum
 
@@ -30,6 +31,8 @@ from channels.providers.inbound import (
     Stopped,
     WebhookRequest,
 )
+
+logger = logging.getLogger(__name__)
 
 
 class DeliveredOn(StrEnum):
@@ -183,10 +186,19 @@ class TelegramBot(http.HttpProvider):
             "text": text,
             "link_preview_options": {"is_disabled": True},
         }
-        self._deliver(payload)
+        answer = self._send_message(payload)
+        moved_to = http.mapping(answer.data.get("parameters")).get("migrate_to_chat_id")
+        if moved_to is not None:  # the group became a supergroup, which has an id of its own
+            logger.warning("the operators' chat has a new id: %s", moved_to)
+            answer = self._send_message(payload | {"chat_id": moved_to})
+        if answer.data.get("ok") is not True:
+            raise _refusal(answer)
+
+    def _send_message(self, payload: http.Json) -> http.VendorResponse:
+        return self._post(f"/bot{self._token}/sendMessage", orjson.dumps(payload))
 
     def _deliver(self, payload: http.Json) -> Accepted:
-        answer = self._post(f"/bot{self._token}/sendMessage", orjson.dumps(payload))
+        answer = self._send_message(payload)
         if answer.data.get("ok") is not True:
             raise _refusal(answer)
         message_id = http.text(http.mapping(answer.data.get("result")).get("message_id"))

@@ -152,3 +152,21 @@ def test_channel_is_written_to_by_its_name(
     bodies = [b"".join(call.request.body) for call in telegram.calls]  # type: ignore[arg-type]
     assert b'"chat_id":"@kvitok_ops"' in bodies[0]
     assert b'"chat_id":-1001234567890' in bodies[1]
+
+
+def test_group_that_became_a_supergroup_is_followed(telegram: responses.RequestsMock) -> None:
+    moved = {
+        "ok": False,
+        "error_code": 400,
+        "description": "Bad Request: group chat was upgraded to a supergroup chat",
+        "parameters": {"migrate_to_chat_id": -1009876543210},
+    }
+    telegram.post(URL, status=400, json=moved)
+    accept(telegram)
+    notices.append([alert()], [])
+
+    assert notices.deliver_telegram()
+
+    bodies = [b"".join(call.request.body) for call in telegram.calls]  # type: ignore[arg-type]
+    assert b'"chat_id":-1009876543210' in bodies[1]
+    assert not TelegramNotice.objects.exists()
