@@ -28,7 +28,11 @@ def name(claims: Claims) -> str:
 
 def groups(claims: Claims) -> frozenset[str]:
     """Their names; none when the claim is missing, so that whoever hides it gains nothing."""
-    found = _look_up(claims, settings.OIDC_GROUPS_CLAIM)
+    return _several(_look_up(claims, settings.OIDC_GROUPS_CLAIM))
+
+
+def _several(found: object) -> frozenset[str]:
+    """IdentityServer and others write a list of one as the one itself."""
     several = [found] if isinstance(found, str) else found
     if not isinstance(several, list):
         return frozenset()
@@ -49,10 +53,8 @@ def _look_up(claims: Claims, path: str) -> object:
 
 def has_trusted_factor(claims: Claims) -> bool:
     """Whether the provider asked for a second factor, in words that the operator trusts."""
-    methods = claims.get("amr")
-    named = {one for one in methods if isinstance(one, str)} if isinstance(methods, list) else set()
-    acr = claims.get("acr")
-    return bool(named & settings.OIDC_TRUSTED_AMR) or acr in settings.OIDC_TRUSTED_ACR
+    is_named = bool(_several(claims.get("amr")) & settings.OIDC_TRUSTED_AMR)
+    return is_named or claims.get("acr") in settings.OIDC_TRUSTED_ACR
 
 
 def authenticated_at(claims: Claims) -> float:

@@ -239,6 +239,19 @@ def test_groups_are_read_from_the_claim(
 
 
 @pytest.mark.parametrize(
+    ("methods", "is_trusted"),
+    [(["pwd", "otp"], True), ("otp", True), (["pwd"], False), ("pwd", False), (None, False),
+     ([None, ["otp"]], False), ({"otp": True}, False), ("pwd otp", False)],
+)  # fmt: skip
+def test_methods_are_read_as_a_list_or_as_one(
+    settings: Settings, methods: object, is_trusted: bool
+) -> None:
+    settings.OIDC_TRUSTED_AMR = frozenset({"otp"})
+
+    assert claims.has_trusted_factor({"amr": methods}) == is_trusted
+
+
+@pytest.mark.parametrize(
     ("found", "is_verified"),
     [(True, True), ("true", True), (False, False), ("false", False), (1.5, False), (None, False)],
 )
