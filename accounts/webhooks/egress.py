@@ -303,4 +303,11 @@ def _body_start(response: http.client.HTTPResponse) -> str:
         kept = response.read(MAX_RESPONSE_BODY)
     except (OSError, http.client.HTTPException):
         return ""
-    return kept.decode(errors="replace").replace("\0", "")
+    return _decoded(kept, response.headers.get_content_charset("utf-8")).replace("\0", "")
+
+
+def _decoded(kept: bytes, charset: str) -> str:
+    try:
+        return kept.decode(charset, "replace")
+    except (LookupError, ValueError):  # no such charset, or one that is not of text
+        return kept.decode(errors="replace")

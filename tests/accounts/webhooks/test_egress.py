@@ -307,6 +307,28 @@ def test_invalid_utf8_response_is_stored_readable() -> None:
     assert answer == egress.EndpointResponse(200, "\ufffdok")
 
 
+@pytest.mark.parametrize(
+    ("charset", "encoding"), [("windows-1251", "cp1251"), ("KOI8-R", "koi8-r"), ("UTF-8", "utf-8")]
+)
+def test_response_is_read_in_its_own_charset(charset: str, encoding: str) -> None:
+    with listening() as receiver:
+        receiver.headers = {"Content-Type": f"text/plain; charset={charset}"}
+        receiver.answer = "Ошибка".encode(encoding)
+        answer = outcome(receiver.url)
+
+    assert answer == egress.EndpointResponse(200, "Ошибка")
+
+
+@pytest.mark.parametrize("charset", ["", "none", "base64", "hex", "idna", "undefined", '"'])
+def test_charset_that_cannot_be_used_is_none(charset: str) -> None:
+    with listening() as receiver:
+        receiver.headers = {"Content-Type": f"text/plain; charset={charset}"}
+        receiver.answer = b"ok"
+        answer = outcome(receiver.url)
+
+    assert answer == egress.EndpointResponse(200, "ok")
+
+
 def test_dns_and_connect_failures_are_distinguished(monkeypatch: pytest.MonkeyPatch) -> None:
     names(monkeypatch, [])
     with socket.create_server(("127.0.0.1", 0)) as probe:
