@@ -155,6 +155,8 @@ class ApiView(APIView):
         content_type = request.META.get("CONTENT_TYPE", "").partition(";")[0].strip().lower()
         if content_type != "application/json":
             raise DomainError(Error.UNSUPPORTED_MEDIA_TYPE)
+        if request.META.get("HTTP_CONTENT_ENCODING", "").strip().lower() not in {"", "identity"}:
+            raise DomainError(Error.UNSUPPORTED_MEDIA_TYPE, message=COMPRESSED)
         try:
             payload = orjson.loads(body.removeprefix(BOM_UTF8))  # which RFC 8259 lets us ignore
         except orjson.JSONDecodeError:
@@ -268,6 +270,7 @@ WRONG_IP = _("Requests from this IP are not allowed")
 SUSPENDED = _("The company is suspended")
 DELETED = _("The company is deleted")
 NOT_APPROVED = _("Live keys work once the company is approved; test keys work now")
+COMPRESSED = _("Send the body uncompressed, without Content-Encoding")
 NOT_JSON = _("The request body is not valid JSON")
 NOT_AN_OBJECT = _("The request body must be a JSON object")
 

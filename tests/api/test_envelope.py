@@ -1,5 +1,6 @@
 """What every response has in common: any path, method, body or failure."""
 
+import gzip
 import threading
 import time
 from typing import Any
@@ -175,6 +176,19 @@ def test_other_content_types_are_refused(api: Api, content_type: str) -> None:
 
     check_envelope(answer)
     assert (answer.status, answer.code) == (415, "unsupported_media_type")
+
+
+@pytest.mark.parametrize("coding", ["gzip", "GZIP", "br", "zstd", "deflate, gzip", "identity"])
+def test_compressed_body_is_refused_for_what_it_is(api: Api, coding: str) -> None:
+    body = b'{"url": "https://example.com/"}'
+    is_plain = coding == "identity"
+    sent = body if is_plain else gzip.compress(body)
+
+    answer = api.call("POST", "/links/shorten", sent, Content_Encoding=coding)
+
+    check_envelope(answer)
+    assert answer.status == (200 if is_plain else 415)
+    assert is_plain or "Content-Encoding" in answer.body["message"]
 
 
 @pytest.mark.parametrize("content_type", ["", "text/plain", "application/json"])

@@ -165,6 +165,19 @@ def test_list_takes_the_parameters_that_are_written_down_and_no_other(
         assert "Нет такого параметра" not in str(known.body.get("errors", "")), name
 
 
+@pytest.mark.parametrize("call", [one for one in CALLS if one.query], ids=lambda call: call.name)
+def test_parameter_is_given_once(api: Api, test_api: Api, call: Call) -> None:
+    """The last of two would be taken, and the first forgotten."""
+    caller = test_api if call.path.startswith("/test/") else api
+    path = addressed(caller, call)
+
+    for field in call.query or ():
+        answer = caller.call(call.method, f"{path}?{field.name}=1&{field.name}=2")
+
+        assert (answer.status, answer.code) == (422, "invalid_input")
+        assert answer.body["errors"] == {field.name: ["Укажите этот параметр один раз"]}
+
+
 @pytest.mark.parametrize("error", Error, ids=lambda error: error.code)
 def test_every_error_is_advised_on(error: Error) -> None:
     assert error in ADVICE
