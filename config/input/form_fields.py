@@ -5,6 +5,7 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.core.validators import MaxLengthValidator
 from django.utils.translation import gettext_lazy as _
 
 from config.input import characters
@@ -31,11 +32,22 @@ def validate_day(value: Any) -> None:
         )
 
 
-class LineField(forms.CharField):
+class BoundedField(forms.CharField):
+    """Judges the length first: a form shows every validator a text of whatever length, and to
+    compose 4 MB of combining marks (NFKC) takes hours.
+    """
+
+    def run_validators(self, value: str) -> None:
+        if self.max_length is not None:
+            MaxLengthValidator(self.max_length)(value)
+        super().run_validators(value)
+
+
+class LineField(BoundedField):
     default_validators = [validate_line]
 
 
-class TextField(forms.CharField):
+class TextField(BoundedField):
     """Of several lines."""
 
     widget = forms.Textarea
