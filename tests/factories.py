@@ -83,6 +83,7 @@ class InvitationFactory(DjangoModelFactory[Invitation]):
     company = SubFactory(CompanyFactory)
     email = Sequence(lambda n: f"invited{n}@example.com")
     role = Member.Role.DEVELOPER
+    invited_by = LazyAttribute(lambda invitation: _maker(invitation.company))
 
 
 def _maker(company: Company) -> User:

@@ -6,7 +6,7 @@ from typing import Any
 from django.contrib.postgres.fields import ArrayField
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 from django.db.models.functions import Lower
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
@@ -259,9 +259,14 @@ class Member(models.Model):
 
 class InvitationQuerySet(models.QuerySet["Invitation"]):
     def open(self) -> "InvitationQuerySet":
-        """Neither accepted, revoked nor expired."""
+        """Neither accepted, revoked nor expired, and made by somebody who may invite to this day:
+        who is no owner any longer must not come back by a second mailbox.
+        """
         since = timezone.now() - Invitation.LIFETIME
-        return self.filter(accepted_at=None, revoked_at=None, sent_at__gt=since)
+        makers = Member.objects.filter(
+            company=OuterRef("company"), user=OuterRef("invited_by"), role=Member.Role.OWNER
+        )
+        return self.filter(Exists(makers), accepted_at=None, revoked_at=None, sent_at__gt=since)
 
 
 class Invitation(models.Model):

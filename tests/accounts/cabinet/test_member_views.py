@@ -197,6 +197,31 @@ def test_removed_member_sees_nothing_any_more(client: Client, owner: Member) -> 
     assert other.get(reverse("key-list")).headers["Location"] == reverse("company-create")
 
 
+@pytest.mark.parametrize("ended", ["demoted", "removed", "left"])
+def test_invitations_end_with_the_rights_of_their_maker(
+    client: Client, owner: Member, ended: str
+) -> None:
+    """Whoever is thrown out has no second mailbox inside."""
+    client.force_login(MemberFactory.create(company=owner.company).user)
+    maker = owner.company.members.exclude(pk=owner.pk).get()
+    link = invite(client)
+    invitation = Invitation.objects.get(email=EMAIL)
+    if ended == "demoted":
+        members.change_role(member=maker, role="viewer", user=owner.user)
+    else:
+        members.remove(member=maker, user=owner.user if ended == "removed" else maker.user)
+    invited = UserFactory.create(email=EMAIL)
+    client.force_login(invited)
+
+    answers = [client.get(link).status_code, client.post(link).status_code]
+
+    assert answers == [410, 410]
+    assert members.join(invitation=invitation, user=invited) is None
+    assert joined(owner.company) is None
+    client.force_login(owner.user)
+    assert EMAIL not in client.get(reverse("member-list")).content.decode()
+
+
 def test_member_of_another_company_is_not_found(client: Client, owner: Member) -> None:
     stranger = MemberFactory.create()
     invitation = InvitationFactory.create()
