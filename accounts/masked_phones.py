@@ -5,6 +5,7 @@ from urllib.parse import unquote
 
 # Eight digits at least, as people and forms write them: `+7 (916) 123-45-67`, `7+916+1234567`.
 _PHONE = re.compile(r"\+?\d(?:[\s()+.\-_\u2010-\u2015]{0,3}\d){7,}")
+_BEGINNING = 5  # characters of a phone that its mask shows
 _ROUNDS = 5  # of percent-encoding, one in another
 
 
@@ -12,7 +13,14 @@ def mask_phone(phone: str) -> str:
     """`+79161234567` → `+7916•••••67`: country, network, and two digits to compare."""
     if phone.endswith("*"):  # anonymised already
         return phone
-    return f"{phone[:5]}•••••{phone[-2:]}" if len(phone) > 9 else f"{phone[:3]}•••••"
+    return f"{phone[:_BEGINNING]}•••••{phone[-2:]}" if len(phone) > 9 else f"{phone[:3]}•••••"
+
+
+def mask_beginning(digits: str) -> str:
+    """What many numbers begin with, as far as the mask of each shows it: the rest would fill in
+    what is hidden there.
+    """
+    return digits[:_BEGINNING] + "•" * len(digits[_BEGINNING:])
 
 
 def mask_phones_in(text: str) -> str:

@@ -4,9 +4,16 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from accounts.masked_phones import mask_phone, mask_phones_in
+from django.utils.translation import gettext_lazy as _
+
+from accounts.api.atomic_limits import LimiterDownError, Window, acquire, hashed
+from accounts.masked_phones import mask_beginning, mask_phone, mask_phones_in
 from accounts.models import Member
 
+LOOK_UPS = (200, 24 * 3600)  # numbers of a member who sees them masked: (count, seconds)
+TOO_MANY_LOOK_UPS = _(
+    "You have looked for too many numbers today: your role sees masked phones. Try again tomorrow."
+)
 # What digits stand in otherwise: ids and times.
 _MACHINE = re.compile(r"[a-z]+_[0-9a-f]+|\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d)")
 
@@ -29,16 +36,36 @@ def may_search(text: str, member: Member) -> bool:
     return member.can_see_phones or not any(char.isdigit() or char == "%" for char in text)
 
 
+def may_look_up(number: str, member: Member) -> bool:
+    """Whoever sees phones masked may look for one that a person has named, and not for one after
+    the other: five hidden digits are 100,000 numbers. The same number again counts once in a day.
+    """
+    if member.can_see_phones:
+        return True
+    known = Window(f"look-up:{member.pk}:{hashed(number)}", 1, LOOK_UPS[1])
+    try:
+        verdict = acquire([known, Window(f"look-ups:{member.pk}", *LOOK_UPS)]).verdict
+    except LimiterDownError:
+        return True
+    return verdict <= 1  # 1: the first window is full, as it is a known one
+
+
+def beginning_for(digits: str, member: Member | None) -> str:
+    """Of numbers that begin with these digits."""
+    return digits if sees_phones(member) else mask_beginning(digits)
+
+
 def event_for(data: Mapping[str, Any], member: Member | None) -> dict[str, Any]:
     """Event data with the phones masked for this member."""
-    return {
-        name: phone_for(value, member) if name == "phone" and value else _value_for(value, member)
-        for name, value in data.items()
-    }
+    return {name: _value_for(value, member, name) for name, value in data.items()}
 
 
-def _value_for(value: Any, member: Member | None) -> Any:
+def _value_for(value: Any, member: Member | None, name: str = "") -> Any:
     match value:
+        case str() if name == "phone":
+            return phone_for(value, member)
+        case str() if name == "value" and value.startswith("+"):  # of a range that is attacked
+            return beginning_for(value, member)
         case str():
             return value if _MACHINE.fullmatch(value) else text_for(value, member)
         case dict():

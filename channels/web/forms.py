@@ -13,7 +13,7 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import ApiKey, Member, Mode
-from accounts.people import countries
+from accounts.people import countries, phone_masking
 from channels.history.messages import WITHOUT_KEY
 from channels.models import Message
 from channels.recipients import phone_search
@@ -39,14 +39,17 @@ class PhoneFilter(forms.Form):
         phone = clipboard.plain(self.cleaned_data["phone"])
         if phone and not any(char in "0123456789" for char in phone):
             raise ValidationError(_("Enter the number, its beginning or its last four digits."))
-        if phone and not self._is_searchable(phone):
-            raise ValidationError(_("Enter the whole number: your role sees masked phones."))
+        if phone and not self.member.can_see_phones:
+            self._require_searchable(phone)
         return phone
 
-    def _is_searchable(self, phone: str) -> bool:
+    def _require_searchable(self, phone: str) -> None:
         """A prefix search, extended digit by digit, would reveal the masked digits."""
         number = phone_search.whole_number(phone, self.member.company.country)
-        return self.member.can_see_phones or number is not None
+        if number is None:
+            raise ValidationError(_("Enter the whole number: your role sees masked phones."))
+        if not phone_masking.may_look_up(number, self.member):
+            raise ValidationError(phone_masking.TOO_MANY_LOOK_UPS)
 
     def chosen(self) -> dict[str, Any]:
         """The filters in use; an invalid field filters nothing and shows its error."""

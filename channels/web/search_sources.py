@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.api.pagination import SCANS, page_of
 from accounts.models import Member, Mode
-from accounts.people.phone_masking import phone_for
+from accounts.people.phone_masking import TOO_MANY_LOOK_UPS, may_look_up, phone_for
 from accounts.people.roles import can_read_settings
 from accounts.search.sources import MOST_HITS, Hit, Page, Source, register_pages, register_source
 from channels.history.messages import by_id, with_phone
@@ -31,7 +31,10 @@ def register() -> None:
 def find(member: Member, text: str) -> list[Hit]:
     own = Message.objects.of(member.company)
     if number := phone_search.whole_number(text, member.company.country):
-        return _to_phone(own, number, member)
+        if may_look_up(number, member):
+            return _to_phone(own, number, member)
+        title = gettext("The number was not looked for")
+        return [Hit(title, _list_url(Mode.LIVE, number), TOO_MANY_LOOK_UPS)]
     if (part := _part(text, member)) is not None:
         return _to_phones_like(own, part, text, member)
     wanted = text.lower()

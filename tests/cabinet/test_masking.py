@@ -11,10 +11,16 @@ from accounts.masked_phones import mask_phone
 from accounts.models import Company, Member
 from accounts.people import phone_masking
 from channels.models import Message
-from otp.models import Verification
+from otp.models import GuardRestriction, Verification
 from tests.api.clients import ClientOf
-from tests.cabinet.pages import addresses, create_content
-from tests.factories import LinkFactory, MemberFactory, MessageFactory
+from tests.cabinet.pages import addresses, create_content, create_restrictions
+from tests.factories import (
+    DeliveryFactory,
+    EndpointFactory,
+    LinkFactory,
+    MemberFactory,
+    MessageFactory,
+)
 
 OWNER, DEVELOPER, ACCOUNTANT, VIEWER = Member.Role.values
 PHONE, MASKED = "+79161230089", "+7916•••••89"
@@ -113,6 +119,59 @@ def test_masked_phone_is_not_found_by_its_beginning(
 
     assert "в вашей роли номера скрыты" in body_of(beginning)
     assert [row.pk for row in whole.context["page"].rows] == [mine.pk]
+
+
+@pytest.mark.parametrize(
+    ("page", "parameter"),
+    [
+        ("message-list", "phone"),
+        ("message-export", "phone"),
+        ("test-phone", "phone"),
+        ("search", "q"),
+        ("search-suggestions", "q"),
+    ],
+)
+def test_masked_phone_is_not_found_by_trying(
+    client: Client, company: Company, monkeypatch: pytest.MonkeyPatch, page: str, parameter: str
+) -> None:
+    monkeypatch.setattr(phone_masking, "LOOK_UPS", (2, 60))
+    row = MessageFactory.create(company=company, phone=PHONE)
+    enter(client, company, VIEWER)
+    tried = ["+79161230087", "8 916 123-00-88", "79161230088", PHONE]
+
+    answers = [client.get(reverse(page), {parameter: phone}) for phone in tried]
+
+    shown = [body_of(answer) for answer in answers]
+    words = str(phone_masking.TOO_MANY_LOOK_UPS)
+    member = company.members.get()
+    if page.startswith("search"):
+        assert [words in body for body in shown] == [False, False, False, True]
+        assert row.public_id not in shown[-1]
+    assert phone_masking.may_look_up(tried[0], member)
+    assert not phone_masking.may_look_up(PHONE, member)
+    enter(client, company, OWNER)
+    assert MASKED not in body_of(client.get(reverse(page), {parameter: PHONE}))
+
+
+def test_ranges_show_a_viewer_no_digit_that_a_mask_hides(client: Client, company: Company) -> None:
+    """A hundred numbers differ in two digits, which the mask of each shows."""
+    create_restrictions(company)
+    GuardRestriction.objects.filter(ended_at=None).update(kind="prefix-2", value=PHONE[:-2])
+    webhook = DeliveryFactory.create(
+        endpoint=EndpointFactory.create(company=company),
+        event__company=company,
+        event__kind="guard.triggered",
+        event__data={"scope": "prefix-2", "value": PHONE[:-2], "step": "refuse"},
+    )
+    pages = [reverse("protection"), reverse("delivery-detail", args=[webhook.public_id])]
+    shown = {}
+    for role in (VIEWER, OWNER):
+        enter(client, company, role)
+        shown[role] = [body_of(client.get(page)) for page in pages]
+
+    assert all(PHONE[:5] + "•" in body for body in shown[VIEWER])
+    assert not any(PHONE[:6] in body for body in shown[VIEWER])
+    assert all(PHONE[:-2] in body for body in shown[OWNER])
 
 
 @pytest.mark.parametrize("page", ["link-list", "link-export", "search", "search-suggestions"])
