@@ -52,6 +52,13 @@ def payer(db: None) -> Company:
     return company
 
 
+@pytest.fixture
+def stripe() -> StripeVendor:
+    found = StripeVendor()
+    found.opens("cs_1")
+    return found
+
+
 def balance(company: Company) -> int:
     return ledger.balance(company.pk)[0]
 

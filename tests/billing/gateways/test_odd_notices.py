@@ -12,26 +12,13 @@ from tests.billing.gateways import test_contract
 from tests.billing.gateways.test_contract import balance
 from tests.billing.gateways.vendors import StripeVendor, TBankVendor, Vendor, post
 from tests.billing.top_ups import gateway, post_webhook
-from tests.factories import CompanyFactory
 
 wire, vendor = test_contract.wire, test_contract.vendor
+payer, stripe = test_contract.payer, test_contract.stripe
 pytestmark = pytest.mark.django_db
 REFUSED = {403, 503}  # 503: not believed, since the provider's API says so
 NO_MONEY = ["-950.00", "0.00", "99999999999999.00"]
 DEEP = b"[" * 100_000 + b"]" * 100_000
-
-
-@pytest.fixture
-def payer(db: None) -> Company:
-    company: Company = CompanyFactory.create()
-    return company
-
-
-@pytest.fixture
-def stripe() -> StripeVendor:
-    found = StripeVendor()
-    found.opens("cs_1")
-    return found
 
 
 @pytest.mark.parametrize("amount", NO_MONEY)

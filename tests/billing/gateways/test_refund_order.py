@@ -11,23 +11,11 @@ from billing.orders import payments
 from tests.billing.gateways import test_contract
 from tests.billing.gateways.test_contract import balance
 from tests.billing.gateways.vendors import StripeVendor, Vendor
-from tests.factories import CompanyFactory, UserFactory
+from tests.factories import UserFactory
 
 wire, vendor = test_contract.wire, test_contract.vendor
+payer, stripe = test_contract.payer, test_contract.stripe
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def payer(db: None) -> Company:
-    company: Company = CompanyFactory.create()
-    return company
-
-
-@pytest.fixture
-def stripe() -> StripeVendor:
-    found = StripeVendor()
-    found.opens("cs_1")
-    return found
 
 
 @pytest.mark.parametrize("steps", list(permutations(["pay", "dispute", "win"])), ids="-".join)
