@@ -15,7 +15,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
-from django.utils.formats import date_format, number_format
+from django.utils.formats import date_format
 from django.utils.html import format_html
 from django.utils.text import capfirst
 from django.utils.translation import gettext, ngettext
@@ -32,6 +32,7 @@ from accounts.people import closing
 from accounts.people import companies as company_service
 from accounts.people.countries import CountryField
 from accounts.security import reauthentication
+from accounts.templatetags.cabinet import percent
 from billing.web import adjust_views
 from billing.web.adjust_views import MAX_ADJUSTMENT
 from config.input.form_fields import TextField
@@ -188,8 +189,7 @@ class CompanyAdmin(AuditedAdmin, ModelAdmin):
 
     @admin.display(description=_("tokens: available + held"))
     def balance(self, company: "Listed") -> str:
-        day = company.day
-        if day.available is None or day.held is None:
+        if (day := company.day).available is None or day.held is None:
             return "—"
         return f"{grouped(day.available)} + {grouped(day.held)}"
 
@@ -203,7 +203,7 @@ class CompanyAdmin(AuditedAdmin, ModelAdmin):
 
     @admin.display(description=_("delivered"))
     def delivered(self, company: "Listed") -> str:
-        return "—" if company.day.share is None else f"{number_format(company.day.share)} %"
+        return percent(company.day.share)
 
     @admin.display(description=_("members"))
     def members(self, company: "Listed") -> int:

@@ -196,3 +196,28 @@ def test_no_dash_begins_a_line_in_russian() -> None:
     shown = [*(text for entry in WRITTEN for text in texts(entry)), *texts_of_pages]
 
     assert [text for text in shown if re.search(r"\S[ \n]\s*— ", text)] == []
+
+
+# A figure or a placeholder, then a percent sign that begins no placeholder.
+PERCENT = re.compile(r"(?:\d|\)[sd]|\}\}|\})([ \u00a0]|&nbsp;)?%(?:%|(?![\w(}]))")
+
+
+def test_percent_sign_stands_as_each_language_writes_it() -> None:
+    english = {space for entry in WRITTEN for space in PERCENT.findall(entry["msgid"])}
+    russian = {space for entry in WRITTEN for t in texts(entry) for space in PERCENT.findall(t)}
+
+    assert (english, russian) == ({""}, {"\u00a0"})
+
+
+def test_templates_leave_the_space_of_a_percent_sign_to_the_language() -> None:
+    spaces = {
+        (path.relative_to(ROOT), space)
+        for path in (ROOT / "templates").rglob("*.*")
+        for space in PERCENT.findall(path.read_text(encoding="utf-8"))
+    }
+
+    russian = ROOT / "templates/docs/ru"
+    assert {one for one in spaces if one[1] == "&nbsp;"} == {
+        (path, space) for path, space in spaces if (ROOT / path).is_relative_to(russian)
+    }
+    assert {space for _path, space in spaces} == {"", "&nbsp;"}

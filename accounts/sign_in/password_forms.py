@@ -1,12 +1,16 @@
-"""allauth's password forms with a maximum length."""
+"""allauth's password forms with a maximum length, and one line on a new password."""
 
 from typing import TYPE_CHECKING, Any
 
 from allauth.account import forms as allauth
 from allauth.account.fields import PasswordField
 from django import forms
+from django.utils.translation import gettext_lazy as _
 
 from accounts.sign_in.passwords import require_bounded
+
+# Instead of a sentence from each validator; what is wrong with a password its error says.
+NEW_PASSWORD = _("12 characters or more; four random words are best.")
 
 if TYPE_CHECKING:
     Base = forms.Form
@@ -22,6 +26,8 @@ class BoundedPasswordsMixin(Base):
         for field in self.fields.values():
             if isinstance(field, PasswordField):
                 field.validators = [*field.validators, require_bounded]
+        if "password1" in self.fields:  # allauth's name of one that is being chosen
+            self.fields["password1"].help_text = NEW_PASSWORD
 
 
 class LoginForm(BoundedPasswordsMixin, allauth.LoginForm):

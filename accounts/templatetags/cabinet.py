@@ -8,7 +8,7 @@ from django import template
 from django.conf import settings
 from django.forms import BaseForm, BoundField
 from django.utils import timezone
-from django.utils.formats import date_format, number_format
+from django.utils.formats import date_format, localize, number_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language, gettext, pgettext
@@ -138,8 +138,18 @@ def share(percent: float | None) -> str:
     digits = 0 if percent in (0, 100) else 1
     # Never rounded up to 100 %.
     shown = min(percent, 99.9) if percent < 100 else percent
+    return _percent(number_format(shown, digits))
+
+
+@register.filter
+def percent(value: float | None) -> str:
+    """«97 %» with the digits that it has, or a dash for None."""
+    return "—" if value is None else _percent(str(localize(value)))
+
+
+def _percent(shown: str) -> str:
     space = "" if (get_language() or "").startswith("en") else "\u00a0"
-    return f"{number_format(shown, digits)}{space}%"
+    return f"{shown}{space}%"
 
 
 @register.filter

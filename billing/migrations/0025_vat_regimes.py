@@ -32,7 +32,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('since', models.DateField(verbose_name='since')),
-                ('regime', models.CharField(choices=[('general', 'general: 22 percent since 2026, 20 before'), ('usn5', 'simplified, 5 %'), ('usn7', 'simplified, 7 %'), ('exempt', 'without VAT')], max_length=7, verbose_name='regime')),
+                ('regime', models.CharField(choices=[('general', 'general: 22 percent since 2026, 20 before'), ('usn5', 'simplified, 5%'), ('usn7', 'simplified, 7%'), ('exempt', 'without VAT')], max_length=7, verbose_name='regime')),
             ],
             options={
                 'verbose_name': 'VAT regime',

@@ -24,8 +24,8 @@ class VatRegime(models.Model):
 
     class Regime(models.TextChoices):
         GENERAL = "general", _("general: 22 percent since 2026, 20 before")
-        SIMPLIFIED_5 = "usn5", _("simplified, 5 %")
-        SIMPLIFIED_7 = "usn7", _("simplified, 7 %")
+        SIMPLIFIED_5 = "usn5", _("simplified, 5%")
+        SIMPLIFIED_7 = "usn7", _("simplified, 7%")
         EXEMPT = "exempt", _("without VAT")
 
     since = models.DateField(_("since"))

@@ -1,4 +1,4 @@
-"""Formats amounts: «1 234,50 ₽», and in words as Russian invoices require.
+"""Formats amounts: «1 234,50 ₽» or "₽1,234.50", and in words as Russian invoices require.
 
 Only Russian needs words, which take forty lines; a library would bring fifty languages.
 """
@@ -6,7 +6,9 @@ Only Russian needs words, which take forty lines; a library would bring fifty la
 from decimal import Decimal
 
 from django.utils.formats import number_format
+from django.utils.translation import get_language
 
+NBSP = "\u00a0"
 SYMBOLS = {"RUB": "₽", "USD": "$", "EUR": "€", "KZT": "₸"}
 _UNITS = ("", "один", "два", "три", "четыре", "пять", "шесть", "семь", "восемь", "девять")
 _FEMININE = ("", "одна", "две", *_UNITS[3:])
@@ -43,15 +45,23 @@ _KOPECKS = ("копейка", "копейки", "копеек")
 
 def money(amount: Decimal, currency: str) -> str:
     """«1 234,50 ₽» in the reader's language, joined by non-breaking spaces."""
-    text = number_format(amount, 2, use_l10n=True, force_grouping=True)
-    return f"{text}\u00a0{SYMBOLS.get(currency, currency)}"
+    return _in_currency(number_format(amount, 2, use_l10n=True, force_grouping=True), currency)
 
 
 def unit_price(price: Decimal, currency: str) -> str:
     """The price of one token, to a hundredth of a cent where it has them."""
     exact = price.quantize(Decimal("0.0001")).normalize()
     places = max(2, -int(exact.as_tuple().exponent))
-    return f"{number_format(exact, places, use_l10n=True)}\u00a0{SYMBOLS.get(currency, currency)}"
+    return _in_currency(number_format(exact, places, use_l10n=True), currency)
+
+
+def _in_currency(text: str, currency: str) -> str:
+    """English writes a currency first, and its sign without a space: "-₽5.00", "CHF 5.00"."""
+    symbol = SYMBOLS.get(currency)
+    if not (get_language() or "").startswith("en"):
+        return f"{text}{NBSP}{symbol or currency}"
+    minus = "-" if text.startswith("-") else ""
+    return f"{minus}{symbol or currency + NBSP}{text.removeprefix('-')}"
 
 
 def in_words(amount: Decimal) -> str:

@@ -79,6 +79,12 @@ def _standings(companies: set[int]) -> dict[int, Standing]:
     }
 
 
+def days_left(company: Company) -> int | None:
+    """How long the balance lasts at the pace of the last week; None if nothing was spent."""
+    standing = _standings({company.pk}).get(company.pk)
+    return standing.days if standing else None
+
+
 def _days(available: int, spent: int) -> int | None:
     return max(available, 0) * PACE_DAYS // spent if spent else None
 

@@ -29,7 +29,7 @@ from billing.gateways.bank_invoice import Invoice
 from billing.models import BalanceAlert, Order, Tariff
 from billing.orders import billing_profiles, orders, prices
 from billing.orders.prices import Quote
-from billing.wallet import ledger
+from billing.wallet import balance_alerts, ledger
 from billing.wallet import statement as statements
 from billing.web.alert_views import BalanceAlertForm
 from billing.web.forms import (
@@ -66,6 +66,7 @@ def balance(request: CabinetRequest) -> HttpResponse:
         "available": available,
         "held": held,
         "sends": prices.messages_affordable(available, company.country),
+        "days_left": balance_alerts.days_left(company),
         "message_prices": _message_prices(),
         "form": form,
         "tariffs": Tariff.objects.filter(currency=currency),

@@ -141,9 +141,9 @@ def check_rules(rules: Sequence[StoredRule]) -> None:
 
 
 REPEATED = _("There is already a rule for this country and purpose.")
-SETS_NOTHING = _("The rule sets nothing: choose channels, patience, a cost, or a language.")
-BOTH = _("A channel cannot be both used and barred.")
-ALL_BARRED = _("The rule bars every channel.")
+SETS_NOTHING = _("The rule sets nothing: choose channels, a wait, a price cap or a language.")
+BOTH = _("A channel cannot be both used and blocked.")
+ALL_BARRED = _("The rule blocks every channel.")
 
 
 def faults_of(rule: StoredRule) -> list[StrOrPromise]:
@@ -183,7 +183,7 @@ def _number_faults(rule: StoredRule) -> list[StrOrPromise]:
     least, most = settings.PATIENCE_RANGE
     faults: list[StrOrPromise] = []
     if any(not least <= seconds <= most for seconds in (rule.patience or {}).values()):
-        faults.append(format_lazy(_("Patience: {min} to {max} seconds."), min=least, max=most))
+        faults.append(format_lazy(_("Wait: {min} to {max} seconds."), min=least, max=most))
     if rule.max_cost is not None and not 1 <= rule.max_cost <= settings.MAX_BUDGET:
         faults.append(
             _("The maximum price of a message must be a whole number of tokens, 1 or more.")

@@ -210,7 +210,7 @@ RULES: dict[str, Rule] = {
     ),
     "disk-full": Rule(
         _("A disk is nearly full"),
-        _("%(subject)s: %(free)s %% free."),
+        _("%(subject)s: %(free)s%% free."),
         _("Delete or move what is not ours, or enlarge the disk."),
         pending=2 * _MIN,
     ),

@@ -77,7 +77,7 @@ def bars(component: Component) -> list[Bar]:
 def _title(day: Day, *, is_api: bool) -> str:
     words = [f"{date_format(day.day, 'DATE_FORMAT')}: {day_word(day)}"]
     if day.share is not None:
-        words.append((_("alive %(share)s %%") if is_api else _("delivered %(share)s %%"))
+        words.append((_("alive %(share)s%%") if is_api else _("delivered %(share)s%%"))
                      % {"share": day.share})  # fmt: skip
     if day.median_seconds is not None:
         words.append(_("half within %(time)s") % {"time": seconds(day.median_seconds)})

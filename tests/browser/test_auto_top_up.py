@@ -26,7 +26,7 @@ def test_owner_turns_automatic_top_ups_on_and_off(page: Page, live_server: LiveS
 
     page.get_by_label("Когда доступно меньше токенов, чем").fill("100")
     page.get_by_label("Пробная оплата").check()
-    page.get_by_label("Не больше в месяц").fill("10 000")
+    page.get_by_label("Не больше, ₽ в месяц").fill("10 000")
     page.get_by_label("Я согласен").check()
     page.get_by_role("button", name="Включить").click()
     confirm(page)
@@ -46,7 +46,7 @@ def test_owner_turns_automatic_top_ups_on_and_off(page: Page, live_server: LiveS
     expect(page.get_by_role("heading", name="Куплено автоматически")).to_be_visible()
     page.get_by_role("button", name="Выключить").click()
     expect(page.get_by_role("status").filter(has_text="Автопополнение выключено")).to_be_visible()
-    page.get_by_label("Не больше в месяц").fill("10 000")
+    page.get_by_label("Не больше, ₽ в месяц").fill("10 000")
     page.get_by_label("Я согласен").check()
     page.get_by_role("button", name="Включить").click()
     expect(page.get_by_role("status").filter(has_text="Автопополнение включено")).to_be_visible()

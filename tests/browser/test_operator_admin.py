@@ -303,7 +303,7 @@ def test_breaker_of_an_account_is_closed_by_hand(page: Page, live_server: LiveSe
     enter(page, live_server)
     page.get_by_role("link", name="Провайдеры").first.click()
 
-    page.get_by_role("button", name="Замкнуть предохранитель").click()
+    page.get_by_role("button", name="Снять автоотключение").click()
 
-    expect(page.get_by_role("button", name="Замкнуть предохранитель")).to_have_count(0)
+    expect(page.get_by_role("button", name="Снять автоотключение")).to_have_count(0)
     assert ProviderAccount.objects.get(name="twilio").open_until is None

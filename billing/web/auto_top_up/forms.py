@@ -12,7 +12,7 @@ from accounts.cabinet.number_fields import GroupedDecimalField, GroupedIntegerFi
 from billing.models import AutoTopUp, Package
 from billing.models.auto_top_up import MOST_A_DAY
 from billing.models.offer import CENT
-from billing.wallet.amounts import money
+from billing.wallet.amounts import SYMBOLS, money
 from billing.web.forms import TopUpForm
 
 BELOW_ONE = _("This is less than one top-up costs.")
@@ -25,10 +25,10 @@ class AutoTopUpForm(TopUpForm):
         max_value=settings.MAX_TOP_UP_TOKENS,
     )
     times_a_day = forms.IntegerField(
-        label=_("No more often a day"), min_value=1, max_value=MOST_A_DAY
+        label=_("At most, times a day"), min_value=1, max_value=MOST_A_DAY
     )
     sum_a_month = GroupedDecimalField(
-        label=_("No more a calendar month"),
+        label=_("At most a calendar month"),
         min_value=CENT,
         max_digits=14,
         decimal_places=2,
@@ -51,7 +51,9 @@ class AutoTopUpForm(TopUpForm):
             name: one for name, one in self.gateways.items() if one.saves_methods or one.has_invoice
         }
         most = self.fields["sum_a_month"]
-        most.label = f"{most.label} ({self.currency})"
+        most.label = _("At most, %(currency)s a month") % {
+            "currency": SYMBOLS.get(self.currency, self.currency)
+        }
         field = self.fields["gateway"]
         field.choices = [pair for pair in field.choices if pair[0] in self.gateways]  # type: ignore[attr-defined]
         field.initial = next(iter(self.gateways), None)

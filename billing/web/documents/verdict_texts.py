@@ -32,9 +32,9 @@ _FORGED: dict[str, StrOrPromise] = {
     "note": _("Row %(row)s: the note is not the sealed one."),
 }
 _UNSUITABLE: dict[str, StrOrPromise] = {
-    "partial": _("The file has not all operations. Download the whole statement and upload that."),
+    "partial": _("The file has not all operations. Download the full statement and upload that."),
     "begins_later": _(
-        "The file does not begin with the first operation. Download the whole statement and "
+        "The file does not begin with the first operation. Download the full statement and "
         "upload that."
     ),
     "columns": _(

@@ -27,7 +27,7 @@ def _reason(route: Mapping[str, Any], plan: list[list[Any]]) -> str:
     share = round(100 * float(route.get("share") or 0))
     texts = {
         ReasonCode.PROVED: _("%(channel)s first: it reached this number %(ago)s"),
-        ReasonCode.LIKELY: _("%(channel)s first: it reaches %(share)d %% of such numbers"),
+        ReasonCode.LIKELY: _("%(channel)s first: it reaches %(share)d%% of such numbers"),
         ReasonCode.SMS_SURER: _("%(channel)s at once: messengers would cost time or lose codes"),
         ReasonCode.BARRED: _("%(channel)s first: the subscriber bars SMS"),
         ReasonCode.EXPLORED: _("%(channel)s first, to see whether it works again"),

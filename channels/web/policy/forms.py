@@ -49,7 +49,7 @@ class RuleForm(forms.Form):
         coerce=lambda chosen: chosen == "yes",
         empty_value=None,
         help_text=_(
-            "For codes. Order and patience come from what was learned: a messenger where it "
+            "For codes. Order and wait come from what was learned: a messenger where it "
             "reaches the person as surely and as fast, SMS where it does not. One code in twenty "
             "goes by the order above, so that the saving is measured."
         ),

@@ -2,6 +2,7 @@ import re
 
 import pytest
 from django.conf import settings
+from django.contrib.auth.password_validation import get_default_password_validators
 from django.core import mail
 from django.core.mail import EmailMessage
 from django.test import Client
@@ -43,6 +44,17 @@ def test_sign_up_creates_a_company_with_its_owner(
     assert (member.company.name, member.company.country) == ("Demo", "RU")
     assert (member.company.status == Company.Status.APPROVED) is auto
     assert member.user.language == "en"
+
+
+def test_sign_up_explains_a_password_in_one_line(client: Client) -> None:
+    page = client.get(reverse("account_signup"), headers={"accept-language": "en"})
+
+    field = page.context["form"].fields["password1"]
+    shortest = next(one for one in get_default_password_validators() if hasattr(one, "min_length"))
+    assert (
+        field.help_text == f"{shortest.min_length} characters or more; four random words are best."
+    )
+    assert str(field.help_text) in page.content.decode()
 
 
 def test_sign_up_without_a_company_name_is_refused(client: Client) -> None:

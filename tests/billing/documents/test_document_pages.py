@@ -315,7 +315,7 @@ def test_chosen_operations_are_no_forgery(
 
     page = upload(client, file)
 
-    said = {"ru": "Скачайте полную выписку", "en": "Download the whole statement and upload"}
+    said = {"ru": "Скачайте полную выписку", "en": "Download the full statement and upload"}
     assert said[language] in page
     assert "alert-danger" not in page
 

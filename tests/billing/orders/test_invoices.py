@@ -69,7 +69,7 @@ def test_russian_invoice_in_pdf(issue: Callable[..., Order]) -> None:
         "Покупатель: ООО «Ромашка», ИНН 7707083893, КПП 770701001, Мск",
         "1 Токены сервиса Kvitok 1 000 шт. 1,90 ₽ 1 900,00 ₽",
         "Итого к оплате: 1 900,00 ₽",
-        "В том числе НДС 22%: 342,62 ₽",
+        "В том числе НДС 22 %: 342,62 ₽",
         "Одна тысяча девятьсот рублей 00 копеек",
         "Оплатите до 06.03.2026.",
         "/ Петров П. П. /",
@@ -91,7 +91,7 @@ def test_english_invoice(issue: Callable[..., Order]) -> None:
         "Invoice No. 2026-17 of 6 March 2026",
         "Seller LLC IBAN XX00 0000",
         "Customer: Acme Ltd",
-        "Total due: 1,900.00 ₽",
+        "Total due: ₽1,900.00",
         "VAT not applicable",
     ):
         assert words in text, text
@@ -116,7 +116,7 @@ def test_code_to_scan(issue: Callable[..., Order]) -> None:
         "CorrespAcc=30100000000000000001",
         "Sum=190000",
         "Purpose=Оплата по счёту № 2026-17 от 06.03.2026 за токены сервиса Kvitok. "
-        "В том числе НДС 22%: 342,62 руб.",
+        "В том числе НДС 22 %: 342,62 руб.",
         "PayeeINN=7700000009",
         "KPP=770001001",
     ]

@@ -42,10 +42,19 @@ def test_sum_in_words(amount: str, words: str) -> None:
     ("language", "currency", "text"),
     [
         ("ru", "RUB", "1\u00a0234\u00a0567,50\u00a0₽"),
-        ("en", "USD", "1,234,567.50\u00a0$"),
-        ("en", "CHF", "1,234,567.50\u00a0CHF"),
+        ("en", "RUB", "₽1,234,567.50"),
+        ("en", "USD", "$1,234,567.50"),
+        ("en", "CHF", "CHF\u00a01,234,567.50"),
     ],
 )
 def test_sum_in_figures(language: str, currency: str, text: str) -> None:
     with translation.override(language):
         assert amounts.money(Decimal("1234567.5"), currency) == text
+
+
+def test_unit_price_and_a_minus_have_the_sign_where_the_language_puts_it() -> None:
+    with translation.override("en"):
+        assert amounts.unit_price(Decimal("1.9"), "RUB") == "₽1.90"
+        assert amounts.money(Decimal(-5), "EUR") == "-€5.00"
+    with translation.override("ru"):
+        assert amounts.unit_price(Decimal("1.9"), "RUB") == "1,90\u00a0₽"

@@ -1,5 +1,6 @@
 """The cabinet's billing pages: what they show, order, refuse and change."""
 
+from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -8,10 +9,11 @@ import responses
 from django.conf import settings
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 from requests import PreparedRequest
 
 from accounts.models import Member
-from billing.models import Order, Payment
+from billing.models import Order, Payment, SpentDay
 from billing.orders import billing_profiles
 from billing.wallet import ledger
 from tests.billing.top_ups import HOOK, fill_requisites, place_order
@@ -53,6 +55,17 @@ def test_balance_shows_how_many_messages_it_pays_for(client: Client, member: Mem
     assert response.context["sends"][:3] == [("WhatsApp", 1000), ("Telegram", 1000), ("SMS", 62)]
     assert "17 удержано до доставки" in body(response)
     assert not response.context["is_low"]
+
+
+def test_balance_shows_how_many_days_it_lasts(client: Client, member: Member) -> None:
+    WalletFactory.create(company=member.company, available=1000)
+    page = reverse("balance")
+    assert "на прошлой неделе, хватит" not in body(client.get(page))
+
+    yesterday = timezone.localdate() - timedelta(days=1)
+    SpentDay.objects.create(company=member.company, day=yesterday, tokens=700, busiest_hour=700)
+
+    assert "на прошлой неделе, хватит примерно на 10 дней." in body(client.get(page))
 
 
 def test_low_balance_is_shown(client: Client, member: Member) -> None:
