@@ -21,6 +21,7 @@ ALPHABET = "23456789bcdfghjkmnpqrstvwxyzBCDFGHJKLMNPQRSTVWXYZ"
 MAX_PATH_LENGTH = 256  # characters; a longer path is no slug with punctuation appended
 
 _ALIAS = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{1,62}[A-Za-z0-9]")
+_QUERY = re.compile(r"[?&;#]")  # where it begins, in spellings that are no query for a browser
 _CODE = re.compile(r"[0-9]{4,8}")
 _LITERAL = re.compile(r"(?:[\w./-]|\\[.\-/])*")
 _STATIC_WORDS = frozenset(
@@ -75,14 +76,14 @@ def check_alias(alias: object) -> str:
 def repair(text: str) -> str | None:
     """Recovers the slug from a mistyped path; None when it cannot be one.
 
-    Messengers and people append the next full stop, bracket or quote to a link, and some editors
-    insert invisible characters.
+    Messengers and people append the next full stop, bracket or quote to a link, some editors insert
+    invisible characters, and some sites and mail programs append `&fbclid=…` or `%3Futm_source=…`.
     """
     if _ALIAS.fullmatch(text):
         return text
     if len(text) > MAX_PATH_LENGTH:
         return None
-    visible = _visible(text)
+    visible = _QUERY.split(_visible(text), maxsplit=1)[0]
     end = len(visible)
     while end and not visible[end - 1].isalnum():
         end -= 1

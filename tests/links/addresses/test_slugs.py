@@ -145,6 +145,13 @@ def test_only_first_segments_are_reserved(alias: str) -> None:
         "\u2060Xk7P\u200bqR2m\ufeff.",
         "Xk7PqR2m”".encode().decode("latin-1"),
         "Xk7PqR2m\u200b".encode().decode("latin-1"),
+        "Xk7PqR2m&utm_source=sms&utm_medium=x",
+        "Xk7PqR2m%26fbclid=IwAR0",
+        "Xk7PqR2m%3Futm_source=mail",
+        "Xk7PqR2m?a=b#c",
+        "Xk7PqR2m;jsessionid=1",
+        "Xk7PqR2m%23top",
+        "Xk7PqR2m.&x",
     ],
 )
 def test_trailing_punctuation_is_ignored(followed: str) -> None:
@@ -164,6 +171,8 @@ def test_trailing_punctuation_is_ignored(followed: str) -> None:
         "Xk7 PqR2m",
         "a" * 65,
         "a" * 300,
+        "&utm_source=sms",
+        "ab?cdef",
         "abc\0d",
     ],
 )

@@ -35,6 +35,15 @@ def test_query_string_is_ignored(ask: Ask) -> None:
     assert headers["Location"] == "https://example.com/"
 
 
+@pytest.mark.parametrize("query", ["&utm_source=sms", "%26fbclid=1", "%3Fa=b", ";a", "%23top"])
+def test_query_that_is_misspelt_is_ignored_too(ask: Ask, query: str) -> None:
+    link = LinkFactory.create(url="https://example.com/?a=1")
+
+    status, headers, _ = ask(f"/{link.slug}{query}")
+
+    assert (status, headers["Location"]) == (302, "https://example.com/?a=1")
+
+
 @pytest.mark.parametrize("end", [".", ")", "].", "»", "%22", "\u200b", ",%E2%80%9D"])
 def test_trailing_punctuation_is_ignored_in_a_path(ask: Ask, end: str) -> None:
     link = LinkFactory.create()
