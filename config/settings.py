@@ -309,8 +309,7 @@ MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_PASSKEY_LOGIN_ENABLED = True
 MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = not PRODUCTION  # plain http in development
 MFA_TOTP_ISSUER = "Kvitok"
-# Steps of 30 s, either way: people type slowly, and clocks differ (RFC 6238, 5.2 and 6).
-MFA_TOTP_TOLERANCE = 1
+MFA_TOTP_TOLERANCE = 1  # step of 30 s, either way: people type slowly, and clocks differ
 
 SOCIALACCOUNT_ADAPTER = "accounts.oidc.provider.SocialAccountAdapter"
 SOCIALACCOUNT_EMAIL_AUTHENTICATION = False  # an address opens nothing: accounts.oidc.identities
@@ -360,7 +359,8 @@ WHITENOISE_USE_FINDERS = not PRODUCTION
 
 SESSION_COOKIE_AGE = 12 * 3600
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = PRODUCTION
-SESSION_COOKIE_NAME = "__Host-session" if PRODUCTION else "session"
+_HERE = "__Host-" if PRODUCTION else ""  # no other host of the domain can set such a cookie
+SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = f"{_HERE}session", f"{_HERE}csrftoken"
 # `config.server.https` does it, and refuses the API rather than redirect.
 SECURE_SSL_REDIRECT = False
 HSTS_SECONDS = 31_536_000

@@ -179,6 +179,22 @@ def test_safe_production_starts() -> None:
     assert start(**SAFE).stderr == ""
 
 
+def test_cookies_that_another_host_could_set_decide_nothing() -> None:
+    """One of the same name, set for the whole domain, would fail every form."""
+    code = (
+        "from django.conf import settings as s;"
+        "print(*[getattr(s, name) for name in dir(s) if name.endswith('_COOKIE_NAME')])"
+    )
+    env = GOOD | SAFE | {"DJANGO_SETTINGS_MODULE": "config.settings"}
+
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, env=env, text=True, capture_output=True, check=True
+    )
+
+    names = [name for name in done.stdout.split() if not name.startswith("__Host-")]
+    assert names == ["django_language"]
+
+
 def test_production_starts_with_further_accounts_of_every_kind() -> None:
     names = {
         "HOST": "smpp.example",
