@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from typing import Any, ClassVar
+from unicodedata import normalize
 
 from django.contrib.auth.models import AbstractBaseUser, BaseUserManager, PermissionsMixin
 from django.db import models
@@ -64,6 +65,16 @@ class User(AbstractBaseUser, PermissionsMixin):
 
     def __str__(self) -> str:
         return self.email
+
+    def set_password(self, raw_password: str | None) -> None:
+        super().set_password(raw_password and normalize("NFC", raw_password))
+
+    def check_password(self, raw_password: str | None) -> bool:
+        """A keyboard writes й as one character, another one as и and a breve (RFC 8265, 4.2.1)."""
+        composed = raw_password and normalize("NFC", raw_password)
+        if super().check_password(composed):
+            return True
+        return raw_password != composed and super().check_password(raw_password)  # set before
 
     def get_session_auth_hash(self) -> str:
         return self._of_generation(super().get_session_auth_hash())

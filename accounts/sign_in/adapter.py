@@ -9,7 +9,6 @@ from allauth.mfa.models import Authenticator
 from allauth.mfa.utils import is_mfa_enabled
 from django.conf import settings
 from django.contrib.auth.base_user import AbstractBaseUser
-from django.contrib.auth.hashers import check_password
 from django.contrib.auth.models import AnonymousUser
 from django.core.mail import EmailMultiAlternatives
 from django.http import HttpRequest, HttpResponse
@@ -134,7 +133,7 @@ class AccountAdapter(DefaultAccountAdapter):
 
     def reauthenticate(self, user: AbstractBaseUser, password: str) -> bool:
         # Attempts are counted per session, so that these cannot lock the owner out.
-        return check_password(password, user.password)
+        return user.check_password(password)
 
     def post_login(
         self, request: HttpRequest, user: AbstractBaseUser, **kwargs: Any
