@@ -10,6 +10,7 @@ from allauth.mfa import app_settings
 from allauth.mfa.adapter import get_adapter
 from allauth.mfa.base import forms as codes
 from allauth.mfa.models import Authenticator
+from allauth.mfa.totp import forms as totp
 from allauth.mfa.webauthn import forms as passkeys
 from allauth.mfa.webauthn.internal import auth
 from cryptography.exceptions import UnsupportedAlgorithm
@@ -19,6 +20,7 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import User
+from config.input import clipboard
 from config.input.form_fields import JsonField
 
 # What fido2 raises for credentials that no browser makes; allauth expects some of these.
@@ -97,6 +99,19 @@ def _keep_choice(credential: dict[str, Any], *, alone: bool) -> None:
 # has a limit per minute ("reauthenticate").
 
 
+class PastedCodeMixin(Base):
+    """A code may be pasted with whatever an app or a page puts into it."""
+
+    def clean_code(self) -> str:
+        self.cleaned_data["code"] = clipboard.code(self.cleaned_data["code"])
+        code: str = super().clean_code()  # type: ignore[misc]
+        return code
+
+
+class ActivateTOTPForm(PastedCodeMixin, totp.ActivateTOTPForm):
+    """Of an authenticator app that is added."""
+
+
 class UsedCodeMixin(Base):
     """allauth forgets a used code after one period, while MFA_TOTP_TOLERANCE has it good for more.
     Of two at once it takes one.
@@ -114,7 +129,7 @@ class UsedCodeMixin(Base):
         return code
 
 
-class AuthenticateForm(UsedCodeMixin, codes.AuthenticateForm):
+class AuthenticateForm(PastedCodeMixin, UsedCodeMixin, codes.AuthenticateForm):
     """Of signing in."""
 
 
@@ -132,7 +147,7 @@ class _ReauthenticateForm(codes.ReauthenticateForm):
         raise get_adapter().validation_error("incorrect_code")
 
 
-class ReauthenticateForm(UsedCodeMixin, _ReauthenticateForm):
+class ReauthenticateForm(PastedCodeMixin, UsedCodeMixin, _ReauthenticateForm):
     """Of confirming a change."""
 
 

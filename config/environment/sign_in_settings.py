@@ -27,6 +27,7 @@ PASSWORD_FORMS = {
 }
 _FACTORS = "accounts.sign_in.factor_forms"
 FACTOR_FORMS = {
+    "activate_totp": f"{_FACTORS}.ActivateTOTPForm",
     "authenticate": f"{_FACTORS}.AuthenticateForm",
     "reauthenticate": f"{_FACTORS}.ReauthenticateForm",
     "reauthenticate_webauthn": f"{_FACTORS}.ReauthenticateWebAuthnForm",

@@ -26,6 +26,7 @@ from accounts.models import User
 from accounts.sign_in import factor_forms, mfa
 from tests.factories import PASSWORD, UserFactory
 from tests.operator_admin.operators import code_now
+from tests.reauthentication import mark_reauthenticated
 
 pytestmark = pytest.mark.django_db
 OLD, NEW = b"k8sFq2" * 8, b"mW4x0Z" * 8
@@ -88,6 +89,34 @@ def app(user: User) -> str:
 @pytest.mark.parametrize(("steps", "is_in"), [(-2, False), (-1, True), (1, True), (2, False)])
 def test_clock_may_differ_by_a_step(user: User, app: str, steps: int, is_in: bool) -> None:
     assert sign_in(user, code_at(app, steps)) == is_in
+
+
+PASTED = ["{a} {b}", "{a}\u00a0{b}", "{a}\u202f{b}\u200b", "\ufeff{a}–{b}", "{a}{b}\u2060\n"]
+
+
+@pytest.mark.parametrize("spelling", [*PASTED, "fullwidth", "arabic"])
+def test_code_may_be_pasted_as_people_have_it(user: User, app: str, spelling: str) -> None:
+    code = code_at(app, 0)
+    zero = {"fullwidth": "０", "arabic": "٠"}.get(spelling)
+    spelt = spelling.format(a=code[:3], b=code[3:])
+    if zero:
+        spelt = "".join(chr(ord(zero) + int(digit)) for digit in code)
+
+    assert sign_in(user, spelt)
+    assert not sign_in(user, code)
+
+
+def test_first_code_of_an_app_may_be_pasted_too(user: User) -> None:
+    client = Client()
+    client.force_login(user)
+    mark_reauthenticated(client, user, "password")
+    client.get(reverse("mfa_activate_totp"))
+    secret = client.session["mfa.totp.secret"]
+    code = code_now(secret)
+
+    client.post(reverse("mfa_activate_totp"), {"code": f"{code[:3]}\u00a0{code[3:]}\u200b"})
+
+    assert Authenticator.objects.filter(user=user, type=Authenticator.Type.TOTP).exists()
 
 
 def test_code_is_used_once_while_it_is_good(user: User, app: str) -> None:
