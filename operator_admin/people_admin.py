@@ -9,7 +9,7 @@ from allauth.socialaccount.models import SocialAccount, SocialApp, SocialToken
 from django.contrib import admin
 from django.contrib.auth.admin import GroupAdmin as DjangoGroupAdmin
 from django.contrib.auth.models import Group
-from django.db.models import Model
+from django.db.models import Model, Q
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
@@ -33,11 +33,13 @@ def _may_touch_owner(request: HttpRequest, obj: Any) -> bool:
 
 @admin.register(EmailAddress)
 class EmailAddressAdmin(AuditedAdmin, AllauthEmailAddressAdmin):
-    """An address that is confirmed here opens the account: those of administrators are theirs."""
+    """An address that is confirmed here opens the account: `may_change_user`."""
 
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        if db_field.name == "user" and not operator(request).is_superuser:
-            kwargs["queryset"] = User.objects.filter(is_superuser=False)
+        if db_field.name == "user":
+            desk = User.objects.filter(Q(is_staff=True) | Q(is_superuser=True))
+            others = [one.pk for one in desk if not may_change_user(request, one)]
+            kwargs["queryset"] = User.objects.exclude(pk__in=others)
         return super().formfield_for_foreignkey(db_field, request, **kwargs)
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:

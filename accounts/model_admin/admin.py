@@ -126,9 +126,15 @@ class UserAdmin(AuditedAdmin, TranslatedPermissions, ModelAdmin, UserBase):
 
 
 def may_change_user(request: HttpRequest, person: User | None) -> bool:
-    """Only superusers may change superusers."""
-    is_administrator = isinstance(request.user, User) and request.user.is_superuser
-    return is_administrator or person is None or not person.is_superuser
+    """Whoever changes an account can open it, so an operator's takes all rights of that operator;
+    those of one who is switched off cannot be compared.
+    """
+    user = operator(request)
+    if user.is_superuser or person is None:
+        return True
+    if person.is_superuser or not person.is_staff:
+        return not person.is_superuser
+    return person.is_active and person.get_all_permissions() <= user.get_all_permissions()
 
 
 @admin.register(Member)

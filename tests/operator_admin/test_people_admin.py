@@ -121,6 +121,40 @@ def test_addresses_of_administrators_are_theirs(client: Client, assistant: User)
     assert [one.email for one in EmailAddress.objects.filter(user=boss)] == [boss.email]
 
 
+@pytest.mark.parametrize(
+    ("rights", "is_active", "may"),
+    [([], True, True), (["change_wallet"], True, False), ([], False, False)],
+    ids=["no more rights", "rights of money", "switched off"],
+)
+def test_operators_do_not_take_over_those_with_other_rights(
+    client: Client, assistant: User, rights: list[str], *, is_active: bool, may: bool
+) -> None:
+    """An address, a password or no second factor opens the account, and all that it may do."""
+    kinds = ["emailaddress", "user", "authenticator"]
+    assistant.user_permissions.set(Permission.objects.filter(content_type__model__in=kinds))
+    cashier = make_person(user__is_staff=True, user__is_active=is_active)
+    cashier.user_permissions.set(Permission.objects.filter(codename__in=rights))
+    add_app(cashier)
+    factor = Authenticator.objects.get(user=cashier)
+    address = EmailAddress.objects.get(user=cashier)
+    own = EmailAddress.objects.get(user=make_person("own@example.com"))
+    form = {"email": THIEF, "verified": "on", "primary": ""}
+
+    answers = [
+        client.post(reverse("admin:accounts_user_change", args=[cashier.pk]), {"email": THIEF}),
+        client.post(reverse("admin:auth_user_password_change", args=[cashier.pk]), {}),
+        client.post(reverse("admin:account_emailaddress_change", args=[address.pk]), {}),
+        client.post(reverse("admin:mfa_authenticator_delete", args=[factor.pk]), {}),
+    ]
+    added = client.post(reverse("admin:account_emailaddress_add"), form | {"user": cashier.pk})
+    path = reverse("admin:account_emailaddress_change", args=[own.pk])
+    client.post(path, {"email": own.email, "verified": "on", "primary": "", "user": cashier.pk})
+
+    assert [answer.status_code == 403 for answer in answers] == [not may] * 4
+    assert (added.status_code == 302) is may
+    assert (EmailAddress.objects.get(pk=own.pk).user == cashier) is may
+
+
 def test_address_is_not_moved_to_an_administrator(client: Client, assistant: User) -> None:
     boss, own = make_person(user__is_superuser=True), make_person("own@example.com")
     address = EmailAddress.objects.get(user=own)
