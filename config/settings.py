@@ -238,6 +238,7 @@ TEST_QUOTAS = {  # per company and day, all test keys together
     "links": at_least(1, "TEST_LINKS_A_DAY", 3000),
     "messages": at_least(1, "TEST_MESSAGES_A_DAY", 3000),
 }
+MESSAGE_STORAGE = "config.server.message_storage.MessageStorage"
 MAX_API_BODY = 65_536  # bytes
 DATA_UPLOAD_MAX_MEMORY_SIZE = 4 * 2**20  # vendors batch receipts; the API has its own limit
 BODY_TIMEOUT = env.float("BODY_TIMEOUT", 10.0)  # seconds from the headers to the end of the body
@@ -273,7 +274,6 @@ SMPP = vendor_settings.ACCOUNTS["SMPP"]
 FURTHER_ACCOUNTS = vendor_settings.FURTHER_ACCOUNTS
 HTTP_PROVIDER_ACCOUNTS = vendor_settings.HTTP_PROVIDER_ACCOUNTS
 MAX_BREAKER_PAUSE = env.int("MAX_BREAKER_PAUSE", 3600)  # seconds that a breaker stays open
-
 TELEGRAM_BOT_ASSUME_CONTACT = env.bool("TELEGRAM_BOT_ASSUME_CONTACT", False)
 
 # --- People ----------------------------------------------------------------------------------
