@@ -7,7 +7,6 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 
 from django.conf import settings
-from django.db.models import Sum
 from django.utils import timezone
 
 from accounts.models import Company, Mode
@@ -22,7 +21,8 @@ from config.storage.statements.named_rows import fetch_all
 from config.texts import StrOrPromise
 
 DAYS = 14
-FINAL_STATES = {"delivered", "failed", "expired"}
+FAILED_STATES = {"failed", "expired"}
+FINAL_STATES = {"delivered", *FAILED_STATES}
 
 # Two results of one read: messages by day, channel and state; deliveries by duration.
 _READ = f"""
@@ -84,6 +84,7 @@ class Period:
     verified: int = 0
     spent: int = 0
     returned: int = 0
+    spent_on: Counter[date] = field(default_factory=Counter)
 
     @property
     def messages(self) -> int:
@@ -112,6 +113,7 @@ class Figures:
     days: dict[date, Counter[str]]  # messages by channel for each day shown, oldest first
     now: Period
     before: Period  # the same number of days before
+    failed: Counter[date]  # messages by day, the expired ones too
     medians: dict[str, int]  # channel → ms to delivery; "" is all channels
 
     @property
@@ -136,7 +138,7 @@ def figures(company: Company, mode: str, shown: DayRange | None = None) -> Figur
     counted = last_counted()
     live_day = max(first, counted + timedelta(days=1)) if counted else first
     days = {middle + timedelta(days=n): Counter[str]() for n in range(count)}
-    result = Figures(days, Period(), Period(), {})
+    result = Figures(days, Period(), Period(), Counter(), {})
     # A day more after today, in case the clocks differ.
     end = last + timedelta(days=2 if last >= timezone.localdate() else 1)
     _read_messages(result, company, mode, first=first, middle=middle, live_day=live_day, until=end)
@@ -179,6 +181,8 @@ def _read_messages(result: Figures, company: Company, mode: str, **days: date) -
         period.states[row.state] += row.messages
         if row.day in result.days:
             result.days[row.day][row.channel] += row.messages
+            if row.state in FAILED_STATES:
+                result.failed[row.day] += row.messages
     for channel in ("", *BY_NAME):
         counts = Counter[int]()
         for row in rows:
@@ -203,9 +207,10 @@ def _read_totals(
     rows = DayTotal.objects.filter(
         company=company, mode=mode, day__gte=since, day__lt=min(until, live_day)
     )
-    sums = rows.aggregate(**{name: Sum(name, default=0) for name in names})
-    for name in names:
-        setattr(period, name, sums[name])
+    for row in rows:
+        for name in names:
+            setattr(period, name, getattr(period, name) + getattr(row, name))
+        period.spent_on[row.day] += row.spent
     if live_day < until:
         _add_live(period, company, mode, start_of(max(since, live_day)), start_of(until))
 
@@ -217,4 +222,5 @@ def _add_live(period: Period, company: Company, mode: str, start: datetime, end:
     if mode == Mode.LIVE:
         for settled in settled_totals(start, end, company.pk):
             period.spent += settled.spent
+            period.spent_on[settled.day] += settled.spent
             period.returned += settled.returned

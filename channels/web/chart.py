@@ -17,10 +17,18 @@ class Series(NamedTuple):
     colour: str  # of `.chart-<colour>` in static/figures.css
 
 
+class Extra(NamedTuple):
+    """A figure that is told of each day and not drawn."""
+
+    label: StrOrPromise
+    by_day: Mapping[date, int]
+
+
 BY_CHANNEL = [Series(channel.name, channel.title, channel.colour) for channel in CHANNELS]
 BAR_WIDTH, STEP, HEIGHT = 7, 10, 100  # viewBox units; the drawing stretches to its container
 ROUND_TOPS = (2, 4, 6, 8, 10, 12, 16, 20, 30, 40, 50, 60, 80, 100)  # tenths of a power of ten
 MOST_LABELS = 8  # as many as a phone shows apart
+TENTHS = 10  # places for the tip of a day
 MIN_HEIGHT = 1.5  # so that a small segment stays visible
 
 
@@ -35,22 +43,23 @@ class Segment:
 class Bar:
     day: date
     is_labelled: bool  # of many days every second, third or so has its number below
-    left: int
     x: float
     segments: list[Segment]
-    counts: list[tuple[StrOrPromise, int]]  # for every series
+    counts: list[tuple[Series, int]]  # for every series
+    extras: list[tuple[StrOrPromise, int]]
     total: int
+    tenth: int  # of the drawing's width, where the bar stands
 
 
 @dataclass(frozen=True, slots=True)
 class Chart:
     bars: list[Bar]
     series: Sequence[Series]
+    extras: Sequence[Extra]
     top: int  # the value at full height
     width: int
     height: int = HEIGHT
     bar: int = BAR_WIDTH
-    step: int = STEP
 
     @property
     def middle(self) -> int:
@@ -61,36 +70,37 @@ class Chart:
         return sum(bar.total for bar in self.bars)
 
 
-def chart(days: Mapping[date, Counter[str]], series: Sequence[Series] = BY_CHANNEL) -> Chart:
+def chart(
+    days: Mapping[date, Counter[str]],
+    series: Sequence[Series] = BY_CHANNEL,
+    extras: Sequence[Extra] = (),
+) -> Chart:
     top = _round_up(max((counts.total() for counts in days.values()), default=0))
     every = -(-len(days) // MOST_LABELS)
     bars = [
-        _bar(n, day, counts, top, series, is_labelled=(len(days) - 1 - n) % every == 0)
+        Bar(
+            day=day,
+            is_labelled=(len(days) - 1 - n) % every == 0,
+            x=n * STEP + (STEP - BAR_WIDTH) / 2,
+            segments=_segments(counts, top, series),
+            counts=[(one, counts[one.name]) for one in series],
+            extras=[(one.label, one.by_day.get(day, 0)) for one in extras],
+            total=counts.total(),
+            tenth=n * TENTHS // len(days),
+        )
         for n, (day, counts) in enumerate(days.items())
     ]
-    return Chart(bars, series, top, width=STEP * len(bars))
+    return Chart(bars, series, extras, top, width=STEP * len(bars))
 
 
-def _bar(
-    n: int,
-    day: date,
-    counts: Counter[str],
-    top: int,
-    series: Sequence[Series],
-    *,
-    is_labelled: bool,
-) -> Bar:
+def _segments(counts: Counter[str], top: int, series: Sequence[Series]) -> list[Segment]:
     segments, y = list[Segment](), float(HEIGHT)
     for one in series:
         if counts[one.name]:
             height = max(MIN_HEIGHT, HEIGHT * counts[one.name] / top)
             y -= height
             segments.append(Segment(one.colour, round(y, 2), round(height, 2)))
-    totals = [(one.label, counts[one.name]) for one in series]
-    left = n * STEP
-    return Bar(
-        day, is_labelled, left, left + (STEP - BAR_WIDTH) / 2, segments, totals, counts.total()
-    )
+    return segments
 
 
 def _round_up(value: int) -> int:

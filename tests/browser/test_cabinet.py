@@ -1,5 +1,7 @@
 """The cabinet in a browser: from sign-up to a key, a setting and a delivered message."""
 
+import re
+
 import pytest
 from django.utils import timezone
 from playwright.sync_api import Page, expect
@@ -142,6 +144,27 @@ def test_three_steps_tick_without_a_reload(page: Page, live_server: LiveServer) 
     code = VerificationFactory.create(company=member.company, verified_at=timezone.now())
     MessageFactory.create(company=member.company, subject_id=code.id)
     expect(page.get_by_role("heading", name="Все три шага сделаны")).to_be_visible()
+
+
+def test_chart_tells_a_day_by_mouse_and_by_keyboard(page: Page, live_server: LiveServer) -> None:
+    member = sign_in(page, live_server)
+    MessageFactory.create_batch(3, company=member.company, channel="sms")
+    page.reload()
+    days = page.locator(".chart-day")
+    today, yesterday = days.nth(13), days.nth(12)
+
+    today.hover()
+    expect(today.locator(".chart-tip")).to_have_css("opacity", "1")
+    page.mouse.move(0, 0)
+    expect(today.locator(".chart-tip")).to_have_css("opacity", "0")
+
+    today.focus()
+    expect(today).to_have_accessible_name(re.compile("SMS 3.* Не доставлено 0"))
+    page.keyboard.press("ArrowLeft")
+    expect(yesterday).to_be_focused()
+    expect(yesterday.locator(".chart-tip")).to_have_css("opacity", "1")
+    page.keyboard.press("Escape")
+    expect(yesterday.locator(".chart-tip")).to_have_css("opacity", "0")
 
 
 def test_chart_has_its_table(page: Page, live_server: LiveServer) -> None:

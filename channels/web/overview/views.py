@@ -7,6 +7,7 @@ from django.http import HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import get_language
+from django.utils.translation import gettext_lazy as _
 
 from accounts.cabinet import replica_reads
 from accounts.cabinet.csv_rows import csv_lines
@@ -17,8 +18,8 @@ from billing.orders import billing_profiles, token_price
 from billing.wallet import ledger
 from channels.history import messages
 from channels.history.breakdown import Dimension, breakdown, breakdowns, total_before
-from channels.history.figures import figures, has_verified
-from channels.web.chart import chart
+from channels.history.figures import Figures, figures, has_verified
+from channels.web.chart import Extra, chart
 from channels.web.overview import breakdown_table
 from channels.web.overview.breakdown_table import (
     HEADINGS,
@@ -54,7 +55,7 @@ def overview(request: CabinetRequest) -> HttpResponse:
         "rows_url": f"{reverse('message-list')}?mode={mode}",
         "days_query": days_query,
         "figures": summary,
-        "chart": chart(summary.days),
+        "chart": chart(summary.days, extras=_extras(summary, sees_money=sees_money)),
         "by": by,
         "by_title": TITLES[by],
         "by_heading": HEADINGS[by],
@@ -72,6 +73,13 @@ def overview(request: CabinetRequest) -> HttpResponse:
         **_first_steps(request),
     }
     return render(request, "cabinet/overview.html", context)
+
+
+def _extras(summary: Figures, *, sees_money: bool) -> list[Extra]:
+    """What a bar does not draw of its day."""
+    failed = Extra(_("Not delivered"), summary.failed)
+    spent = Extra(_("Tokens charged"), summary.now.spent_on)
+    return [failed, spent] if sees_money else [failed]
 
 
 @member_required()

@@ -11,6 +11,7 @@ from tests.factories import (
     ApiKeyFactory,
     CompanyFactory,
     MessageFactory,
+    TransferFactory,
     VerificationFactory,
     WalletFactory,
 )
@@ -136,7 +137,26 @@ def test_chart_has_a_bar_and_a_row_for_each_day(client: Client, owner: Member) -
     body = response.content.decode()
     assert [bar.total for bar in bars] == [0] * 13 + [3]
     assert body.count('class="chart-day"') == body.count('<th scope="row">') == 14
-    assert "WhatsApp 0, Telegram 0, SMS 3" in body
+    assert body.count('type="button" tabindex="-1"') == 13
+    counts = [(str(series.label), n) for series, n in bars[-1].counts]
+    assert counts == [("WhatsApp", 0), ("Telegram", 0), ("SMS", 3)]
+
+
+def test_chart_tells_what_was_not_delivered_and_what_it_cost(client: Client, owner: Member) -> None:
+    MessageFactory.create(company=owner.company, state="failed")
+    MessageFactory.create(company=owner.company, state="expired")
+    paid = MessageFactory.create(company=owner.company, state="delivered")
+    WalletFactory.create(company=owner.company)
+    TransferFactory.create(
+        company=owner.company, kind="capture", amount=16, proof="receipt", message_id=paid.id
+    )
+
+    live = client.get(reverse("overview")).context["chart"].bars
+    test = client.get(reverse("overview"), {"mode": "test"}).context["chart"].bars
+
+    assert live[-1].extras == [("Не доставлено", 2), ("Израсходовано токенов", 16)]
+    assert live[-2].extras == [("Не доставлено", 0), ("Израсходовано токенов", 0)]
+    assert [label for label, _n in test[-1].extras] == ["Не доставлено"]
 
 
 def test_numbers_of_the_drawing_have_points_in_russian(client: Client, owner: Member) -> None:
