@@ -43,16 +43,28 @@ def error_summary(form: BaseForm, *, is_send: bool = False) -> dict[str, Any]:
 
 
 @register.inclusion_tag("components/filter_fields.html")
-def filter_fields(form: BaseForm, names: str) -> dict[str, Any]:
-    """The fields that most people look by, and a fold with the others, open while one is in use."""
-    first = names.split()
-    others = [field for field in form.visible_fields() if field.name not in first]
+def filter_fields(
+    form: BaseForm, names: str, days: str = "", is_preset: bool = False
+) -> dict[str, Any]:
+    """The fields that most people look by, and a fold with the others, open while one is in use.
+
+    `days` are those that have presets beside them: a fold of their own, closed while one is shown.
+    """
+    first, own_days = names.split(), days.split()
+    visible = form.visible_fields()
+    others = [field for field in visible if field.name not in (*first, *own_days)]
     return {
+        "days": [form[name] for name in own_days],
         "hidden": form.hidden_fields(),
         "first": [form[name] for name in first],
         "others": others,
-        "is_open": any(field.errors or field.value() for field in others),
+        "is_open": _is_used(others),
+        "is_days_open": own_days and not is_preset and _is_used([form[name] for name in own_days]),
     }
+
+
+def _is_used(fields: list[BoundField]) -> bool:
+    return any(field.errors or field.value() for field in fields)
 
 
 def _faults(form: BaseForm) -> list[BoundField]:
@@ -144,7 +156,9 @@ def share(percent: float | None) -> str:
 @register.filter
 def percent(value: float | None) -> str:
     """«97 %» with the digits that it has, or a dash for None."""
-    return "—" if value is None else _percent(str(localize(value)))
+    if value is None:
+        return "—"
+    return _percent(str(localize(int(value) if value == int(value) else value)))
 
 
 def _percent(shown: str) -> str:

@@ -42,6 +42,7 @@ def message_list(request: CabinetRequest) -> HttpResponse:
     if first := saved_filter_views.opened_with_default(request, SavedFilter.Page.MESSAGES):
         return first
     form = HistoryFilter(request.GET, member=request.member)
+    presets = day_presets.presets(form.chosen())
     page = messages.search(request.company, form.chosen(), request.GET)
     context = {
         "form": form,
@@ -52,7 +53,8 @@ def message_list(request: CabinetRequest) -> HttpResponse:
         "page": page,
         "kept_since": None if page.next_cursor else archived.kept_since(),
         "base_url": settings.PUBLIC_URL,
-        "presets": day_presets.presets(form.chosen()),
+        "presets": presets,
+        "is_preset": any(preset.is_chosen for preset in presets),
         "filters": saved_filters.chips(
             request.user, request.company, SavedFilter.Page.MESSAGES, request.GET
         ),
