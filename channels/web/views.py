@@ -25,6 +25,7 @@ from accounts.people.roles import CabinetRequest, can_read_keys, member_required
 from billing.orders import token_price
 from billing.wallet import archived
 from channels.history import background_export, export, messages
+from channels.history.figures import FAILED_STATES
 from channels.history.timeline import timeline
 from channels.models import Message
 from channels.recipients import bot_invitations
@@ -128,6 +129,9 @@ def message_context(request: CabinetRequest, message: Message) -> dict[str, obje
         "steps": timeline(message, with_webhooks=can_read_keys(request.member)),
         "is_open": message.state in {Message.State.QUEUED, Message.State.SENT},
         "poll_seconds": FAST_POLL if is_young else SLOW_POLL,
+        "is_sms_left": message.state in FAILED_STATES
+        and message.channel != "sms"
+        and not message.phone.endswith("*"),
         "bot_url": bot_invitations.url_if_unreachable(message.pk)
         if _is_unreachable(message)
         else "",

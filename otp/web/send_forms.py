@@ -95,7 +95,8 @@ class SendForm(forms.Form):
         self.initial.setdefault("locale", company.language)
         address = f"{reverse('send-channels')}?kind={self.kind}"
         self.fields["phone"].widget.attrs["hx-get"] = address
-        country = _country(self.data.get("phone", ""), company)
+        phone = self.data.get("phone") or self.initial.get("phone", "")
+        country = _country(phone, company)
         own = [(one.name, _priced(one, country)) for one in CHANNELS if self.kind in one.contents]
         channel = cast(forms.ChoiceField, self.fields["channel"])
         channel.choices = [("", _("As in the company's settings")), *own]

@@ -33,7 +33,7 @@ def send(request: CabinetRequest) -> HttpResponse:
     kind = request.GET.get("kind", SendCodeForm.kind)
     if kind not in FORMS:
         raise Http404
-    form = FORMS[kind](request.POST or None, company=request.company)
+    form = FORMS[kind](request.POST or None, company=request.company, initial=_again(request))
     refused: DomainError | None = None
     if request.method == "POST" and form.is_valid():
         try:
@@ -47,6 +47,19 @@ def send(request: CabinetRequest) -> HttpResponse:
         "is_unpaid": refused is not None and refused.error is Error.INSUFFICIENT_TOKENS,
     }
     return render(request, "cabinet/send.html", context)
+
+
+def _again(request: CabinetRequest) -> dict[str, str]:
+    """For the person whom a message did not reach: the same by SMS."""
+    message_id = ids.parse_id("msg", request.GET.get("again", ""))
+    if message_id is None:
+        return {}
+    message = Message.objects.of(request.company).filter(pk=message_id).first()
+    if message is None or message.phone.endswith("*"):  # an old one keeps no whole number
+        return {}
+    filled = {"phone": message.phone, "mode": message.mode, "locale": message.locale}
+    verification = cabinet_sends.verification_of(message)
+    return filled | {"channel": "sms", "purpose": verification.purpose if verification else ""}
 
 
 @require_GET

@@ -36,6 +36,36 @@ def errors_of(response: Any) -> dict[str, list[str]]:
     return dict(response.context["form"].errors)
 
 
+@pytest.mark.parametrize("kind", ["code", "link"])
+def test_message_that_failed_is_sent_by_sms(client: Client, owner: Member, kind: str) -> None:
+    failed = MessageFactory.create(
+        company=owner.company, phone="+77011234567", channel="whatsapp", kind=kind, state="failed"
+    )
+    page = client.get(reverse("message-detail", args=[failed.public_id])).content.decode()
+    address = f"{reverse('send')}?kind={kind}&again={failed.public_id}"
+
+    filled = client.get(address).context["form"]
+
+    assert address.replace("&", "&amp;") in page
+    assert (filled["phone"].value(), filled["channel"].value()) == (failed.phone, "sms")
+    assert (filled["mode"].value(), filled["locale"].value()) == (failed.mode, failed.locale)
+
+
+def test_only_what_sms_could_still_reach_is_sent_by_it(client: Client, owner: Member) -> None:
+    ours, other = {"company": owner.company, "state": "failed"}, CompanyFactory.create()
+    by_sms = MessageFactory.create(channel="sms", **ours)
+    old = MessageFactory.create(channel="whatsapp", phone="+7701*", **ours)
+    arrived = MessageFactory.create(company=owner.company, channel="whatsapp", state="delivered")
+    foreign = MessageFactory.create(company=other, channel="whatsapp", state="failed")
+
+    for message in (by_sms, old, arrived):
+        page = client.get(reverse("message-detail", args=[message.public_id])).content.decode()
+        assert "again=" not in page
+    for message_id in (old.public_id, foreign.public_id, "msg_0", "junk"):
+        form = client.get(reverse("send"), {"again": message_id}).context["form"]
+        assert not form["phone"].value()
+
+
 def check(client: Client, message: Message, code: str) -> Any:
     return client.post(reverse("send-check", args=[message.public_id]), {"code": code})
 
