@@ -42,6 +42,10 @@
         box.querySelectorAll("[role=combobox], [role=textbox], [role=searchbox]").forEach((part) => name(part, text));
       }
     }
+    const search = document.querySelector("#changelist-search [type=submit]");
+    if (search) {
+      name(document.getElementById("searchbar"), search.value); // Django's own label is in English
+    }
     for (const sign of document.querySelectorAll(".help-tooltip[aria-label]")) {
       sign.setAttribute("role", "img");
     }

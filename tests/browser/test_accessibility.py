@@ -49,7 +49,9 @@ RECORD_CSP_VIOLATIONS = """
 RUN_AXE = """async ([rules, isDark]) => {
     const only = isDark
         ? {type: "rule", values: ["color-contrast"]} : {type: "tag", values: rules};
-    const found = await axe.run(document, {runOnly: only, resultTypes: ["violations"]});
+    const more = {"landmark-unique": {enabled: true}};
+    const found = await axe.run(
+        document, {runOnly: only, rules: more, resultTypes: ["violations"]});
     return found.violations.flatMap(({id, nodes}) => nodes.map((node) =>
         `${id}: ${node.html.slice(0, 160)} ${node.any.map((one) => one.message).join("; ")}`));
 }"""

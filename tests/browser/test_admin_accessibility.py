@@ -33,7 +33,8 @@ OWN_PAGES = (
 # Without its preloading, which adds style elements that the content policy refuses.
 RUN_AXE = """async (rules) => {
     const only = {type: "tag", values: rules};
-    const options = {runOnly: only, resultTypes: ["violations"], preload: false};
+    const rules_too = {"landmark-unique": {enabled: true}};
+    const options = {runOnly: only, rules: rules_too, resultTypes: ["violations"], preload: false};
     const found = await axe.run(document, options);
     return found.violations.flatMap(({id, nodes}) => nodes.map((node) =>
         `${id}: ${node.html.slice(0, 160)} ${node.any.map((one) => one.message).join("; ")}`));
