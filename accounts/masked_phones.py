@@ -3,8 +3,12 @@
 import re
 from urllib.parse import unquote
 
-# Eight digits at least, as people and forms write them: `+7 (916) 123-45-67`, `7+916+1234567`.
-_PHONE = re.compile(r"\+?\d(?:[\s()+.\-_\u2010-\u2015]{0,3}\d){7,}")
+from config.input.clipboard import PHONE_PUNCTUATION, plain_characters
+
+# Eight digits at least, between which stands what the parser of phones allows, and what forms and
+# names of files make of a space.
+_PHONE = re.compile(rf"\+?[0-9](?:[\s+_{PHONE_PUNCTUATION}]{{0,8}}[0-9]){{7,}}")
+_DAY = re.compile(r"(?:19|20)\d\d([/-])(?:0[1-9]|1[0-2])\1(?:0[1-9]|[12]\d|3[01])")
 _BEGINNING = 5  # characters of a phone that its mask shows
 _ROUNDS = 5  # of percent-encoding, one in another
 
@@ -24,12 +28,16 @@ def mask_beginning(digits: str) -> str:
 
 
 def mask_phones_in(text: str) -> str:
-    """The text as it is if no phone is in it. What is masked is shown decoded: percent-encoding
-    hides no digit.
+    """The text as it is if no phone is in it. What is masked is shown decoded and in plain
+    characters: neither percent-encoding nor a mark between digits hides one.
     """
-    decoded = _decoded(text)
-    masked = _PHONE.sub(lambda found: mask_phone(found[0]), decoded)
-    return text if masked == decoded else masked
+    plain = plain_characters(_decoded(text))
+    masked = _PHONE.sub(_mask, plain)
+    return text if masked == plain else masked
+
+
+def _mask(found: re.Match[str]) -> str:
+    return found[0] if _DAY.fullmatch(found[0]) else mask_phone(found[0])
 
 
 def _decoded(text: str) -> str:

@@ -17,7 +17,7 @@ from config.errors import DomainError, Error
 from config.input import clipboard
 from config.texts import StrOrPromise
 
-_ALLOWED = re.compile(r"[ (\[]*\+?[0-9 ()\[\].·/~\-]{5,60}", re.ASCII)
+_ALLOWED = re.compile(rf"[ (\[]*\+?[0-9{clipboard.PHONE_PUNCTUATION}]{{5,60}}", re.ASCII)
 _PUNCTUATION = re.compile(r"[^0-9+]")
 _SCHEME = re.compile(r"(?:tel|sms|smsto|callto|whatsapp):/{0,2}", re.IGNORECASE)  # RFC 3966, 5724
 _CONTEXT = re.compile(r";phone-context=(\+[0-9.()\-]+)", re.IGNORECASE)

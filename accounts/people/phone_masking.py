@@ -14,8 +14,12 @@ LOOK_UPS = (200, 24 * 3600)  # numbers of a member who sees them masked: (count,
 TOO_MANY_LOOK_UPS = _(
     "You have looked for too many numbers today: your role sees masked phones. Try again tomorrow."
 )
-# What digits stand in otherwise: ids and times.
-_MACHINE = re.compile(r"[a-z]+_[0-9a-f]+|\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d)")
+# What digits stand in otherwise: ids of ours, see `config.ids`, and times.
+_MACHINE = re.compile(
+    r"[a-z]{3}_[0-9a-f]{12}[47][0-9a-f]{3}[89ab][0-9a-f]{15}|req_[0-9a-f]{22}"
+    r"|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?(?:Z|[+-]\d\d:\d\d)",
+    re.ASCII,
+)
 
 
 def sees_phones(member: Member | None) -> bool:

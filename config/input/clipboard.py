@@ -10,6 +10,8 @@ from unicodedata import category, decimal, normalize
 LONGEST = 200  # characters: no phone, code or word is as long, with all that is pasted around it
 _MARKS = {"Cf", "Mn", "Me"}  # invisible characters, and marks over or around a letter
 _DASHES = "\u2212\u30fc\u223c\u2053"  # used as dashes; Unicode has them elsewhere than in Pd
+# What people write between the digits of a phone, in `plain`; for the class of a pattern.
+PHONE_PUNCTUATION = r" ()\[\].·/~\-"
 _BETWEEN_GROUPS = re.compile(r"(?<=[0-9])[ \-]{1,3}(?=[0-9])")
 
 
@@ -20,8 +22,12 @@ def plain(text: str) -> str:
     """
     if text.isascii() or len(text) > LONGEST:
         return text.strip()
-    composed = normalize("NFKC", text)
-    return "".join(map(_plain_character, composed)).strip()
+    return plain_characters(text).strip()
+
+
+def plain_characters(text: str) -> str:
+    """`plain` of a text of any length."""
+    return text if text.isascii() else "".join(map(_plain_character, normalize("NFKC", text)))
 
 
 def code(text: str) -> str:

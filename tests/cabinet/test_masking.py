@@ -1,7 +1,9 @@
 """Which roles see full phone numbers, on every page and in every export."""
 
+import time
 from typing import Any
 from urllib.parse import unquote
+from uuid import uuid4
 
 import pytest
 from django.test import Client
@@ -11,6 +13,8 @@ from accounts.masked_phones import mask_phone
 from accounts.models import Company, Member
 from accounts.people import phone_masking
 from channels.models import Message
+from channels.phone_numbers import normalise
+from config.ids import public_id, request_id, uuid7
 from otp.models import GuardRestriction, Verification
 from tests.api.clients import ClientOf
 from tests.cabinet.pages import addresses, create_content, create_restrictions
@@ -212,6 +216,12 @@ def test_link_named_by_a_phone_gives_a_viewer_no_picture(client: Client, company
         "https://e.example/%37%39%31%36%31%32%33%30%30%38%39",
         "tel:+7(916)123-00-89",
         "7.916.123.00.89",
+        "https://e.example/7/916/123/00/89",
+        "https://e.example/?t=7%7E916%C2%B7123%E2%80%8B00%5B89%5D",
+        "7\u0338916\u20dd123\u2060\ufe0f00\u00ad89",
+        "+7 (916) - [123] - 00 - 89",
+        "7\u2007916\u2212123\u30fc00\u205389",
+        "https://2026/11/28/79161230089",
         "７９１６１２３００８９",
         "٧٩١٦١٢٣٠٠٨٩",
     ],
@@ -224,11 +234,48 @@ def test_phone_within_a_text_is_masked_however_it_is_spelt(text: str) -> None:
     assert "1230089" not in digits
 
 
+@pytest.mark.parametrize("between", [*" ()[].·/~-", *"\u200b\u0301\u2011\u00a0", "%2F", ") - ["])
+def test_what_is_read_as_a_phone_is_masked_in_a_target(between: str) -> None:
+    typed = between.join(["7", "916", "123", "00", "89"])
+    assert normalise(unquote(typed), "RU") == PHONE
+
+    shown = phone_masking.text_for(f"https://e.example/?tel={typed}", None)
+
+    assert "•••••" in shown
+    assert "00" not in shown
+
+
+@pytest.mark.parametrize("value", [
+    "tel_79161230089", "phone_79161230089", "abc_79161230089ab", "2026-11-28T79161230089Z",
+])  # fmt: skip
+def test_field_named_like_an_id_hides_no_phone(value: str) -> None:
+    assert "1230089" not in phone_masking.event_for({"url": value}, None)["url"]
+
+
+def test_ids_and_times_of_an_event_stay() -> None:
+    event = {"id": public_id("msg", uuid7()), "at": "2026-11-28T10:11:12.123456Z"}
+    event |= {"batch": public_id("bat", uuid4()), "request_id": request_id()}
+
+    assert phone_masking.event_for(event, None) == event
+
+
+@pytest.mark.parametrize("text", ["1 ", "12345. ", "7%20", "é7~", "/2026/11/28/", "+()-/", "%25"])
+def test_masking_takes_time_in_proportion_to_the_text(text: str) -> None:
+    def seconds(size: int) -> float:
+        long = (text * size)[:size]
+        started = time.process_time()
+        phone_masking.text_for(long, None)
+        return time.process_time() - started
+
+    assert seconds(20_000) < max(40 * min(seconds(2_000) for _try in range(3)), 0.2)
+
+
 @pytest.mark.parametrize(
     "text",
     [
         "https://example.com/orders/77?utm_source=sms&n=1%2B1",
         "https://example.com/%D0%B0",
+        "https://example.com/2026/11/28/news-2026-11-27",
         "1234567",
     ],
 )
