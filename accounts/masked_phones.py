@@ -1,13 +1,16 @@
 """Masks phones, also those that stand within a text or a URL."""
 
 import re
+from collections.abc import Iterator
 from urllib.parse import unquote
 
 from config.input.clipboard import PHONE_PUNCTUATION, plain_characters
 
-# Eight digits at least, between which stands what the parser of phones allows, and what forms and
-# names of files make of a space.
-_PHONE = re.compile(rf"\+?[0-9](?:[\s+_{PHONE_PUNCTUATION}]{{0,8}}[0-9]){{7,}}")
+# What the parser of phones allows between digits, and what forms and file names make of a space.
+_BETWEEN = rf"[\s+_{PHONE_PUNCTUATION}]{{0,8}}"
+_PHONE = re.compile(rf"\+?[0-9](?:{_BETWEEN}[0-9]){{7,}}")
+_SHORTEST = re.compile(rf"[0-9](?:{_BETWEEN}[0-9]){{4,}}")  # which a small country may have
+_GROUP = re.compile(r"[0-9]+")
 _DAY = re.compile(r"(?:19|20)\d\d([/-])(?:0[1-9]|1[0-2])\1(?:0[1-9]|[12]\d|3[01])")
 _BEGINNING = 5  # characters of a phone that its mask shows
 _ROUNDS = 5  # of percent-encoding, one in another
@@ -31,18 +34,25 @@ def mask_phones_in(text: str) -> str:
     """The text as it is if no phone is in it. What is masked is shown decoded and in plain
     characters: neither percent-encoding nor a mark between digits hides one.
     """
-    plain = plain_characters(_decoded(text))
+    plain = plain_text(text)
     masked = _PHONE.sub(_mask, plain)
     return text if masked == plain else masked
 
 
-def _mask(found: re.Match[str]) -> str:
-    return found[0] if _DAY.fullmatch(found[0]) else mask_phone(found[0])
+def digit_groups_in(text: str) -> Iterator[list[str]]:
+    """The groups of digits of each place in the text that may be a phone."""
+    for found in _SHORTEST.finditer(plain_text(text)):
+        yield _GROUP.findall(found[0])
 
 
-def _decoded(text: str) -> str:
+def plain_text(text: str) -> str:
+    """Without percent-encoding, in plain characters."""
     for _round in range(_ROUNDS):
         if "%" not in text or (plainer := unquote(text)) == text:
             break
         text = plainer
-    return text
+    return plain_characters(text)
+
+
+def _mask(found: re.Match[str]) -> str:
+    return found[0] if _DAY.fullmatch(found[0]) else mask_phone(found[0])

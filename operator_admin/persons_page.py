@@ -1,9 +1,12 @@
 """The admin's page about one person: everything about a phone, exported or erased."""
 
+from typing import Any
+
 import orjson
 from django import forms
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
+from django.db import connection, transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
@@ -14,12 +17,11 @@ from django.utils.translation import gettext_lazy
 
 from accounts.client_ip import client_ip
 from accounts.model_admin.admin import operator
-from channels.models import Message
-from channels.phone_numbers import spellings
 from operator_admin.site import page
 from persons.erasure import NotFinishedError, erase
 from persons.export import export
-from persons.person import Person, parse_phone
+from persons.person import Person, lift_timeout, parse_phone
+from persons.phones_in_links import find_rows_and_links
 
 
 class PersonForm(forms.Form):
@@ -51,11 +53,17 @@ def persons(request: HttpRequest) -> HttpResponse:
     if "confirmed" in request.POST and _erase(request, person, form):
         return redirect("admin:persons")
     if "erase" in request.POST:
-        sent = Message.objects.filter(phone__in=spellings(person.phone))
-        companies = sent.values("company").distinct().count()
-        found = {"sent": sent.count(), "companies": companies, "phone": person.phone}
-        return _show(request, "person_erase", {"form": form, **found})
+        return _show(request, "person_erase", {"form": form, **_found(person)})
     return _show(request, "persons", {"form": form})
+
+
+@transaction.atomic
+def _found(person: Person) -> dict[str, Any]:
+    with connection.cursor() as cursor:
+        lift_timeout(cursor)
+        rows = find_rows_and_links(cursor, person)
+    counts = {"sent": len(rows.messages), "links": len(rows.links)}
+    return {"phone": person.phone, "companies": len(rows.companies), **counts}
 
 
 def _download(request: HttpRequest, person: Person) -> HttpResponse:

@@ -44,6 +44,7 @@ from persons import sql
 from persons.erasure import NotFinishedError, erase_with_company
 from persons.models import CompanyExport
 from persons.person import Person, lift_timeout
+from persons.phones_in_links import BLANK
 
 log = structlog.get_logger(__name__)
 DELETIONS = Job("company_deletions", _("deletions of companies"))
@@ -54,7 +55,6 @@ SETTLED_AFTER = timedelta(minutes=10)
 RUN = 40.0  # seconds of one run; the next one goes on
 BATCH = 500  # rows
 LINKS = 50  # in one commit; each may have many clicks
-BLANK = "about:blank"
 DELETED: tuple[type[Model], ...] = (
     LinkImport,  # first: it makes links
     IdempotentRequest,

@@ -4,7 +4,7 @@ Rows that the books, the limits on guesses or the statistics need stay, without 
 without what was written to it; `persons.columns` says which columns those are and why.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import partial
 from math import ceil
@@ -28,6 +28,7 @@ from links.models import Link
 from persons import erasure_list, sql
 from persons.models import CompanyExport
 from persons.person import Person, Rows, find_rows, lift_timeout, spelled
+from persons.phones_in_links import find_rows_and_links
 
 log = structlog.get_logger(__name__)
 
@@ -57,7 +58,7 @@ def erase(
     `until` leaves newer messages alone: an erasure that is repeated after a restore.
     """
     waits_for = [sql.BUSY] if person.is_everywhere else [sql.BUSY, sql.GUESSED]
-    rows, counts = _erase(person, waits_for, until)
+    rows, counts = _erase(person, waits_for, until, find_rows_and_links)
     _record(person, rows, user, ip)
     return counts
 
@@ -67,23 +68,27 @@ def erase_with_company(person: Person) -> None:
     """As one of many, with the deleted company that the person's data belongs to: the audit log has
     one event of them all. Raises NotFinishedError.
 
-    No key is left that could guess, so wrong codes need not be counted any longer.
+    No key is left that could guess, so wrong codes need not be counted any longer; the deletion
+    erases all links of the company.
     """
-    _erase(person, [sql.BUSY], None)
+    _erase(person, [sql.BUSY], None, find_rows)
 
 
 def _erase(
-    person: Person, waits_for: Sequence[str], until: datetime | None
+    person: Person,
+    waits_for: Sequence[str],
+    until: datetime | None,
+    find: Callable[..., Rows],
 ) -> tuple[Rows, dict[str, int]]:
     with connection.cursor() as cursor:
         lift_timeout(cursor)
-        rows = find_rows(cursor, person, until=until)
+        rows = find(cursor, person, until=until)
         _lock(cursor, rows)
         _raise_if_open(cursor, waits_for, rows)
         links = list(Link.objects.filter(pk__in=rows.links))
         resolution.invalidate_before_commit(*links)
         counts = _erase_rows(cursor, person, rows, until)
-    if until is None and (rows.messages or person.is_everywhere):
+    if until is None and (rows.messages or rows.links or person.is_everywhere):
         erasure_list.add(person)
     transaction.on_commit(partial(_after_commit, person, links))
     return rows, counts

@@ -20,6 +20,7 @@ from channels.phone_numbers import e164_or_none, spellings
 from config.storage.statements.named_rows import fetch_all
 from persons.models import Erasure
 from persons.person import Person
+from persons.phones_in_links import phones_in_links
 
 _ADD = """
 INSERT INTO persons_erasure (company_id, mode, key_id, phone_hash, erased_at)
@@ -28,7 +29,7 @@ ON CONFLICT (phone_hash, company_id, mode)
 DO UPDATE SET erased_at = GREATEST(persons_erasure.erased_at, excluded.erased_at)
 """
 
-# Every phone that is kept anywhere.
+# Every phone that is kept in a column of its own.
 _PHONES = """
 SELECT DISTINCT phone FROM channels_message WHERE phone NOT LIKE '%*'
 UNION SELECT phone FROM channels_contact
@@ -96,12 +97,16 @@ def missing_keys() -> int:
 
 def find_erased() -> Iterator[tuple[Person, datetime]]:
     """Persons on the list of whom there is something again, with the time of their erasure."""
+    rows = [Listed._make(row) for row in Erasure.objects.values_list(*Listed._fields)]
+    if not rows:
+        return
     listed: dict[bytes, list[Listed]] = {}
-    for row in map(Listed._make, Erasure.objects.values_list(*Listed._fields)):
+    for row in rows:
         listed.setdefault(bytes(row.phone_hash), []).append(row)
-    keys = {row.key_id for rows in listed.values() for row in rows} & settings.WEBHOOK_KEYS.keys()
+    keys = {row.key_id for row in rows} & settings.WEBHOOK_KEYS.keys()
     # The list may have the person under another spelling than what the backup brought back.
-    phones = {e164_or_none(phone, "") or phone for phone in _phones()} if listed else ()
+    phones = {e164_or_none(phone, "") or phone for phone in _phones()}
+    phones.update(phones_in_links(max(row.erased_at for row in rows)))
     for phone, key_id in product(phones, keys):
         for spelling in spellings(phone):
             for row in listed.get(phone_hash(spelling, key_id), ()):

@@ -13,7 +13,8 @@ from accounts.models import Company, User
 from channels.history.redaction import redact
 from channels.phone_numbers import spellings
 from persons import sql
-from persons.person import Person, find_rows, lift_timeout
+from persons.person import Person, lift_timeout
+from persons.phones_in_links import find_rows_and_links
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,11 +98,6 @@ SECTIONS_EVERYWHERE = {
         "",
         ("digest", "due_at"),
     ),
-    "links_that_mention_the_phone": Section(
-        "links_link t WHERE position(%(digits)s IN url) > 0 AND id <> ALL(%(links)s)",
-        "lnk",
-        ("key", "reuse_key"),
-    ),
 }
 
 _LONG_NUMBER = re.compile(r"\d{9,15}")
@@ -113,7 +109,7 @@ def export(*, person: Person, user: User | None = None, ip: str | None = None) -
     sections = SECTIONS | (SECTIONS_EVERYWHERE if person.is_everywhere else {})
     with connection.cursor() as cursor:
         lift_timeout(cursor)
-        params: dict[str, Any] = person.params | find_rows(cursor, person).params
+        params: dict[str, Any] = person.params | find_rows_and_links(cursor, person).params
         cursor.execute(sql.EVENT_IDS, params)
         params["events"] = [event_id for (event_id,) in cursor.fetchall()]
         data = {}

@@ -14,6 +14,16 @@ WHERE phone = ANY(%(spellings)s)
 ORDER BY created_at, id
 """
 ATTEMPTS = "SELECT id FROM channels_attempt WHERE message_id = ANY(%s) ORDER BY started_at, id"
+# `pattern` is a coarse one; `persons.phones_in_links` reads what it brings.
+LINKS_WITH = """
+SELECT link.id, link.company_id, company.country,
+  link.url || ' ' || link.utm || ' ' || link.expired_url AS target
+FROM links_link link JOIN accounts_company company ON company.id = link.company_id
+WHERE (%(company_id)s::bigint IS NULL OR link.company_id = %(company_id)s)
+  AND (%(mode)s = '' OR link.mode = %(mode)s)
+  AND (%(until)s::timestamptz IS NULL OR link.created_at <= %(until)s)
+  AND link.url || ' ' || link.utm || ' ' || link.expired_url ~* %(pattern)s
+"""
 
 LOCKS = (
     "SELECT FROM otp_verification WHERE id = ANY(%(verifications)s) ORDER BY id FOR NO KEY UPDATE",

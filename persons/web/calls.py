@@ -57,9 +57,9 @@ ERASE = Call(
     _("Erase a person's data"),
     _(
         "Erases what the service stores about a phone number for the company, in the key's mode. "
-        "Messages stay in the history without the number and the text; links sent to it stop "
-        "working. Refused while a message is in progress, a code can be entered, or wrong codes of "
-        "the last 24 hours limit guessing."
+        "Messages stay in the history without the number and the text; links sent to it, or with "
+        "it in their target, stop working. Refused while a message is in progress, a code can be "
+        "entered, or wrong codes of the last 24 hours limit guessing."
     ),
     Scope.PERSONS,
     message=_("The data was erased"),

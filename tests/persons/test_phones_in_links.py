@@ -1,0 +1,151 @@
+"""Links that name a person, in whatever spelling and whomever they were sent to."""
+
+import time
+from datetime import timedelta
+from uuid import UUID
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from accounts.models import Company
+from links.models import Link
+from persons import phones_in_links
+from persons.erasure import erase
+from persons.export import export
+from persons.models import Erasure
+from persons.person import Person
+from persons.reapplication import reapply_erasures
+from tests.api.clients import Api
+from tests.factories import CompanyFactory, LinkFactory
+from tests.operator_admin.operators import make_operator, sign_in
+from tests.persons.traces import PHONE
+
+pytestmark = pytest.mark.django_db
+
+NAMING = [
+    "https://wa.me/79161234567",
+    "https://shop.example/?tel=%2B7%20(916)%20123-45-67&sig=1",
+    "https://shop.example/?tel=%252B7916%2d1234567",
+    "https://shop.example/79161234567/77",
+    "https://shop.example/2026/11/28/8-916-123-45-67/",
+    "https://shop.example/7/916/123/45/67",
+    "https://shop.example/#9161234567",
+    "https://shop.example/#007.916.123.45.67.0",
+    "https://shop.example/?t=7%7E916%C2%B7123%E2%80%8B45%5B67%5D",
+    "https://shop.example/%37%39%31%36%31%32%33%34%35%36%37",
+    "https://shop.example/%EF%BC%97%EF%BC%99161234567",
+    "https://shop.example/%ef%bc%97%ef%bc%99161%d9%a2%d9%a3%d9%a4%d9%a5%d9%a6%d9%a7",
+    "https://79161234567.example.com/",
+]
+OTHERS = [
+    "https://shop.example/order/179161234567",
+    "https://shop.example/?sig=791612345678",
+    "https://shop.example/?tel=79171234567",
+    "https://shop.example/4567",
+    "https://wa.me/380441234567",
+]
+
+
+def _make(company: Company, urls: list[str]) -> set[UUID]:
+    return {LinkFactory.create(company=company, url=url).pk for url in urls}
+
+
+def test_links_that_name_the_person_are_erased_and_no_others(company: Company) -> None:
+    naming, others = _make(company, NAMING), _make(company, OTHERS)
+    naming.add(LinkFactory.create(company=company, utm="utm_term=%2B79161234567").pk)
+    naming.add(LinkFactory.create(company=company, expired_url=NAMING[0]).pk)
+
+    counts = erase(person=Person(PHONE, company.pk, "live"))
+
+    erased = set(Link.objects.filter(url="about:blank").values_list("pk", flat=True))
+    assert (erased - naming, naming - erased) == (set(), set())
+    assert counts["links"] == len(naming)
+    assert others & erased == set()
+    assert {link.state for link in Link.objects.filter(pk__in=naming)} == {"disabled"}
+
+
+@pytest.mark.parametrize(
+    ("phone", "target", "country"),
+    [
+        ("+5511987654321", "551187654321", "BR"),
+        ("+525512345678", "5215512345678", "MX"),
+        ("+442079460018", "+44%20(0)20%207946%200018", "GB"),
+        ("+6834002", "6834002", "NU"),
+    ],
+)
+def test_other_spellings_of_the_phone_are_found(phone: str, target: str, country: str) -> None:
+    company = CompanyFactory.create(country=country)
+    _make(company, [f"https://shop.example/?tel={target}"])
+
+    assert erase(person=Person(phone))["links"] == 1
+
+
+def test_links_of_others_and_of_the_other_mode_stay(company: Company) -> None:
+    kept = _make(CompanyFactory.create(), NAMING[:1])
+    kept.add(LinkFactory.create(company=company, mode="test", url=NAMING[0]).pk)
+
+    assert erase(person=Person(PHONE, company.pk, "live"))["links"] == 0
+    assert not Link.objects.filter(pk__in=kept, url="about:blank").exists()
+
+
+def test_links_that_name_the_person_are_exported(company: Company) -> None:
+    _make(company, [NAMING[1], OTHERS[0]])
+
+    data = export(person=Person(PHONE, company.pk, "live"))["data"]
+
+    assert [link["url"] for link in data["links"]] == [NAMING[1]]
+
+
+def test_api_erases_a_link_that_it_made_and_sent_to_nobody(api: Api) -> None:
+    link = api.post("/links/shorten", {"url": NAMING[1]}).body
+
+    erased = api.post("/persons/erase", {"phone": PHONE}).body["erased"]
+
+    assert erased == {"messages": 0, "verifications": 0, "links": 1}
+    assert api.get(f"/links/{link['id']}").body["state"] == "disabled"
+    assert Link.objects.get().url == "about:blank"
+
+
+def test_operator_erases_links_and_sees_how_many_before(client: Client, company: Company) -> None:
+    _make(company, NAMING[:3])
+    sign_in(client, make_operator(), "password", "mfa")
+
+    page = client.post(reverse("admin:persons"), {"phone": PHONE, "erase": "1"})
+    client.post(reverse("admin:persons"), {"phone": PHONE, "confirmed": "yes"})
+
+    assert (page.context["links"], page.context["companies"]) == (3, 1)
+    assert Link.objects.filter(url="about:blank").count() == 3
+
+
+def test_link_that_a_backup_brings_back_is_erased_again(company: Company) -> None:
+    (pk,) = _make(company, [NAMING[4]])
+    erase(person=Person(PHONE, company.pk, "live"))
+    assert Erasure.objects.count() == 1
+    earlier = timezone.now() - timedelta(minutes=1)
+    Link.objects.filter(pk=pk).update(url=NAMING[4], created_at=earlier)
+
+    assert reapply_erasures().erased == 1
+
+    assert Link.objects.get(pk=pk).url == "about:blank"
+
+
+def test_numbers_are_read_in_time_in_proportion_to_the_text() -> None:
+    started = time.process_time()
+    for text in ("1/" * 10_000, "1" * 20_000, "12345678/" * 2_000):
+        assert phones_in_links.names(text, PHONE, "RU") is False
+    assert time.process_time() - started < 2
+
+
+def test_pattern_brings_few_links_that_name_somebody_else(company: Company) -> None:
+    """So the parser reads few: the database passes over what has other last digits."""
+    Link.objects.bulk_create(
+        LinkFactory.build(company=company, url=f"https://shop.example/{79160000000 + 9973 * n}")
+        for n in range(1000)
+    )
+    with connection.cursor() as cursor:
+        found = phones_in_links.candidates(cursor, Person(PHONE, company.pk), None)
+
+    assert len(found) <= 1
