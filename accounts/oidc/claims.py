@@ -5,6 +5,8 @@ from typing import Any
 from allauth.account.internal.emailkit import valid_email_or_none
 from django.conf import settings
 
+from config.input.integers import MAX, json_integer
+
 TRUE = (True, "true", "True")  # Amazon Cognito and others write booleans as strings
 
 Claims = dict[str, Any]
@@ -54,10 +56,12 @@ def _look_up(claims: Claims, path: str) -> object:
 def has_trusted_factor(claims: Claims) -> bool:
     """Whether the provider asked for a second factor, in words that the operator trusts."""
     is_named = bool(_several(claims.get("amr")) & settings.OIDC_TRUSTED_AMR)
-    return is_named or claims.get("acr") in settings.OIDC_TRUSTED_ACR
+    acr = claims.get("acr")
+    return is_named or (isinstance(acr, str) and acr in settings.OIDC_TRUSTED_ACR)
 
 
 def authenticated_at(claims: Claims) -> float:
     """When the person last proved to the provider who they are; 0 when it does not say."""
     found = claims.get("auth_time")
-    return float(found) if isinstance(found, int | float) else 0.0
+    seconds = json_integer(found // 1 if isinstance(found, float) else found)
+    return float(seconds) if seconds is not None and 0 <= seconds <= MAX else 0.0

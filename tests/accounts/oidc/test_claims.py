@@ -1,0 +1,40 @@
+"""Claims as providers write them, and as nobody should."""
+
+import pytest
+from pytest_django import Settings
+
+from accounts.oidc import claims as of
+
+
+@pytest.mark.parametrize(
+    ("auth_time", "seconds"),
+    [
+        (1_764_000_000, 1_764_000_000.0),
+        (1_764_000_000.75, 1_764_000_000.0),
+        (10**400, 0.0),
+        (-1, 0.0),
+        (float("nan"), 0.0),
+        (float("inf"), 0.0),
+        (1e300, 0.0),
+        (True, 0.0),
+        ("1764000000", 0.0),
+        ([], 0.0),
+        (None, 0.0),
+    ],
+)
+def test_time_of_authentication(auth_time: object, seconds: float) -> None:
+    assert of.authenticated_at({"auth_time": auth_time}) == seconds
+
+
+@pytest.mark.parametrize("odd", [[], {}, ["a"], {"a": 1}, 10**400, float("nan"), None, True, "a"])
+def test_odd_claim_says_nothing(settings: Settings, odd: object) -> None:
+    settings.OIDC_TRUSTED_AMR = settings.OIDC_TRUSTED_ACR = frozenset({"mfa"})
+    claims = dict.fromkeys(
+        ("email", "email_verified", "name", "amr", "acr", "auth_time", settings.OIDC_GROUPS_CLAIM),
+        odd,
+    )
+
+    assert of.email(claims) == ""
+    assert of.authenticated_at(claims) == 0.0
+    assert not of.has_trusted_factor(claims)
+    assert of.groups(claims) <= {"a"}
