@@ -35,7 +35,7 @@ from accounts.security import reauthentication
 from accounts.templatetags.cabinet import percent
 from billing.web import adjust_views
 from billing.web.adjust_views import MAX_ADJUSTMENT
-from config.input.form_fields import TextField
+from config.input.form_fields import IntegerField, TextField
 from config.input.integers import parse_integer
 from links.manage import stopping
 from operator_admin import company_facts
@@ -78,7 +78,7 @@ class StatusForm(forms.Form):
 
 
 class ClosingForm(forms.Form):
-    days = forms.IntegerField(
+    days = IntegerField(
         label=_("Days until the deletion"),
         min_value=0,
         max_value=closing.TIME_TO_THINK.days - 1,

@@ -9,6 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.cabinet import fallback_forms
 from accounts.models import Company
+from config.input.form_fields import IntegerField
 
 if TYPE_CHECKING:
     CompanyModelForm = forms.ModelForm[Company]
@@ -34,7 +35,7 @@ CompanyForm = type(
     "CompanyForm",
     (PatienceForm,),
     {
-        name: forms.IntegerField(
+        name: IntegerField(
             label=format_lazy(_("Seconds for a proof by {channel}"), channel=channel.title),
             required=False,
             min_value=1,

@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.audit import events
 from accounts.client_ip import client_ip
-from accounts.model_admin.admin import ModelAdmin, may_change_user, operator
+from accounts.model_admin.admin import FormFields, ModelAdmin, may_change_user, operator
 from accounts.model_admin.audited_admin import AuditedAdmin
 from accounts.model_admin.permission_names import TranslatedPermissions
 from accounts.models import User
@@ -32,7 +32,7 @@ def _may_touch_owner(request: HttpRequest, obj: Any) -> bool:
 
 
 @admin.register(EmailAddress)
-class EmailAddressAdmin(AuditedAdmin, AllauthEmailAddressAdmin):
+class EmailAddressAdmin(AuditedAdmin, FormFields, AllauthEmailAddressAdmin):
     """An address that is confirmed here opens the account: `may_change_user`."""
 
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
@@ -85,7 +85,7 @@ admin.site.unregister(Group)  # its permissions would be in English
 
 
 @admin.register(Group)
-class GroupAdmin(AuditedAdmin, TranslatedPermissions, DjangoGroupAdmin):
+class GroupAdmin(AuditedAdmin, TranslatedPermissions, FormFields, DjangoGroupAdmin):
     """Who may change a group may have every permission: put it into one's own."""
 
     def has_add_permission(self, request: HttpRequest) -> bool:

@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Company
 from config.channels import CHANNELS, choices
+from config.input.form_fields import IntegerField
 
 PATIENCE = {f"patience_{channel.name}": channel for channel in CHANNELS}
 FIELDS = ("falls_back", "fallback_max_cost")
@@ -49,7 +50,7 @@ def patience_fields(patience: Mapping[str, int]) -> dict[str, forms.IntegerField
         "From %(least)d to %(most)d. Leave empty for %(code)d for a code and %(link)d for a link."
     )
     return {
-        name: forms.IntegerField(
+        name: IntegerField(
             label=format_lazy(_("Seconds for {channel}"), channel=channel.title),
             help_text=words % {"least": least, "most": most, **channel.patience._asdict()},
             required=False,

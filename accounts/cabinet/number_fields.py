@@ -4,7 +4,10 @@ import re
 from typing import Any
 
 from django import forms
+from django.core.exceptions import ValidationError
 from django.utils.formats import get_format, number_format
+
+from config.input.form_fields import IntegerField
 
 # \s includes the no-break spaces that spreadsheets and our own pages print.
 SPACES = re.compile(r"\s+")
@@ -22,7 +25,7 @@ def ungrouped(text: str) -> str:
     return SPACES.sub("", text).replace("\u2212", "-")
 
 
-class GroupedIntegerField(forms.IntegerField):
+class GroupedIntegerField(IntegerField):
     """A whole number. Its widget is text: `<input type=number>` refuses spaces by itself."""
 
     def __init__(self, **kwargs: Any) -> None:
@@ -51,4 +54,6 @@ class GroupedDecimalField(forms.DecimalField):
             value = ungrouped(value)
             groups = get_format("DECIMAL_SEPARATOR") == "." and GROUPS_AND_FRACTION.fullmatch(value)
             value = value.replace(",", "") if groups else value
+            if "_" in value:  # which Python reads
+                raise ValidationError(self.error_messages["invalid"], code="invalid")
         return super().to_python(value)

@@ -3,12 +3,15 @@
 Companies are in `operator_admin.companies_admin`, which needs the apps above this one.
 """
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.contrib import admin, messages
+from django.contrib.admin.widgets import AdminTextInputWidget
 from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
 from django.contrib.auth.forms import AdminUserCreationForm, UserChangeForm
-from django.db import transaction
+from django.contrib.postgres.fields import ArrayField
+from django.db import models, transaction
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html_join
@@ -25,6 +28,7 @@ from accounts.model_admin.change_list import KeysetChangeList, UncountedChangeLi
 from accounts.model_admin.permission_names import TranslatedPermissions
 from accounts.models import ApiKey, AuditEvent, IdempotentRequest, JobFailure, Member, User
 from accounts.people import companies
+from config.input import form_fields
 
 if TYPE_CHECKING:
     Base = admin.ModelAdmin[Any]
@@ -34,7 +38,24 @@ else:  # generic in the stubs alone
     Base, InlineBase, UserBase = admin.ModelAdmin, admin.TabularInline, DjangoUserAdmin
 
 
-class ModelAdmin(Base):
+# What operators type is read as from anybody else.
+FORM_FIELDS: Mapping[Any, dict[str, Any]] = {
+    models.CharField: {"form_class": form_fields.LineField},
+    models.SlugField: {"widget": AdminTextInputWidget},  # has a form class of its own
+    models.TextField: {"form_class": form_fields.TextField},
+    models.DateField: {"form_class": form_fields.DayField},
+    models.DateTimeField: {"form_class": form_fields.SplitMomentField},
+    models.IntegerField: {"form_class": form_fields.IntegerField},
+    ArrayField: {"form_class": form_fields.LinesField},
+    models.BigIntegerField: {"form_class": form_fields.IntegerField},
+}
+
+
+class FormFields(Base):
+    formfield_overrides: ClassVar[Any] = FORM_FIELDS
+
+
+class ModelAdmin(FormFields):
     list_per_page = 50
     sortable_by = ()  # another order would read the whole table
     show_facets = admin.ShowFacets.NEVER  # and so would counting per filter

@@ -10,7 +10,7 @@ from django.http import HttpRequest
 from accounts.audit.events import record
 from accounts.cabinet.number_fields import GroupedDecimalField, GroupedIntegerField
 from accounts.client_ip import client_ip
-from accounts.model_admin.admin import ModelAdmin, operator
+from accounts.model_admin.admin import FORM_FIELDS, ModelAdmin, operator
 
 
 class AuditedChangesAdmin(ModelAdmin):
@@ -18,6 +18,7 @@ class AuditedChangesAdmin(ModelAdmin):
 
     audit_action: ClassVar[str]
     formfield_overrides: ClassVar[Any] = {
+        **FORM_FIELDS,
         models.PositiveBigIntegerField: {
             "form_class": GroupedIntegerField,
             "widget": AdminTextInputWidget({"inputmode": "numeric"}),

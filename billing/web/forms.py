@@ -18,7 +18,7 @@ from billing.models import BillingProfile, Transfer
 from billing.orders import orders, prices
 from billing.orders.prices import Quote
 from billing.requisites import KPP
-from config.input.form_fields import DayBoundField, LineField
+from config.input.form_fields import DayBoundField, IntegerField, LineField
 
 OTHER_AMOUNT = ""  # the choice of a custom number of tokens
 Choices = list[tuple[str, Any]]
@@ -224,7 +224,7 @@ class PendingPurchaseForm(forms.Form):
     """A purchase by invoice that waits until the requisites are filled in."""
 
     package = LineField(required=False, max_length=40, widget=forms.HiddenInput)
-    tokens = forms.IntegerField(required=False, widget=forms.HiddenInput)
+    tokens = IntegerField(required=False, widget=forms.HiddenInput)
 
     def quote(self, currency: str) -> Quote | None:
         """Returns None if nothing is requested, or it is not sold."""

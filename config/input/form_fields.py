@@ -4,11 +4,12 @@ from datetime import date, datetime
 from typing import Any
 
 from django import forms
+from django.contrib.postgres.forms import SimpleArrayField
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxLengthValidator
 from django.utils.translation import gettext_lazy as _
 
-from config.input import characters
+from config.input import characters, integers
 from config.input.days import FIRST_DAY, LAST_DAY, as_bound
 
 
@@ -78,6 +79,22 @@ class SplitMomentField(forms.SplitDateTimeField):
     """A day and a time beside it, as in the admin."""
 
     default_validators = [validate_day]
+
+
+class IntegerField(forms.IntegerField):
+    """Django's reads `1_000` and numbers that no column holds, too."""
+
+    def to_python(self, value: Any) -> int | None:
+        number: int | None = super().to_python(value)
+        if number is not None and ("_" in str(value) or abs(number) > integers.MAX):
+            raise ValidationError(self.error_messages["invalid"], code="invalid")
+        return number
+
+
+class LinesField(SimpleArrayField):
+    def run_validators(self, value: Any) -> None:
+        super().run_validators(value)
+        validate_line("".join(value))
 
 
 class JsonField(forms.JSONField):

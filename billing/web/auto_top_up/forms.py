@@ -14,6 +14,7 @@ from billing.models.auto_top_up import MOST_A_DAY
 from billing.models.offer import CENT
 from billing.wallet.amounts import SYMBOLS, money
 from billing.web.forms import TopUpForm
+from config.input.form_fields import IntegerField
 
 BELOW_ONE = _("This is less than one top-up costs.")
 
@@ -24,9 +25,7 @@ class AutoTopUpForm(TopUpForm):
         min_value=1,
         max_value=settings.MAX_TOP_UP_TOKENS,
     )
-    times_a_day = forms.IntegerField(
-        label=_("At most, times a day"), min_value=1, max_value=MOST_A_DAY
-    )
+    times_a_day = IntegerField(label=_("At most, times a day"), min_value=1, max_value=MOST_A_DAY)
     sum_a_month = GroupedDecimalField(
         label=_("At most a calendar month"),
         min_value=CENT,
