@@ -14,7 +14,8 @@ Claims = dict[str, Any]
 
 def email(claims: Claims) -> str:
     found = claims.get("email")
-    return (valid_email_or_none(found) or "") if isinstance(found, str) else ""
+    # A final dot is of the DNS root, and of no address.
+    return (valid_email_or_none(found.removesuffix(".")) or "") if isinstance(found, str) else ""
 
 
 def is_email_verified(claims: Claims) -> bool:

@@ -38,6 +38,16 @@ def ascii_address(address: str) -> str:
     return address if domain.isascii() else f"{name}@{ascii_host(domain)}"
 
 
+def address_spellings(address: str) -> set[str]:
+    """Of one mailbox, whose domain some write in ASCII and others in Unicode."""
+    name, _at, domain = address.rpartition("@")
+    try:
+        host = ascii_host(domain)
+    except HostError:
+        return {address}
+    return {address, f"{name}@{host}", f"{name}@{unicode_host(host)}"}
+
+
 def unicode_label(label: str) -> str:
     """What a label of an ASCII host stands for."""
     if not label.startswith(_PREFIX):

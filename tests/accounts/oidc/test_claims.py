@@ -1,9 +1,13 @@
 """Claims as providers write them, and as nobody should."""
 
 import pytest
+from django.test import RequestFactory
 from pytest_django import Settings
 
 from accounts.oidc import claims as of
+from accounts.oidc import identities
+from accounts.oidc.refusals import Reason, RefusedError
+from tests.factories import UserFactory
 
 
 @pytest.mark.parametrize(
@@ -38,3 +42,20 @@ def test_odd_claim_says_nothing(settings: Settings, odd: object) -> None:
     assert of.authenticated_at(claims) == 0.0
     assert not of.has_trusted_factor(claims)
     assert of.groups(claims) <= {"a"}
+
+
+@pytest.mark.parametrize("stored", ["anna@faß.de", "Anna@FASS.de", "anna@xn--fa-hia.de"])
+@pytest.mark.parametrize("claimed", ["anna@FAß.de", "Anna@xn--fa-hia.DE", "anna@faß.de."])
+@pytest.mark.django_db
+def test_address_is_taken_in_either_spelling_of_its_domain(
+    rf: RequestFactory, settings: Settings, stored: str, claimed: str
+) -> None:
+    settings.OIDC_ISSUER = "https://id.example.com"
+    UserFactory.create(email=stored)
+    claims = {"sub": "1", "email": claimed, "email_verified": True}
+
+    with pytest.raises(RefusedError) as refused:
+        identities.find_or_create(claims, rf.get("/"))
+
+    is_another = stored.endswith("FASS.de")  # the site of somebody else
+    assert refused.value.reason == (Reason.NO_ACCOUNT if is_another else Reason.ADDRESS_TAKEN)
