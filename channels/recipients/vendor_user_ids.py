@@ -9,13 +9,18 @@ from queue import SimpleQueue
 from typing import Any
 from uuid import UUID
 
+import structlog
 from django.db import connection
 
 from channels.phone_numbers import e164_or_none
 from channels.providers.inbound import Recipient
 from channels.vendor_accounts.registry import vendor_of
 from config.input.characters import stored_text
+from config.outbox_loop import write_in_batches
 from config.storage.statements.json_rows import dump_rows, json_rows
+from config.storage.store_errors import write_together
+
+log = structlog.get_logger(__name__)
 
 # A fragment of the statement that stores receipts: also one that is no news says who hides behind
 # an id. At most one write a day per person.
@@ -58,6 +63,7 @@ def without_repeats(told: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 _queue: SimpleQueue[tuple[str, Recipient]] = SimpleQueue()
+_unwritten: list[dict[str, Any]] = []
 
 
 def enqueue(provider: str, phone: str, user_id: str, ref: str) -> None:
@@ -69,13 +75,20 @@ def enqueue(provider: str, phone: str, user_id: str, ref: str) -> None:
 
 
 def record_queued() -> None:
-    found: list[dict[str, Any]] = []
+    """Takes a row off the list only once it is written: a later call writes the rest."""
     while not _queue.empty():  # the dispatcher alone takes from it
         provider, recipient = _queue.get()
-        found += rows(provider, [recipient])
-    if found:
-        with connection.cursor() as cursor:
-            cursor.execute(REMEMBER, {"recipients": dump_rows(without_repeats(found))})
+        _unwritten.extend(rows(provider, [recipient]))
+    write_in_batches(_unwritten, lambda batch: write_together(batch, _write, _refuse))
+
+
+def _write(batch: Sequence[dict[str, Any]]) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(REMEMBER, {"recipients": dump_rows(without_repeats(batch))})
+
+
+def _refuse(row: dict[str, Any], error: Exception) -> None:
+    log.error("vendor_user_id_not_saved", vendor=row["vendor"], exc_info=error)
 
 
 def phone_of(provider: str, user_id: str) -> str:

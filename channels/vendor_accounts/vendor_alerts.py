@@ -4,6 +4,7 @@ An alert that the account is at fault opens its circuit breaker.
 """
 
 from collections import Counter
+from contextlib import suppress
 from datetime import datetime
 from queue import Empty, SimpleQueue
 
@@ -22,6 +23,7 @@ from channels.vendor_accounts import (
     registry,
 )
 from config.input.characters import stored_text
+from config.storage.store_errors import is_refusal
 
 log = structlog.get_logger(__name__)
 
@@ -98,15 +100,20 @@ def enqueue(provider: str, alert: AccountAlert) -> None:
 
 
 def record_queued() -> None:
-    """Records each distinct alert in one statement, so that thousands cannot delay a round."""
+    """Records each distinct alert in one statement, so that thousands cannot delay a round. While
+    the database is away they stay in the queue.
+    """
     counts: Counter[tuple[str, AccountAlert]] = Counter()
-    try:
+    with suppress(Empty):
         while True:
             counts[_queue.get_nowait()] += 1
-    except Empty:
-        pass
-    for (provider, alert), times in counts.items():
+    for alert, times in list(counts.items()):
         try:
-            record(provider, alert, times)
-        except Exception:  # the others are out of the queue, too
-            log.exception("alert_not_recorded", provider=provider)
+            record(*alert, times)
+        except Exception as error:
+            if not is_refusal(error):
+                for one in counts.elements():
+                    _queue.put(one)
+                raise
+            log.exception("alert_not_recorded", provider=alert[0])  # the others are out, too
+        del counts[alert]

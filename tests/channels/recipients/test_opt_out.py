@@ -5,6 +5,7 @@ from uuid import uuid4
 
 import pytest
 from django.conf import settings
+from django.db import OperationalError, connection
 from django.test import Client
 from django.utils import timezone
 
@@ -203,6 +204,22 @@ def test_stop_by_the_number_that_the_vendor_named_blocks_the_phone_we_sent_to(ap
     assert not KnownRecipient.objects.filter(user_id="79161234567").exists()
     assert is_blocked(claimed.phone)
     assert is_blocked("+15550001111")
+
+
+def test_number_that_the_vendor_named_waits_for_the_database(api: Api) -> None:
+    send(api, channel="whatsapp")
+    (claimed,) = claim()
+
+    def away(*_args: object) -> None:
+        raise OperationalError("the connection is closed")
+
+    vendor_user_ids.enqueue("whatsapp_cloud", claimed.phone, "15550001111", str(claimed.attempt_id))
+    with connection.execute_wrapper(away), pytest.raises(OperationalError):
+        vendor_user_ids.record_queued()
+    assert not KnownRecipient.objects.exists()
+    vendor_user_ids.record_queued()
+
+    assert KnownRecipient.objects.get().user_id == "15550001111"
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import pytest
 import responses
 import time_machine
 from django.conf import settings
+from django.db import OperationalError, connection
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -125,6 +126,23 @@ def test_thousand_equal_alerts_are_one_statement(
 
     assert kept() == [("twilio", "21408", "warning", 1001)]
     assert Mail.objects.count() == 1
+
+
+def test_alerts_wait_for_the_database() -> None:
+    def away(*_args: object) -> None:
+        raise OperationalError("the connection is closed")
+
+    for alert in (TOO_FAST, PAUSED, TOO_FAST):
+        vendor_alerts.enqueue("whatsapp_cloud", alert)
+    with connection.execute_wrapper(away), pytest.raises(OperationalError):
+        vendor_alerts.record_queued()
+    vendor_alerts.record_queued()
+    vendor_alerts.record_queued()
+
+    assert {(code, times) for _provider, code, _kind, times in kept()} == {
+        ("130429", 2),
+        ("template_paused", 1),
+    }
 
 
 def test_every_whatsapp_alert_has_its_own_text() -> None:
