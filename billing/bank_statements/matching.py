@@ -5,6 +5,7 @@ the buyer's. A transfer by an SBP link names the top-up, and needs no INN: the b
 """
 
 import re
+from datetime import timedelta
 
 from django.db import transaction
 from django.db.models import Q
@@ -27,6 +28,7 @@ SHORT_NUMBER = re.compile(
 )
 TOP_UP = re.compile(r"top_[0-9a-f]{32}", re.IGNORECASE)
 REFUND = re.compile(r"возврат|refund", re.IGNORECASE)
+NUMBERED_ANEW = timedelta(days=30)  # payers restart their numbers each year at the latest
 MOST_NUMBERS = 20  # of one purpose
 
 
@@ -89,7 +91,9 @@ def _pay(transfer: BankTransfer, order: Order) -> str:
     """Credits the order and sets the payment, or returns what keeps it from that."""
     is_by_link = order.gateway == TBank.name and bool(order.payment_id)
     recorded = _recorded(transfer, order, is_by_link=is_by_link)
-    if recorded is None and order.state == Order.State.PAID:
+    if recorded is not None and recorded.order is not None:
+        transfer.order = order = recorded.order
+    elif order.state == Order.State.PAID:
         return Problem.SECOND
     if differs := _differs(transfer, order):
         return differs
@@ -135,14 +139,28 @@ def _credit(transfer: BankTransfer, order: Order, payment_id: str) -> Payment | 
 
 def _recorded(transfer: BankTransfer, order: Order, *, is_by_link: bool) -> Payment | None:
     """The payment that this transfer is, if it came by a notice or was confirmed by hand."""
-    known = order.payments.exclude(bank_transfers__direction=BankTransfer.Direction.INCOMING)
+    rows = Payment.objects.select_related("order")
+    known = rows.exclude(bank_transfers__direction=BankTransfer.Direction.INCOMING)
     if is_by_link:
-        return known.filter(payment_id=order.payment_id).first()
+        return known.filter(order=order, payment_id=order.payment_id).first()
     number = payments.transfer_number(transfer.document_number)
-    for payment in known.filter(is_credited=True).exclude(confirmed_by=None):
+    credited = known.filter(is_credited=True).exclude(confirmed_by=None)
+    for payment in credited.filter(Q(order=order) | _second_of(transfer, order)).order_by("pk"):
         if number and payments.transfer_number(payment.reference) == number:
             return payment
     return None
+
+
+def _second_of(transfer: BankTransfer, order: Order) -> Q:
+    """What the operator credited beside an order that was paid: a top-up of its own by now."""
+    return Q(
+        order__company=order.company_id,
+        gateway=order.gateway,
+        problem=Payment.Problem.SECOND,
+        amount=transfer.amount,
+        currency=transfer.currency,
+        paid_on__range=(transfer.booked_on - NUMBERED_ANEW, transfer.booked_on + NUMBERED_ANEW),
+    )
 
 
 def is_buyer(transfer: BankTransfer, order: Order) -> bool:

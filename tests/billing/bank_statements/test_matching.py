@@ -208,6 +208,33 @@ def confirm_by_hand(order: Order, operator: User, reference: str = "№ 17") -> 
     )
 
 
+@pytest.mark.parametrize("amount", ["1900.00", "950.00"])
+def test_second_payment_that_was_credited_by_hand_is_that_payment(
+    invoice: Order, operator: User, amount: str
+) -> None:
+    received(paid(invoice))
+    second = payments.confirm(
+        order=invoice,
+        amount=Decimal(amount),
+        paid_on=date(2026, 11, 26),
+        reference="№ 18",
+        user=operator,
+    )
+    assert second is not None
+    assert payments.credit_received(payment=second, user=operator)
+    before = balance(invoice)
+    came = paid(invoice, document_number="000018", amount=Decimal(amount), operation_id="op-2")
+
+    transfer = received(came)
+    third = received(replace(came, document_number="19", operation_id="op-3"))
+
+    second.refresh_from_db()
+    assert (transfer.state, transfer.payment, transfer.order) == ("matched", second, second.order)
+    assert (third.state, third.problem, third.payment) == ("review", "second", None)
+    assert balance(invoice) == before
+    assert Payment.objects.count() == 2
+
+
 def test_transfer_that_was_confirmed_by_hand_is_that_payment(
     invoice: Order, operator: User
 ) -> None:
