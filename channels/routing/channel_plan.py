@@ -246,7 +246,9 @@ def _fallback_steps(
     principal: Principal, request: SendRequest, policy: SendPolicy, first: Channel, kind: str
 ) -> tuple[Step, ...]:
     own = policy.fallback if request.channel is None else None
-    fallback = test_numbers.fallback(principal, request.phone, own=own, channel=first)
+    fallback = test_numbers.fallback(
+        principal, request.phone, own=own, channel=first, order=policy.order
+    )
     if fallback is None:
         return ()
     country = country_of(request.phone)

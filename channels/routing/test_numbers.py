@@ -3,6 +3,7 @@
 `channels.providers.scripted` plays the outcomes after it.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.conf import settings
@@ -10,7 +11,7 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from accounts.keys.api_keys import Fallback, Principal
-from channels.phone_numbers import NOT_A_PHONE, country_of
+from channels.phone_numbers import NOT_A_PHONE, country_of, is_landline
 from channels.providers import scripted
 from channels.routing import channel_choice
 from config.channels import Channel
@@ -116,16 +117,20 @@ def is_scripted(principal: Principal, phone: str, script: str) -> bool:
 
 
 def fallback(
-    principal: Principal, phone: str, *, own: Fallback | None, channel: Channel
+    principal: Principal,
+    phone: str,
+    *,
+    own: Fallback | None,
+    channel: Channel,
+    order: Sequence[Channel],
 ) -> Fallback | None:
-    """The chain that the send has of its own; a number that scripts a fallback always has one."""
+    """The chain that the send has of its own; a number that scripts a fallback always has one,
+    unless it is a landline and no other channel of the order reaches those.
+    """
     if not is_scripted(principal, phone, scripted.FALLS_BACK):
         return own
     if own and channel_choice.channels_after(channel, own):
         return own
-    others = [
-        other
-        for other in channel_choice.channel_order(principal.default_channel)
-        if other is not channel
-    ]
-    return Fallback((channel.name, others[0].name))
+    every = order if is_landline(phone) else channel_choice.channel_order(principal.default_channel)
+    other = next((one for one in every if one is not channel), None)
+    return Fallback((channel.name, other.name)) if other else own

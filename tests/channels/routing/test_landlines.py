@@ -7,6 +7,8 @@ import pytest
 from accounts.models import Company
 from billing.wallet import ledger
 from channels.models import Message
+from channels.providers import scripted
+from channels.routing import test_numbers
 from tests.api.clients import Api, ClientOf
 from tests.factories import CompanyFactory
 
@@ -73,3 +75,34 @@ def test_steps_that_reach_no_landline_are_left_out(api: Api) -> None:
 @pytest.mark.parametrize("phone", ["+12025550123", "+525512345678", "+541143211234", MOBILE])
 def test_number_that_may_be_a_mobile_is_sent_to(api: Api, phone: str) -> None:
     assert api.post("/otp/send", {"phone": phone, "channel": "sms"}).status == 200
+
+
+@pytest.mark.parametrize("script", test_numbers.OUTCOMES)
+def test_number_of_a_test_key_falls_back_to_no_channel_without_landlines(
+    client_of: ClientOf, script: str
+) -> None:
+    api = client_of(CompanyFactory.create(all_countries=True), mode="test")
+
+    landline = api.post("/otp/send", {"phone": LANDLINE[:-4] + script})
+    mobile = api.post("/otp/send", {"phone": MOBILE[:-4] + script})
+
+    chains = {
+        one.phone[:5]: [step["channel"] for step in one.chain] for one in Message.objects.all()
+    }
+    assert chains.get(LANDLINE[:5], []) == []
+    assert (chains.get(MOBILE[:5], []) != []) is (script == scripted.FALLS_BACK)
+    is_unlike = script == scripted.FALLS_BACK  # nothing else reaches a landline
+    codes = [answer.body.get("code") for answer in (landline, mobile)]
+    assert is_unlike or codes[0] == codes[1]
+
+
+def test_a_number_has_one_script() -> None:
+    scripts = [
+        *test_numbers.REFUSED_AT_ONCE,
+        *(scripted.UNREACHABLE, scripted.LATE, scripted.NEVER, scripted.REFUSED),
+        *(scripted.FALLS_BACK, test_numbers.QUEUED, test_numbers.EXPIRED_CODE),
+        *(test_numbers.CHALLENGED, test_numbers.HELD_BACK),
+    ]
+
+    assert sorted(scripts) == sorted(test_numbers.OUTCOMES.keys() - {"0000"})
+    assert {len(script) for script in scripts} == {4}
