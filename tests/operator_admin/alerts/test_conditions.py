@@ -163,4 +163,4 @@ def test_full_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     assert {facts["free"] for _subject, facts in problems} == {7}
     with translation.override("en"):
         alert = Alert(rule="disk-full", subject="/", facts={"free": 7})
-        assert RULES["disk-full"].detail_of(alert) == "/: 7 % free."
+        assert RULES["disk-full"].detail_of(alert) == "/: 7% free."
