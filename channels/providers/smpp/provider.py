@@ -228,6 +228,9 @@ class Smpp(HostedProvider):
 
     def _deliver(self, session: Session, request: Pdu) -> None:
         """Responds only once the receipt is stored, so that a failure makes the centre retry."""
+        if self._receipts.is_full:
+            session.respond(request, command_status.RETRY_LATER)
+            return
         if not request.is_readable:
             self._receipts.put(InboundEvents(b"", alerts=[_UNREADABLE]))
             session.respond(request, command_status.RETRY_LATER)

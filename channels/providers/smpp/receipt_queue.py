@@ -9,6 +9,7 @@ from channels.providers.hosted_provider import StoreEvents
 from channels.providers.inbound import InboundEvents
 
 BATCH_SIZE = 64
+MAX_WAITING = 4096  # events; more than a centre leaves without a response, unless it floods us
 RETRY_DELAY = 1.0  # seconds after a failure: the database is away
 
 Respond = Callable[[bool], None]  # tells the centre whether its receipt was stored
@@ -31,6 +32,10 @@ class ReceiptQueue:
 
     def put(self, events: InboundEvents, respond: Respond | None = None) -> None:
         self._queue.put_nowait((events, respond))
+
+    @property
+    def is_full(self) -> bool:
+        return self._queue.qsize() >= MAX_WAITING
 
     async def run(self) -> None:
         while True:

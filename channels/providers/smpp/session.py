@@ -34,7 +34,8 @@ class Session:
         self._reader, self._writer = reader, writer
         self._deliver = deliver
         self._sequence = pdu.SequenceGenerator()
-        self._responses: dict[int, asyncio.Future[Pdu]] = {}
+        # By sequence number: the name of the response, and who waits for it.
+        self._responses: dict[int, tuple[str, asyncio.Future[Pdu]]] = {}
         self.slots = asyncio.Semaphore(window)
         self._last_read_at = time.monotonic()
 
@@ -46,7 +47,8 @@ class Session:
         """Writes a request; the future holds its response, a LostError or a MalformedError."""
         sequence, octets = pdu.encode(name, self._sequence, **fields)
         loop = asyncio.get_running_loop()
-        expected = self._responses[sequence] = loop.create_future()
+        expected: asyncio.Future[Pdu] = loop.create_future()
+        self._responses[sequence] = f"{name}_resp", expected
         self._writer.write(octets)
         expiry = loop.call_later(RESPONSE_TIMEOUT, expected.cancel)
 
@@ -70,6 +72,7 @@ class Session:
         try:
             while True:
                 self._dispatch(await self._next())
+                await self._writer.drain()  # who does not read our responses is not read either
         except (OSError, EOFError) as error:
             raise LostError(type(error).__name__) from None
 
@@ -95,15 +98,17 @@ class Session:
             self._handle_request(received)
 
     def _reject(self, error: MalformedError) -> None:
-        expected = self._responses.get(error.sequence)
+        _name, expected = self._responses.get(error.sequence, ("", None))
         if not error.is_response:
             self._write(pdu.encode_response("generic_nack", error.sequence, INVALID_COMMAND))
         elif expected is not None:
             _fail(expected, error)
 
     def _resolve(self, response: Pdu) -> None:
-        expected = self._responses.get(response.sequence)
-        if expected is not None and not expected.done():
+        """Ignores a response to another command: it says nothing about this request."""
+        name, expected = self._responses.get(response.sequence, ("", None))
+        is_refusal = response.name == "generic_nack" and response.status
+        if expected is not None and not expected.done() and (response.name == name or is_refusal):
             expected.set_result(response)
 
     def _handle_request(self, request: Pdu) -> None:
@@ -131,7 +136,7 @@ class Session:
     def close(self) -> None:
         """Aborts the connection and fails all requests without a response."""
         self._writer.transport.abort()
-        for expected in list(self._responses.values()):
+        for _name, expected in list(self._responses.values()):
             _fail(expected, LostError("the connection broke"))
 
 

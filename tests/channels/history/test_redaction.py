@@ -26,3 +26,15 @@ def test_form_is_shown_a_field_a_line_without_its_codes() -> None:
     shown = redact(b"From=%2B79161234567&Body=Code+482915")
 
     assert shown == "From = +79161234567\nBody = Code ••••"
+
+
+def test_json_nested_too_deeply_is_shown_as_it_came() -> None:
+    raw = b"[" * 5000 + b'"482915"' + b"]" * 5000
+
+    assert redact(raw) == "[" * 5000 + '"••••"' + "]" * 2994
+
+
+def test_half_of_a_surrogate_pair_can_be_shown() -> None:
+    shown = redact(rb'{"text": "\ud83d 482915"}')
+
+    assert shown.encode().decode() == '{\n  "text": "? ••••"\n}'

@@ -15,6 +15,7 @@ from channels.providers.base import (
 )
 from channels.providers.gsm import Alphabet
 from channels.providers.inbound import InboundEvents, Part, Receipt, ReceiptState, Reply
+from channels.providers.smpp import receipt_queue
 from tests.channels.providers.centre import (
     Bound,
     Centre,
@@ -252,3 +253,14 @@ def test_part_is_stored_after_repeated_failures(bound: Bound, kept: Kept) -> Non
 
     wait_until(lambda: len(kept.parts) == 2)
     assert {part.number for part in kept.parts} == {1, 2}
+
+
+def test_flood_of_receipts_is_refused_until_others_are_stored(
+    centre: Centre, bound: Bound, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bound()
+    monkeypatch.setattr(receipt_queue, "MAX_WAITING", 0)
+    refused_status = centre.deliver("id:1 sub:001 dlvrd:001 stat:DELIVRD err:000 text:")
+    monkeypatch.undo()
+
+    assert (refused_status, centre.deliver("id:1 sub:001 stat:DELIVRD text:")) == (0x64, 0)
