@@ -103,9 +103,7 @@ def join(*, invitation: Invitation, user: User, ip: str | None = None) -> Member
 
 @transaction.atomic
 def change_role(*, member: Member, role: str, user: User, ip: str | None = None) -> None:
-    _lock(member.company)
-    member.refresh_from_db()
-    if member.role == role:
+    if not _locked(member) or member.role == role:
         return
     _require_given_here(member)
     if role != Member.Role.OWNER:
@@ -122,8 +120,8 @@ def change_role(*, member: Member, role: str, user: User, ip: str | None = None)
 @transaction.atomic
 def remove(*, member: Member, user: User, ip: str | None = None) -> None:
     """Remove a member; takes effect with their next request."""
-    _lock(member.company)
-    member.refresh_from_db()  # their role may just have been changed
+    if not _locked(member):
+        return
     _require_given_here(member)
     _require_another_owner(member)
     action = "member.left" if member.user_id == user.pk else "member.removed"
@@ -158,7 +156,8 @@ def grant(*, company: Company, user: User, role: Member.Role, ip: str | None = N
 @transaction.atomic
 def withdraw(*, member: Member, ip: str | None = None) -> None:
     """Take a role that no group grants any longer, of the only owner too: the provider decides."""
-    _lock(member.company)
+    if not _locked(member):
+        return
     record(
         "member.removed", f"{member} ({PROVIDER})", company=member.company, user=member.user, ip=ip
     )
@@ -176,6 +175,16 @@ def _mail_about_owner(kind: str, member: Member, user: User, ip: str | None) -> 
 def _lock(company: Company) -> Company:
     # The company's row is the lock: two owners must not demote each other in parallel.
     return Company.objects.select_for_update(no_key=True).get(pk=company.pk)
+
+
+def _locked(member: Member) -> bool:
+    """Whether it is still a member, as read again under the lock."""
+    _lock(member.company)
+    stored = Member.objects.filter(pk=member.pk).first()
+    if stored is None:
+        return False
+    member.role, member.from_provider = stored.role, stored.from_provider
+    return True
 
 
 def is_only_owner(member: Member) -> bool:

@@ -83,6 +83,7 @@ def send_example(*, endpoint: Endpoint, kind: str) -> Delivery:
 
     Raises `rate_limited`, so that examples cannot be used to flood somebody else's server.
     """
+    Endpoint.objects.select_for_update(no_key=True).get(pk=endpoint.pk)  # parallel calls wait here
     lately = Delivery.objects.filter(
         endpoint=endpoint,
         event__key__startswith=EXAMPLE,

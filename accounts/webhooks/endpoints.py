@@ -125,12 +125,12 @@ def change(
     """Save the changed ones of `url`, `kinds` and `description`; raises `invalid_input`. `scopes`
     are what the one who changes them may see.
     """
+    urls = _lock_and_list_urls(endpoint.company_id, endpoint.mode)
+    endpoint.refresh_from_db(fields=["url", "kinds", "description"])
     changed = [name for name, value in changes.items() if getattr(endpoint, name) != value]
     if not changed:
         return
-    if "url" in changed and changes["url"] in _lock_and_list_urls(
-        endpoint.company_id, endpoint.mode
-    ):
+    if "url" in changed and changes["url"] in urls:
         raise invalid_input(url=URL_TAKEN)
     if "url" in changed and {*changes.get("kinds", endpoint.kinds)} - {*kinds_for(scopes)}:
         raise invalid_input(url=CARRIES_MONEY)

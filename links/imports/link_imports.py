@@ -40,8 +40,7 @@ GIVEN_UP = _("The other rows could not be imported because of a fault on our sid
 
 def upload(*, company: Company, user: User, mode: str, name: str, content: bytes) -> LinkImport:
     """Stores and checks the rows; makes no link yet. Raises ValidationError, DomainError."""
-    if company.link_imports.unfinished().count() >= MAX_UNFINISHED:
-        raise ValidationError(_("Five files are waiting already: start or discard them first."))
+    _check_unfinished(company)  # before the work of reading it
     table = csv_files.read(content)
     principal = api_keys.without_key(company, mode)
     check_status(principal)
@@ -64,9 +63,16 @@ def upload(*, company: Company, user: User, mode: str, name: str, content: bytes
         for number, (row, fault) in enumerate(zip(table.rows, faults, strict=True), start=1)
     ]
     with transaction.atomic():
+        Company.objects.select_for_update(no_key=True).get(pk=company.pk)  # parallel uploads wait
+        _check_unfinished(company)
         one.save(force_insert=True)
         LinkImportRow.objects.bulk_create(rows, batch_size=1000)
     return one
+
+
+def _check_unfinished(company: Company) -> None:
+    if company.link_imports.unfinished().count() >= MAX_UNFINISHED:
+        raise ValidationError(_("Five files are waiting already: start or discard them first."))
 
 
 def _columns(row: dict[str, str]) -> dict[str, str]:

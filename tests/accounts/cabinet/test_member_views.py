@@ -279,3 +279,16 @@ def test_audit_log_is_paginated(client: Client, owner: Member) -> None:
 
     subjects = [event.subject for event in first.rows + second.rows]
     assert subjects == [str(n) for n in reversed(range(55))]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_member_who_has_just_gone_is_no_error(owner: Member) -> None:
+    gone = MemberFactory.create(company=owner.company, role="viewer")
+    stale = Member.objects.get(pk=gone.pk)
+    members.remove(member=gone, user=owner.user)
+
+    members.change_role(member=stale, role="developer", user=owner.user)
+    members.remove(member=stale, user=owner.user)
+    members.withdraw(member=stale)
+
+    assert list(owner.company.audit.values_list("action", flat=True)) == ["member.removed"]

@@ -98,6 +98,18 @@ def test_sixth_unfinished_file_is_refused(owner: Member) -> None:
         upload(owner, URL)
 
 
+@pytest.mark.django_db(transaction=True)
+def test_parallel_uploads_cannot_exceed_the_limit(owner: Member) -> None:
+    def upload_one() -> bool:
+        try:
+            upload(owner, URL)
+        except ValidationError:
+            return False
+        return True
+
+    assert sum(at_once([upload_one] * 10)) == LinkImport.objects.count() == 5
+
+
 def test_chunks_add_up(owner: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(link_imports, "CHUNK", 3)
     one = upload(owner, "\n".join(f"{URL}/{n}" for n in range(7)))
@@ -186,7 +198,7 @@ def test_upload_takes_the_same_queries_for_any_number_of_rows(
 ) -> None:
     upload(owner, URL)  # hosts and blocked sites are cached
     for count in (1, 3):
-        with django_assert_num_queries(6):
+        with django_assert_num_queries(8):
             upload(owner, "\n".join([URL] * count))
 
 
