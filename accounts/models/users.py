@@ -71,10 +71,7 @@ class User(AbstractBaseUser, PermissionsMixin):
 
     def check_password(self, raw_password: str | None) -> bool:
         """A keyboard writes й as one character, another one as и and a breve (RFC 8265, 4.2.1)."""
-        composed = raw_password and normalize("NFC", raw_password)
-        if super().check_password(composed):
-            return True
-        return raw_password != composed and super().check_password(raw_password)  # set before
+        return super().check_password(raw_password and normalize("NFC", raw_password))
 
     def get_session_auth_hash(self) -> str:
         return self._of_generation(super().get_session_auth_hash())

@@ -108,10 +108,13 @@ def test_sign_up_does_the_same_for_known_and_new_addresses(work_of: Measure, ema
     assert known.hashes == 1
 
 
+@pytest.mark.parametrize("password", ["wrong one", "wrong и\u0306"])
 @pytest.mark.parametrize("email", [KNOWN, INACTIVE, UNUSABLE])
-def test_log_in_does_the_same_for_known_and_unknown_addresses(work_of: Measure, email: str) -> None:
-    known = work_of("account_login", {"login": email, "password": "wrong one"})
-    unknown = work_of("account_login", {"login": UNKNOWN, "password": "wrong one"})
+def test_log_in_does_the_same_for_known_and_unknown_addresses(
+    work_of: Measure, email: str, password: str
+) -> None:
+    known = work_of("account_login", {"login": email, "password": password})
+    unknown = work_of("account_login", {"login": UNKNOWN, "password": password})
 
     expect_same(known, unknown)
     assert known.hashes == 1

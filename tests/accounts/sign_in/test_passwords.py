@@ -9,7 +9,7 @@ import pytest
 from allauth.account.adapter import get_adapter
 from allauth.account.forms import default_token_generator
 from allauth.account.utils import user_pk_to_url_str
-from django.contrib.auth.hashers import get_hashers, make_password
+from django.contrib.auth.hashers import get_hashers
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.test import Client
@@ -234,12 +234,3 @@ def test_password_is_the_same_from_every_keyboard(client: Client, chosen: str, t
     assert "_auth_user_id" in client.session
     assert get_adapter().reauthenticate(user, typed)
     assert not user.check_password(typed.replace("77", "78"))
-
-
-@pytest.mark.django_db
-def test_password_that_was_kept_as_it_was_typed_still_counts(client: Client) -> None:
-    user = UserFactory.create(password=make_password(DECOMPOSED))
-
-    client.post(reverse("account_login"), {"login": user.email, "password": DECOMPOSED})
-
-    assert "_auth_user_id" in client.session
