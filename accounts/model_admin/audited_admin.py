@@ -7,6 +7,7 @@ from allauth.account.models import EmailAddress
 from django.contrib import admin
 from django.contrib.admin.utils import model_format_dict
 from django.core.validators import EMPTY_VALUES
+from django.db import connection
 from django.db.models import Model, QuerySet
 from django.forms import ModelChoiceField, ModelMultipleChoiceField
 from django.http import HttpRequest
@@ -36,6 +37,18 @@ class AuditedAdmin(Base):
         if not add:
             setattr(request, _CHANGES, _changed_values(form, formsets or ()))
         return super().construct_change_message(request, form, formsets, add)
+
+    def get_object(
+        self, request: HttpRequest, object_id: str, from_field: str | None = None
+    ) -> Any:
+        """A row that is being changed is locked: Django writes every column of it, and would undo
+        what another process changes meanwhile.
+        """
+        found: Any = super().get_object(request, object_id, from_field)
+        if found is None or request.method != "POST" or not connection.in_atomic_block:
+            return found
+        rows = type(found)._default_manager.select_for_update(of=("self",))  # noqa: SLF001
+        return rows.filter(pk=found.pk).first()
 
     def log_addition(self, request: HttpRequest, obj: Model, message: Any) -> Any:
         record(request, "admin.added", obj)
