@@ -4,7 +4,6 @@ The operator chooses the provider, often one in the own network, so the egress g
 does not apply; its proxy is OIDC_PROXY.
 """
 
-import json
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ import requests
 from django.conf import settings
 
 from accounts.oidc.refusals import Reason, RefusedError
+from config.input.json_objects import read_object
 
 TIMEOUTS = (2.0, 3.0)  # to connect, between two reads
 DEADLINE = 6.0  # seconds for a whole answer
@@ -39,12 +39,12 @@ def _json(method: str, url: str, **options: Any) -> dict[str, Any]:
     try:
         with _place(), requests.Session() as session:
             status, body = _read(session, method, url, **options)
-            answer = json.loads(body)
+            answer = read_object(body)
     except (requests.RequestException, ValueError) as error:
         raise RefusedError(Reason.UNAVAILABLE, type(error).__name__) from error
     if status >= requests.codes.server_error:
         raise RefusedError(Reason.UNAVAILABLE, f"status {status}")
-    if status != requests.codes.ok or not isinstance(answer, dict):
+    if status != requests.codes.ok:
         raise RefusedError(Reason.INVALID, f"status {status}")
     return answer
 

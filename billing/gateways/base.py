@@ -5,7 +5,6 @@ that does not (YooKassa, T-Bank) by the caller's address or a secret, and by ask
 for the payment: `parse_webhook` gets headers, bytes and address, and may call out.
 """
 
-import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -13,7 +12,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
 from enum import Enum
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from config.input.characters import is_line
 
@@ -170,17 +169,6 @@ class DeclinedError(GatewayError):
 
 class InvalidWebhookError(Exception):
     """The webhook is not from the provider, or malformed."""
-
-
-def read_object(body: bytes | str) -> dict[str, Any]:
-    """The JSON object of a notice or an answer; raises ValueError, however deep it is nested."""
-    try:
-        value = json.loads(body)
-    except RecursionError:
-        raise ValueError("nested too deeply") from None
-    if not isinstance(value, dict):
-        raise ValueError("not an object")  # noqa: TRY004 - of the body, not of an argument
-    return value
 
 
 class Gateway(ABC):

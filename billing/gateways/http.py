@@ -12,7 +12,8 @@ from typing import Any
 import urllib3
 from urllib3.contrib.socks import SOCKSProxyManager
 
-from billing.gateways.base import GatewayError, read_object
+from billing.gateways.base import GatewayError
+from config.input.json_objects import read_object
 
 TIMEOUT = urllib3.Timeout(connect=3.0, read=8.0)
 

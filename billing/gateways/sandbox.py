@@ -15,9 +15,9 @@ from billing.gateways.base import (
     PaymentRequest,
     PaymentSession,
     WebhookRequest,
-    read_object,
 )
 from billing.gateways.base import PaymentState as State
+from config.input.json_objects import read_object
 
 SIGNATURE = "Sandbox-Signature"
 

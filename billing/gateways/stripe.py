@@ -25,10 +25,10 @@ from billing.gateways.base import (
     PaymentSession,
     RefundEvent,
     WebhookRequest,
-    read_object,
 )
 from billing.gateways.base import PaymentState as State
 from billing.gateways.http import ProviderApi, RefusedByProviderError, reading
+from config.input.json_objects import read_object
 
 SIGNATURE = "Stripe-Signature"
 TOLERANCE = 300  # seconds

@@ -27,10 +27,10 @@ from billing.gateways.base import (
     StatementEvent,
     WebhookRequest,
     check_id,
-    read_object,
 )
 from billing.gateways.base import PaymentState as State
 from billing.gateways.http import ProviderApi, RefusedByProviderError, reading
+from config.input.json_objects import read_object
 
 LIFETIME_DAYS = 3
 SMALLEST, LARGEST = Decimal(10), Decimal(999_999)

@@ -29,6 +29,12 @@ class Nonsense(BaseHTTPRequestHandler):
     def _html(self) -> None:
         self._send(200, b"<html>")
 
+    def _deep(self) -> None:
+        self._send(200, b'{"a":' * 100_000 + b"1" + b"}" * 100_000)
+
+    def _list(self) -> None:
+        self._send(200, b"[]")
+
     def _huge(self) -> None:
         self._send(200, b'{"a": "' + b"a" * (2 * http.MAX_ANSWER) + b'"}')
 
@@ -85,7 +91,7 @@ def test_provider_that_is_away_is_named_and_passwords_go_on(client: Client, away
     assert signed_in(make_person()).get("/cabinet/").status_code == 200
 
 
-@pytest.mark.parametrize("way", ["error", "html", "huge", "redirect", "drip"])
+@pytest.mark.parametrize("way", ["error", "html", "deep", "list", "huge", "redirect", "drip"])
 def test_nonsense_is_refused_in_time(
     client: Client, nonsense: str, settings: Settings, monkeypatch: pytest.MonkeyPatch, way: str
 ) -> None:
