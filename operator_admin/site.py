@@ -11,7 +11,7 @@ from django.contrib import admin
 from django.contrib.admin.options import TO_FIELD_VAR
 from django.contrib.auth import REDIRECT_FIELD_NAME
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.shortcuts import redirect, resolve_url
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, URLResolver, path, reverse
@@ -124,10 +124,12 @@ def _app_position(app: dict[str, Any]) -> int:
 
 def _drop_empty_field(request: HttpRequest) -> None:
     """Django looks a field up that has no name."""
-    if request.GET.get(TO_FIELD_VAR) == "":
-        query = request.GET.copy()
-        del query[TO_FIELD_VAR]
-        request.GET = query  # type: ignore[assignment]
+    for name in ("GET", "POST"):
+        values: QueryDict = getattr(request, name)
+        if values.get(TO_FIELD_VAR) == "":
+            others = values.copy()
+            del others[TO_FIELD_VAR]
+            setattr(request, name, others)
 
 
 def _redirect_target(request: HttpRequest) -> str:
