@@ -24,7 +24,7 @@ from django.views.decorators.http import require_POST
 
 from accounts.cabinet.number_fields import GroupedIntegerField, grouped
 from accounts.client_ip import client_ip
-from accounts.model_admin.admin import InlineBase, ModelAdmin, operator
+from accounts.model_admin.admin import Autocompletion, InlineBase, ModelAdmin, operator
 from accounts.model_admin.audited_admin import AuditedAdmin, mail_about_new_owners
 from accounts.model_admin.change_list import KeysetChangeList
 from accounts.models import Company, Member
@@ -110,7 +110,7 @@ class NoteForm(forms.Form):
     )
 
 
-class MemberInline(InlineBase):
+class MemberInline(Autocompletion, InlineBase):
     model = Member
     extra = 0
     autocomplete_fields = ("user",)

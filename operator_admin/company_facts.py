@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import Max
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.translation import gettext_lazy as _
@@ -73,6 +74,7 @@ def page_context(company: Company) -> dict[str, Any]:
         "title": company.name,
         "subtitle": None,
         "one": of(company),
+        "note_url": reverse("admin:company-note", args=[company.pk]),
         "day": metrics.companies([company.pk])[company.pk],
         "unpaid": Order.objects.filter(company=company, state=Order.State.PENDING).count(),
     }

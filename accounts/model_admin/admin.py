@@ -7,10 +7,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.contrib import admin, messages
-from django.contrib.admin.widgets import AdminTextInputWidget
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
+from django.contrib.admin.widgets import AdminTextInputWidget, AutocompleteSelect
 from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
 from django.contrib.auth.forms import AdminUserCreationForm, UserChangeForm
 from django.contrib.postgres.fields import ArrayField
+from django.core.exceptions import ValidationError
 from django.db import models, transaction
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
@@ -55,7 +57,28 @@ class FormFields(Base):
     formfield_overrides: ClassVar[Any] = FORM_FIELDS
 
 
-class ModelAdmin(FormFields):
+class ChosenRow(AutocompleteSelect):
+    """Shows a choice that no row can be as none; Django looks for it as it is."""
+
+    def optgroups(self, name: str, value: Any, attr: dict[str, Any] | None = None) -> Any:
+        try:
+            return super().optgroups(name, value, attr)
+        except (ValueError, ValidationError):
+            return super().optgroups(name, [], attr)
+
+
+class Autocompletion:
+    """For admins and inlines."""
+
+    def formfield_for_foreignkey(
+        self, db_field: Any, request: HttpRequest | None, **kwargs: Any
+    ) -> Any:
+        if db_field.name in self.get_autocomplete_fields(request):  # type: ignore[attr-defined]
+            kwargs["widget"] = ChosenRow(db_field, self.admin_site)  # type: ignore[attr-defined]
+        return super().formfield_for_foreignkey(db_field, request, **kwargs)  # type: ignore[misc]
+
+
+class ModelAdmin(Autocompletion, FormFields):
     list_per_page = 50
     sortable_by = ()  # another order would read the whole table
     show_facets = admin.ShowFacets.NEVER  # and so would counting per filter
@@ -69,6 +92,22 @@ class ModelAdmin(FormFields):
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[UncountedChangeList]:
         return self.changelist
+
+    def response_action(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        """Of the rows that are ticked those that can be; Django looks for all of them."""
+        key, posted = self.model._meta.pk, request.POST.copy()  # noqa: SLF001
+        ticked = posted.getlist(ACTION_CHECKBOX_NAME)
+        posted.setlist(ACTION_CHECKBOX_NAME, [one for one in ticked if _is_value(key, one)])
+        request.POST = posted  # type: ignore[assignment]
+        return super().response_action(request, *args, **kwargs)
+
+
+def _is_value(field: Any, text: str) -> bool:
+    try:
+        field.clean(text, None)
+    except ValidationError:
+        return False
+    return True
 
 
 class ReadOnlyMixin:

@@ -71,9 +71,12 @@ class CredentialsForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         data = super().clean() or self.cleaned_data
-        for option, text in data.items():
+        secret = {one.option for one in FIELDS[registry.vendor_of(self.name)] if one.is_secret}
+        for option, text in list(data.items()):  # an error removes one
             if text != text.strip():
                 self.add_error(option, _("Paste it without spaces and line breaks around it."))
+            elif option in secret and not text.isascii():
+                self.add_error(option, _("Only Latin letters, digits and signs: copy it anew."))
         if data.get("username"):
             data["username"] = data["username"].removeprefix("@")
         return data
