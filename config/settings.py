@@ -33,7 +33,6 @@ from config.environment.variables import (
     at_least,
     env,
     keyring,
-    optional_keyring,
     refuse_former_names,
     web_address,
     zero_or_at_least,
@@ -75,9 +74,6 @@ _LASTING = "" if PRODUCTION else f"1:{sha256(SECRET_KEY.encode()).hexdigest()}"
 WEBHOOK_KEYS = keyring(env.str("WEBHOOK_KEYS", _LASTING), "WEBHOOK_KEYS")
 _FACTORS = "" if PRODUCTION else f"1:{sha256(b'mfa' + SECRET_KEY.encode()).hexdigest()}"
 MFA_KEYS = keyring(env.str("MFA_KEYS", _FACTORS), "MFA_KEYS")  # encrypt second factors at rest
-
-# Of machines that redirect without a database. One that was stolen is shut out by its token.
-EDGE_TOKENS = optional_keyring("EDGE_TOKENS")
 
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", [] if PRODUCTION else ["*"])
 CSRF_TRUSTED_ORIGINS: list[str] = env.list("CSRF_TRUSTED_ORIGINS", [])

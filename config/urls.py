@@ -14,7 +14,6 @@ from billing.web import order_views, sandbox_views
 from billing.web.documents import views as document_views
 from channels.inbound import vendor_webhooks
 from config.health import endpoints as health_endpoints
-from links.follow import edge_calls, edge_views
 from links.follow.views import follow
 from operator_admin.incidents import views as incident_views
 from operator_admin.status import views as status_views
@@ -27,9 +26,6 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("hooks/tbank", payment_hooks.receive, {"gateway": "tbank"}),
     path("hooks/stripe", payment_hooks.receive, {"gateway": "stripe"}),
     path("hooks/yookassa", payment_hooks.receive, {"gateway": "yookassa"}),
-    path(edge_calls.PING, edge_views.ping),
-    path(edge_calls.RESOLVE, edge_views.resolve),
-    path(edge_calls.VISIT, edge_views.visit),
     path("hooks/<slug:hook>", vendor_webhooks.vendor_webhook),
     path("hooks/<slug:hook>/<slug:account>", vendor_webhooks.vendor_webhook),
     path("sandbox-gateway/<str:payment_id>", sandbox_views.page, name="sandbox-gateway"),

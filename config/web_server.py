@@ -158,10 +158,10 @@ def raise_open_file_limit() -> None:
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
 
 
-def main(application: str = APPLICATION) -> None:
+def main() -> None:
     raise_open_file_limit()
     _command.Server = Server
-    _command.cli([*sys.argv[1:], application], default_map=DEFAULTS, auto_envvar_prefix="GRANIAN")
+    _command.cli([*sys.argv[1:], APPLICATION], default_map=DEFAULTS, auto_envvar_prefix="GRANIAN")
 
 
 if __name__ == "__main__":

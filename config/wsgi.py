@@ -27,7 +27,6 @@ from config.server.gateway import Gateway  # noqa: E402
 from config.server.https import TransportSecurity, respond_securely  # noqa: E402
 from config.server.request_bodies import BodyLimits  # noqa: E402
 from links.addresses import short_hosts  # noqa: E402
-from links.follow import resolution  # noqa: E402
 from links.follow.redirect import RedirectMiddleware  # noqa: E402
 from operator_admin.alerts import stand_in  # noqa: E402
 from operator_admin.incidents import notices  # noqa: E402
@@ -40,7 +39,6 @@ short_hosts.keep_fresh()
 message_prices.keep_fresh()
 learned_router.keep_fresh()
 notices.keep_fresh()
-resolution.listen()  # now, not at the first visit: it copies the stops to Redis for edges
 heartbeats.start_heartbeat("web", outcome_signals.facts)
 stand_in.start()
 direct_calls = DirectCalls(django_application, FIXED_PATHS)

@@ -12,9 +12,15 @@ from accounts.api.base_view import DATABASE_UNAVAILABLE, identify, language_of
 from accounts.client_ip import client_ip, client_network
 from config import ids
 from config.errors import DomainError, Error
-from config.server import refusals
 from config.server.gateway import Allowance, Refusal
-from config.server.https import is_refused
+from config.server.https import add_security_headers, is_refused
+
+_RETRY_AFTER = {Error.UNAVAILABLE: 1}  # seconds
+_PLAIN_TEXT = {
+    Error.REQUEST_TIMEOUT: b"The request body took too long.\n",
+    Error.UNAVAILABLE: b"Too many requests at once; try again.\n",
+    Error.HTTPS_REQUIRED: b"Use https.\n",
+}
 
 
 def admit(environ: Mapping[str, Any]) -> Allowance | None:
@@ -34,12 +40,21 @@ def admit(environ: Mapping[str, Any]) -> Allowance | None:
 
 
 def refuse(environ: Mapping[str, Any], error: Error) -> Refusal:
-    """The response sent instead of the application's."""
-    if not environ["PATH_INFO"].startswith("/api/"):
-        return refusals.refuse(environ, error)
-    request_id = ids.request_id()
-    described = DomainError(error, retry_after=refusals.RETRY_AFTER.get(error))
-    with translation.override(language_of(environ.get("HTTP_ACCEPT_LANGUAGE", ""))):
-        body = orjson.dumps(described.body(request_id=request_id))
-    headers = [("Content-Type", "application/json"), ("X-Request-Id", request_id)]
-    return refusals.refusal(environ, error, headers, body)
+    """The response sent instead of the application's. It closes the connection, on which a body
+    may still be under way.
+    """
+    retry_after = _RETRY_AFTER.get(error)
+    headers = [("Connection", "close"), ("Cache-Control", "no-store")]
+    if retry_after:
+        headers.append(("Retry-After", str(retry_after)))
+    if environ["PATH_INFO"].startswith("/api/"):
+        request_id = ids.request_id()
+        refusal = DomainError(error, retry_after=retry_after)
+        with translation.override(language_of(environ.get("HTTP_ACCEPT_LANGUAGE", ""))):
+            body = orjson.dumps(refusal.body(request_id=request_id))
+        headers += [("Content-Type", "application/json"), ("X-Request-Id", request_id)]
+    else:
+        body = _PLAIN_TEXT[error]
+        headers.append(("Content-Type", "text/plain; charset=utf-8"))
+    headers.append(("Content-Length", str(len(body))))
+    return Refusal(error.status, add_security_headers(headers, environ), body)

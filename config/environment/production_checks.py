@@ -40,11 +40,11 @@ def problems(values: Mapping[str, Any]) -> Iterator[str]:
     """Checks settings given as a dict; messages never quote a secret."""
     if values["DEBUG"]:
         yield "DEBUG is on: unset it"
-    for check in (addresses, _hosts, _secrets, _mail, _money, _vendors, _metrics):
+    for check in (_addresses, _hosts, _secrets, _mail, _money, _vendors, _metrics):
         yield from check(values)
 
 
-def addresses(values: Mapping[str, Any]) -> Iterator[str]:
+def _addresses(values: Mapping[str, Any]) -> Iterator[str]:
     for name in ("PUBLIC_URL", "SHORT_URL"):
         try:
             url = urlsplit(values[name])
@@ -73,8 +73,8 @@ def _secrets(values: Mapping[str, Any]) -> Iterator[str]:
     named = {"SECRET_KEY": values["SECRET_KEY"]}
     for number, old in enumerate(values["SECRET_KEY_FALLBACKS"], start=1):
         named[f"SECRET_KEY_FALLBACKS (number {number})"] = old
-    for ring in (*KEYRINGS, "EDGE_TOKENS"):
-        for key_id, secret in values.get(ring, {}).items():
+    for ring in KEYRINGS:
+        for key_id, secret in values[ring].items():
             named[f"{ring} (key {key_id})"] = secret.decode()
     for name, secret in named.items():
         if why := weakness(secret):

@@ -21,9 +21,7 @@ __all__ = [
     "DATABASES",
     "DATABASE_REPLICA_MAX_LAG",
     "DATABASE_ROUTERS",
-    "LINKS_REDIS_URL",
     "RATELIMIT_USE_CACHE",
-    "REDIS_CONNECT_TIMEOUT",
     "REDIS_TIMEOUT",
     "REDIS_URL",
 ]
@@ -112,9 +110,6 @@ if env.str("DATABASE_REPLICA_URL", ""):
     DATABASE_ROUTERS = ["config.storage.replica.Router"]
 
 redis_address.parse(REDIS_URL)  # what cannot be read is refused at start
-LINKS_REDIS_URL = env.str("LINKS_REDIS_URL", "")  # of cached links alone; empty: REDIS_URL
-if LINKS_REDIS_URL:
-    redis_address.parse(LINKS_REDIS_URL, variable="LINKS_REDIS_URL")
 BROKER_URL = env.str("CELERY_BROKER_URL", "") or REDIS_URL
 # Celery sees what a log may show; its transport over Redis reads BROKER_URL itself. These two take
 # precedence over the environment's CELERY_BROKER_URL, which Celery would read on its own.
@@ -125,7 +120,6 @@ CELERY_BROKER_READ_URL = CELERY_BROKER_WRITE_URL = (
 )
 
 REDIS_TIMEOUT = env.float("REDIS_TIMEOUT", 0.05)  # a slow limiter is worse than none
-REDIS_CONNECT_TIMEOUT = 0.3  # seconds, of background threads
 CACHES = {
     "default": {"BACKEND": "config.storage.cache.PostgresCache"},  # allauth counts log-ins here
     "rate": {"BACKEND": "config.storage.rate_cache.RateCache", "KEY_PREFIX": "rate"},

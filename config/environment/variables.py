@@ -37,19 +37,6 @@ env = Variables(strip_whitespace=True)
 
 KEYRINGS = ("OTP_KEYS", "WEBHOOK_KEYS", "MFA_KEYS")
 
-KEYS_OF_THE_SERVICE = (  # what an edge may not hold
-    *KEYRINGS,
-    "CLICKHOUSE_URL",
-    "DATABASE_DIRECT_URL",
-    "DATABASE_REPLICA_URL",
-    "DATABASE_URL",
-    "EDGE_TOKENS",
-    "EMAIL_HOST_PASSWORD",
-    "LINKS_REDIS_URL",
-    "SECRET_KEY",
-    "SECRET_KEY_FALLBACKS",
-)
-
 # Former names of variables. Ignored, they would leave a default or an empty key ring.
 RENAMED = {
     "BODIES": "MAX_BODIES",
@@ -116,8 +103,3 @@ def keyring(text: str, name: str = "OTP_KEYS") -> dict[str, bytes]:
     if not keys:
         raise ImproperlyConfigured(f"{name} must hold at least one id:secret (see .env.example)")
     return keys
-
-
-def optional_keyring(name: str) -> dict[str, bytes]:
-    text: str = env.str(name, "")
-    return keyring(text, name) if text else {}

@@ -20,7 +20,7 @@ from config.once import Once
 log = structlog.get_logger(__name__)
 
 Observe = Callable[[str, int, float], None]
-LATENCIES = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)  # seconds
+_LATENCIES = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)  # seconds
 
 
 class Metrics(NamedTuple):
@@ -47,25 +47,20 @@ def start() -> None:
     _metrics()
 
 
-def start_library() -> Any:
-    """prometheus_client for this process; None where nothing is counted."""
+@Once
+def _metrics() -> Metrics | None:
+    """None where nothing is counted. To register a metric a second time would raise."""
     if settings.METRICS_PORT is None:
         return None
     try:
-        return _library()
+        library = _library()
     except OSError:
         # What is counted happened: no request or message may fail for the counting.
         log.exception("metrics_not_written", directory=str(settings.METRICS_DIR))
         return None
-
-
-@Once
-def _metrics() -> Metrics | None:
-    """None where nothing is counted. To register a metric a second time would raise."""
-    library = start_library()
-    return library and Metrics(
+    return Metrics(
         api=library.Histogram(
-            "kvitok_api_seconds", "API requests", ["call", "status"], buckets=LATENCIES
+            "kvitok_api_seconds", "API requests", ["call", "status"], buckets=_LATENCIES
         ),
         messages=library.Counter(
             "kvitok_messages", "Messages that reached a state", ["mode", "channel", "state"]
@@ -74,7 +69,7 @@ def _metrics() -> Metrics | None:
             "kvitok_provider_seconds",
             "Calls to a provider, by what came of them",
             ["provider", "result"],
-            buckets=LATENCIES,
+            buckets=_LATENCIES,
         ),
         trips=library.Counter(
             "kvitok_breaker_trips", "How often an account's breaker opened", ["provider", "cause"]

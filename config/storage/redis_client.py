@@ -18,9 +18,9 @@ from config.storage import redis_connections
 from config.storage.redis_connections import ServerRefusalError
 
 
-def _client(timeout: float | None, connect: float, variable: str = "REDIS_URL") -> redis.Redis:
+def _client(timeout: float | None, connect: float) -> redis.Redis:
     pool = redis_connections.pool(
-        redis_address.parse(getattr(settings, variable), variable=variable),
+        redis_address.parse(settings.REDIS_URL),
         socket_timeout=timeout,
         connect_timeout=connect,
         retry=Retry(NoBackoff(), 0),
@@ -39,28 +39,7 @@ def redis_client() -> redis.Redis:
 @cache
 def blocking_redis_client() -> redis.Redis:
     """For background threads that block on a list or a subscription."""
-    return _client(5.0, settings.REDIS_CONNECT_TIMEOUT)
-
-
-@cache
-def _links_client() -> redis.Redis:
-    return _client(settings.REDIS_TIMEOUT, settings.REDIS_TIMEOUT, "LINKS_REDIS_URL")
-
-
-@cache
-def _blocking_links_client() -> redis.Redis:
-    return _client(5.0, settings.REDIS_CONNECT_TIMEOUT, "LINKS_REDIS_URL")
-
-
-def links_redis_client() -> redis.Redis:
-    """For cached links, stops and their changes: with LINKS_REDIS_URL a server that has nothing
-    else, so that edges may replicate it.
-    """
-    return _links_client() if settings.LINKS_REDIS_URL else redis_client()
-
-
-def blocking_links_redis_client() -> redis.Redis:
-    return _blocking_links_client() if settings.LINKS_REDIS_URL else blocking_redis_client()
+    return _client(5.0, 0.3)
 
 
 class BackOff:
@@ -89,17 +68,14 @@ def _drop_connections() -> None:
     """After one refusal: each of the others would cost its user another failure."""
     global _refusals  # noqa: PLW0603 - threads drop their own connections when it has changed
     _refusals += 1
-    clients = [redis_client(), blocking_redis_client()]
-    if settings.LINKS_REDIS_URL:
-        clients += [_links_client(), _blocking_links_client()]
-    for client in clients:
+    for client in (redis_client(), blocking_redis_client()):
         client.connection_pool.disconnect(inuse_connections=False)
 
 
-def raise_if_demoted(client: redis.Redis | None = None) -> None:
+def raise_if_demoted() -> None:
     """For subscribers: a master that became a replica keeps their connections, and is silent."""
     try:
-        role = (client or redis_client()).role()
+        role = redis_client().role()
     except ServerRefusalError as error:
         if isinstance(error.__cause__, NoPermissionError):
             return
@@ -144,7 +120,7 @@ class _KeptConnection(threading.local):
             raise
 
 
-_kept, _kept_to_block, _kept_to_links = _KeptConnection(), _KeptConnection(), _KeptConnection()
+_kept, _kept_to_block = _KeptConnection(), _KeptConnection()
 
 
 def call(*command: str | bytes | int) -> Any:
@@ -157,10 +133,9 @@ def blocking_call(*command: str | bytes | int) -> Any:
     return _kept_to_block.exchange(blocking_redis_client(), [command])[0]
 
 
-def call_links(*commands: Command) -> list[Any]:
-    """The replies of the server that caches links, in one round trip within 50 ms."""
-    kept = _kept_to_links if settings.LINKS_REDIS_URL else _kept
-    return kept.exchange(links_redis_client(), commands)
+def call_together(*commands: Command) -> list[Any]:
+    """The replies to several commands, in one round trip within 50 ms; raises RedisError."""
+    return _kept.exchange(redis_client(), commands)
 
 
 def _is_clean(connection: Any) -> bool:

@@ -1,23 +1,15 @@
 """Companies' own hosts of short links."""
 
-import itertools
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
-import orjson
-import structlog
 from django.conf import settings
 from django.db.backends.utils import CursorWrapper
-from redis.exceptions import RedisError
 
 from config.storage.process_cache import SnapshotCache
-from config.storage.redis_client import links_redis_client
 from config.storage.statements.named_rows import fetch_all
-
-REDIS_COPY = "links:hosts"  # for edges
-log = structlog.get_logger(__name__)
 
 
 class Host(NamedTuple):
@@ -31,24 +23,8 @@ def _read(cursor: CursorWrapper) -> Mapping[str, Host]:
     return {host.host: host for host in fetch_all(cursor, Host)}
 
 
-class RedisCopy:
-    def read(self) -> Mapping[str, Host] | None:
-        copy = links_redis_client().get(REDIS_COPY)
-        return None if copy is None else unpack(copy)
-
-    def write(self, hosts: Mapping[str, Host], /) -> None:
-        try:
-            links_redis_client().set(REDIS_COPY, orjson.dumps([*map(tuple, hosts.values())]))
-        except (RedisError, OSError) as error:
-            log.debug("hosts_not_copied_to_redis", error=type(error).__name__)
-
-
-def unpack(copy: Any) -> Mapping[str, Host]:
-    return {host.host: host for host in itertools.starmap(Host, orjson.loads(copy))}
-
-
 _NONE: Mapping[str, Host] = {}
-_hosts = SnapshotCache("hosts", _read, _NONE, copy=RedisCopy())
+_hosts = SnapshotCache("hosts", _read, _NONE)
 invalidate_cache, keep_fresh = _hosts.invalidate, _hosts.keep_fresh
 
 

@@ -57,7 +57,6 @@ class ClickBuffer:
         self._is_started = False
         self._dropped = 0
         self._reported_at = 0.0
-        self._is_delayed = False
 
     def add(self, link_id: str, environ: Mapping[str, Any]) -> None:
         """Never raises: the visitor is redirected even when the click cannot be counted."""
@@ -117,13 +116,8 @@ class ClickBuffer:
 
     def _run(self) -> None:
         while True:
-            self._is_delayed = not self.flush()
-            time.sleep(RETRY_DELAY if self._is_delayed else FLUSH_INTERVAL)
+            time.sleep(FLUSH_INTERVAL if self.flush() else RETRY_DELAY)
             self._report()
-
-    def delayed_clicks(self) -> int:
-        """Clicks that wait because Redis did not take the last ones; about, by an entry."""
-        return len(self._clicks) + BATCH_SIZE if self._is_delayed else 0
 
     def _report(self) -> None:
         now = time.monotonic()
@@ -134,4 +128,4 @@ class ClickBuffer:
 
 _buffer = ClickBuffer()
 os.register_at_fork(after_in_child=_buffer.reset)
-add, delayed_clicks = _buffer.add, _buffer.delayed_clicks
+add = _buffer.add

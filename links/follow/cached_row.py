@@ -87,7 +87,7 @@ def unpack(value: bytes) -> CachedRow | None:
     if not fields:
         return None
     is_alias, *target, max_ttl = fields
-    known = target[: len(LinkTarget._fields)]  # an edge may be older than its origin
+    known = target[: len(LinkTarget._fields)]  # a newer release adds fields
     return CachedRow(is_alias, LinkTarget(*known), max_ttl)
 
 

@@ -13,16 +13,13 @@ from redis.client import PubSub
 from redis.exceptions import ConnectionError as RedisSilentError
 from redis.exceptions import RedisError
 
-from config.storage.redis_client import (
-    blocking_links_redis_client,
-    links_redis_client,
-    raise_if_demoted,
-)
+from config.storage.redis_client import blocking_redis_client, raise_if_demoted, redis_client
 from links.follow import redis_cache
-from links.follow.change_messages import CHANNEL, LINKS_CHANGED, STOPS_CHANGED
 from links.follow.slug_cache import SlugCache
 from links.follow.stop_cache import StopCache
 
+CHANNEL = "links"
+LINKS_CHANGED, STOPS_CHANGED = b"", b"stops"  # the messages
 POLL_TIMEOUT = 1.0  # seconds
 SILENCE_TIMEOUT = 2.0  # seconds without a reply after which Redis counts as away
 RECONNECT_DELAY = 0.6  # seconds; the stops are read as often meanwhile
@@ -32,7 +29,7 @@ _STOPS = ""  # stands for the stops among the keys of changed links
 
 
 def publish_link_change() -> None:
-    links_redis_client().publish(CHANNEL, LINKS_CHANGED)
+    redis_client().publish(CHANNEL, LINKS_CHANGED)
 
 
 class ChangeFeed:
@@ -57,7 +54,7 @@ class ChangeFeed:
         if not keys:
             return True
         try:
-            with links_redis_client().pipeline(transaction=False) as pipe:
+            with redis_client().pipeline(transaction=False) as pipe:
                 redis_cache.queue_invalidation(pipe, [key for key in keys if key != _STOPS])
                 pipe.publish(CHANNEL, STOPS_CHANGED if _STOPS in keys else LINKS_CHANGED)
                 pipe.execute()
@@ -78,7 +75,7 @@ class ChangeFeed:
 
     def _listen(self) -> None:
         while self.is_listening:
-            client = blocking_links_redis_client()
+            client = blocking_redis_client()
             try:
                 with PubSub(client.connection_pool) as subscription:
                     subscription.subscribe(CHANNEL)
@@ -99,7 +96,7 @@ class ChangeFeed:
             elif time.monotonic() - heard_at > SILENCE_TIMEOUT:
                 raise RedisSilentError("no sign of Redis")
             else:
-                raise_if_demoted(links_redis_client())
+                raise_if_demoted()
                 subscription.ping()
             if time.monotonic() - refreshed_at >= STOPS_REFRESH_INTERVAL:
                 self._stops.refresh()

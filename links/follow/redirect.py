@@ -11,18 +11,8 @@ from django.http.request import split_domain_port, validate_host
 
 from config.server.rsgi_response import Response
 from links.addresses import short_hosts, slugs
-from links.follow import not_found_limit
-from links.follow.pages import one_time_links, preview_page
 from links.follow.pages.visitor_pages import dedicated_short_host, normalize_host
-from links.follow.resolution import known, resolve
-from links.follow.responder import DatabasePages, Responder, redirect_early
-
-_pages = DatabasePages(
-    preview=preview_page.respond,
-    show_button=one_time_links.show_button,
-    open_link=one_time_links.open_link,
-)
-respond = Responder(resolve, not_found_limit.count_miss, _pages).respond
+from links.follow.responder import redirect_early, respond
 
 
 class _ShortAddress(NamedTuple):
@@ -58,7 +48,7 @@ class RedirectMiddleware:
         address = self._short_address(environ)
         if address is None:
             return None
-        return redirect_early(known, address.text, environ, address.host_id)
+        return redirect_early(address.text, environ, address.host_id)
 
     def _short_address(self, environ: Mapping[str, Any]) -> _ShortAddress | None:
         """None for what is the application's."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from redis.client import Pipeline
 
-from config.storage.redis_client import Command, call_links, links_redis_client
+from config.storage.redis_client import Command, call, call_together, redis_client
 from links.follow import cached_row, database_row
 from links.follow.cached_row import CachedRow
 from links.models import Link
@@ -37,7 +37,7 @@ return early
 
 def read(keys: Sequence[str]) -> dict[str, CachedRow | None]:
     """The cached rows among these keys."""
-    (values,) = call_links(["MGET", *map(cached_row.redis_key, keys)])
+    values = call("MGET", *map(cached_row.redis_key, keys))
     return cached_row.unpack_all(keys, values)
 
 
@@ -47,7 +47,7 @@ def store(known: Mapping[str, CachedRow | None]) -> None:
         ("SET", cached_row.redis_key(key), cached_row.pack(row), "PX", cached_row.ttl_ms(row), "NX")
         for key, row in known.items()
     ]
-    call_links(*commands)
+    call_together(*commands)
 
 
 def store_new(links: Collection[Link]) -> bool:
@@ -56,12 +56,12 @@ def store_new(links: Collection[Link]) -> bool:
     for row in map(database_row.from_link, links):
         words += [cached_row.pack(row) if row else b"", cached_row.ttl_ms(row)]
     keys = [cached_row.redis_key(link.key) for link in links]
-    early: Any = links_redis_client().eval(_STORE_NEW, len(keys), *keys, *words)
+    early: Any = redis_client().eval(_STORE_NEW, len(keys), *keys, *words)
     return bool(early)
 
 
 def invalidate(links: Collection[Link]) -> None:
-    with links_redis_client().pipeline(transaction=False) as pipe:
+    with redis_client().pipeline(transaction=False) as pipe:
         queue_invalidation(pipe, [link.key for link in links])
         pipe.execute()
 

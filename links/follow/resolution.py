@@ -1,17 +1,18 @@
 """Resolves a slug to its target, and makes changes to links known.
 
 A link is looked for in this process (`slug_cache`, a second old at most), in Redis, then in
-PostgreSQL (`link_store`). Other processes' changes arrive through `change_feed`.
+PostgreSQL (`link_store`). Expiry and stops are checked on every hit, wherever it was found. Other
+processes' changes arrive through `change_feed`.
 """
 
 import os
-from functools import partial
+import time
 
+from links.addresses import slugs
 from links.follow.cached_row import (
     GONE,
     NOT_FOUND,
     ONE_TIME_GONE,
-    CachedRow,
     ExpiredTarget,
     LinkTarget,
     NoTarget,
@@ -19,7 +20,7 @@ from links.follow.cached_row import (
 )
 from links.follow.change_feed import ChangeFeed
 from links.follow.link_store import LinkStore
-from links.follow.resolver import SlugResolver, is_among, slug_key
+from links.follow.slug_cache import SlugCache, SlugKey
 from links.follow.stop_cache import StopCache
 from links.models import Link
 
@@ -35,25 +36,56 @@ __all__ = [
 ]
 
 
-class Resolver(SlugResolver):
-    _stops: StopCache
-    _store: LinkStore
-    _feed: ChangeFeed
-
+class Resolver:
     def __init__(self, stops: StopCache | None = None, store: LinkStore | None = None) -> None:
-        stops = stops or _stops
-        super().__init__(stops, store or LinkStore(), partial(ChangeFeed, stops=stops))
+        self._stops, self._store = stops or _stops, store or LinkStore()
+        self.reset()
 
-    def current_row(self, slug: str, host_id: int | None) -> CachedRow | None:
-        """As the stores have it, for an edge, which may not know the stops: dead if it is stopped.
-        Raises when no store can tell.
+    def reset(self) -> None:
+        """A forked child starts anew: it inherits no thread, and locks in any state."""
+        self._store.reset()
+        self._cache = SlugCache()
+        self._feed = ChangeFeed(self._cache, self._stops)
+
+    def resolve(self, slug: str, host_id: int | None = None) -> Resolution:
+        """Where the slug leads now, under our own host or a company's; raises when no store can
+        tell.
         """
-        self.listen()
+        known = self.known(slug, host_id)
+        return self._look_up(slug, host_id) if known is None else known
+
+    def known(self, slug: str, host_id: int | None = None) -> Resolution | None:
+        """The same if this process has it cached, else None."""
+        entry = self._cache.entries.get(slug if host_id is None else (host_id, slug))
+        if entry is None or entry[0] <= time.monotonic():
+            return None
+        return self._current(entry[1])
+
+    def _current(self, resolution: Resolution) -> Resolution:
+        if not isinstance(resolution, LinkTarget):
+            return resolution
+        stopped = self._stops.value
+        if stopped and (resolution.company_id in stopped or resolution.batch in stopped):
+            return resolution.gone()
+        if resolution.expires_at and resolution.expires_at <= time.time():
+            return resolution.expired()
+        return resolution
+
+    def _look_up(self, text: str, host_id: int | None) -> Resolution:
+        slug = slugs.repair(text)
+        if slug is None:
+            return NOT_FOUND
+        if slug != text:
+            return self.resolve(slug, host_id)
+        if not self._feed.is_listening:
+            self._feed.start()
         self._stops.ensure_loaded()
+        key = _slug_key(slug, host_id)
+        return self._current(self._cache.load(key, lambda: self._read(slug, host_id)))
+
+    def _read(self, slug: str, host_id: int | None) -> Resolution:
         row = self._store.read(slug, host_id)
-        if row is None or not is_among(row.target, self._stops.value):
-            return row
-        return row._replace(target=row.target._replace(url=""))
+        return row.resolution() if row else NOT_FOUND
 
     def cache_new(self, *links: Link) -> None:
         """Call after links with an alias are committed: somebody may have asked for that alias
@@ -62,7 +94,7 @@ class Resolver(SlugResolver):
         self._store.store_new(links)
         for link in links:
             for slug in (link.slug, link.slug.lower()):
-                self._cache.discard(slug_key(slug, link.host_id))
+                self._cache.discard(_slug_key(slug, link.host_id))
 
     def invalidate_before_commit(self, *links: Link) -> None:
         """Call before a change to links is committed: a process that dies between its commit and
@@ -81,12 +113,14 @@ class Resolver(SlugResolver):
         self._feed.publish_stops()
 
 
+def _slug_key(slug: str, host_id: int | None) -> SlugKey:
+    return slug if host_id is None else (host_id, slug)
+
+
 _stops = StopCache()
 _resolver = Resolver()
 os.register_at_fork(after_in_child=_resolver.reset)
-current_row = _resolver.current_row
-resolve, known = _resolver.resolve, _resolver.known
-listen, cache_new = _resolver.listen, _resolver.cache_new
+resolve, known, cache_new = _resolver.resolve, _resolver.known, _resolver.cache_new
 invalidate_before_commit = _resolver.invalidate_before_commit
 invalidate_after_commit = _resolver.invalidate_after_commit
 publish_stop_change = _resolver.publish_stop_change

@@ -3,7 +3,8 @@
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
 
-from links.follow.redirect import company_host_id, respond
+from links.follow.redirect import company_host_id
+from links.follow.responder import respond
 
 
 @csrf_exempt  # forms of links carry a nonce; any other POST gets 405

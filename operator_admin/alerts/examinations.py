@@ -33,8 +33,6 @@ CHECKS: list[doctor.Check] = [
     stores.redis_memory,
     stores.redis_persistence,
     replicas.database_replica,
-    replicas.links_redis,
-    replicas.edges,
     processes.translations,
     money.operators,
     key_rotation.key_rings,

@@ -30,8 +30,6 @@ LOCAL_CHECKS: list[Check] = [
     stores.redis,
     stores.redis_memory,
     stores.redis_persistence,
-    replicas.links_redis,
-    replicas.edges,
     money.clicks,
     click_copy.click_copy,
     processes.broker,

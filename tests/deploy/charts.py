@@ -9,12 +9,6 @@ from config.environment.variables import ROOT
 PYTHON = ROOT / "var/deploy-tools/bin/python"
 LEAST = {"existingSecret": "kvitok", "migrate": {"existingSecret": "kvitok-owner"}}
 ADDRESSES = {"PUBLIC_URL": "https://kvitok.test", "SHORT_URL": "https://go.test"}
-EDGE = {
-    "enabled": True,
-    "existingSecret": "kvitok-edge",
-    "replica": {"existingSecret": "kvitok-edge-replica"},
-}
-EDGE_ALONE = {"origin": {"enabled": False}, "environment": ADDRESSES, "edge": EDGE}
 
 
 def render(values: dict[str, Any]) -> dict[str, Any]:

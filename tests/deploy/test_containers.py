@@ -16,12 +16,11 @@ from pytest_django import Settings
 
 from channels.deliver.heartbeats import HeartbeatWriter
 from channels.models import Heartbeat
-from config.environment.variables import KEYS_OF_THE_SERVICE, ROOT
+from config.environment.variables import ROOT
 
 DEPLOY = ROOT / "deploy"
 COMPOSE: dict[str, Any] = yaml.safe_load((DEPLOY / "compose.yml").read_text("utf-8"))
 SERVICES: dict[str, Any] = COMPOSE["services"]
-EDGE: dict[str, Any] = yaml.safe_load((DEPLOY / "compose.edge.yml").read_text("utf-8"))["services"]
 ONCE = {"migrate", "archive"}  # they run and end
 CADDY = shutil.which("caddy")
 
@@ -35,26 +34,20 @@ def test_image_is_pinned_healthy_and_not_root() -> None:
     assert "/livez" in text.partition("HEALTHCHECK ")[2]
 
 
-@pytest.mark.parametrize("name", [*SERVICES, *EDGE])
+@pytest.mark.parametrize("name", SERVICES)
 def test_service_is_limited_restarted_and_watched(name: str) -> None:
-    service = (SERVICES | EDGE)[name]
+    service = SERVICES[name]
 
     assert service["restart"] == ("no" if name in ONCE else "always")
     assert set(service["deploy"]["resources"]["limits"]) == {"cpus", "memory"}
     assert "max-size" in service["logging"]["options"]
-    assert name in {"web", "edge"} or "healthcheck" in service  # theirs is the image's
+    assert name == "web" or "healthcheck" in service  # its own is the image's
     if "build" not in service:
         assert re.search(r":\d+\.\d+", service["image"])
 
 
-@pytest.mark.parametrize("services", [SERVICES, EDGE], ids=["compose", "edge"])
-def test_only_the_proxy_is_published(services: dict[str, Any]) -> None:
-    assert [name for name, service in services.items() if "ports" in service] == ["proxy"]
-
-
-def test_container_of_an_edge_gets_no_key_of_the_service() -> None:
-    assert "env_file" not in EDGE["edge"]
-    assert EDGE["edge"]["environment"].keys().isdisjoint(KEYS_OF_THE_SERVICE)
+def test_only_the_proxy_is_published() -> None:
+    assert [name for name, service in SERVICES.items() if "ports" in service] == ["proxy"]
 
 
 def test_everything_of_ours_waits_for_the_migrations() -> None:
@@ -117,11 +110,10 @@ def test_who_leads_is_decided_by_nobody_without_a_password() -> None:
 
 
 @pytest.mark.skipif(CADDY is None, reason="no caddy here")
-@pytest.mark.parametrize("name", ["Caddyfile", "Caddyfile.edge"])
-def test_proxy_accepts_its_configuration(name: str) -> None:
+def test_proxy_accepts_its_configuration() -> None:
     hosts = {"PUBLIC_HOST": "kvitok.example.com", "SHORT_HOST": "go.example.com"}
     done = subprocess.run(
-        [str(CADDY), "validate", "--adapter", "caddyfile", "--config", DEPLOY / name],
+        [str(CADDY), "validate", "--adapter", "caddyfile", "--config", DEPLOY / "Caddyfile"],
         env=os.environ | hosts,
         text=True,
         capture_output=True,

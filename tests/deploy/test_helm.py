@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from config.environment.variables import ROOT
-from tests.deploy.charts import ADDRESSES, EDGE, LEAST, PYTHON, by_name, pods, render
+from tests.deploy.charts import ADDRESSES, LEAST, PYTHON, by_name, pods, render
 
 ALL = LEAST | {
     "environment": ADDRESSES,
@@ -16,10 +16,9 @@ ALL = LEAST | {
     "ingress": {
         "enabled": True,
         "className": "nginx",
-        "hosts": ["kvitok.test"],
+        "hosts": ["kvitok.test", "go.test"],
         "tlsSecret": "kvitok-tls",
     },
-    "edge": EDGE | {"ingress": {"enabled": True, "hosts": ["go.test"], "tlsSecret": "go-tls"}},
 }
 pytestmark = pytest.mark.skipif(not PYTHON.exists(), reason="make deploy-tools has not run")
 
@@ -47,11 +46,7 @@ def test_all_values_add_what_is_optional(everything: dict[str, Any]) -> None:
         "Deployment demo-kvitok-smpp",
         "Deployment demo-kvitok-smpp-kz",
         "HorizontalPodAutoscaler demo-kvitok-web",
-        "Deployment demo-kvitok-edge",
         "Ingress demo-kvitok",
-        "Ingress demo-kvitok-edge",
-        "PodDisruptionBudget demo-kvitok-edge",
-        "Service demo-kvitok-edge",
     } <= everything.keys()
     assert "replicas" not in everything["Deployment demo-kvitok-web"]["spec"]
 

@@ -33,5 +33,5 @@ def test_units_are_confined_alike() -> None:
     confined = [unit.read_text("utf-8").partition("NoNewPrivileges=")[2] for unit in UNITS]
     confined = [text.partition("[Install]")[0].strip() for text in confined]
 
-    assert len(UNITS) == 8
+    assert len(UNITS) == 7
     assert len(set(confined)) == 1

@@ -231,8 +231,6 @@ def test_every_alert_and_panel_asks_for_a_metric_that_exists(settings: Settings)
     counted = {"kvitok_api_seconds_count", "kvitok_api_seconds_bucket", "kvitok_messages_total",
                "kvitok_provider_seconds_count", "kvitok_provider_seconds_bucket",
                "kvitok_ledger_breaches", "kvitok_heartbeat_age_seconds",
-               "kvitok_edge_replica_age_seconds", "kvitok_edge_origin_seconds_count",
-               "kvitok_edge_clicks_delayed",  # shown by tests/stack/test_edge.py
                "kvitok_smpp_bound"}  # fmt: skip
     asked = set()
     for name in ("prometheus.rules.yml", "grafana.json"):

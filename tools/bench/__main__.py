@@ -35,7 +35,6 @@ ROWS = (
     "cold",
     "scan",
     "bulk",
-    "edge",
     "handover",
     "hang",
     "beside",

@@ -12,7 +12,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from config.storage import redis_client
-from config.storage.redis_client import _KeptConnection, blocking_call, call, call_links
+from config.storage.redis_client import _KeptConnection, blocking_call, call, call_together
 
 
 @pytest.fixture(autouse=True)
@@ -22,7 +22,7 @@ def _list() -> None:
 
 
 def test_replies_come_in_the_order_of_the_commands() -> None:
-    assert call_links(["SET", "l2:kept", b"1", "PX", 1000], ["MGET", "l2:kept", "none"]) == [
+    assert call_together(["SET", "l2:kept", b"1", "PX", 1000], ["MGET", "l2:kept", "none"]) == [
         b"OK",
         [b"1", None],
     ]
@@ -30,7 +30,7 @@ def test_replies_come_in_the_order_of_the_commands() -> None:
 
 def test_replies_after_an_error_are_no_other_commands() -> None:
     with pytest.raises(redis.ResponseError):
-        call_links(["GET", "kept"], ["LLEN", "kept"])
+        call_together(["GET", "kept"], ["LLEN", "kept"])
 
     assert not redis_client._kept.connection.is_connected  # the second may come at any time
     assert call("ECHO", "own") == b"own"

@@ -17,7 +17,7 @@ from config.ids import uuid7
 from config.storage.redis_client import redis_client
 from links.follow import resolution
 from links.follow.resolution import GONE, LinkTarget, Resolver
-from links.follow.stop_cache import REDIS_COPY, RedisCopy, StopCache
+from links.follow.stop_cache import REDIS_COPY, StopCache
 from links.manage import stopping
 from links.models import Link, Stop
 from tests.factories import CompanyFactory, LinkFactory
@@ -103,23 +103,6 @@ def test_repeated_stop_is_recorded_once(company: Company) -> None:
     actions = AuditEvent.objects.order_by("id").values_list("action", flat=True)
     assert results == [True, False, True, False]
     assert list(actions) == ["links.stopped", "links.released"]
-
-
-def test_slow_reader_does_not_undo_the_copy_of_a_later_one(company: Company) -> None:
-    slow, quick = RedisCopy(), RedisCopy()
-    stopped = frozenset({company.pk})
-
-    def copies() -> list[frozenset[int | str] | None]:
-        slow.read_at, quick.read_at = 1_000_000, 1_000_500
-        quick.write(stopped)
-        slow.write(frozenset())
-        kept = slow.read()
-        quick.read_at = slow.read_at - 120_000  # a clock that was two minutes ahead
-        quick.write(frozenset())
-        return [kept, quick.read()]
-
-    # Repeated, since the thread that follows changes writes the copy once a second, too.
-    assert wait_until(lambda: copies() == [stopped, frozenset()])
 
 
 def test_suspended_company_keeps_its_links(ask: Ask, link: Link, company: Company) -> None:

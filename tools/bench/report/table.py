@@ -9,7 +9,6 @@ GROUPS = {
     "web": "web",
     "floor": "web",
     "hello": "web",
-    "edge": "web",
     "process": "process",
     "worker": "worker",
     "simulator": "sim",

@@ -1,6 +1,5 @@
 """Many short links: first visits, unknown slugs, click counting, bulk creation."""
 
-import re
 import time
 from collections.abc import Sequence
 from typing import ClassVar
@@ -13,7 +12,7 @@ from tools.bench.load.generator import RequestSource, head, post
 from tools.bench.rows.api_calls import BROWSER, Redirect, as_json, beyond, counted
 from tools.bench.rows.runner import Call
 from tools.bench.stack import seed
-from tools.bench.stack.stack import SHORT_HOST, Setup, until
+from tools.bench.stack.stack import Setup, until
 
 DRAINED = 120.0  # seconds
 
@@ -43,27 +42,6 @@ class Counted(Redirect):
     def _counted(self) -> int:
         query = "SELECT COALESCE(sum(clicks), 0) FROM links_link WHERE slug = ANY(%s)"
         return counted(self, query, [self.slugs])[0]
-
-
-class Edge(Redirect):
-    """As `redirect`, at an edge without the database; beside the origin's own, as its floor."""
-
-    name, title = "edge", "GET /<slug>, cached, at an edge; floor: at the origin"
-    least, aim = 0.9, 1.0
-    wanted = Setup("bench_calls", waiters=0, edge=True)
-
-    def port(self, side: str) -> int:
-        return self.stack.web if side == "floor" else self.stack.edge
-
-    def feed(self, side: str, many: int) -> RequestSource:
-        feed = super().feed(side, many)
-        feed.heads = [_for_short_host(one) for one in feed.heads]
-        feed.mark["side"] = "ours"  # clicks are counted at both
-        return feed
-
-
-def _for_short_host(head: str) -> str:
-    return re.sub("Host: [^\r]*", f"Host: {SHORT_HOST}", head)
 
 
 class Cold(Call):
@@ -126,4 +104,4 @@ class Bulk(Call):
         return counted(self, "SELECT count(*) FROM links_link", [])[0]
 
 
-CALLS = {call.name: call for call in (Counted, Cold, Scan, Bulk, Edge)}
+CALLS = {call.name: call for call in (Counted, Cold, Scan, Bulk)}

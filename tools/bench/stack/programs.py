@@ -27,10 +27,6 @@ def web(port: int) -> list[str]:
     return ["-m", "config.web_server", "--host", "127.0.0.1", "--port", str(port), "--workers", "2"]
 
 
-def edge(port: int) -> list[str]:
-    return ["-m", "config.edge", "--host", "127.0.0.1", "--port", str(port), "--workers", "2"]
-
-
 def granian(port: int, application: str) -> list[str]:
     """An application to compare ours with, under the server's own bridge."""
     options = GRANIAN | {"host": "127.0.0.1", "port": str(port)}

@@ -1,7 +1,6 @@
 """Runs the service and its floors as child processes, as each row needs them."""
 
 import os
-import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,15 +11,12 @@ import psycopg
 import redis
 from psycopg import sql
 
-from config.environment.variables import KEYS_OF_THE_SERVICE
 from config.local.demo_environment import environment
 from config.local.embedded import Servers
 from tools.bench.load.generator import CannotMeasureError
-from tools.bench.stack.programs import WORKER, Plan, Program, beat, edge, free_ports, granian, web
+from tools.bench.stack.programs import WORKER, Plan, Program, beat, free_ports, granian, web
 
 SEEDED = "kvitok"  # the database that others are copied from
-SHORT_HOST = "go.bench.example"
-EDGE_TOKEN = f"bench:{secrets.token_hex(32)}"
 KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "VIRTUAL_ENV", "PYTHONDONTWRITEBYTECODE")
 OWN = {
     "API_RATE": "100000000",  # counted as always, never reached
@@ -36,7 +32,6 @@ class Setup:
     waiters: int = 48  # SEND_WAITERS of the web; 0: every send is answered `queued` at once
     floor: bool = False
     hello: bool = False
-    edge: bool = False  # beside the web, which then has short links on a host of their own
     delivery: bool = False  # worker, beat and simulator
 
 
@@ -49,7 +44,7 @@ class Stack:
             raise CannotMeasureError("the stores must be our own")
         self.place = place
         self.postgres, self.redis_server = servers.postgres, servers.redis
-        self.web, self.floor, self.hello, self.simulator, self.edge = free_ports(5)
+        self.web, self.floor, self.hello, self.simulator = free_ports(4)
         kept = {name: os.environ[name] for name in KEPT if name in os.environ} | dict(options or {})
         made = environment(
             kept, var=place, host="127.0.0.1", port=self.web, simulator_port=self.simulator
@@ -76,12 +71,8 @@ class Stack:
 
     def _plans(self, wanted: Setup, url: str) -> dict[str, Plan]:
         database = ("DATABASE_URL", url)
-        ours: tuple[tuple[str, str], ...] = (database, ("SEND_WAITERS", str(wanted.waiters)))
-        if wanted.edge:
-            ours += (("SHORT_URL", f"http://{SHORT_HOST}"), ("EDGE_TOKENS", EDGE_TOKEN))
+        ours = (database, ("SEND_WAITERS", str(wanted.waiters)))
         plans = {"web": Plan(tuple(web(self.web)), ours, self.web)}
-        if wanted.edge:
-            plans["edge"] = Plan(tuple(edge(self.edge)), self._edge_environ(), self.edge)
         if wanted.floor:
             plans["floor"] = _granian(
                 self.floor, "tools.bench.floors.floor_wsgi:application", database
@@ -93,15 +84,6 @@ class Stack:
             plans["beat"] = Plan(tuple(beat(self.place)), (database,))
             plans["simulator"] = Plan(("-m", "tools.simulator"), (), self.simulator)
         return plans
-
-    def _edge_environ(self) -> tuple[tuple[str, str], ...]:
-        """Reads the one Redis that there is, as it would read a replica."""
-        own = {
-            "SHORT_URL": f"http://{SHORT_HOST}",
-            "EDGE_TOKEN": EDGE_TOKEN,
-            "EDGE_REPLICA_URL": self.redis_server.url,
-        }
-        return (*((name, "") for name in KEYS_OF_THE_SERVICE), *own.items())
 
     def programs(self) -> dict[str, int]:
         """The first process of each program that runs."""

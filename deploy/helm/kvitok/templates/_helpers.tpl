@@ -43,60 +43,30 @@ volumes:
   - {name: metrics, emptyDir: {medium: Memory}}
 {{- end }}
 
-{{- /* What all containers of the service share. */}}
+{{- /* What all containers share. */}}
 {{- define "kvitok.container" -}}
-envFrom:
-  - secretRef: {name: {{ .Values.existingSecret }}}
-{{ include "kvitok.image" . }}
-{{- end }}
-
-{{- /* What all containers of the image share, edges too. */}}
-{{- define "kvitok.image" -}}
 image: "{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}"
 imagePullPolicy: {{ .Values.image.pullPolicy }}
 securityContext:
   allowPrivilegeEscalation: false
   readOnlyRootFilesystem: true
   capabilities: {drop: [ALL]}
+envFrom:
+  - secretRef: {name: {{ .Values.existingSecret }}}
 volumeMounts:
   - {name: state, mountPath: /var/lib/kvitok}
   - {name: tmp, mountPath: /tmp}
   - {name: metrics, mountPath: /run/kvitok/metrics}
 {{- end }}
 
-{{- define "kvitok.metricsEnvironment" -}}
+{{- define "kvitok.environment" -}}
 - {name: METRICS_DIR, value: /run/kvitok/metrics}
 {{- if .Values.metrics.enabled }}
 - {name: METRICS_PORT, value: {{ .Values.metrics.port | quote }}}
 - {name: METRICS_HOST, value: 0.0.0.0}
 {{- end }}
-{{- end }}
-
-{{- define "kvitok.environment" -}}
-{{ include "kvitok.metricsEnvironment" . }}
 {{- range $name, $value := .Values.environment }}
 - {name: {{ $name }}, value: {{ $value | quote }}}
-{{- end }}
-{{- end }}
-
-{{- /* Variables that edges share with the service, then their own. Of the secret only what an edge needs. */}}
-{{- define "kvitok.edgeEnvironment" -}}
-{{- $keys := pick .Values.edge.environment "CLICKHOUSE_URL" "DATABASE_DIRECT_URL" "DATABASE_REPLICA_URL" "DATABASE_URL" "EDGE_TOKENS" "EMAIL_HOST_PASSWORD" "LINKS_REDIS_URL" "MFA_KEYS" "OTP_KEYS" "SECRET_KEY" "SECRET_KEY_FALLBACKS" "WEBHOOK_KEYS" }}
-{{- if $keys }}{{ fail (printf "edge.environment: no edge may hold %s" (keys $keys | sortAlpha | join ", ")) }}{{ end }}
-{{- $shared := pick .Values.environment "ENVIRONMENT" "PUBLIC_URL" "SHORT_URL" "TERMS_URL" "PRIVACY_URL" "SUPPORT_URL" "SUPPORT_EMAIL" "LINK_MISS_LIMIT" "COUNTRY_HEADER" "COUNTRY_DATABASE" }}
-{{- $environment := merge (dict) .Values.edge.environment $shared }}
-{{- range list "PUBLIC_URL" "SHORT_URL" }}
-{{- if not (get $environment .) }}{{ fail (printf "edges need %s in environment, as the service has it" .) }}{{ end }}
-{{- end }}
-{{- include "kvitok.metricsEnvironment" . }}
-{{- range $name, $value := $environment }}
-- {name: {{ $name }}, value: {{ $value | quote }}}
-{{- end }}
-{{- $names := list "EDGE_TOKEN" "REDIS_URL" }}
-{{- if not .Values.edge.replica.enabled }}{{ $names = append $names "EDGE_REPLICA_URL" }}{{ end }}
-{{- range $names }}
-- name: {{ . }}
-  valueFrom: {secretKeyRef: {name: {{ $.Values.edge.existingSecret }}, key: {{ . }}}}
 {{- end }}
 {{- end }}
 

@@ -1,1 +1,0 @@
-"""The redirect of short links as a process of its own, without the database."""
