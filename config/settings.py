@@ -127,7 +127,6 @@ MIDDLEWARE = [
     "accounts.security.middleware.AccountSecurityMiddleware",  # before allauth's, for exceptions
     "django_htmx.middleware.HtmxMiddleware",
     "config.server.middleware.NoStore",
-    "accounts.cabinet.replica_reads.NoteChanges",
     "config.server.middleware.ErrorPages",
     "config.server.middleware.ChainEnd",
 ]

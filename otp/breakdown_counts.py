@@ -8,12 +8,12 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
+from django.db import connection
 from django.db.models import Exists, OuterRef, Q
 
 from channels.extensions import BreakdownCount
 from channels.history.day_counts import is_anonymised
 from config.ids import first_id_at
-from config.storage.replica import read_connection
 from config.storage.statements.named_rows import fetch_all
 from otp.models import Verification
 
@@ -116,7 +116,7 @@ def count_breakdowns(
 
 
 def _read(statement: str, params: dict[str, Any]) -> list[BreakdownCount]:
-    with read_connection().cursor() as cursor:
+    with connection.cursor() as cursor:
         cursor.execute(statement, params)
         return fetch_all(cursor, BreakdownCount)
 

@@ -18,7 +18,6 @@ from accounts.api.calls import Call
 from accounts.api.pagination import forgiving_page_of
 from accounts.api.unknown_fields import meant
 from accounts.cabinet.live_lists import is_live
-from accounts.cabinet.replica_reads import may_read_replica
 from accounts.cabinet.saved_filters import filters as saved_filters
 from accounts.cabinet.saved_filters import views as saved_filter_views
 from accounts.masked_phones import mask_phone
@@ -101,7 +100,6 @@ class RequestFilter(forms.Form):
 
 
 @member_required(can_read_keys)
-@may_read_replica
 def request_list(request: CabinetRequest) -> HttpResponse:
     if first := saved_filter_views.opened_with_default(request, SavedFilter.Page.REQUESTS):
         return first

@@ -4,14 +4,12 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET
 
-from accounts.cabinet.replica_reads import may_read_replica
 from accounts.people.roles import CabinetRequest, member_required
 from accounts.search import sources
 
 
 @require_GET
 @member_required()
-@may_read_replica
 def search(request: CabinetRequest) -> HttpResponse:
     text = sources.clean(request.GET.get("q", ""))
     groups = sources.find(request.member, text)
@@ -22,7 +20,6 @@ def search(request: CabinetRequest) -> HttpResponse:
 
 @require_GET
 @member_required()
-@may_read_replica
 def search_suggestions(request: CabinetRequest) -> HttpResponse:
     text = sources.clean(request.GET.get("q", ""))
     groups = sources.find(request.member, text)

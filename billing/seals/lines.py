@@ -5,8 +5,6 @@ from datetime import UTC, date, datetime, time
 from hashlib import sha256
 from typing import Any, NamedTuple
 
-from django.db import connection
-
 from billing.seals.heads import Part
 from config.storage.index_order import in_index_order
 from config.storage.statements.named_rows import fetch_all
@@ -97,7 +95,7 @@ def _pieces(company_id: int, since: date, until: date) -> Iterator[_Piece]:
     params: dict[str, Any] = {"company": company_id, "until": start_of(until)}
     params |= {"at": start_of(since), "id": 0}
     while True:
-        with in_index_order(connection) as cursor:
+        with in_index_order() as cursor:
             cursor.execute(_CHUNK, params)
             pieces = fetch_all(cursor, _Piece)
         yield from pieces

@@ -4,10 +4,11 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import NamedTuple
 from uuid import UUID
 
+from django.db import connection
+
 from billing.models import ArchivedMonth
 from billing.wallet.running_balances import ARCHIVED, CHANGE
 from config.ids import first_id_at
-from config.storage.replica import read_connection
 from config.storage.statements.named_rows import fetch_all
 
 # Of what is not archived, top-ups and a few late charges lie before the last archived transfer.
@@ -29,7 +30,7 @@ class Opening(NamedTuple):
 
 def opening(company_id: int) -> Opening | None:
     """None: nothing of the company is archived."""
-    with read_connection().cursor() as cursor:
+    with connection.cursor() as cursor:
         cursor.execute(_OPENING, {"company": company_id})
         return next(iter(fetch_all(cursor, Opening)), None)
 

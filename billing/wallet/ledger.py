@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from uuid import UUID, uuid4
 
 from django.conf import settings
-from django.db import DEFAULT_DB_ALIAS, connection, transaction
+from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 
 from accounts.models import Company, User
@@ -361,7 +361,7 @@ def _transfer(
 
 def balance(company_id: int) -> tuple[int, int]:
     """(available, held); a company that never had tokens has (0, 0)."""
-    wallets = Wallet.objects.using(DEFAULT_DB_ALIAS).filter(company_id=company_id)
+    wallets = Wallet.objects.filter(company_id=company_id)
     return wallets.values_list("available", "held").first() or (0, 0)
 
 

@@ -17,7 +17,6 @@ from billing.models import Transfer
 from billing.wallet import archived, running_balances
 from config.input.days import start_of as midnight
 from config.storage.index_order import in_index_order
-from config.storage.replica import read_connection
 from config.storage.statements.named_rows import fetch_all
 
 _Kind = Transfer.Kind
@@ -70,7 +69,7 @@ def balances_at(company_id: int, moments: Sequence[datetime]) -> list[int]:
     """The balance just before each moment; none of them may lie among archived transfers."""
     opening = archived.opening(company_id)
     params: dict[str, Any] = {"company": company_id, "moments": list(moments)}
-    with in_index_order(read_connection()) as cursor:
+    with in_index_order() as cursor:
         cursor.execute(_NEWEST, params)
         places = sorted(set(fetch_all(cursor, _Place)))
     if opening:

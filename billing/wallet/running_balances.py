@@ -15,7 +15,6 @@ from django.db import connection, transaction
 from django.utils.translation import gettext_lazy as _
 
 from accounts.jobs.isolation import Job
-from config.storage.replica import read_connection
 
 JOB = Job("running_balances", _("balances of statements"))
 REPAIRS = Job("running_balances_repair", _("repairs of balances of statements"))
@@ -166,7 +165,7 @@ def balances_after(company_id: int, places: Sequence[Place]) -> dict[int, int]:
         "times": [at for at, _id in places],
         "ids": [transfer_id for _at, transfer_id in places],
     }
-    with read_connection().cursor() as cursor:
+    with connection.cursor() as cursor:
         cursor.execute(_AFTER, params)
         rows = cursor.fetchall()
         if all(is_right for _id, _balance, is_right in rows):

@@ -25,7 +25,6 @@ from config.ids import public_id
 from config.input.days import start_of
 from config.storage.index_order import in_index_order
 from config.storage.pooled_connection import read_patiently
-from config.storage.replica import read_connection
 from config.storage.statements.named_rows import Row, fetch_all
 
 Kind = Transfer.Kind
@@ -185,7 +184,7 @@ def _in(kinds: Set[Kind]) -> str:
 
 
 def _read(statement: str, params: dict[str, Any], kind: Callable[..., Row]) -> list[Row]:
-    with in_index_order(read_connection()) as cursor:
+    with in_index_order() as cursor:
         cursor.execute(statement, params)
         return fetch_all(cursor, kind)
 

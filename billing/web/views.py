@@ -18,7 +18,6 @@ from accounts.api.pagination import forgiving_page_of
 from accounts.audit.events import record
 from accounts.cabinet.csv_rows import csv_lines
 from accounts.cabinet.number_fields import GroupedIntegerField
-from accounts.cabinet.replica_reads import may_read_replica
 from accounts.client_ip import client_ip
 from accounts.people import countries
 from accounts.people.roles import CabinetRequest, can_manage_money, can_see_money, member_required
@@ -124,7 +123,6 @@ def alert(request: CabinetRequest) -> HttpResponse:
 
 
 @member_required(can_see_money)
-@may_read_replica
 def statement(request: CabinetRequest) -> HttpResponse:
     form = StatementFilter(request.GET)
     found = statements.lines_of(request.company, form.chosen())
@@ -142,7 +140,6 @@ def statement(request: CabinetRequest) -> HttpResponse:
 
 @require_GET
 @member_required(can_see_money)
-@may_read_replica
 def export(request: CabinetRequest) -> HttpResponse:
     chosen = StatementFilter(request.GET).chosen()
     record(

@@ -7,6 +7,7 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 
 from django.conf import settings
+from django.db import connection
 from django.utils import timezone
 
 from accounts.models import Company, Mode
@@ -16,7 +17,6 @@ from channels.history.day_counts import PACE, last_counted
 from channels.models import DayTotal
 from config.channels import BY_NAME, CHANNELS
 from config.input.days import start_of
-from config.storage.replica import read_connection
 from config.storage.statements.named_rows import fetch_all
 from config.texts import StrOrPromise
 
@@ -171,7 +171,7 @@ def _read_messages(result: Figures, company: Company, mode: str, **days: date) -
         "live_until": start_of(days["until"]),
         **days,
     }
-    with read_connection().cursor() as cursor:
+    with connection.cursor() as cursor:
         cursor.execute(_READ, params)
         rows = fetch_all(cursor, _Counted)
     for row in rows:

@@ -16,7 +16,6 @@ from django.utils.translation import get_language
 from accounts.audit.events import record
 from accounts.cabinet.csv_rows import csv_lines
 from accounts.cabinet.live_lists import is_live
-from accounts.cabinet.replica_reads import may_read_replica
 from accounts.cabinet.saved_filters import filters as saved_filters
 from accounts.cabinet.saved_filters import views as saved_filter_views
 from accounts.client_ip import client_ip
@@ -38,7 +37,6 @@ FAST_POLL, SLOW_POLL = 2, 15  # seconds between polls of a message that is not f
 
 
 @member_required()
-@may_read_replica
 def message_list(request: CabinetRequest) -> HttpResponse:
     if first := saved_filter_views.opened_with_default(request, SavedFilter.Page.MESSAGES):
         return first
@@ -65,7 +63,6 @@ def message_list(request: CabinetRequest) -> HttpResponse:
 
 
 @member_required()
-@may_read_replica
 def message_export(request: CabinetRequest) -> HttpResponseBase:
     """The filtered history as a CSV file; a long one is made in the background."""
     form = HistoryFilter(request.GET, member=request.member)

@@ -19,8 +19,6 @@ __all__ = [
     "CLICKHOUSE_READS",
     "CLICKHOUSE_URL",
     "DATABASES",
-    "DATABASE_REPLICA_MAX_LAG",
-    "DATABASE_ROUTERS",
     "RATELIMIT_USE_CACHE",
     "REDIS_TIMEOUT",
     "REDIS_URL",
@@ -80,34 +78,6 @@ if _DIRECT_URL:
     DATABASES["default"]["DIRECT"] = {"conninfo": _DIRECT_URL} | _NETWORK
     del DATABASES["default"]["OPTIONS"]["options"]  # poolers refuse it: they are set by the role
     DATABASES["default"]["DISABLE_SERVER_SIDE_CURSORS"] = True
-
-# Lists, exports and statistics of the cabinet may be read there; never limits, money or codes.
-DATABASE_REPLICA_MAX_LAG = at_least(1, "DATABASE_REPLICA_MAX_LAG", 10)  # seconds
-DATABASE_ROUTERS: list[str] = []
-
-
-def replica_of(address: dict[str, Any]) -> dict[str, Any]:
-    """The connection to a replica. Its address leads straight to PostgreSQL, past any pooler."""
-    return address | {
-        "CONN_MAX_AGE": 0,
-        "OPTIONS": _NETWORK
-        | address.get("OPTIONS", {})
-        | {
-            "target_session_attrs": "any",
-            # A second is enough: without it the primary answers.
-            "pool": {"min_size": 1, "max_size": env.int("DATABASE_POOL", 8), "timeout": 1},
-            "server_side_binding": True,
-            "prepare_threshold": 2,
-            "options": f"-c statement_timeout={_STATEMENT_TIMEOUT}"
-            " -c default_transaction_read_only=on",
-        },
-        "TEST": {"MIRROR": "default"},
-    }
-
-
-if env.str("DATABASE_REPLICA_URL", ""):
-    DATABASES["replica"] = replica_of(env.dj_db_url("DATABASE_REPLICA_URL"))
-    DATABASE_ROUTERS = ["config.storage.replica.Router"]
 
 redis_address.parse(REDIS_URL)  # what cannot be read is refused at start
 BROKER_URL = env.str("CELERY_BROKER_URL", "") or REDIS_URL

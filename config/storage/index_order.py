@@ -6,18 +6,17 @@ sorted, for each part again, where the average one has little more than a part.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 
 _NAMES = ("enable_sort", "enable_bitmapscan")
 
 
 @contextmanager
-def in_index_order(connection: Any) -> Iterator[CursorWrapper]:
+def in_index_order() -> Iterator[CursorWrapper]:
     """In a transaction, or a savepoint of the caller's."""
-    with transaction.atomic(using=connection.alias), connection.cursor() as cursor:
+    with transaction.atomic(), connection.cursor() as cursor:
         for name in _NAMES:
             cursor.execute(f"SET LOCAL {name} = off")
         yield cursor

@@ -8,8 +8,6 @@ from typing import TypeVar
 from django.db import OperationalError, connection
 from psycopg.errors import QueryCanceled
 
-from config.storage import replica
-
 PAUSES = (0.1, 0.5, 1.0, 2.0, 4.0, 8.0)  # seconds: a restart of the database is over by then
 T = TypeVar("T")
 
@@ -21,7 +19,6 @@ def pooled_connection() -> Iterator[None]:
     finally:
         if not connection.in_atomic_block:
             connection.close()  # to the pool
-        replica.close()
 
 
 def read_patiently(read: Callable[[], T]) -> T:
@@ -36,8 +33,6 @@ def read_patiently(read: Callable[[], T]) -> T:
         except OperationalError as error:
             if connection.in_atomic_block or isinstance(error.__cause__, QueryCanceled):
                 raise
-            if replica.is_configured():
-                replica.watch().distrust(error)  # the primary may be there
             time.sleep(pause)
     with pooled_connection():
         return read()

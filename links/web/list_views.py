@@ -14,7 +14,6 @@ from django.views.decorators.http import require_GET
 from accounts.api.pagination import forgiving_page_of
 from accounts.audit.events import record
 from accounts.cabinet.csv_rows import csv_lines
-from accounts.cabinet.replica_reads import may_read_replica
 from accounts.client_ip import client_ip
 from accounts.models import Member, Mode
 from accounts.people.phone_masking import may_search
@@ -29,7 +28,6 @@ from links.web.forms import LinkFilter
 
 
 @member_required()
-@may_read_replica
 def link_list(request: CabinetRequest) -> HttpResponse:
     form = LinkFilter(request.GET)
     chosen = form.chosen()
@@ -84,7 +82,6 @@ def _named(text: str, company_id: int) -> Q:
 
 @require_GET
 @member_required()
-@may_read_replica
 def link_export(request: CabinetRequest) -> StreamingHttpResponse:
     form = LinkFilter(request.GET)
     record(

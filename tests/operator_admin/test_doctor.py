@@ -62,7 +62,6 @@ def test_without_services_every_check_fails_with_a_cure() -> None:
     assert code == 1
     assert crosses(found) == {
         "database", "migrations", "partitions ahead", "archives", "database role", "pooler",
-        "database replica",
         "clock", "redis", "redis memory", "redis persistence", "clicks",
         "broker", "web", "worker", "beat", "binds", "key rings", "vendor approvals",
         "ledger", "seals", "queue", "outboxes", "operators", "statement",

@@ -18,7 +18,6 @@ from accounts.audit import texts
 from accounts.audit.events import record
 from accounts.cabinet.audit import values as audit_values
 from accounts.cabinet.csv_rows import csv_lines
-from accounts.cabinet.replica_reads import may_read_replica
 from accounts.cabinet.settings_forms import SECTIONS
 from accounts.client_ip import client_ip
 from accounts.models import AuditEvent, Member
@@ -91,7 +90,6 @@ class AuditFilter(forms.Form):
 
 
 @member_required(can_manage_keys)
-@may_read_replica
 def audit_list(request: CabinetRequest) -> HttpResponse:
     form = AuditFilter(request.GET)
     chosen = form.chosen()
@@ -111,7 +109,6 @@ def audit_list(request: CabinetRequest) -> HttpResponse:
 
 
 @member_required(can_manage_keys)
-@may_read_replica
 def audit_export(request: CabinetRequest) -> StreamingHttpResponse:
     chosen = AuditFilter(request.GET).chosen()
     own = record(

@@ -15,7 +15,6 @@ from django.views.decorators.http import require_GET, require_POST
 from accounts.api.pagination import forgiving_page_of
 from accounts.audit.events import record
 from accounts.cabinet.csv_rows import csv_lines
-from accounts.cabinet.replica_reads import may_read_replica
 from accounts.client_ip import client_ip
 from accounts.models import Company
 from accounts.people.roles import CabinetRequest, can_manage_money, can_see_money, member_required
@@ -138,7 +137,6 @@ def _document(request: CabinetRequest, public_id: str) -> Document:
 
 @require_GET
 @member_required(can_see_money)
-@may_read_replica
 def period_pdf(request: CabinetRequest) -> HttpResponse:
     form = _period_form(request)
     if not form.is_valid():
@@ -150,7 +148,6 @@ def period_pdf(request: CabinetRequest) -> HttpResponse:
 
 @require_GET
 @member_required(can_see_money)
-@may_read_replica
 def period_csv(request: CabinetRequest) -> HttpResponse:
     form = _period_form(request)
     if not form.is_valid():
@@ -165,7 +162,6 @@ def period_csv(request: CabinetRequest) -> HttpResponse:
 
 @require_GET
 @member_required(can_see_money)
-@may_read_replica
 def reconciliation_pdf(request: CabinetRequest) -> HttpResponse:
     form = _period_form(request, reconciliation_act.first_day)
     if not form.is_valid():

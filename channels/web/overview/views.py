@@ -9,7 +9,6 @@ from django.urls import reverse
 from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
-from accounts.cabinet import replica_reads
 from accounts.cabinet.csv_rows import csv_lines
 from accounts.models import Member, Mode
 from accounts.people.roles import CabinetRequest, member_required
@@ -39,11 +38,11 @@ def overview(request: CabinetRequest) -> HttpResponse:
     mode = Mode.TEST if request.GET.get("mode") == Mode.TEST else Mode.LIVE
     period = PeriodForm(request.GET)
     shown = period.chosen()
-    summary = replica_reads.read(request, lambda: figures(company, mode, shown))
+    summary = figures(company, mode, shown)
     by = dimension_of(request.GET.get("by", ""))
     read = {by, Dimension.COUNTRY, Dimension.CHANNEL}
-    found = replica_reads.read(request, lambda: breakdowns(company, mode, shown, read))
-    before = replica_reads.read(request, lambda: total_before(company, mode, shown))
+    found = breakdowns(company, mode, shown, read)
+    before = total_before(company, mode, shown)
     sees_money = request.member.can_see_money and mode == Mode.LIVE
     days_query = f"&date_from={shown.first:%Y-%m-%d}&date_to={shown.last:%Y-%m-%d}"
     balance = ledger.balance(company.pk) if request.member.can_see_money else None
@@ -69,7 +68,7 @@ def overview(request: CabinetRequest) -> HttpResponse:
         "comparison": compare_with_sms(found[Dimension.COUNTRY], found[Dimension.CHANNEL])
         if sees_money
         else None,
-        "recent": replica_reads.read(request, lambda: messages.recent(company, 5)),
+        "recent": messages.recent(company, 5),
         **_first_steps(request),
     }
     return render(request, "cabinet/overview.html", context)
@@ -88,7 +87,7 @@ def overview_csv(request: CabinetRequest) -> StreamingHttpResponse:
     mode = Mode.TEST if request.GET.get("mode") == Mode.TEST else Mode.LIVE
     shown, by = PeriodForm(request.GET).chosen(), dimension_of(request.GET.get("by", ""))
     company = request.company
-    found = replica_reads.read(request, lambda: breakdown(company, mode, shown, by))
+    found = breakdown(company, mode, shown, by)
     rows = breakdown_table.csv_rows(found, company, sees_money=request.member.can_see_money)
     lines = csv_lines(rows, get_language() or settings.LANGUAGE_CODE)
     response = StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8")
