@@ -5,29 +5,20 @@ Nothing here delivers a message or a webhook or ends a deadline: a worker does t
 
 from typing import Any
 
-# Tasks that the last release does not have. Its workers, which run beside the new ones during an
-# upgrade, read the queue `celery` alone. With the next release they move there.
-NEW_TASKS = "new-tasks"
-QUEUES: dict[str, dict[str, Any]] = {"celery": {}, NEW_TASKS: {}}
-
 
 def _every(seconds: float, task: str, *, expires: int, **kwargs: Any) -> dict[str, Any]:
     entry = {"task": task, "schedule": float(seconds), "options": {"expires": expires}}
     return entry | ({"kwargs": kwargs} if kwargs else {})
 
 
-def _new(entry: dict[str, Any]) -> dict[str, Any]:
-    return entry | {"options": entry["options"] | {"queue": NEW_TASKS}}
-
-
 SCHEDULE = {
     "write-heartbeat": _every(5, "channels.write_heartbeat", expires=5),
     "cancel-webhooks": _every(5, "accounts.cancel_webhooks", expires=5),
-    "warn-of-failing-webhooks": _new(_every(60, "accounts.warn_of_failing_webhooks", expires=50)),
+    "warn-of-failing-webhooks": _every(60, "accounts.warn_of_failing_webhooks", expires=50),
     "deliver-mail": _every(1, "accounts.deliver_mail", expires=5),
     "append-click-events": _every(1, "links.append_click_events", expires=5),
     "count-clicks": _every(1, "links.count_clicks", expires=5),
-    "make-imported-links": _new(_every(3, "links.make_imported_links", expires=5)),
+    "make-imported-links": _every(3, "links.make_imported_links", expires=5),
     "write-clicks-to-clickhouse": _every(10, "links.write_clicks_to_clickhouse", expires=10),
     "maintain-clickhouse": _every(3600, "links.maintain_clickhouse", expires=600),
     "prove-clicks": _every(1, "links.prove_clicks", expires=5),
@@ -37,30 +28,30 @@ SCHEDULE = {
         3600, "billing.store_running_balances", expires=600, whole=True
     ),
     "seal-books": _every(600, "billing.seal_books", expires=600),
-    "close-months": _new(_every(600, "billing.close_months", expires=600)),
-    "issue-documents": _new(_every(60, "billing.issue_documents", expires=60)),
-    "ask-about-payments": _new(_every(30, "billing.ask_about_payments", expires=30)),
-    "read-statement": _new(_every(5, "billing.read_statement", expires=5)),
-    "top-up-automatically": _new(_every(15, "billing.top_up_automatically", expires=15)),
+    "close-months": _every(600, "billing.close_months", expires=600),
+    "issue-documents": _every(60, "billing.issue_documents", expires=60),
+    "ask-about-payments": _every(30, "billing.ask_about_payments", expires=30),
+    "read-statement": _every(5, "billing.read_statement", expires=5),
+    "top-up-automatically": _every(15, "billing.top_up_automatically", expires=15),
     "expire-orders": _every(60, "billing.expire_orders", expires=60),
-    "make-message-files": _new(_every(3, "channels.make_message_files", expires=5)),
+    "make-message-files": _every(3, "channels.make_message_files", expires=5),
     "count-days": _every(30, "channels.count_days", expires=30),
-    "watch-deliveries": _new(_every(600, "channels.watch_deliveries", expires=300)),
+    "watch-deliveries": _every(600, "channels.watch_deliveries", expires=300),
     "check-recent-ledger": _every(60, "channels.check_ledger", expires=60, recent=True),
     "check-ledger": _every(21_600, "channels.check_ledger", expires=3600),
     "check-whole-ledger": _every(600, "channels.check_whole_ledger", expires=300),
-    "count-guard-evidence": _new(_every(2, "otp.count_guard_evidence", expires=4)),
-    "learn-routes": _new(_every(30, "otp.learn_routes", expires=25)),
-    "make-guard-replays": _new(_every(3, "otp.make_guard_replays", expires=5)),
-    "send-guard-reports": _new(_every(300, "otp.send_guard_reports", expires=200)),
+    "count-guard-evidence": _every(2, "otp.count_guard_evidence", expires=4),
+    "learn-routes": _every(30, "otp.learn_routes", expires=25),
+    "make-guard-replays": _every(3, "otp.make_guard_replays", expires=5),
+    "send-guard-reports": _every(300, "otp.send_guard_reports", expires=200),
     "refresh-budgets": _every(3600, "otp.refresh_budgets", expires=600),
     "send-budget-alerts": _every(30, "billing.send_budget_alerts", expires=30),
     "evaluate-alerts": _every(60, "operator_admin.evaluate_alerts", expires=50),
-    "measure-api": _new(_every(60, "operator_admin.measure_api", expires=50)),
-    "count-status-days": _new(_every(600, "operator_admin.count_status_days", expires=300)),
-    "look-at-approvals": _new(_every(3600, "channels.look_at_approvals", expires=600)),
+    "measure-api": _every(60, "operator_admin.measure_api", expires=50),
+    "count-status-days": _every(600, "operator_admin.count_status_days", expires=300),
+    "look-at-approvals": _every(3600, "channels.look_at_approvals", expires=600),
     "examine-outside": _every(900, "operator_admin.examine_outside", expires=600),
-    "make-company-exports": _new(_every(3, "persons.make_company_exports", expires=5)),
-    "delete-companies": _new(_every(60, "persons.delete_companies", expires=50)),
+    "make-company-exports": _every(3, "persons.make_company_exports", expires=5),
+    "delete-companies": _every(60, "persons.delete_companies", expires=50),
     "purge": _every(3600, "channels.purge", expires=600),
 }

@@ -33,18 +33,15 @@ from config.environment.variables import (
     at_least,
     env,
     keyring,
-    refuse_former_names,
     web_address,
     zero_or_at_least,
 )
-from config.schedule import QUEUES, SCHEDULE
+from config.schedule import SCHEDULE
 
 # --- Where it runs ---------------------------------------------------------------------------
 
 ENVIRONMENT = validate_environment(env.str("ENVIRONMENT", "production"))
 PRODUCTION = ENVIRONMENT == "production"
-if PRODUCTION:
-    refuse_former_names()
 DEBUG = env.bool("DEBUG", False)
 VAR_DIR = Path(env.str("VAR_DIR", "") or ROOT / "var")
 PUBLIC_URL = env.str("PUBLIC_URL", "http://127.0.0.1:8000").rstrip("/")
@@ -167,7 +164,6 @@ CELERY_BROKER_CHANNEL_ERROR_RETRY = True  # nor does it end when a full Redis re
 # A hanging Redis is noticed within 6 to 11 seconds; kombu's own interval makes it up to 51.
 CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 900, "health_check_interval": 5}
 CELERY_TIMEZONE = "UTC"
-CELERY_TASK_QUEUES = QUEUES
 CELERY_BEAT_SCHEDULE = SCHEDULE
 CELERY_BEAT_SCHEDULER = "config.beat_scheduler:Scheduler"
 

@@ -200,7 +200,7 @@ _GUESSES = "number int, company_id bigint, mode text, phone text, purpose text, 
 
 # Spends the attempt and consumes a right code: one round trip, one commit. Checks of one phone are
 # serialised, so they share neither an attempt nor a success, and never exceed the cap. The
-# function `otp_judge` is in `otp/migrations/0005_guesses_of_recent_months.py`.
+# function `otp_judge` is in `otp/judge.sql`.
 CHECK_CODE = """
 SELECT judged_id, right_at, attempts_left FROM otp_judge(
   %(company_id)s, %(mode)s::text, %(phone)s::text, %(purpose)s::text, %(macs)s::bytea[],
@@ -338,13 +338,6 @@ SET superseded_at = COALESCE(superseded_at, now()),
 WHERE id IN (SELECT id FROM otp_verification
              WHERE created_at < now() - make_interval(days => %s) AND phone NOT LIKE '%%*'
              ORDER BY created_at LIMIT %s)
-"""
-
-SUPERSEDE_PAST = """
-UPDATE otp_verification SET superseded_at = expires_at,
-  settled_at = CASE WHEN verified_at IS NULL THEN COALESCE(settled_at, now()) ELSE settled_at END
-WHERE id IN (SELECT id FROM otp_verification
-             WHERE superseded_at IS NULL AND id < %s LIMIT %s)
 """
 
 # Codes sent in messages of a period, and how many were entered right. Code ids begin with their

@@ -185,6 +185,8 @@ class MessageFactory(DjangoModelFactory[Message]):
     phone = Sequence(lambda n: f"+7999{n % 10_000_000:07d}")
     subject_id = LazyFunction(uuid7)
     locale = "ru"
+    state = Message.State.QUEUED
+    is_undelivered = LazyAttribute(lambda row: row.state in {"failed", "expired"})
     price = 1
     useful_until = LazyFunction(lambda: timezone.now() + timedelta(seconds=300))
     deadline = LazyFunction(lambda: timezone.now() + timedelta(seconds=600))

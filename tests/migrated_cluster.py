@@ -27,6 +27,7 @@ TEMPLATE_VARIABLE = "TEST_TEMPLATE"  # names it to runs on a server that somebod
 _SOURCES = (
     "*/migrations/*.py",
     "config/storage/**/*.py",
+    "*/**/*.sql",
     "config/channels.py",
     "config/ids.py",
     "requirements/base.txt",

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _SUBJECT = re.compile(r"Release (\d+\.\d+\.\d+)")
+_FIRST = (0, 2, 0)  # upgrades are kept from it on
 
 
 class NoReleaseError(Exception):
@@ -21,19 +22,24 @@ class Release:
 def last_release(root: Path) -> Release:
     """The release nearest to what is checked out, which may be one itself."""
     try:
-        found = [*_tagged(root), *_committed(root)]
+        found = [each for each in (*_tagged(root), *_committed(root)) if _is_kept(each)]
     except (OSError, subprocess.CalledProcessError):
         raise NoReleaseError(f"{root} has no git history") from None
     if found:
         return min(found, key=lambda release: _distance(root, release))
     if _git(root, "rev-parse", "--is-shallow-repository") == "true":
         raise NoReleaseError("the clone is shallow: git fetch --unshallow --tags")
-    raise NoReleaseError("git's history has no release")
+    first = ".".join(map(str, _FIRST))
+    raise NoReleaseError(f"git's history has no release since {first}")
 
 
 def files(root: Path, release: Release) -> set[str]:
     """The paths of all files of the release."""
     return set(_git(root, "ls-tree", "-r", "--name-only", release.commit).splitlines())
+
+
+def _is_kept(release: Release) -> bool:
+    return tuple(map(int, release.version.split("."))) >= _FIRST
 
 
 def _tagged(root: Path) -> list[Release]:

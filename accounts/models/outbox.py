@@ -273,6 +273,8 @@ class Mail(models.Model):
         indexes = [
             models.Index(fields=["due_at"], name="mail_due", condition=Q(due_at__isnull=False)),
             models.Index(fields=["created_at"], name="mail_created"),
+            # Budget warnings find their mails by the beginning of the key.
+            models.Index(fields=["key"], name="mail_key_prefix", opclasses=["varchar_pattern_ops"]),
         ]
 
     def __str__(self) -> str:

@@ -1,7 +1,6 @@
 """Reads the process environment, the only source of differences between machines."""
 
-import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -36,30 +35,6 @@ class Variables(FileAwareEnv):
 env = Variables(strip_whitespace=True)
 
 KEYRINGS = ("OTP_KEYS", "WEBHOOK_KEYS", "MFA_KEYS")
-
-# Former names of variables. Ignored, they would leave a default or an empty key ring.
-RENAMED = {
-    "BODIES": "MAX_BODIES",
-    "BODIES_PER_SENDER": "MAX_BODIES_PER_SENDER",
-    "BODY_MEMORY": "MAX_BODY_MEMORY",
-    "BREAKER_LONGEST": "MAX_BREAKER_PAUSE",
-    "CALLBACK_KEYS": "WEBHOOK_KEYS",
-    "CALLBACK_THREADS": "WEBHOOK_THREADS",
-    "COOL_DOWN_LEAST": "MIN_COOL_DOWN",
-    "LINK_MISSES": "LINK_MISS_LIMIT",
-}
-
-
-def refuse_former_names(environ: Mapping[str, str] = os.environ) -> None:
-    """Raise ImproperlyConfigured for variables set under their former names only."""
-    former = [
-        f"{old}{suffix} is called {new}{suffix} now: rename it"
-        for old, new in RENAMED.items()
-        for suffix in ("", "_FILE")
-        if environ.get(f"{old}{suffix}") and not (environ.get(new) or environ.get(f"{new}_FILE"))
-    ]
-    if former:
-        raise ImproperlyConfigured("; ".join(former))
 
 
 def web_address(name: str) -> str:

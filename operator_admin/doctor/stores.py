@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy
 from psycopg_pool import PoolTimeout
 
 from billing.models import ArchivedMonth
-from config.storage import direct_session, superseded_indexes
+from config.storage import direct_session
 from config.storage.months import closed_months, partitions
 from config.storage.redis_client import raise_if_demoted, redis_client
 from config.storage.redis_connections import ServerRefusalError
@@ -34,9 +34,6 @@ CLOSED_CURE = gettext_lazy(
     "Restore it with `manage.py restore … --prove`, or see “Backups” in docs/operations.md."
 )
 POOLER_CURE = gettext_lazy("Set DATABASE_DIRECT_URL: see “PgBouncer” in docs/operations.md.")
-CONTRACT_CURE = gettext_lazy(
-    "Run once every process runs this release: python manage.py partition_tables"
-)
 LIMITS = ["idle_in_transaction_session_timeout", "lock_timeout", "statement_timeout"]
 REDIS_CURE = gettext_lazy(
     "Start Redis, or mend REDIS_URL. Meanwhile sends answer `queued` and work by the tick."
@@ -108,19 +105,6 @@ def migrations() -> Finding:
 def partitions_ahead() -> Finding:
     """A message of a month without a partition would be refused."""
     ahead = partitions.months_ahead()
-    whole = [table.name for table in partitions.TABLES if table.name not in ahead]
-    if whole:
-        return failed(
-            "partitions",
-            _("not partitioned: {names}").format(names=", ".join(whole)),
-            CONTRACT_CURE,
-        )
-    if unused := superseded_indexes.left():
-        return failed(
-            "partitions",
-            _("indexes without use: {names}").format(names=", ".join(unused)),
-            CONTRACT_CURE,
-        )
     fewest = min(ahead.values())
     cure = _("Start the beat, which creates them hourly, and see that no transaction stays open.")
     return verdict(

@@ -24,7 +24,7 @@ from tests.api.clients import Api
 from tests.channels.message_stages import accepted, send
 from tests.document_factories import ClosedMonthFactory
 from tests.factories import CompanyFactory, MessageFactory, OrderFactory, TransferFactory
-from tests.plans import nodes
+from tests.plans import explained, nodes
 from tests.session_settings import session_setting
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -348,11 +348,8 @@ def test_recent_messages_are_found_by_an_index(company: Company) -> None:
     )
     with session_setting("enable_seqscan", "off"), connection.cursor() as cursor:
         cursor.execute("ANALYZE channels_message")  # else the plan depends on the tests before
-        statement = (
-            f"EXPLAIN SELECT 1 FROM channels_message m WHERE {reconciliation.RECENT_MESSAGES}"  # noqa: S608
-        )
-        cursor.execute(statement)
-        plan = "\n".join(row[0] for row in cursor.fetchall())
+        recent = reconciliation.RECENT_MESSAGES
+        plan = explained(f"SELECT 1 FROM channels_message m WHERE {recent}")  # noqa: S608
 
     assert "message_with_phone" in plan
 

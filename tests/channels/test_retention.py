@@ -15,6 +15,7 @@ from channels.models import Message, Receipt
 from otp import sql as otp_sql
 from otp.models import Verification
 from tests.factories import CompanyFactory, MessageFactory, ReceiptFactory, VerificationFactory
+from tests.plans import explained
 
 
 def past(**ago: float) -> datetime:
@@ -101,8 +102,7 @@ def test_purge_finds_old_phones_by_an_index(db: None, statement: str, index: str
     with connection.cursor() as cursor:
         for other in ("seqscan", "bitmapscan", "sort", "incremental_sort"):
             cursor.execute(f"SET LOCAL enable_{other} = off")
-        cursor.execute(f"EXPLAIN {statement}", [90, 1000])
-        plan = "\n".join(row[0] for row in cursor.fetchall())
+        plan = explained(statement, [90, 1000])
 
     assert f"using {index}" in plan
     assert "Sort  (" not in plan  # months are merged by their keys

@@ -83,11 +83,3 @@ def test_beat_schedules_tasks_that_exist() -> None:
     scheduled = {entry["task"] for entry in settings.CELERY_BEAT_SCHEDULE.values()}
 
     assert scheduled <= current_app.tasks.keys()
-
-
-def test_every_scheduled_task_has_a_queue_that_workers_read() -> None:
-    entries = settings.CELERY_BEAT_SCHEDULE.values()
-    queues = {entry["options"].get("queue", "celery") for entry in entries}
-
-    assert queues <= settings.CELERY_TASK_QUEUES.keys()
-    assert current_app.amqp.queues.keys() == settings.CELERY_TASK_QUEUES.keys()

@@ -77,7 +77,7 @@ def test_without_redis_it_serves_and_says_so(client: Client) -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_not_ready_until_migrated(client: Client) -> None:
-    applied = MigrationRecorder.Migration.objects.filter(app="channels", name="0001_squashed")
+    applied = MigrationRecorder.Migration.objects.filter(app="channels", name="0001_initial")
     (row,) = applied
     applied.delete()
 

@@ -21,7 +21,8 @@ def test_patch_takes_a_guard_out_of_the_tree(path: Path) -> None:
     texts = read(path).applied(ROOT)
 
     for file, text in texts.items():
-        ast.parse(text)
+        if file.suffix == ".py":
+            ast.parse(text)
         assert text != file.read_text(encoding="utf-8")
 
 

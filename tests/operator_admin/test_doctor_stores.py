@@ -50,9 +50,9 @@ def test_old_postgres_fails_the_check(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.django_db
 def test_missing_migration_is_named() -> None:
     assert stores.migrations().ok
-    MigrationRecorder.Migration.objects.filter(app="otp", name="0001_squashed").delete()
+    MigrationRecorder.Migration.objects.filter(app="otp", name="0001_initial").delete()
 
-    assert stores.migrations().detail == "otp.0001_squashed"
+    assert stores.migrations().detail == "otp.0001_initial"
 
 
 @pytest.mark.django_db

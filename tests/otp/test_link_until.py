@@ -19,6 +19,7 @@ from tests.api.clients import Answer, Api
 from tests.api.races import at_once
 from tests.otp.aging import age_rows
 from tests.otp.sent_codes import code_of, wrong_code
+from tests.plans import explained
 
 PHONE, URL = "+79161234567", "https://example.com/"
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -176,8 +177,7 @@ def test_codes_ended_early_are_found_by_an_index(company: Company) -> None:
         # Among a handful of codes any index is as good.
         cursor.execute(SETTLED_CODES, [company.pk, [uuid7() for _ in range(3_000)]])
         cursor.execute("ANALYZE otp_verification")
-        cursor.execute(f"EXPLAIN {channels_sql.recent(sql.HAS_UNSETTLED)}")
-        plan = "\n".join(row[0] for row in cursor.fetchall())
+    plan = explained(channels_sql.recent(sql.HAS_UNSETTLED))
 
     assert "verification_over_early" in plan
     assert "verification_unsettled" in plan

@@ -12,10 +12,9 @@ from config.ids import first_id_at, uuid7
 from config.storage.months import recent_ids
 from otp import codes
 from otp.models import Verification
-from otp.retention import supersede_past
 from tests.api.clients import Api
 from tests.otp.aging import forget_limits
-from tests.otp.sent_codes import code_of, verification_of
+from tests.otp.sent_codes import code_of
 
 pytestmark = pytest.mark.django_db
 
@@ -119,15 +118,3 @@ def test_next_send_supersedes_both(api: Api) -> None:
     third = send(api)
 
     assert list(Verification.objects.filter(superseded_at=None)) == [third]
-
-
-def test_code_of_an_earlier_month_in_the_first_partition_makes_way(api: Api) -> None:
-    """Where an existing table has become a partition of several months."""
-    send(api)
-    long_ago = timezone.now() - timedelta(days=70)
-    Verification.objects.update(id=first_id_at(long_ago), expires_at=long_ago)
-
-    supersede_past()
-
-    assert send(api) == verification_of(PHONE)
-    assert Verification.objects.count() == 2

@@ -13,7 +13,14 @@ def root(tmp_path: Path) -> Path:
     git(tmp_path, "init", "--quiet", "--initial-branch", "main")
     git(tmp_path, "config", "user.name", "Tester")
     git(tmp_path, "config", "user.email", "tester@example.com")
-    for subject in ("Begin", "Release 0.1.0", "Go on", "Release the brake", "Go further"):
+    for subject in (
+        "Begin",
+        "Release 0.1.0",
+        "Release 0.2.0",
+        "Go on",
+        "Release the brake",
+        "Go further",
+    ):
         commit(tmp_path, subject)
     return tmp_path
 
@@ -31,24 +38,31 @@ def git(root: Path, *words: str) -> None:
 def test_it_is_found_by_the_subject_of_its_commit(root: Path) -> None:
     found = last_release(root)
 
-    assert found.version == "0.1.0"
-    assert files(root, found) == {"Begin", "Release-0.1.0"}
+    assert found.version == "0.2.0"
+    assert files(root, found) == {"Begin", "Release-0.1.0", "Release-0.2.0"}
 
 
 def test_it_is_found_by_its_tag(root: Path) -> None:
-    git(root, "tag", "v0.2.0", "--message", "Kvitok 0.2.0", "HEAD~1")
+    git(root, "tag", "v0.3.0", "--message", "Kvitok 0.3.0", "HEAD~1")
 
     found = last_release(root)
 
-    assert found.version == "0.2.0"
+    assert found.version == "0.3.0"
     assert "Release-the-brake" in files(root, found)
 
 
 def test_a_release_without_its_tag_is_newer_than_a_tag(root: Path) -> None:
-    git(root, "tag", "v0.1.0", "HEAD~3")
-    commit(root, "Release 0.2.0")
+    git(root, "tag", "v0.2.0", "HEAD~3")
+    commit(root, "Release 0.3.0")
 
-    assert last_release(root).version == "0.2.0"
+    assert last_release(root).version == "0.3.0"
+
+
+def test_one_that_upgrades_are_not_kept_from_is_none(root: Path) -> None:
+    git(root, "reset", "--quiet", "--hard", "HEAD~4")
+
+    with pytest.raises(NoReleaseError, match=r"no release since 0\.2\.0"):
+        last_release(root)
 
 
 def test_a_shallow_clone_says_how_to_mend_it(root: Path, tmp_path: Path) -> None:

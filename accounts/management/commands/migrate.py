@@ -5,6 +5,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 from django.core.management.commands import migrate
 from django.db import connections
+from django.db.migrations.recorder import MigrationRecorder
 
 from config.storage import direct_session
 from config.storage.lock_watch import watched
@@ -22,6 +23,7 @@ from config.storage.rendered_states import render_first
 # Where the role may shorten `deadlock_timeout`, this is 0.5 s at most.
 _LOCK_TIMEOUT = 2.0
 _GIVE_UP_AFTER = 900.0
+_BEFORE_0_2_0 = ("accounts", "0001_squashed")  # its migrations were replaced by one an app
 _CANNOT_YIELD = (
     "In a deadlock with a migration a request may fail: this role may not set deadlock_timeout."
     " As a superuser, once: GRANT SET ON PARAMETER deadlock_timeout TO {role}"
@@ -52,6 +54,11 @@ class Command(migrate.Command):
 
     def _migrate(self, *args: Any, **options: Any) -> None:
         connection = connections[options["database"]]
+        if _BEFORE_0_2_0 in MigrationRecorder(connection).applied_migrations():
+            raise CommandError(
+                "This database is of a release before 0.2.0, the first that upgrades are kept"
+                " from: see “From 0.1.0” in docs/upgrading.md."
+            )
         if direct_session.is_pooled():
             raise CommandError(
                 "DATABASE_URL leads to a pooler: name PostgreSQL itself in it for this command."

@@ -4,13 +4,19 @@ The oldest partition of a table takes every earlier row. While it has none of an
 months before it get partitions of their own, and the first of these takes every earlier row.
 """
 
-from datetime import UTC, date, datetime, timedelta
+from datetime import date
 
 from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 
-from config.ids import first_id_at
-from config.storage.months.partitions import LOCK_TIMEOUT, TABLES, MonthlyTable, is_partitioned
+from config.storage.months.partitions import (
+    LOCK_TIMEOUT,
+    TABLES,
+    MonthlyTable,
+    bound,
+    following,
+    month_named,
+)
 
 _OLDEST = """
 SELECT c.relname, pg_get_expr(c.relpartbound, c.oid) FROM pg_inherits i
@@ -20,9 +26,7 @@ WHERE i.inhparent = %s::regclass AND c.relname ~ '_[0-9]{4}_[0-9]{2}$' ORDER BY 
 
 def create(first: date) -> int:
     """Creates the partitions from this month on where missing; returns their number."""
-    return sum(
-        _create(table, first.replace(day=1)) for table in TABLES if is_partitioned(table.name)
-    )
+    return sum(_create(table, first.replace(day=1)) for table in TABLES)
 
 
 @transaction.atomic
@@ -31,21 +35,21 @@ def _create(table: MonthlyTable, first: date) -> int:
         cursor.execute(f"SET LOCAL lock_timeout = '{LOCK_TIMEOUT}'")
         cursor.execute(_OLDEST, [table.name])
         oldest, bounds = cursor.fetchone()
-        months = _months(first, _month_named(oldest))
+        months = _months(first, month_named(oldest))
         if not months or _has_earlier_rows(cursor, table, oldest):
             return 0
         until = bounds.rsplit("TO (", 1)[1].rstrip(")")
-        _reattach(cursor, table, oldest, _bound(table, _month_named(oldest)), until)
+        _reattach(cursor, table, oldest, bound(table, month_named(oldest)), until)
         for month in months:
             cursor.execute("SELECT create_month_partition(%s::regclass, %s)", [table.name, month])
-        until = _bound(table, _next(first))
+        until = bound(table, following(first))
         _reattach(cursor, table, f"{table.name}_{first:%Y_%m}", "MINVALUE", until)
         return len(months)
 
 
 def _has_earlier_rows(cursor: CursorWrapper, table: MonthlyTable, oldest: str) -> bool:
-    bound = _bound(table, _month_named(oldest))
-    cursor.execute(f"SELECT EXISTS (SELECT FROM {oldest} WHERE {table.key} < {bound})")  # noqa: S608
+    start = bound(table, month_named(oldest))
+    cursor.execute(f"SELECT EXISTS (SELECT FROM {oldest} WHERE {table.key} < {start})")  # noqa: S608
     return bool(cursor.fetchone()[0])
 
 
@@ -59,23 +63,9 @@ def _reattach(
     )
 
 
-def _bound(table: MonthlyTable, month: date) -> str:
-    at = datetime(month.year, month.month, 1, tzinfo=UTC)
-    return f"'{at.isoformat() if table.key.endswith('_at') else first_id_at(at)}'"
-
-
 def _months(first: date, end: date) -> list[date]:
     found = []
     while first < end:
         found.append(first)
-        first = _next(first)
+        first = following(first)
     return found
-
-
-def _next(month: date) -> date:
-    return (month + timedelta(days=31)).replace(day=1)
-
-
-def _month_named(partition: str) -> date:
-    year, month = partition.rsplit("_", 2)[1:]
-    return date(int(year), int(month), 1)

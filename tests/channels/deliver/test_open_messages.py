@@ -1,6 +1,5 @@
 """The queue follows messages and attempts, whoever changes them."""
 
-from importlib import import_module
 from typing import Any
 
 import pytest
@@ -10,10 +9,9 @@ from channels.models import Message, OpenMessage
 from channels.outcomes import transitions
 from tests.api.clients import Api
 from tests.channels.message_stages import accepted, claim, send, submitted
-from tests.factories import AttemptFactory, MessageFactory
+from tests.factories import AttemptFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)
-fill = import_module("channels.migrations.0010_fill_open_messages").fill
 TIMES = ("priority", "due_at", "useful_until", "deadline", "fallback_at")
 
 
@@ -61,36 +59,9 @@ def test_final_message_leaves_the_queue(api: Api, kind: EventKind) -> None:
     assert is_undelivered == (kind is not EventKind.DELIVERED)
 
 
-def test_messages_of_another_release_are_queued_and_marked() -> None:
-    """It inserts no row of the queue, and knows of no mark."""
-    message = MessageFactory.create(state="failed")
-    late = MessageFactory.create()
-    Message.objects.filter(pk=late.pk).update(state="expired", due_at=None)
-    MessageFactory.create(state="delivered", due_at=None)
-
-    marked = Message.objects.filter(is_undelivered=True).order_by("pk")
-
-    assert list(marked) == [message, late]
-    assert queued() == []
-
-
 def test_message_opened_again_is_queued_with_its_attempt() -> None:
     attempt = AttemptFactory.create(message__state="failed", message__due_at=None)
 
     Message.objects.update(state="sent")
 
     assert OpenMessage.objects.get().attempt_id == attempt.pk
-
-
-def test_open_messages_of_the_last_release_are_filled_in(api: Api) -> None:
-    accepted(api, "+79160000001")
-    send(api, "+79160000002")
-    submitted(api, "+79160000003")
-    before = queued()
-    OpenMessage.objects.all().delete()
-
-    fill(None, None)
-    fill(None, None)
-
-    assert queued() == before
-    assert len(before) == 3

@@ -13,7 +13,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from config.environment.production_checks import problems, require_safe, validate_environment
 from config.environment.secret_strength import weakness
-from config.environment.variables import RENAMED, ROOT, refuse_former_names
+from config.environment.variables import ROOT
 from tests.config.test_settings import GOOD, start
 
 # The same in every process: they are in the names of tests, by which xdist compares its workers.
@@ -241,28 +241,6 @@ def test_unsafe_production_does_not_start(changes: dict[str, str], words: str) -
 
     assert refused.returncode != 0
     assert words in refused.stderr.strip().splitlines()[-1]
-
-
-@pytest.mark.parametrize("old", ["CALLBACK_KEYS", "CALLBACK_KEYS_FILE"])
-def test_production_refuses_webhook_keys_under_their_former_name(old: str) -> None:
-    refused = start(**{**SAFE, "WEBHOOK_KEYS": "", old: SAFE["WEBHOOK_KEYS"]})
-
-    assert refused.returncode != 0
-    new = old.replace("CALLBACK", "WEBHOOK")
-    assert f"{old} is called {new} now: rename it" in refused.stderr.strip().splitlines()[-1]
-    assert SAFE["WEBHOOK_KEYS"] not in refused.stderr
-
-
-@pytest.mark.parametrize("old", RENAMED)
-def test_production_names_the_new_variable_for_each_former_one(old: str) -> None:
-    with pytest.raises(ImproperlyConfigured, match=f"^{old} is called {RENAMED[old]} now"):
-        refuse_former_names({old: "8"})
-
-
-def test_former_names_beside_the_new_ones_are_accepted() -> None:
-    values = {"CALLBACK_KEYS": SAFE["WEBHOOK_KEYS"], "CALLBACK_THREADS": "8"}
-
-    assert start(**SAFE | values | {"WEBHOOK_THREADS": "8"}).stderr == ""
 
 
 def test_the_example_as_it_is_does_not_start() -> None:

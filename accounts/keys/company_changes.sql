@@ -1,0 +1,50 @@
+-- Notes which companies changed what their keys carry: any writer may make the change, an operator in
+-- psql as well. The function has the rights of the tables' owner, so no writer needs them. No writer
+-- waits for another: a note is a row of its own transaction's, and of older ones it removes those that
+-- nobody else is removing.
+CREATE OR REPLACE FUNCTION note_company_change() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  companies bigint[];
+BEGIN
+  IF TG_OP = 'TRUNCATE' THEN
+    companies := '{0}';  -- every company
+  ELSIF TG_TABLE_NAME = 'accounts_company' THEN
+    companies := ARRAY[NEW.id];
+  ELSE
+    companies := ARRAY[OLD.company_id, NEW.company_id];
+  END IF;
+  INSERT INTO public.accounts_companychange (transaction_id, company_id)
+  SELECT DISTINCT pg_current_xact_id()::text::bigint, company_id
+  FROM unnest(companies) AS company_id WHERE company_id IS NOT NULL
+  ON CONFLICT DO NOTHING;
+  IF FOUND THEN
+    DELETE FROM public.accounts_companychange
+    WHERE (transaction_id, company_id) IN (
+      SELECT transaction_id, company_id FROM public.accounts_companychange
+      WHERE company_id = ANY(companies) AND transaction_id <> pg_current_xact_id()::text::bigint
+      FOR UPDATE SKIP LOCKED);
+  END IF;
+  RETURN NULL;
+END $$;
+
+-- A new company has no keys, and no process has a new key yet. Each call may write `last_used_at`.
+CREATE OR REPLACE TRIGGER company_change AFTER UPDATE ON accounts_company FOR EACH ROW
+WHEN (OLD.* IS DISTINCT FROM NEW.*) EXECUTE FUNCTION note_company_change();
+
+CREATE OR REPLACE TRIGGER key_change AFTER UPDATE ON accounts_apikey FOR EACH ROW
+WHEN (to_jsonb(OLD) - 'last_used_at' IS DISTINCT FROM to_jsonb(NEW) - 'last_used_at')
+EXECUTE FUNCTION note_company_change();
+
+CREATE OR REPLACE TRIGGER key_deletion AFTER DELETE ON accounts_apikey FOR EACH ROW
+EXECUTE FUNCTION note_company_change();
+
+CREATE OR REPLACE TRIGGER key_truncation AFTER TRUNCATE ON accounts_apikey FOR EACH STATEMENT
+EXECUTE FUNCTION note_company_change();
+
+-- What keys may do follows the role of their makers.
+CREATE OR REPLACE TRIGGER member_change AFTER INSERT OR DELETE ON accounts_member FOR EACH ROW
+EXECUTE FUNCTION note_company_change();
+
+CREATE OR REPLACE TRIGGER member_role_change AFTER UPDATE ON accounts_member FOR EACH ROW
+WHEN (OLD.role IS DISTINCT FROM NEW.role) EXECUTE FUNCTION note_company_change();

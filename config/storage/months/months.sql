@@ -1,0 +1,86 @@
+-- What tables partitioned by month need of the database; `partitions.py` and `statistics.py` use it.
+
+-- The smallest UUIDv7 of a time (RFC 9562 §5.7): rows made since then have no smaller id.
+CREATE OR REPLACE FUNCTION uuid7_at(at timestamptz) RETURNS uuid LANGUAGE sql STABLE STRICT PARALLEL SAFE
+RETURN (lpad(to_hex(floor(extract(epoch FROM at) * 1000)::bigint), 12, '0')
+        || '70008000000000000000')::uuid;
+
+-- Runs with the rights of the tables' owner, so that the application need not own the books. A new
+-- month gets the indexes and the parameters of its elder, also indexes that are unique within a month.
+-- It is built apart and then attached, which blocks neither readers nor writers of the parent, through
+-- which alone other roles reach it. No name is looked up where the application may create one, and no
+-- table taken that is not the owner's.
+CREATE OR REPLACE FUNCTION create_month_partition(parent regclass, month date) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  parent_name text := (SELECT relname FROM pg_class WHERE oid = parent);
+  suffix text := to_char(month, '_YYYY_MM');
+  name text := parent_name || suffix;
+  key_type text;
+  elder oid;
+  local_index record;
+  range_start text;
+  range_end text;
+  reader oid;
+BEGIN
+  PERFORM pg_advisory_xact_lock(hashtextextended('create_month_partition', 0));
+  SELECT format_type(a.atttypid, NULL) INTO key_type
+  FROM pg_partitioned_table p JOIN pg_attribute a
+    ON a.attrelid = p.partrelid AND a.attnum = p.partattrs[0] WHERE p.partrelid = parent;
+  IF (SELECT relowner FROM pg_class WHERE oid = parent) <> current_user::regrole THEN
+    RAISE EXCEPTION '% belongs to another role', parent USING ERRCODE = '42501';
+  END IF;
+  IF key_type IS NULL OR to_regclass('public.' || name) IS NOT NULL THEN
+    RETURN false;
+  END IF;
+  SELECT c.oid INTO elder FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+  WHERE i.inhparent = parent AND c.relname ~ '_[0-9]{4}_[0-9]{2}$'
+  ORDER BY c.relname DESC LIMIT 1;
+  IF key_type = 'uuid' THEN
+    range_start := public.uuid7_at(month::timestamp AT TIME ZONE 'UTC');
+    range_end := public.uuid7_at((month + interval '1 month') AT TIME ZONE 'UTC');
+  ELSE
+    range_start := month::timestamp AT TIME ZONE 'UTC';
+    range_end := (month + interval '1 month') AT TIME ZONE 'UTC';
+  END IF;
+  EXECUTE format('CREATE TABLE public.%I (LIKE %s INCLUDING ALL EXCLUDING IDENTITY)', name, parent);
+  IF (SELECT reloptions FROM pg_class WHERE oid = elder) IS NOT NULL THEN
+    EXECUTE format('ALTER TABLE public.%I SET (%s)', name,
+      (SELECT array_to_string(reloptions, ', ') FROM pg_class WHERE oid = elder));
+  END IF;
+  FOR local_index IN
+    SELECT pg_get_indexdef(x.indexrelid) AS definition, c.relname
+    FROM pg_index x JOIN pg_class c ON c.oid = x.indexrelid
+    WHERE x.indrelid = elder AND x.indisunique
+      AND NOT EXISTS (SELECT FROM pg_inherits WHERE inhrelid = x.indexrelid)
+  LOOP
+    EXECUTE format('CREATE UNIQUE INDEX %I ON public.%I USING%s',
+      regexp_replace(local_index.relname, '_[0-9]{4}_[0-9]{2}$', '') || suffix, name,
+      substring(local_index.definition FROM ' USING(.*)$'));
+  END LOOP;
+  EXECUTE format('ALTER TABLE %s ATTACH PARTITION public.%I FOR VALUES FROM (%L) TO (%L)',
+    parent, name, range_start, range_end);
+  FOR reader IN
+    SELECT DISTINCT a.grantee FROM pg_class c, aclexplode(c.relacl) AS a
+    WHERE c.relname = name AND c.relnamespace = 'public'::regnamespace AND a.grantee <> c.relowner
+  LOOP
+    EXECUTE format('REVOKE ALL ON TABLE public.%I FROM %s', name,
+      CASE reader WHEN 0 THEN 'PUBLIC' ELSE reader::regrole::text END);
+  END LOOP;
+  RETURN true;
+END $$;
+REVOKE ALL ON FUNCTION create_month_partition(regclass, date) FROM PUBLIC;
+
+-- With the rights of the owner of the tables, and of its tables alone.
+CREATE OR REPLACE FUNCTION analyze_month_partition(month regclass) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  IF NOT EXISTS (SELECT FROM pg_class WHERE oid = month AND relispartition
+                 AND relowner = current_user::regrole) THEN
+    RAISE EXCEPTION '% is no month of this owner', month USING ERRCODE = '42501';
+  END IF;
+  IF pg_try_advisory_xact_lock(hashtextextended('analyze_month_partition', 0)) THEN
+    EXECUTE format('ANALYZE %s', month);  -- else another worker is at it
+  END IF;
+END $$;
+REVOKE ALL ON FUNCTION analyze_month_partition(regclass) FROM PUBLIC;

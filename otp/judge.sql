@@ -1,0 +1,48 @@
+-- How many more wrong codes the phone may get, across its codes and purposes: up to the hourly and
+-- the daily cap; past it one an hour, until a right one. `latest` is the time of its last guess.
+-- Both functions look among ids that the caller names, so that other months' tables are not opened.
+CREATE OR REPLACE FUNCTION otp_guess_cap(
+  of_company bigint, of_mode text, of_phone text, hourly int, daily int,
+  first_id uuid, last_id uuid)
+RETURNS TABLE (guesses int, latest timestamptz)
+LANGUAGE sql STABLE ROWS 1 AS $$
+SELECT GREATEST(LEAST(hourly - hour, daily - day)::int,
+                (wrong_at <= right_at OR wrong_at <= now() - interval '1 hour')::int),
+       latest
+FROM (
+  SELECT COALESCE(sum(wrong) FILTER (WHERE judged_at > now() - interval '1 hour'), 0) AS hour,
+         COALESCE(sum(wrong), 0) AS day,
+         COALESCE(max(judged_at) FILTER (WHERE verified_at IS NULL), '-infinity') AS wrong_at,
+         COALESCE(max(verified_at), '-infinity') AS right_at,
+         COALESCE(max(judged_at), '-infinity') AS latest
+  FROM (SELECT judged_at, verified_at, attempts - (verified_at IS NOT NULL)::int AS wrong
+        FROM otp_verification
+        WHERE company_id = of_company AND mode = of_mode AND phone = of_phone
+          AND judged_at > now() - interval '24 hours'
+          AND id BETWEEN first_id AND last_id) AS lately) AS counted
+$$;
+
+-- Guesses at one phone take turns. At the turn of a month two sends may leave a live code in each
+-- month: a guess counts for both, and either is right.
+CREATE OR REPLACE FUNCTION otp_judge(
+  of_company bigint, of_mode text, of_phone text, of_purpose text, macs bytea[],
+  hourly int, daily int, first_id uuid, last_id uuid,
+  OUT judged_id uuid, OUT right_at timestamptz, OUT attempts_left int)
+LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM pg_advisory_xact_lock(
+    hashtextextended('guess:' || of_company || ':' || of_mode || ':' || of_phone, 0));
+  WITH judged AS (
+  UPDATE otp_verification AS v SET attempts = v.attempts + 1, judged_at = cap.turn,
+    verified_at = CASE WHEN v.mac = ANY(macs) THEN cap.turn END
+  FROM (SELECT guesses, GREATEST(now(), latest + interval '1 microsecond') AS turn
+        FROM otp_guess_cap(
+          of_company, of_mode, of_phone, hourly, daily, first_id, last_id)) AS cap
+  WHERE v.company_id = of_company AND v.mode = of_mode AND v.phone = of_phone
+    AND v.purpose = of_purpose AND v.superseded_at IS NULL
+    AND v.verified_at IS NULL AND v.expires_at > now() AND v.attempts < v.max_attempts
+    AND cap.guesses > 0 AND v.id BETWEEN first_id AND last_id
+  RETURNING v.id, v.verified_at, LEAST(v.max_attempts - v.attempts, cap.guesses - 1) AS guesses_left)
+  SELECT id, verified_at, guesses_left INTO judged_id, right_at, attempts_left
+  FROM judged ORDER BY verified_at LIMIT 1;
+END $$;

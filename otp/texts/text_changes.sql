@@ -1,0 +1,12 @@
+-- A company's texts are carried by its keys: their changes are noted as those of the keys are.
+CREATE OR REPLACE TRIGGER text_change AFTER INSERT OR UPDATE OR DELETE ON otp_codetext FOR EACH ROW
+EXECUTE FUNCTION note_company_change();
+
+CREATE OR REPLACE TRIGGER text_truncation AFTER TRUNCATE ON otp_codetext FOR EACH STATEMENT
+EXECUTE FUNCTION note_company_change();
+
+CREATE OR REPLACE TRIGGER text_change AFTER INSERT OR UPDATE OR DELETE ON otp_autofill FOR EACH ROW
+EXECUTE FUNCTION note_company_change();
+
+CREATE OR REPLACE TRIGGER text_truncation AFTER TRUNCATE ON otp_autofill FOR EACH STATEMENT
+EXECUTE FUNCTION note_company_change();
