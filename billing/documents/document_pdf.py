@@ -4,7 +4,6 @@ In Russia the form has the fields of the tax service's УПД: with VAT an invoi
 (status 1), without it an act (status 2).
 """
 
-from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -20,7 +19,7 @@ from billing.models import Document
 from billing.orders import vat
 from billing.orders.pdf import BOLD, FONT_FAMILY, LINE, SMALL, TEXT, heading, new_sheet, paragraph
 from billing.wallet.amounts import money
-from config.storage.months.closed_months import next_month
+from config.storage.months.calendar import last_day
 
 WIDTH = 267  # mm
 LABEL_WIDTH = 70
@@ -109,8 +108,7 @@ def facts(document: Document) -> list[tuple[str, str]]:
 def period(document: Document) -> str:
     if document.month is None:
         return DASH
-    last = next_month(document.month) - timedelta(days=1)
-    return f"{document.month:%d.%m.%Y} – {last:%d.%m.%Y}"
+    return f"{document.month:%d.%m.%Y} – {last_day(document.month):%d.%m.%Y}"
 
 
 def _joined(party: dict[str, Any]) -> str:

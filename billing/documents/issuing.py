@@ -5,7 +5,7 @@ documents lack: the seller's requisites, or the buyer's.
 """
 
 from collections.abc import Mapping, Sequence
-from datetime import date, timedelta
+from datetime import date
 from decimal import Decimal
 from typing import Any
 from uuid import UUID
@@ -29,7 +29,7 @@ from billing.models import (
 )
 from billing.orders import invoices, prices, vat
 from billing.wallet.period_totals import start_of
-from config.storage.months.closed_months import next_month
+from config.storage.months.calendar import last_day
 
 MONTHS = Job("closing_documents", _("closing documents"))
 ADVANCES = Job("advance_invoices", _("invoices for advances"))
@@ -75,17 +75,17 @@ def _issue_month(pk: int, seller: Seller) -> int:
     for charge in closed.charges:
         if Decimal(charge["amount"]):
             by_currency.setdefault(charge["currency"], []).append(charge)
-    last_day = next_month(closed.month) - timedelta(days=1)
+    issued_on = last_day(closed.month)
     documents = [
         _write(
             Document(
                 company=closed.company,
                 kind=Document.Kind.CLOSING,
                 month=closed.month,
-                issued_on=last_day,
+                issued_on=issued_on,
                 currency=currency,
             ),
-            _lines(_taxed(charges, seller, closed.company, last_day)),
+            _lines(_taxed(charges, seller, closed.company, issued_on)),
             seller,
         )
         for currency, charges in sorted(by_currency.items())

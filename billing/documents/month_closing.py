@@ -14,6 +14,7 @@ from uuid import UUID
 import structlog
 from django.db import connection, transaction
 from django.db.models import F, Max, Q
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts.jobs.isolation import Job, StopRunError
@@ -30,13 +31,12 @@ from billing.models import (
     Transfer,
 )
 from billing.wallet.period_totals import Totals, balances_at, external_transfers, start_of
-from config.storage.months.closed_months import next_month
+from config.storage.months.calendar import last_day, month_of, next_month, previous_month
 
 log = structlog.get_logger()
 JOB = Job("months", _("closing of months"))
 LOCK = 0x6B76_636D  # an advisory lock: a second one that closes leaves
 BEGINNING = datetime(2000, 1, 1, tzinfo=UTC)
-DAY = timedelta(days=1)
 
 # Companies without the newest month, that had transfers before its end and are sealed to there.
 _DUE = """
@@ -88,14 +88,13 @@ def newest_closable() -> date | None:
         return None
     month = sealed.replace(day=1)
     while not _is_sealed(month, sealed):
-        month = (month - DAY).replace(day=1)
+        month = previous_month(month)
     return month
 
 
 def _is_sealed(month: date, sealed: date) -> bool:
-    after = next_month(month)
-    last_moment = start_of(after) - timedelta(microseconds=1)
-    return sealed >= max(after - DAY, last_moment.astimezone(UTC).date())
+    last_moment = start_of(next_month(month)) - timedelta(microseconds=1)
+    return sealed >= max(last_day(month), last_moment.astimezone(UTC).date())
 
 
 def _due(newest: date) -> list[int]:
@@ -121,8 +120,7 @@ def _open_months(company_id: int, since: date, newest: date) -> Iterator[date]:
         with connection.cursor() as cursor:
             cursor.execute(_FIRST_TRANSFER, [company_id])
             first: datetime = cursor.fetchone()[0]
-        zone = start_of(newest).tzinfo
-        month = max(since, first.astimezone(zone).date().replace(day=1))
+        month = max(since, month_of(first, timezone.get_default_timezone()))
     while month <= newest:
         yield month
         month = next_month(month)

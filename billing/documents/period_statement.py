@@ -20,7 +20,7 @@ from billing.documents.prepaid import Entry
 from billing.models import ClosedMonth, Seal, Transfer
 from billing.wallet import archived
 from billing.wallet.period_totals import Totals, external_transfers, start_of, totals
-from config.storage.months.closed_months import next_month
+from config.storage.months.calendar import last_day, next_month
 
 MAX_MONTHS = 37  # in one statement
 DAY = timedelta(days=1)
@@ -116,7 +116,7 @@ def make(company: Company, first: date, last: date) -> PeriodStatement:
 
 def _bounds(first: date, last: date) -> list[date]:
     """The first day of each month in the period, with the ends of the period itself."""
-    days, month = [first], next_month(first.replace(day=1))
+    days, month = [first], next_month(first)
     while month <= last:
         days.append(month)
         month = next_month(month)
@@ -162,11 +162,7 @@ def _seals(company: Company, first: date, last: date) -> dict[date, Seal]:
     """The last seal of each month that ends in the period, by the first day of the month."""
     seals = Seal.objects.filter(company=company, day__gte=first.replace(day=1), day__lte=last)
     rows = seals.last_of_months().defer("parts").order_by("day")
-    return {
-        seal.day.replace(day=1): seal
-        for seal in rows
-        if next_month(seal.day.replace(day=1)) - DAY <= last
-    }
+    return {seal.day.replace(day=1): seal for seal in rows if last_day(seal.day) <= last}
 
 
 def csv_rows(statement: PeriodStatement) -> Iterator[list[str | int]]:

@@ -16,7 +16,7 @@ from billing.models import ClosedMonth, Document, Seller
 from billing.orders import invoices
 from billing.orders.invoices import Party
 from billing.wallet.period_totals import start_of
-from config.storage.months.closed_months import next_month
+from config.storage.months.calendar import last_day
 
 DAY = timedelta(days=1)
 
@@ -123,7 +123,7 @@ def _charges(company: Company, first: date, last: date) -> list[tuple[str, Row]]
     }
     rows = []
     for month in closed.order_by("month"):
-        day = next_month(month.month) - DAY
+        day = last_day(month.month)
         if first <= day <= last:
             rows += [
                 (

@@ -8,7 +8,7 @@ The file is unsigned: the exchange operator's program signs it.
 
 import re
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 from xml.etree.ElementTree import Element, SubElement, tostring
@@ -18,7 +18,7 @@ from django.utils import timezone
 from billing.documents.titles import SERVICE, advance_title
 from billing.models import Document
 from config.input.characters import one_line
-from config.storage.months.closed_months import next_month
+from config.storage.months.calendar import last_day
 
 ENCODING = "windows-1251"  # that of the format
 VERSION, FORM_CODE, PROGRAM = "5.03", "1115131", "Kvitok"
@@ -262,7 +262,7 @@ def _transfer(body: Element, document: Document) -> None:
         СодОпер="Услуги оказаны в полном объеме",
         ДатаПер=_date(document.issued_on),
         ДатаНачПер=_date(document.month),
-        ДатаОконПер=_date(next_month(document.month) - timedelta(days=1)),
+        ДатаОконПер=_date(last_day(document.month)),
     )
     invoices = {
         (line["invoice"], line["invoice_day"]) for line in document.lines if line["invoice"]

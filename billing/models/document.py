@@ -1,6 +1,5 @@
 """Months closed for accounting, and the documents issued for them."""
 
-from datetime import timedelta
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
@@ -14,6 +13,7 @@ from accounts.models import Company
 from billing.models.offer import CENT
 from billing.models.order import NumberCounter, Order
 from config.ids import public_id, uuid7
+from config.storage.months.calendar import last_day
 
 
 class Lot(models.Model):
@@ -120,8 +120,7 @@ class ClosedMonth(models.Model):
 
     @property
     def last_day(self) -> str:
-        following = (self.month + timedelta(days=31)).replace(day=1)
-        return f"{following - timedelta(days=1):%Y-%m-%d}"
+        return f"{last_day(self.month):%Y-%m-%d}"
 
 
 class DocumentCounter(NumberCounter):

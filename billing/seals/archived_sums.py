@@ -5,8 +5,6 @@ seals prove what was charged, and what holds and releases make together; docs/re
 what they leave open.
 """
 
-from datetime import timedelta
-
 from django.db import connection
 from django.db.models import Max
 
@@ -14,6 +12,7 @@ from billing.models import ArchivedMonth, Transfer
 from billing.seals.lines import AVAILABLE, HELD, start_of
 from billing.seals.proof import Fault
 from config.ids import first_id_at
+from config.storage.months.calendar import next_month
 
 DIFFERS = "archived sum differs from its seals"
 PRESENT = "transfers of an archived month"
@@ -62,7 +61,6 @@ def check_months() -> list[Fault]:
     newest = ArchivedMonth.objects.aggregate(month=Max("month"))["month"]
     if newest is None:
         return []
-    following = (newest + timedelta(days=31)).replace(day=1)
-    older = Transfer.objects.filter(message_id__lt=first_id_at(start_of(following)))
-    row = older.order_by("message_id").first()
+    end = first_id_at(start_of(next_month(newest)))
+    row = Transfer.objects.filter(message_id__lt=end).order_by("message_id").first()
     return [Fault(PRESENT, f"transfer {row.pk}")] if row else []

@@ -27,6 +27,7 @@ from billing.models import Seal, SealedDay
 from billing.seals.heads import Part
 from billing.seals.lines import start_of
 from config.ids import first_id_at, public_id
+from config.storage.months.calendar import last_day, next_month
 
 _AFTER_SEALS = """
 SELECT EXISTS (SELECT FROM billing_transfer
@@ -57,11 +58,11 @@ class Opening(NamedTuple):
 def is_closed(month: date) -> bool:
     """Whether every transfer of the month's messages lies in a seal. `month`: any of its days."""
     sealed, first = SealedDay.last(), month.replace(day=1)
-    after = (first + timedelta(days=31)).replace(day=1)
-    if sealed is None or sealed < after - timedelta(days=1):
+    if sealed is None or sealed < last_day(first):
         return False
     params: dict[str, Any] = {"open": start_of(sealed + timedelta(days=1))}
-    params |= {"first": first_id_at(start_of(first)), "next": first_id_at(start_of(after))}
+    params["first"] = first_id_at(start_of(first))
+    params["next"] = first_id_at(start_of(next_month(first)))
     with connection.cursor() as cursor:
         cursor.execute(_AFTER_SEALS, params)
         return not cursor.fetchone()[0]

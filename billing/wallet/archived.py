@@ -1,6 +1,6 @@
 """Where the histories begin, once their older months lie in an archive."""
 
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time
 from typing import NamedTuple
 from uuid import UUID
 
@@ -9,6 +9,7 @@ from django.db import connection
 from billing.models import ArchivedMonth
 from billing.wallet.running_balances import ARCHIVED, CHANGE
 from config.ids import first_id_at
+from config.storage.months.calendar import next_month
 from config.storage.statements.named_rows import fetch_all
 
 # Of what is not archived, top-ups and a few late charges lie before the last archived transfer.
@@ -39,7 +40,7 @@ def kept_since() -> date | None:
     """The first day whose messages are in the database; None: all are."""
     months = ArchivedMonth.objects.order_by("-month").values_list("month", flat=True)
     newest = months.first()
-    return (newest + timedelta(days=31)).replace(day=1) if newest else None
+    return next_month(newest) if newest else None
 
 
 def kept_since_after(message_id: UUID) -> date | None:

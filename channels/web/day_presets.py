@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from config.storage.months.calendar import last_day, previous_month
 from config.texts import StrOrPromise
 
 
@@ -33,14 +34,13 @@ def presets(chosen: Mapping[str, Any]) -> list[DayPreset]:
 
 def _days(today: date) -> list[tuple[StrOrPromise, tuple[date | None, date | None]]]:
     yesterday = today - timedelta(days=1)
-    month = today.replace(day=1)
-    month_end = month - timedelta(days=1)
+    last_month = previous_month(today)
     return [
         (_("all days"), (None, None)),
         (_("today"), (today, today)),
         (_("yesterday"), (yesterday, yesterday)),
         (_("7 days"), (today - timedelta(days=6), today)),
         (_("30 days"), (today - timedelta(days=29), today)),
-        (_("this month"), (month, today)),
-        (_("last month"), (month_end.replace(day=1), month_end)),
+        (_("this month"), (today.replace(day=1), today)),
+        (_("last month"), (last_month, last_day(last_month))),
     ]

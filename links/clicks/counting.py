@@ -18,6 +18,7 @@ from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 from django.utils import timezone
 
+from config.storage.months.calendar import month_of
 from config.storage.statements.json_rows import dump_rows, json_rows
 from config.storage.store_errors import write_together
 from links.clicks import partitions, trimming
@@ -118,7 +119,7 @@ def _row(click: Click, now: int) -> Row:
 def _ensure_partitions(times: list[int]) -> None:
     """For Unix ms less than a month apart."""
     ends = (min(times), max(times)) if times else ()
-    partitions.ensure(*{partitions.month_of(datetime.fromtimestamp(t / 1000, UTC)) for t in ends})
+    partitions.ensure(*{month_of(datetime.fromtimestamp(t / 1000, UTC), UTC) for t in ends})
 
 
 def delete_old_batches(limit: int) -> int:

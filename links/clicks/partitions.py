@@ -1,10 +1,13 @@
 """Monthly partitions of clicks: created before they are needed, dropped when they are old."""
 
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, timedelta
 
 from django.conf import settings
 from django.db import connection, transaction
 from django.utils import timezone
+
+from config.storage.months.calendar import month_of, next_month
+from config.storage.months.partitions import month_named
 
 CREATE_LOCK = 0x6B766C70  # an advisory lock: IF NOT EXISTS alone lets two sessions collide
 _CREATE = """
@@ -14,10 +17,6 @@ FOR VALUES FROM ('{first}') TO ('{next}')
 _MONTHS = "SELECT relid::regclass::text FROM pg_partition_tree('links_click') WHERE isleaf"
 
 _created: set[date] = set()
-
-
-def month_of(at: datetime) -> date:
-    return at.astimezone(UTC).date().replace(day=1)
 
 
 def ensure(*months: date) -> None:
@@ -31,7 +30,7 @@ def ensure(*months: date) -> None:
                     year=month.year,
                     month=month.month,
                     first=_midnight(month),
-                    next=_midnight(_next(month)),
+                    next=_midnight(next_month(month)),
                 )
             )
         if is_kept:
@@ -39,8 +38,8 @@ def ensure(*months: date) -> None:
 
 
 def ensure_upcoming() -> None:
-    this = month_of(timezone.now())
-    ensure(this, _next(this))
+    this = month_of(timezone.now(), UTC)
+    ensure(this, next_month(this))
 
 
 def drop_old() -> int:
@@ -49,10 +48,10 @@ def drop_old() -> int:
     with connection.cursor() as cursor:
         cursor.execute(_MONTHS)
         names = [name for (name,) in cursor.fetchall()]
-        old = [name for name in names if _next(_month_named(name)) <= oldest.date()]
+        old = [name for name in names if next_month(month_named(name)) <= oldest.date()]
         for name in old:
             cursor.execute(f'DROP TABLE "{name}"')
-            _created.discard(_month_named(name))
+            _created.discard(month_named(name))
     return len(old)
 
 
@@ -60,15 +59,6 @@ def rotate(_limit: int) -> int:
     """Hourly: creates upcoming partitions and drops old ones."""
     ensure_upcoming()
     return drop_old()
-
-
-def _month_named(table: str) -> date:
-    year, month = table.rsplit("_", 2)[1:]
-    return date(int(year), int(month), 1)
-
-
-def _next(month: date) -> date:
-    return (month + timedelta(days=31)).replace(day=1)
 
 
 def _midnight(month: date) -> str:

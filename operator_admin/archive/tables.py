@@ -12,7 +12,8 @@ from typing import Any
 
 from django.db import connection
 
-from config.storage.months.closed_months import next_month, partition
+from config.storage.months.calendar import next_month
+from config.storage.months.closed_months import partition
 from persons.columns import ERASED
 
 PAGES, ROWS = 2000, 50_000  # read at once

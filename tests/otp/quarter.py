@@ -17,7 +17,7 @@ from billing.seals import sealing
 from billing.wallet import ledger, running_balances
 from billing.wallet.period_totals import start_of
 from channels.history import day_counts
-from config.storage.months.closed_months import next_month
+from config.storage.months.calendar import next_month, previous_month
 from otp import demo_history
 from otp.demo_history.filling import Senders
 from tests.factories import CompanyFactory, SellerFactory, WalletFactory
@@ -38,7 +38,7 @@ def first_day() -> date:
     """Three whole months before this one."""
     day = timezone.localdate().replace(day=1)
     for _month in range(3):
-        day = (day - DAY).replace(day=1)
+        day = previous_month(day)
     return day
 
 

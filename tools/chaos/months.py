@@ -11,6 +11,7 @@ from django.db import connection, transaction
 from billing.models import ArchivedMonth
 from billing.wallet import ledger
 from config.storage.months import closed_months, earlier_months
+from config.storage.months.calendar import next_month
 from tests.factories import CompanyFactory
 from tools.chaos.checks.verdicts import Finding
 from tools.chaos.faults.archiver import Archiver, start_of
@@ -51,7 +52,7 @@ def seed(now: datetime) -> date:
     company = CompanyFactory.create(name="History")
     ledger.grant(company=company, amount=MONTHS * MESSAGES * 16 + 5, reason="chaos")
     for _number in range(MONTHS):
-        after = closed_months.next_month(month)
+        after = next_month(month)
         params: dict[str, Any] = {"company": company.pk, "count": MESSAGES}
         params |= {"start": start_of(month), "end": start_of(after)}
         with transaction.atomic(), connection.cursor() as cursor:

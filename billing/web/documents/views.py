@@ -1,7 +1,6 @@
 """The cabinet's pages of documents: closing documents of months, and statements of any period."""
 
 from collections.abc import Callable
-from datetime import timedelta
 from uuid import UUID
 
 from django.contrib import messages
@@ -35,6 +34,7 @@ from billing.web.documents import verdict_texts
 from billing.web.documents.forms import PeriodForm, StatementCheckForm
 from billing.web.opened_by_link import opened_by
 from config.ids import parse_id
+from config.storage.months.calendar import last_day, previous_month
 
 SHOWN_ADVANCES = 20
 FILES = {"pdf", "xml"}
@@ -79,8 +79,8 @@ def _period_form(
     request: CabinetRequest, earliest: Callable[[Company], object] = period_statement.first_day
 ) -> PeriodForm:
     """Of the last whole month, until days are chosen."""
-    end = timezone.localdate().replace(day=1) - timedelta(days=1)
-    initial = {"date_from": end.replace(day=1), "date_to": end}
+    month = previous_month(timezone.localdate())
+    initial = {"date_from": month, "date_to": last_day(month)}
     first = earliest(request.company)
     asked = request.GET if "date_from" in request.GET or "date_to" in request.GET else None
     return PeriodForm(asked, initial=initial, earliest=first)  # type: ignore[arg-type]

@@ -1,6 +1,6 @@
 """The period that the overview shows: a preset, or days of one's own."""
 
-from datetime import date, timedelta
+from datetime import date
 from typing import Any, NamedTuple
 
 from django import forms
@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from channels.history.figures import DAYS, DayRange
 from config.input.form_fields import DayBoundField, LineField
+from config.storage.months.calendar import last_day, previous_month
 from config.texts import StrOrPromise
 
 LONGEST = 366  # days
@@ -25,15 +26,14 @@ class Preset(NamedTuple):
 
 def presets() -> list[Preset]:
     today = timezone.localdate()
-    of_month = DayRange(today.replace(day=1), today)
-    month_end = of_month.first - timedelta(days=1)
+    last_month = previous_month(today)
     return [
         Preset("7", _("7 days"), DayRange.last_days(7)),
         Preset("14", _("14 days"), DayRange.last_days(DAYS)),
         Preset("30", _("30 days"), DayRange.last_days(30)),
         Preset("90", _("90 days"), DayRange.last_days(90)),
-        Preset("month", _("this month"), of_month),
-        Preset("last-month", _("last month"), DayRange(month_end.replace(day=1), month_end)),
+        Preset("month", _("this month"), DayRange(today.replace(day=1), today)),
+        Preset("last-month", _("last month"), DayRange(last_month, last_day(last_month))),
     ]
 
 

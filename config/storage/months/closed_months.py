@@ -1,19 +1,18 @@
 """Takes months out of the partitioned tables. Only the tables' owner can."""
 
-import re
 from collections.abc import Iterator
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 
 from django.db import connection
 
-from config.storage.months.partitions import TABLES
+from config.storage.months.calendar import month_of, previous_month
+from config.storage.months.partitions import TABLES, month_named
 
 _ATTACHED = """
 SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
 WHERE i.inhparent = ANY(%s::regclass[]) AND c.relname ~ '_[0-9]{4}_[0-9]{2}$'
 """
 _IS_ATTACHED = "SELECT relispartition FROM pg_class WHERE oid = to_regclass(%s)"
-_MONTH = re.compile(r"_(\d{4})_(\d{2})$")
 # The order in which the service locks them: whoever waits for us holds nothing that we wait for.
 LOCK_ORDER = (
     "otp_verification",
@@ -29,15 +28,11 @@ def partition(table: str, month: date) -> str:
     return f"{table}_{month:%Y_%m}"
 
 
-def next_month(month: date) -> date:
-    return (month + timedelta(days=31)).replace(day=1)
-
-
 def newest_to_archive(kept: int, now: datetime) -> date:
     """The newest month that ended `kept` whole months before this one began."""
-    month = now.astimezone(UTC).date().replace(day=1)
+    month = month_of(now, UTC)
     for _number in range(kept + 1):
-        month = (month - timedelta(days=1)).replace(day=1)
+        month = previous_month(month)
     return month
 
 
@@ -45,9 +40,7 @@ def attached_months() -> list[date]:
     """Ascending; of any table. The first one of a table also holds all that is earlier."""
     with connection.cursor() as cursor:
         cursor.execute(_ATTACHED, [[table.name for table in TABLES]])
-        names = [name for (name,) in cursor.fetchall()]
-    found = {match.groups() for name in names if (match := _MONTH.search(name))}
-    return sorted(date(int(year), int(month), 1) for year, month in found)
+        return sorted({month_named(name) for (name,) in cursor.fetchall()})
 
 
 def is_attached(table: str, month: date) -> bool | None:

@@ -9,12 +9,12 @@ from datetime import date
 from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 
+from config.storage.months.calendar import next_month
 from config.storage.months.partitions import (
     LOCK_TIMEOUT,
     TABLES,
     MonthlyTable,
     bound,
-    following,
     month_named,
 )
 
@@ -42,7 +42,7 @@ def _create(table: MonthlyTable, first: date) -> int:
         _reattach(cursor, table, oldest, bound(table, month_named(oldest)), until)
         for month in months:
             cursor.execute("SELECT create_month_partition(%s::regclass, %s)", [table.name, month])
-        until = bound(table, following(first))
+        until = bound(table, next_month(first))
         _reattach(cursor, table, f"{table.name}_{first:%Y_%m}", "MINVALUE", until)
         return len(months)
 
@@ -67,5 +67,5 @@ def _months(first: date, end: date) -> list[date]:
     found = []
     while first < end:
         found.append(first)
-        first = following(first)
+        first = next_month(first)
     return found

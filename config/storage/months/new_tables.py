@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC
 from typing import Any
 
 from django.db import connection
@@ -10,6 +11,7 @@ from django.db.backends.utils import CursorWrapper
 from django.utils import timezone
 
 from config.storage.months import partitions
+from config.storage.months.calendar import month_of, next_month
 from config.storage.months.partitions import TABLES, MonthlyTable
 from config.storage.statements.named_rows import fetch_all
 
@@ -84,8 +86,8 @@ def partition(table: MonthlyTable) -> None:
             if not index.is_local:
                 cursor.execute(index.create(table.name))
         local = [index for index in indexes if index.is_local]
-        month = partitions.month_of(timezone.now())
-        until = partitions.bound(table, partitions.following(month))
+        month = month_of(timezone.now(), UTC)
+        until = partitions.bound(table, next_month(month))
         _add(cursor, table, f"_{month:%Y_%m}", f"FOR VALUES FROM (MINVALUE) TO ({until})", local)
         if table.has_null_keys:
             _add(cursor, table, "_other", "DEFAULT", local)

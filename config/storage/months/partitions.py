@@ -7,12 +7,13 @@ of everything about them. Months are those of UTC.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 
 from django.db import OperationalError, connection, transaction
 from django.utils import timezone
 
 from config.ids import first_id_at
+from config.storage.months.calendar import month_of, next_month, parse_month
 
 MONTHS_AHEAD = 3
 LOCK_TIMEOUT = "2s"
@@ -51,7 +52,7 @@ def create_upcoming(tables: Sequence[MonthlyTable] = TABLES) -> int:
 def months_ahead() -> dict[str, int]:
     """By table: how many months after this one exist."""
     names = [table.name for table in TABLES]
-    this = month_of(timezone.now())
+    this = month_of(timezone.now(), UTC)
     with connection.cursor() as cursor:
         cursor.execute(_LAST_MONTHS, [names])
         newest = dict(cursor.fetchall())
@@ -62,10 +63,10 @@ def months_ahead() -> dict[str, int]:
 
 
 def _upcoming() -> Iterator[date]:
-    month = month_of(timezone.now())
+    month = month_of(timezone.now(), UTC)
     for _number in range(MONTHS_AHEAD + 1):
         yield month
-        month = following(month)
+        month = next_month(month)
 
 
 def _create(table: str, month: date) -> bool:
@@ -85,17 +86,9 @@ def bound(table: MonthlyTable, month: date) -> str:
     return f"'{at.isoformat() if table.key.endswith('_at') else first_id_at(at)}'"
 
 
-def month_of(at: datetime) -> date:
-    return at.astimezone(UTC).date().replace(day=1)
-
-
-def following(month: date) -> date:
-    return (month + timedelta(days=31)).replace(day=1)
-
-
 def month_named(partition: str) -> date:
     year, month = partition.rsplit("_", 2)[1:]
-    return date(int(year), int(month), 1)
+    return parse_month(f"{year}-{month}")
 
 
 def _months_between(first: date, last: date | None) -> int:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 from config.ids import first_id_at
+from config.storage.months.calendar import next_month
 
 _CLOCK_SKEW = timedelta(days=3)  # among the processes that make the ids
 _SECONDS_OF_DAY = 86_400
@@ -41,7 +42,7 @@ def months_of_last(days: int) -> Months:
 def months_of(ids: Iterable[UUID]) -> Months:
     """The months in which these ids were made; there is at least one."""
     found = list(ids)
-    return Months(_made_in(min(found)), _next(_made_in(max(found))))
+    return Months(_made_in(min(found)), next_month(_made_in(max(found))))
 
 
 @lru_cache(maxsize=1024)
@@ -64,7 +65,7 @@ def _day() -> int:
 def _months_of_last(days: int, today: int) -> Months:
     now = datetime.fromtimestamp(today * _SECONDS_OF_DAY, UTC)
     last = (now + timedelta(days=1) + _CLOCK_SKEW).replace(day=1)
-    return Months((now - timedelta(days=days)).replace(day=1), _next(last))
+    return Months((now - timedelta(days=days)).replace(day=1), next_month(last))
 
 
 @lru_cache(maxsize=64)
@@ -76,7 +77,3 @@ def ids_of(months: Months) -> IdRange:
 def _made_in(made: UUID) -> datetime:
     at = datetime.fromtimestamp((made.int >> _MILLISECOND_BITS) / 1000, UTC)
     return at.replace(day=1, hour=0, minute=0, second=0, microsecond=0)
-
-
-def _next(month: datetime) -> datetime:
-    return (month + timedelta(days=31)).replace(day=1)

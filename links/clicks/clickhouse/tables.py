@@ -1,13 +1,14 @@
 """The table of clicks in ClickHouse: monthly partitions, dropped as PostgreSQL's are."""
 
 import re
-from datetime import date, timedelta
+from datetime import timedelta
 from uuid import UUID
 
 from django.conf import settings
 from django.utils import timezone
 
 from config.storage import clickhouse
+from config.storage.months.calendar import next_month, parse_month
 
 TABLE = "clicks"
 
@@ -44,8 +45,8 @@ def drop_old_months() -> int:
     """Drops the months whose last click is older than RAW_RETENTION days; returns their number."""
     oldest = (timezone.now() - timedelta(days=settings.RAW_RETENTION)).date()
     found = [_MONTH.fullmatch(str(row["partition"])) for row in clickhouse.read(_MONTHS)]
-    months = [date(int(month[1]), int(month[2]), 1) for month in found if month]
-    old = [month for month in months if (month + timedelta(days=31)).replace(day=1) <= oldest]
+    months = [parse_month("-".join(month.groups())) for month in found if month]
+    old = [month for month in months if next_month(month) <= oldest]
     for month in old:
         clickhouse.execute(f"ALTER TABLE {TABLE} DROP PARTITION {month:%Y%m}")
     return len(old)

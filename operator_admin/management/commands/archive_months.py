@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from config.storage.migration_locks import LocksNotAvailableError, only_one, timeouts
 from config.storage.months import closed_months
+from config.storage.months.calendar import next_month
 from config.storage.months.partitions import TABLES
 from operator_admin.archive import ArchiveError, closing
 from operator_admin.archive.obstacles import obstacles
@@ -103,10 +104,10 @@ def _newest(before: str | None) -> date | None:
         asked = datetime.strptime(f"{before}+0000", "%Y-%m%z").date()
     except ValueError:
         raise CommandError("--before is a month, as 2026-05") from None
-    if asked > closed_months.next_month(oldest_kept):
+    if asked > next_month(oldest_kept):
         raise CommandError(
             f"Messages of {oldest_kept:%Y-%m} and later may still change: --before "
-            f"{closed_months.next_month(oldest_kept):%Y-%m} at the latest."
+            f"{next_month(oldest_kept):%Y-%m} at the latest."
         )
     return (asked - timedelta(days=1)).replace(day=1)
 

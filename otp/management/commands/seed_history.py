@@ -1,7 +1,7 @@
 """Seeds made-up history, to demonstrate the cabinet and to try a database of its later size."""
 
 import time
-from datetime import date, timedelta
+from datetime import UTC, date, timedelta
 from typing import Any
 
 from django.conf import settings
@@ -14,6 +14,7 @@ from billing.wallet import running_balances
 from billing.wallet.ledger import DaysSealedError
 from channels.history import day_counts
 from config.storage.months import bulk_months, earlier_months
+from config.storage.months.calendar import month_of
 from links.clicks import partitions as click_months
 from otp import demo_history
 from otp.demo_history import companies
@@ -106,7 +107,7 @@ class Command(BaseCommand):
     def _create_months(self, first: date) -> None:
         earlier_months.create(first)
         recent = timezone.now() - timedelta(days=settings.RAW_RETENTION)
-        click_months.ensure(*map(click_months.month_of, (recent, timezone.now())))
+        click_months.ensure(*(month_of(at, UTC) for at in (recent, timezone.now())))
 
     def _count(self) -> None:
         """What the service's own tasks would do meanwhile."""

@@ -1,6 +1,6 @@
 """Link lists and statistics of the API: the indexes they use, and their bounds."""
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -12,6 +12,7 @@ from django.test import RequestFactory
 from django.utils import timezone
 
 from accounts.models import Company
+from config.storage.months.calendar import month_of
 from links.api.link_views import with_slug
 from links.clicks import partitions
 from links.models import Link
@@ -97,7 +98,7 @@ def test_years_next_to_the_extremes_are_empty(api: Api, interval: str, to: str) 
 
 
 def clicked(link_id: UUID, *moments: datetime) -> None:
-    partitions.ensure(*{partitions.month_of(at) for at in moments})
+    partitions.ensure(*{month_of(at, UTC) for at in moments})
     with connection.cursor() as cursor:
         cursor.executemany(
             "INSERT INTO links_click VALUES (%s, %s, 'person', '', 'ios', 'KZ')",

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import UTC, timedelta
 from threading import Barrier, Thread
 from typing import Any
 from uuid import uuid4
@@ -13,6 +13,7 @@ from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
+from config.storage.months.calendar import month_of
 from config.storage.redis_client import blocking_redis_client
 from links.clicks import counting, partitions, statistics
 from links.clicks.bot_detection import VisitorKind
@@ -204,7 +205,7 @@ def test_implausible_click_time_is_replaced_by_now() -> None:
 
 def test_old_partitions_are_dropped_and_day_counts_stay() -> None:
     link, old = LinkFactory.create(), timezone.now() - timedelta(days=70)
-    partitions.ensure(partitions.month_of(old))
+    partitions.ensure(month_of(old, UTC))
     counting.count([Batch(uuid4().hex, [Click(link.id, "person", int(time.time() * 1000))])])
     with connection.cursor() as cursor:
         cursor.execute("UPDATE links_click SET at = %s", [old])
@@ -220,7 +221,7 @@ def test_old_partitions_are_dropped_and_day_counts_stay() -> None:
 
 def test_partition_within_the_retention_stays() -> None:
     link, kept = LinkFactory.create(), timezone.now() - timedelta(days=settings.RAW_RETENTION - 1)
-    partitions.ensure(partitions.month_of(kept))
+    partitions.ensure(month_of(kept, UTC))
     counting.count([Batch(uuid4().hex, [Click(link.id, "person", int(time.time() * 1000))])])
     with connection.cursor() as cursor:
         cursor.execute("UPDATE links_click SET at = %s", [kept])

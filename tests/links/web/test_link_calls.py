@@ -1,7 +1,7 @@
 """/links: lists, a single link, its clicks, and bulk creation."""
 
 import json
-from datetime import date, timedelta
+from datetime import UTC, date, timedelta
 from threading import Barrier, Thread
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -12,6 +12,7 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from accounts.models import ApiKey, AuditEvent, Company
+from config.storage.months.calendar import month_of
 from links.addresses.slugs import generate
 from links.clicks import partitions
 from links.follow import resolution
@@ -173,7 +174,7 @@ def test_clicks_by_day_and_by_hour(api: Api) -> None:
     link = LinkFactory.create(company=api.company, clicks=3, previews=1)
     now = timezone.now()
     ClickDay.objects.create(link=link, day=timezone.localdate(now), clicks=3, previews=1)
-    partitions.ensure(partitions.month_of(now), partitions.month_of(now - timedelta(hours=2)))
+    partitions.ensure(month_of(now, UTC), month_of(now - timedelta(hours=2), UTC))
     with connection.cursor() as cursor:
         cursor.executemany(
             "INSERT INTO links_click VALUES (%s, %s, %s, %s, %s, %s)",
@@ -215,7 +216,7 @@ def test_days_are_whole_ones_of_the_service_in_utc(api: Api) -> None:
 
 def test_hours_are_those_of_utc_however_they_were_asked_for(api: Api) -> None:
     link, at = LinkFactory.create(company=api.company), timezone.now().replace(minute=10)
-    partitions.ensure(partitions.month_of(at))
+    partitions.ensure(month_of(at, UTC))
     with connection.cursor() as cursor:
         cursor.execute(
             "INSERT INTO links_click VALUES (%s, %s, 'person', '', '', '')", [link.id, at]

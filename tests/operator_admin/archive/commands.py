@@ -9,7 +9,7 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from channels import full_reconciliation
-from config.storage.months.closed_months import next_month
+from config.storage.months.calendar import next_month
 
 
 def archive(directory: Path, *options: str, days: int = 365) -> str:

@@ -12,7 +12,7 @@ from channels import retention
 from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import FallbackEvent, Message
 from channels.outcomes import transitions
-from config.storage.months.closed_months import next_month
+from config.storage.months.calendar import next_month
 from tests.api.clients import Api
 from tests.channels.message_stages import accepted
 

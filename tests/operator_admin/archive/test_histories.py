@@ -15,7 +15,7 @@ from billing.seals import sealing
 from billing.wallet import archived, running_balances, statement
 from channels.models import Message
 from config.ids import first_id_at, public_id
-from config.storage.months.closed_months import next_month
+from config.storage.months.calendar import next_month
 from tests.api.clients import Api
 from tests.factories import (
     AttemptFactory,

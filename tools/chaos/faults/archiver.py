@@ -9,6 +9,7 @@ import psycopg
 
 from config.ids import first_id_at
 from config.storage.months import closed_months
+from config.storage.months.calendar import month_of, next_month
 from config.storage.months.partitions import TABLES
 from tests.stack.programs import Program
 from tools.chaos.faults.fault_injector import FaultInjector
@@ -35,12 +36,12 @@ def begin_next_month(dsn: str, at: datetime) -> None:
 
 
 def _move_borders(session: psycopg.Connection[Any], at: datetime) -> None:
-    this = datetime.now(UTC).date().replace(day=1)
-    after = closed_months.next_month(this)
+    this = month_of(datetime.now(UTC), UTC)
+    after = next_month(this)
     for name in closed_months.LOCK_ORDER:
         session.execute(f"LOCK TABLE ONLY {name} IN ACCESS EXCLUSIVE MODE")
     for table in TABLES:
-        ends = [start_of(this), at, start_of(closed_months.next_month(after))]
+        ends = [start_of(this), at, start_of(next_month(after))]
         is_by_time = table.key.endswith("_at")
         bounds = [one.isoformat() if is_by_time else first_id_at(one) for one in ends]
         parts = [closed_months.partition(table.name, month) for month in (this, after)]

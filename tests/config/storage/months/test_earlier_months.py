@@ -1,6 +1,6 @@
 """Months before the first: rows go there, and the oldest one takes all that is older."""
 
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 
 import pytest
 from django.db import connection
@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from config.ids import first_id_at
 from config.storage.months import earlier_months, partitions
+from config.storage.months.calendar import month_of, previous_month
 from config.storage.months.partitions import TABLES, MonthlyTable
 
 pytestmark = pytest.mark.django_db
@@ -16,9 +17,9 @@ _INDEXES = "SELECT indexdef FROM pg_indexes WHERE tablename = %s"
 
 
 def month(ago: int) -> date:
-    this = timezone.now().astimezone(UTC).date().replace(day=1)
+    this = month_of(timezone.now(), UTC)
     for _ in range(ago):
-        this = (this - timedelta(days=1)).replace(day=1)
+        this = previous_month(this)
     return this
 
 

@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from config.ids import first_id_at, uuid7
 from config.storage.months import new_tables, partitions
+from config.storage.months.calendar import month_of, next_month
 from config.storage.months.partitions import MonthlyTable
 from operator_admin.doctor import stores
 from tests.api.races import at_once
@@ -30,9 +31,9 @@ def execute(statement: str, *params: Any) -> list[tuple[object, ...]]:
 
 
 def month(ahead: int) -> date:
-    first = timezone.now().astimezone(UTC).date().replace(day=1)
+    first = month_of(timezone.now(), UTC)
     for _number in range(ahead):
-        first = (first + timedelta(days=31)).replace(day=1)
+        first = next_month(first)
     return first
 
 
