@@ -55,8 +55,8 @@ class _Piece(NamedTuple):
     last_id: int
 
 
-class _Growing:
-    """A part of which more may come."""
+class RunningHash:
+    """Of one part's lines: more of them may come."""
 
     def __init__(self) -> None:
         self.transfers = self.available = self.held = 0
@@ -76,18 +76,18 @@ def days_of(company_id: int, since: date, until: date) -> Iterator[tuple[date, l
     """The parts of each day from `since` to the one before `until` that has transfers, read in
     bounded statements: what they read must be closed, or be held still by the caller.
     """
-    today, parts = since, dict[str, _Growing]()
+    today, parts = since, dict[str, RunningHash]()
     for piece in _pieces(company_id, since, until):
         if piece.day != today and parts:
             yield today, _done(parts)
             parts = {}
         today = piece.day
-        parts.setdefault(piece.month, _Growing()).add(piece)
+        parts.setdefault(piece.month, RunningHash()).add(piece)
     if parts:
         yield today, _done(parts)
 
 
-def _done(parts: dict[str, _Growing]) -> list[Part]:
+def _done(parts: dict[str, RunningHash]) -> list[Part]:
     return [part.done(month) for month, part in sorted(parts.items())]
 
 
