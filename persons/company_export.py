@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.api.pagination import Position, batch_after
 from accounts.audit.events import record
-from accounts.cabinet.csv_rows import csv_lines
+from accounts.cabinet.spreadsheets import csv_lines
 from accounts.jobs.isolation import Job
 from accounts.jobs.purging import delete_rows
 from accounts.models import Company, Member
@@ -68,9 +68,9 @@ def _make_part(one: CompanyExport, file: ExportFile) -> None:
         reached = queryset.model._meta.pk.to_python(one.reached_id)  # noqa: SLF001 - public in Django
         start = Position(one.reached_at, reached)
     rows, end = batch_after(queryset, start, PART)
-    lines = csv_lines(file.cells(rows, with_heading=start is None), "en")
-    text = "".join(lines)
-    _store(one, file.name, (text if start is None else text.removeprefix("\ufeff")).encode())
+    cells = file.cells(rows, with_heading=start is None)
+    text = "".join(csv_lines(cells, "en", is_continued=start is not None))
+    _store(one, file.name, text.encode())
     one.rows += len(rows)
     if end is None:
         one.file, one.reached_at, one.reached_id = one.file + 1, None, ""

@@ -10,14 +10,13 @@ from django.http import HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
 from accounts.api.pagination import forgiving_page_of
 from accounts.audit.events import record
-from accounts.cabinet.csv_rows import csv_lines
 from accounts.cabinet.number_fields import GroupedIntegerField
+from accounts.cabinet.spreadsheets import csv_download
 from accounts.client_ip import client_ip
 from accounts.people import countries
 from accounts.people.roles import CabinetRequest, can_manage_money, can_see_money, member_required
@@ -140,7 +139,7 @@ def statement(request: CabinetRequest) -> HttpResponse:
 
 @require_GET
 @member_required(can_see_money)
-def export(request: CabinetRequest) -> HttpResponse:
+def export(request: CabinetRequest) -> StreamingHttpResponse:
     chosen = StatementFilter(request.GET).chosen()
     record(
         "statement.exported",
@@ -150,12 +149,8 @@ def export(request: CabinetRequest) -> HttpResponse:
         ip=client_ip(request.META),
     )
     rows = statements.export(request.company, chosen)
-    response = StreamingHttpResponse(
-        csv_lines(rows, get_language() or "ru"), content_type="text/csv; charset=utf-8"
-    )
     name = f"kvitok-statement-{timezone.localdate():%Y-%m-%d}.csv"
-    response["Content-Disposition"] = f'attachment; filename="{name}"'
-    return response  # type: ignore[return-value]
+    return csv_download(rows, name)
 
 
 @member_required(can_see_money, can_manage_money)

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.api.pagination import Position, batch_after
 from accounts.audit.events import record
-from accounts.cabinet.csv_rows import csv_lines
+from accounts.cabinet.spreadsheets import csv_lines
 from accounts.jobs.isolation import Job
 from accounts.jobs.purging import delete_rows
 from accounts.models import Company, Member
@@ -97,10 +97,8 @@ def _store(one: MessageExport, rows: list[Message], member: Member) -> None:
     number = one.parts.count()
     if not rows and number:
         return
-    lines = csv_lines(export.cells_of(rows, member, with_headings=not number), one.language)
-    text = "".join(lines)
-    if number:  # the mark of the encoding stands at the file's beginning alone
-        text = text.removeprefix("\ufeff")
+    cells = export.cells_of(rows, member, with_headings=not number)
+    text = "".join(csv_lines(cells, one.language, is_continued=number > 0))
     MessageExportPart.objects.create(export=one, number=number, body=zlib.compress(text.encode()))
 
 

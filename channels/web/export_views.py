@@ -13,6 +13,7 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
+from accounts.cabinet.spreadsheets import csv_response
 from accounts.client_ip import client_ip
 from accounts.people.roles import CabinetRequest, anyone, member_required
 from channels.history import background_export
@@ -64,12 +65,8 @@ def message_file(request: CabinetRequest, pk: UUID) -> StreamingHttpResponse:
         raise Http404
     if not (one.masks_phones or request.member.can_see_phones):
         raise Http404  # the role was lowered since
-    response = StreamingHttpResponse(
-        background_export.content(one), content_type="text/csv; charset=utf-8"
-    )
     name = f"kvitok-{one.created_at:%Y-%m-%d-%H%M}.csv"
-    response["Content-Disposition"] = f'attachment; filename="{name}"'
-    return response
+    return csv_response(background_export.content(one), name)
 
 
 @require_POST

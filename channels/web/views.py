@@ -6,18 +6,17 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db.models import QuerySet
-from django.http import Http404, HttpResponse, StreamingHttpResponse
+from django.http import Http404, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.translation import get_language
 
 from accounts.audit.events import record
-from accounts.cabinet.csv_rows import csv_lines
 from accounts.cabinet.live_lists import is_live
 from accounts.cabinet.saved_filters import filters as saved_filters
 from accounts.cabinet.saved_filters import views as saved_filter_views
+from accounts.cabinet.spreadsheets import csv_download
 from accounts.client_ip import client_ip
 from accounts.models import SavedFilter
 from accounts.people.roles import CabinetRequest, can_read_keys, member_required
@@ -79,11 +78,8 @@ def message_export(request: CabinetRequest) -> HttpResponseBase:
         ip=client_ip(request.META),
     )
     rows = export.rows_of(found, history, request.member)
-    lines = csv_lines(rows, get_language() or settings.LANGUAGE_CODE)
-    response = StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8")
     name = f"kvitok-{form.mode_chosen}-{timezone.localdate():%Y-%m-%d}.csv"
-    response["Content-Disposition"] = f'attachment; filename="{name}"'
-    return response
+    return csv_download(rows, name)
 
 
 @member_required()

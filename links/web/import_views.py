@@ -4,17 +4,15 @@ from collections.abc import Iterator
 from uuid import UUID
 
 from django import forms
-from django.conf import settings
 from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.http import HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.utils.translation import get_language
 from django.utils.translation import gettext as _t
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST
 
-from accounts.cabinet.csv_rows import csv_lines
+from accounts.cabinet.spreadsheets import csv_download
 from accounts.client_ip import client_ip
 from accounts.models import Company, Mode
 from accounts.people.roles import CabinetRequest, can_change_settings, member_required
@@ -116,10 +114,7 @@ def import_discard(request: CabinetRequest, pk: UUID) -> HttpResponse:
 def import_result(request: CabinetRequest, pk: UUID) -> StreamingHttpResponse:
     """The file's rows in their order, each with its short link or its error."""
     one = _import(request, pk)
-    lines = csv_lines(_result(one), get_language() or settings.LANGUAGE_CODE)
-    response = StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="kvitok-{one.batch}.csv"'
-    return response
+    return csv_download(_result(one), f"kvitok-{one.batch}.csv")
 
 
 def _result(one: LinkImport) -> Iterator[list[str | int]]:

@@ -7,13 +7,12 @@ from django.db.models import Q, QuerySet
 from django.http import HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
 from django.utils import timezone
-from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET
 
 from accounts.api.pagination import forgiving_page_of
 from accounts.audit.events import record
-from accounts.cabinet.csv_rows import csv_lines
+from accounts.cabinet.spreadsheets import csv_download
 from accounts.client_ip import client_ip
 from accounts.models import Member, Mode
 from accounts.people.phone_masking import may_search
@@ -92,11 +91,6 @@ def link_export(request: CabinetRequest) -> StreamingHttpResponse:
         ip=client_ip(request.META),
     )
     found = matching(request.member, form.chosen())
-    lines = csv_lines(
-        export.rows_of(found.links, request.member, found.history),
-        get_language() or settings.LANGUAGE_CODE,
-    )
-    response = StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8")
+    rows = export.rows_of(found.links, request.member, found.history)
     name = f"kvitok-links-{form.mode_chosen}-{timezone.localdate():%Y-%m-%d}.csv"
-    response["Content-Disposition"] = f'attachment; filename="{name}"'
-    return response
+    return csv_download(rows, name)

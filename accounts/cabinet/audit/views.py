@@ -5,20 +5,19 @@ from datetime import timedelta
 from typing import Any
 
 from django import forms
-from django.conf import settings
 from django.db.models import Q, QuerySet
 from django.http import HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
 from django.utils import timezone
-from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from accounts.api import pagination
 from accounts.audit import texts
 from accounts.audit.events import record
 from accounts.cabinet.audit import values as audit_values
-from accounts.cabinet.csv_rows import csv_lines
 from accounts.cabinet.settings_forms import SECTIONS
+from accounts.cabinet.spreadsheets import csv_download
 from accounts.client_ip import client_ip
 from accounts.models import AuditEvent, Member
 from accounts.people.roles import CabinetRequest, can_manage_keys, member_required
@@ -119,11 +118,8 @@ def audit_export(request: CabinetRequest) -> StreamingHttpResponse:
         ip=client_ip(request.META),
     )
     rows = rows_of(_history(request.member, chosen).filter(pk__lt=own.pk), chosen)
-    lines = csv_lines(rows, get_language() or settings.LANGUAGE_CODE)
-    response = StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8")
     name = f"kvitok-audit-{timezone.localdate():%Y-%m-%d}.csv"
-    response["Content-Disposition"] = f'attachment; filename="{name}"'
-    return response
+    return csv_download(rows, name)
 
 
 def describe(event: AuditEvent) -> tuple[Any, str, list[audit_values.FieldChange]]:

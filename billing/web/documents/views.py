@@ -4,7 +4,8 @@ from collections.abc import Callable
 from uuid import UUID
 
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.utils.translation import get_language
@@ -13,7 +14,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from accounts.api.pagination import forgiving_page_of
 from accounts.audit.events import record
-from accounts.cabinet.csv_rows import csv_lines
+from accounts.cabinet.spreadsheets import csv_download
 from accounts.client_ip import client_ip
 from accounts.models import Company
 from accounts.people.roles import CabinetRequest, can_manage_money, can_see_money, member_required
@@ -148,16 +149,12 @@ def period_pdf(request: CabinetRequest) -> HttpResponse:
 
 @require_GET
 @member_required(can_see_money)
-def period_csv(request: CabinetRequest) -> HttpResponse:
+def period_csv(request: CabinetRequest) -> HttpResponseBase:
     form = _period_form(request)
     if not form.is_valid():
         return _page(request, form)
     rows = list(period_statement.csv_rows(_statement(request, form)))
-    response = StreamingHttpResponse(
-        csv_lines(iter(rows), get_language() or "ru"), content_type="text/csv; charset=utf-8"
-    )
-    response["Content-Disposition"] = f'attachment; filename="{_name("turnover", form)}.csv"'
-    return response  # type: ignore[return-value]
+    return csv_download(rows, f"{_name('turnover', form)}.csv")
 
 
 @require_GET

@@ -6,10 +6,9 @@ from django.conf import settings
 from django.http import HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
 from django.urls import reverse
-from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
-from accounts.cabinet.csv_rows import csv_lines
+from accounts.cabinet.spreadsheets import csv_download
 from accounts.models import Member, Mode
 from accounts.people.roles import CabinetRequest, member_required
 from billing.models import Order
@@ -89,11 +88,8 @@ def overview_csv(request: CabinetRequest) -> StreamingHttpResponse:
     company = request.company
     found = breakdown(company, mode, shown, by)
     rows = breakdown_table.csv_rows(found, company, sees_money=request.member.can_see_money)
-    lines = csv_lines(rows, get_language() or settings.LANGUAGE_CODE)
-    response = StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8")
     name = f"kvitok-{mode}-{by}-{shown.first:%Y-%m-%d}-{shown.last:%Y-%m-%d}.csv"
-    response["Content-Disposition"] = f'attachment; filename="{name}"'
-    return response
+    return csv_download(rows, name)
 
 
 @member_required()

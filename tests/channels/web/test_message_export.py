@@ -8,7 +8,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from accounts.cabinet.csv_rows import BOM, escape_formula
+from accounts.cabinet.spreadsheets import BOM, escape_formula
 from accounts.models import Member
 from channels.history import export
 from channels.models import Message

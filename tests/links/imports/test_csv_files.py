@@ -3,7 +3,7 @@
 import pytest
 from django.core.exceptions import ValidationError
 
-from accounts.cabinet.csv_rows import csv_lines
+from accounts.cabinet.spreadsheets import csv_lines
 from accounts.models import Company, Member
 from links.imports import csv_files
 from links.models import Link

@@ -1,13 +1,17 @@
 """CSV for spreadsheets, protected against formula injection."""
 
 import csv
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
+from django.conf import settings
+from django.http import StreamingHttpResponse
 from django.utils import translation
 
 BOM = "\ufeff"  # spreadsheets detect UTF-8 by it
 SEPARATORS = {"ru": ";"}  # expected where the comma is the decimal separator
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+
+Row = Sequence[str | int]
 
 
 class _Echo:
@@ -17,17 +21,32 @@ class _Echo:
         return line
 
 
-def csv_lines(rows: Iterator[Sequence[str | int]], language: str) -> Iterator[str]:
+def csv_download(rows: Iterable[Row], name: str) -> StreamingHttpResponse:
+    """The rows as a file in the language of the request."""
+    language = translation.get_language() or settings.LANGUAGE_CODE
+    return csv_response(csv_lines(rows, language), name)
+
+
+def csv_response(content: Iterator[str] | Iterator[bytes], name: str) -> StreamingHttpResponse:
+    """What is CSV already, as a file."""
+    response = StreamingHttpResponse(content, content_type="text/csv; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response
+
+
+def csv_lines(rows: Iterable[Row], language: str, *, is_continued: bool = False) -> Iterator[str]:
     """Stream the rows as CSV lines, each rendered in `language`, since the request's own language
-    is no longer active while streaming.
+    is no longer active while streaming. What continues a file has no mark of the encoding.
     """
     separator = SEPARATORS.get(language, ",")
     # Texts are quoted, so that a reader with the other separator does not split them.
     writer = csv.writer(_Echo(), delimiter=separator, quoting=csv.QUOTE_NONNUMERIC)
-    yield BOM
+    if not is_continued:
+        yield BOM
+    left = iter(rows)
     while True:
         with translation.override(language):
-            row = next(rows, None)
+            row = next(left, None)
         if row is None:
             return
         yield writer.writerow([escape_formula(cell) for cell in row])
