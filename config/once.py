@@ -1,9 +1,10 @@
 """What a process makes once, however many of its threads ask for it first."""
 
-import os
 import threading
 from collections.abc import Callable, Hashable
 from typing import Generic, ParamSpec, TypeVar
+
+from config.process_state import on_reset
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -19,7 +20,7 @@ class Once(Generic[P, T]):
         self._make = make
         self._results: dict[tuple[Hashable, ...], T] = {}
         self._unlock()
-        os.register_at_fork(after_in_child=self._unlock)
+        on_reset(self._unlock)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> T:
         try:

@@ -15,7 +15,6 @@ from django.utils import translation
 
 import accounts.api.atomic_limits
 from accounts.api.rate_limit import key_rate_limiter
-from accounts.keys import api_keys
 from accounts.models import Company, Member, Mode
 from billing import message_prices
 from billing.models import Package, Tariff
@@ -23,17 +22,13 @@ from billing.wallet import ledger
 from channels import wakeups
 from channels.deliver.dispatcher import Dispatcher
 from channels.providers.connections import tls_context
-from channels.vendor_accounts import availability, registry, stored_credentials
 from channels.waiting import outcome_signals
-from config.health import readiness
+from config import process_state
 from config.local import bootstrap
 from config.local.embedded import Servers
 from config.storage.redis_client import redis_client
-from links.addresses import blocked_sites, short_hosts
-from links.follow import change_feed, not_found_limit, resolution
+from links.follow import change_feed, resolution
 from links.follow.change_feed import ChangeFeed
-from operator_admin.incidents import notices
-from operator_admin.status import summary
 from tests.api.clients import Api, ClientOf
 from tests.database_cleanup import empty_database
 from tests.factories import ApiKeyFactory, CompanyFactory, MemberFactory
@@ -135,21 +130,10 @@ def _fresh_process(_feeds_of_other_processes: list[ChangeFeed]) -> Iterator[None
 
 def _reset_process_state() -> None:
     translation.deactivate()  # the test client leaves its last request's language behind
-    readiness.database.forget()
-    api_keys.clear_cache()
-    registry.clear_caches()
-    stored_credentials.forget()
-    availability.reset()
-    notices.reset()
-    summary.reset()
-    short_hosts.invalidate_cache()
-    message_prices._prices.reset()
+    process_state.reset()
     message_prices._prices._stale_at = float("inf")  # as if its thread had read: no query
-    blocked_sites.invalidate_cache()
-    not_found_limit.reset()
     resolution._resolver._cache.clear()
     resolution._resolver._store._back_off.reset()
-    reset_redis_state()
 
 
 def reset_redis_state() -> None:

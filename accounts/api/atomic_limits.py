@@ -14,6 +14,7 @@ import structlog
 from django.conf import settings
 from redis.exceptions import NoScriptError
 
+from config.process_state import on_reset
 from config.storage.redis_client import BackOff, call
 
 log = structlog.get_logger(__name__)
@@ -187,6 +188,7 @@ def _evaluate(source: str, *words: str | int) -> list[int]:
 
 
 _back_off = BackOff()
+on_reset(_back_off.reset)
 
 
 def _run(source: str, keys: Sequence[str], args: Sequence[str | int]) -> list[int]:

@@ -17,6 +17,7 @@ from django.http import HttpRequest
 from django_ratelimit.core import get_usage
 
 from accounts.keys.api_keys import Principal
+from config.process_state import on_reset
 from config.storage.redis_client import BackOff
 
 log = structlog.get_logger(__name__)
@@ -123,3 +124,4 @@ class KeyRateLimiter:
 
 
 key_rate_limiter = KeyRateLimiter()
+on_reset(key_rate_limiter.reset)

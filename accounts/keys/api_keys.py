@@ -16,6 +16,7 @@ from accounts.keys.company_texts import NO_TEXTS, CompanyTexts, column_sql, text
 from accounts.keys.key_cache import KeyCache, Known
 from accounts.models import Company, GuardMode, scopes_of_role
 from config.background import PeriodicThread
+from config.process_state import on_reset
 from config.storage.process_cache import KeyedCache
 from config.storage.statements.single_statement import fetch_rows
 
@@ -268,6 +269,7 @@ def evict(key_digest: bytes) -> None:
     _unknown.discard(bytes(key_digest))
 
 
+@on_reset
 def clear_cache() -> None:
     _changes.last = None
     _known.clear()

@@ -42,10 +42,11 @@ class KeyCache(Generic[V]):
     def __init__(self, ttl: float, max_entries: int) -> None:
         self.ttl = ttl
         self._max_entries = max_entries
-        self._lock = threading.Lock()
         self.clear()
 
     def clear(self) -> None:
+        """As if the process had just started."""
+        self._lock = threading.Lock()
         self.entries: dict[bytes, Entry[V]] = {}
         self.used: set[bytes] = set()  # since the thread ran last
         self._asked_at = NEVER  # the last question whose answer is dealt with

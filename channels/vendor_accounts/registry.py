@@ -24,6 +24,7 @@ from channels.providers.whatsapp.cloud_api import WhatsAppCloud
 from channels.vendor_accounts.credential_fields import FIELDS
 from config.channels import CHANNELS, Channel
 from config.once import Once
+from config.process_state import on_reset
 
 POSITION_STEP = 10  # leaves room for the operator to move an account between two others
 _stored: dict[str, Mapping[str, str]] = {}
@@ -265,8 +266,9 @@ def needs_contact(channel: str) -> bool:
     )
 
 
+@on_reset
 def clear_caches() -> None:
-    """Rereads the settings on next use; for tests that configure providers."""
+    """Rereads the settings on next use; also for tests that configure providers."""
     _stored.clear()
     _instances.clear()
     _clear_lists()

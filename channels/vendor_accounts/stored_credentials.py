@@ -20,6 +20,7 @@ from channels.models import ProviderAccount
 from channels.vendor_accounts import registry
 from channels.vendor_accounts.credential_fields import FIELDS
 from config.encrypted_texts import EncryptedTexts, key_id_of
+from config.process_state import on_reset
 
 log = structlog.get_logger(__name__)
 TEXTS = EncryptedTexts("kvitok vendor credentials", "credentials of vendors")
@@ -37,8 +38,9 @@ def use(encrypted: Mapping[str, str]) -> None:
     _seen.update(encrypted)
 
 
-def forget() -> None:
-    """For tests: the next snapshot counts as a change."""
+@on_reset
+def _forget() -> None:
+    """The next snapshot counts as a change: the registry has forgotten the last one, too."""
     _seen.clear()
 
 

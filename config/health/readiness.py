@@ -13,6 +13,7 @@ from psycopg_pool import PoolTimeout
 from channels.deliver.heartbeats import HeartbeatWriter
 from channels.waiting import outcome_signals
 from config.primary_connection import NotPrimaryError
+from config.process_state import on_reset
 from config.storage.pooled_connection import pooled_connection
 from config.storage.schema_check import unapplied_migrations
 
@@ -102,3 +103,4 @@ def _failure(error: BaseException) -> str:
 
 
 database = DatabaseCheck()
+on_reset(database.forget)

@@ -4,7 +4,6 @@
 key, read one by one.
 """
 
-import os
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -17,6 +16,7 @@ from django.db.backends.utils import CursorWrapper
 from psycopg_pool import PoolTimeout
 
 from config.background import PeriodicThread
+from config.process_state import on_reset
 from config.storage.pooled_connection import pooled_connection
 
 REFRESH_INTERVAL = 5.0  # seconds
@@ -54,10 +54,10 @@ class SnapshotCache(Generic[T]):
         self._name, self._read, self._default = name, read, default
         self._interval, self._copy = interval, copy
         self.reset()
-        os.register_at_fork(after_in_child=self.reset)
+        on_reset(self.reset)
 
     def reset(self) -> None:
-        """A forked child inherits locks in any state."""
+        """As if the process had just started."""
         self.value = self._default
         self.is_loaded = False
         self._stale_at = _NEVER

@@ -14,6 +14,7 @@ from redis.exceptions import NoPermissionError
 from redis.retry import Retry
 
 from config.environment import redis_address
+from config.process_state import on_reset
 from config.storage import redis_connections
 from config.storage.redis_connections import ServerRefusalError
 
@@ -34,6 +35,9 @@ def _client(timeout: float | None, connect: float) -> redis.Redis:
 def redis_client() -> redis.Redis:
     """For the request path: a reply within 50 ms, or an error."""
     return _client(settings.REDIS_TIMEOUT, settings.REDIS_TIMEOUT)
+
+
+on_reset(redis_client.cache_clear)
 
 
 @cache

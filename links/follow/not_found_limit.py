@@ -6,7 +6,6 @@ Redis for the sum of all processes. So a miss needs no round trip, and until the
 process may let another budget pass. Nothing is limited while Redis is away.
 """
 
-import os
 import threading
 import time
 from collections.abc import Mapping
@@ -18,6 +17,7 @@ from redis.exceptions import RedisError
 
 from accounts.api.atomic_limits import hashed
 from accounts.client_ip import client_ip, client_network
+from config.process_state import on_reset
 from config.storage.redis_client import BackOff, redis_client
 
 FLUSH_INTERVAL = 1.0  # seconds
@@ -125,5 +125,5 @@ class MissCounter:
 
 
 _misses = MissCounter()
-os.register_at_fork(after_in_child=_misses.reset)
+on_reset(_misses.reset)
 count_miss, reset = _misses.count_miss, _misses.reset

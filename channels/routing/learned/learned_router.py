@@ -10,6 +10,7 @@ from channels.routing.learned import state_codec
 from channels.routing.smart.exploration import SHORTEST, Exploration
 from channels.routing.smart.router import Router
 from channels.routing.smart.time_histogram import TimeHistogram
+from config.process_state import on_reset
 from config.storage.process_cache import SnapshotCache
 
 REFRESH_INTERVAL = 10.0  # seconds
@@ -64,10 +65,10 @@ def router(prices: dict[str, int], *, explores: bool) -> Router:
     return replace(_cache.get(), prices=prices, exploration=exploration)
 
 
-def reset() -> None:
-    """For tests: as in a new process."""
+@on_reset
+def _forget() -> None:
+    """The cache forgets by itself."""
     _learned.version = -1
     _learned.router = Router({})
     _exploration.probes.clear()
     _exploration.spent = 0
-    _cache.reset()

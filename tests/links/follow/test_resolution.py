@@ -92,6 +92,7 @@ def test_expiry_applies_to_a_cached_hit() -> None:
 def test_new_link_needs_no_sql(django_assert_num_queries: DjangoAssertNumQueries) -> None:
     links = LinkFactory.create_batch(3)
     resolution.cache_new(*links)
+    resolution.resolve(links[0].slug)  # a process reads the stops once
 
     with django_assert_num_queries(0):
         targets = [Resolver().resolve(link.slug) for link in links]

@@ -30,7 +30,6 @@ ALL = ["whatsapp", "telegram", "sms"]
 
 @pytest.fixture(autouse=True)
 def _nothing_learned(monkeypatch: pytest.MonkeyPatch) -> None:
-    learned_router.reset()
     monkeypatch.setattr(smart_plan, "is_held_out", lambda: False)
     monkeypatch.setattr(learned_router._exploration, "tokens_a_day", 0)
 
