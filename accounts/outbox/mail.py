@@ -4,11 +4,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django.conf import settings
+from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.utils import translation
 
 from accounts.models import Company, Mail, Member
 from accounts.outbox import notice_kinds, unsubscribing
+from accounts.outbox.plain_text import subject_and_text
 from config.input.characters import one_line
 
 
@@ -20,12 +22,20 @@ def post(
     context: Mapping[str, Any],
     key: str | None = None,
     unsubscribe_url: str = "",
+    request: HttpRequest | None = None,
 ) -> None:
-    """Render `mail/<template>.{subject.txt,txt,html}` and append it; at most once per `key`."""
-    full = {**context, "unsubscribe_url": unsubscribe_url}
+    """Render `mail/<template>.html` and append it; at most once per `key`.
+
+    Times are those of the reader who asked for it by `request`, or else the service's.
+    """
+    own = {
+        "site_url": settings.PUBLIC_URL,
+        "language": language,
+        "unsubscribe_url": unsubscribe_url,
+    }
     with translation.override(language):
-        parts = [_render(template, part, full) for part in ("subject.txt", "txt", "html")]
-    subject, text, html = parts
+        html = render_to_string(f"mail/{template}.html", {**context, **own}, request)
+    subject, text = subject_and_text(html)
     append(
         template=template,
         to=to,
@@ -86,12 +96,3 @@ def append(
     )
     # Of two parallel inserts with one key, one is ignored.
     Mail.objects.bulk_create([mail], ignore_conflicts=True)
-
-
-def _render(template: str, part: str, context: Mapping[str, Any]) -> str:
-    site = {
-        "site_url": settings.PUBLIC_URL,
-        "language": translation.get_language(),
-        "unsubscribe_url": "",
-    }
-    return render_to_string(f"mail/{template}.{part}", site | dict(context))

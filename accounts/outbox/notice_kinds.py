@@ -19,7 +19,6 @@ KIND_OF_TEMPLATE = {
     "balance_low": NoticeKind.BALANCE,
     "balance_alert": NoticeKind.BALANCE,
     "budget_nearly_used": NoticeKind.BALANCE,
-    "budget_used": NoticeKind.BALANCE,
     "top_up_paid": NoticeKind.TOP_UP,
     "automatic_invoice": NoticeKind.TOP_UP,
     "auto_top_up_paused": NoticeKind.TOP_UP,

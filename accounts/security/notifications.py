@@ -229,7 +229,7 @@ def _post(
         context={
             "notice": subject,
             "what": text,
-            "at": timezone.now(),
+            "timestamp": timezone.now(),
             "ip": ip,
             "device": device,
         },

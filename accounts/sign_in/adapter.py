@@ -10,9 +10,9 @@ from allauth.mfa.utils import is_mfa_enabled
 from django.conf import settings
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.models import AnonymousUser
-from django.core.mail import EmailMultiAlternatives
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
+from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
 from accounts.audit.authentication_events import record
@@ -23,7 +23,6 @@ from accounts.security import provider_sessions, sessions
 from accounts.security.reauthentication import has_factor
 from accounts.sign_in import throttle
 
-SITE = "Kvitok"
 PROVIDER_METHOD = {"id": "sso", "description": _("Single sign-on")}
 
 
@@ -53,28 +52,15 @@ class AccountAdapter(DefaultAccountAdapter):
         )
     }
 
-    def format_email_subject(self, subject: str) -> str:
-        return f"{SITE}: {subject}"
-
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
         """Append to the outbox: no page waits for or depends on the mail server."""
-        site = {"name": SITE, "domain": settings.PUBLIC_URL}
-        words = {
-            "request": allauth.request,
-            "email": email,
-            "current_site": site,
-            "site_url": settings.PUBLIC_URL,
-        }
         own = {name: on_public_url(value) for name, value in context.items()}
-        rendered = self.render_mail(template_prefix, email, words | own)
-        parts = rendered.alternatives if isinstance(rendered, EmailMultiAlternatives) else []
-        html = [str(part) for part, kind in parts if kind == "text/html"]
-        mail.append(
+        mail.post(
             template=template_prefix,
             to=email,
-            subject=str(rendered.subject),
-            text=str(rendered.body),
-            html="".join(html),
+            language=get_language() or settings.LANGUAGE_CODE,
+            context={"email": email, **own},
+            request=allauth.request,
         )
 
     def _get_login_attempts_cache_key(self, request: HttpRequest, **credentials: Any) -> str:

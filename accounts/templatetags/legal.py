@@ -17,7 +17,6 @@ register = template.Library()
 class LegalLink:
     title: str
     url: str
-    shown: str  # what e-mails in plain text say
 
 
 def links(language: str | None = None) -> list[LegalLink]:
@@ -26,9 +25,9 @@ def links(language: str | None = None) -> list[LegalLink]:
         email = settings.SUPPORT_EMAIL
         support = settings.SUPPORT_URL or (f"mailto:{email}" if email else "")
         found = [
-            LegalLink(_("Terms of service"), settings.TERMS_URL, settings.TERMS_URL),
-            LegalLink(_("Privacy policy"), settings.PRIVACY_URL, settings.PRIVACY_URL),
-            LegalLink(_("Support"), support, settings.SUPPORT_URL or email),
+            LegalLink(_("Terms of service"), settings.TERMS_URL),
+            LegalLink(_("Privacy policy"), settings.PRIVACY_URL),
+            LegalLink(_("Support"), support),
         ]
         return [one for one in found if one.url]
 

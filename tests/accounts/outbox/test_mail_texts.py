@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,6 +16,7 @@ from allauth.mfa.totp.internal.auth import (
     yield_hotp_counters_from_time,
 )
 from django.conf import settings
+from django.contrib.auth.models import AnonymousUser
 from django.core import mail as outgoing
 from django.test import Client, RequestFactory
 from django.urls import reverse
@@ -26,6 +28,7 @@ from accounts.security.notifications import NOTICES
 from accounts.sign_in.adapter import AccountAdapter
 from billing.budgets.usage import BudgetUsage
 from billing.models import AutoTopUp, BalanceAlert
+from config.input.characters import one_line
 from otp.models import GuardRestriction
 from otp.protection.week_replay import WeekFigures
 from tests.document_factories import DocumentFactory
@@ -37,12 +40,11 @@ from tests.factories import (
     OrderFactory,
 )
 
-TEMPLATES = Path(__file__).parents[3] / "templates"
+TEMPLATES = Path(__file__).parents[3] / "templates/mail"
 HERE = settings.PUBLIC_URL
 OF_ACCOUNT = sorted(
-    path.relative_to(TEMPLATES).as_posix().removesuffix("_subject.txt")
-    for folder in ("account/email", "mfa/email")
-    for path in (TEMPLATES / folder).glob("*_subject.txt")
+    path.relative_to(TEMPLATES).with_suffix("").as_posix()
+    for path in TEMPLATES.glob("*/email/*.html")
 )
 CONTEXT = {
     "activate_url": f"{HERE}/account/confirm-email/key/",
@@ -55,6 +57,7 @@ CONTEXT = {
     "ip": "203.0.113.7",
     "user_agent": "Firefox <b>",
 }
+ODD = "<b>Eve</b> [x](http://evil.example) <a href='http://evil.example'>\r\n\n\u2028Bcc: eve"
 
 
 class MailText(NamedTuple):
@@ -73,13 +76,19 @@ class Links(HTMLParser):
         self.found += [value or "" for name, value in attrs if name in {"href", "src"}]
 
 
-def of_account(prefix: str) -> MailText:
-    adapter = AccountAdapter(RequestFactory().get("/"))
-    with allauth_context.request_context(RequestFactory().get("/")):
-        message: Any = adapter.render_mail(
-            prefix, "anna@example.com", CONTEXT | {"timestamp": timezone.now(), "site_url": HERE}
+def written() -> MailText:
+    email = Mail.objects.get()
+    return MailText(email.subject, email.text, email.html)
+
+
+def of_account(prefix: str, **odd: str) -> MailText:
+    request = RequestFactory().get("/")
+    request.user = AnonymousUser()
+    with allauth_context.request_context(request):
+        AccountAdapter(request).send_mail(
+            prefix, "anna@example.com", CONTEXT | {"timestamp": timezone.now()} | odd
         )
-    return MailText(message.subject, message.body, message.alternatives[0][0])
+    return written()
 
 
 def _endpoint(company: Company) -> dict[str, Any]:
@@ -132,7 +141,7 @@ def _change(_company: Company) -> dict[str, Any]:
     return {
         "notice": notice.subject,
         "what": notice.text,
-        "at": timezone.now(),
+        "timestamp": timezone.now(),
         "ip": "203.0.113.7",
         "device": "Firefox, Linux",
     }
@@ -213,10 +222,12 @@ OURS: dict[str, Callable[[Company], dict[str, Any]]] = {
 
 
 def of_ours(name: str, company: Company, language: str) -> MailText:
-    context = OURS[name](company) | {"company": company}
+    return of_context(name, OURS[name](company) | {"company": company}, language)
+
+
+def of_context(name: str, context: dict[str, Any], language: str) -> MailText:
     post(template=name, to="anna@example.com", language=language, context=context)
-    email = Mail.objects.get()
-    return MailText(email.subject, email.text, email.html)
+    return written()
 
 
 def check_email(email: MailText, language: str) -> None:
@@ -234,7 +245,7 @@ def check_email(email: MailText, language: str) -> None:
 
 @pytest.mark.parametrize("language", ["ru", "en"])
 @pytest.mark.parametrize("prefix", OF_ACCOUNT)
-def test_email_about_an_account(prefix: str, language: str) -> None:
+def test_email_about_an_account(db: None, prefix: str, language: str) -> None:
     with translation.override(language):
         check_email(of_account(prefix), language)
 
@@ -248,10 +259,74 @@ def test_email_about_a_company(db: None, name: str, language: str) -> None:
 
 
 def test_every_email_template_is_checked() -> None:
-    ours = {path.name.removesuffix(".subject.txt") for path in TEMPLATES.glob("mail/*.subject.txt")}
+    ours = {path.stem for path in TEMPLATES.glob("*.html")}
 
-    assert set(OURS) == ours
+    assert set(OURS) == ours - {"base", "button", "notification"}
     assert len(OF_ACCOUNT) == 16
+
+
+def words(text: str) -> list[str]:
+    return re.findall(r"\w+", re.sub(r"https?://\S+", "", text))
+
+
+def check_words(email: MailText) -> None:
+    """What the HTML has for itself: its style, the brand above, the button, dots between links."""
+    shown = re.sub(r'<(\w+)[^>]* class="html-only".*?</\1>', "", email.html, flags=re.DOTALL)
+    title, body = re.split(r"</title>\s*<style>.*?</style>", shown, flags=re.DOTALL)
+
+    assert one_line(unescape(title.partition("<title>")[2])) == email.subject
+    assert words(unescape(re.sub(r"<[^>]+>", " ", body))) == words(email.text)
+
+
+@pytest.mark.parametrize("language", ["ru", "en"])
+@pytest.mark.parametrize("name", [*OURS, *OF_ACCOUNT])
+def test_text_says_what_the_html_says(company: Company, name: str, language: str) -> None:
+    with translation.override(language):
+        check_words(of_ours(name, company, language) if name in OURS else of_account(name))
+
+
+def test_few_templates_have_something_for_html_alone() -> None:
+    marked = [path.name for path in TEMPLATES.rglob("*.html") if "html-only" in path.read_text()]
+
+    assert sorted(marked) == ["base.html", "button.html", "documents.html"]
+
+
+def oddly(value: Any) -> Any:
+    """The context with markup and line ends in every text but addresses."""
+    if isinstance(value, dict):
+        return {key: oddly(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [oddly(one) for one in value]
+    is_address = isinstance(value, str) and value.startswith(("http", "/"))
+    return ODD if isinstance(value, str) and value and not is_address else value
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_texts_of_strangers_stay_texts(company: Company, name: str) -> None:
+    context = OURS[name](company) | {"company": company}
+    usual = of_context(name, context, "en")
+    Mail.objects.all().delete()
+    company.name = ODD
+    if name not in {"company_approved", "company_suspended"}:  # the operator may write lines
+        context = oddly(context)
+
+    check_odd(of_context(name, context, "en"), usual)
+
+
+@pytest.mark.parametrize("prefix", OF_ACCOUNT)
+def test_texts_of_strangers_stay_texts_about_an_account(db: None, prefix: str) -> None:
+    usual = of_account(prefix)
+    Mail.objects.all().delete()
+
+    check_odd(of_account(prefix, **oddly(CONTEXT)), usual)
+
+
+def check_odd(odd: MailText, usual: MailText) -> None:
+    assert "<b>" not in odd.html
+    assert [link for link in Links(odd.html).found if "evil" in link] == []
+    assert not set(odd.subject) & set("\r\n\u2028")
+    assert odd.text.count("\n") == usual.text.count("\n")
+    assert not set(odd.text) & set("\r\u2028")
 
 
 @pytest.fixture
