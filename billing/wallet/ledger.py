@@ -7,7 +7,7 @@ by construction. The statement that accepts a message opens its hold (`billing.w
 that are locked.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any, NamedTuple
@@ -19,7 +19,7 @@ from django.db.backends.utils import CursorWrapper
 
 from accounts.models import Company, User
 from billing.budgets import sql
-from billing.models import Budget, SealedDay, Transfer, Wallet
+from billing.models import Budget, Transfer, Wallet
 from config.storage.months.recent_ids import months_of, within
 from config.storage.statements.json_rows import dump_rows, json_rows
 from config.storage.statements.named_rows import fetch_all
@@ -363,35 +363,3 @@ def balance(company_id: int) -> tuple[int, int]:
     """(available, held); a company that never had tokens has (0, 0)."""
     wallets = Wallet.objects.filter(company_id=company_id)
     return wallets.values_list("available", "held").first() or (0, 0)
-
-
-# For demo data: `rows` selects holds and their settlements, with their own times.
-_BOOK_HISTORY = """
-WITH history AS ({rows}), moved AS (
-  INSERT INTO {into}
-    (company_id, kind, amount, key, message_id, hold, proof, reason, created_at)
-  SELECT company_id, kind, amount, key, message_id, hold, proof, reason, created_at FROM history
-  RETURNING kind, amount, company_id),
-due AS (
-  SELECT company_id,
-         sum(CASE WHEN kind IN ('hold', 'withdraw') THEN -amount WHEN kind = 'capture' THEN 0
-                  ELSE amount END) AS available,
-         sum(CASE WHEN kind = 'hold' THEN amount WHEN kind IN ('capture', 'release') THEN -amount
-                  ELSE 0 END) AS held
-  FROM moved GROUP BY company_id)
-UPDATE billing_wallet w SET available = w.available + due.available, held = w.held + due.held
-FROM due WHERE w.company_id = due.company_id
-"""
-
-
-class DaysSealedError(Exception):
-    """The books say already what was moved on these days."""
-
-
-def book_history(
-    cursor: CursorWrapper, rows: str, params: Mapping[str, Any], *, into: str = "billing_transfer"
-) -> None:
-    """Writes transfers with past timestamps; the wallet must have the tokens for them."""
-    if sealed := SealedDay.last():
-        raise DaysSealedError(f"The days up to {sealed} are sealed: seed a new database.")
-    cursor.execute(_BOOK_HISTORY.format(rows=rows, into=into), params)

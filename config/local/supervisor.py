@@ -132,9 +132,10 @@ def _if_set(environ: Mapping[str, str], name: str) -> dict[str, str]:
 
 def _start_programs(supervisor: Supervisor, context: RunContext) -> None:
     publish(context.environ, os.environ, var=context.var)
-    for step, words in (("migrate", ["--noinput"]), ("seed_demo", [])):
-        say(f"Running {step} …")
-        supervisor.complete(context.child(step, "manage.py", step, *words))
+    say("Running migrate …")
+    supervisor.complete(context.child("migrate", "manage.py", "migrate", "--noinput"))
+    say("Making the demo companies …")
+    supervisor.complete(context.child("demo", "-m", "tools.demo"))
     say("Starting web, worker, beat and simulator …")
     simulator = context.child("simulator", "-m", "tools.simulator")
     web = _web(context)

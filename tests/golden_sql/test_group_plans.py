@@ -11,7 +11,7 @@ from accounts.models import Company
 from billing.models import Wallet
 from channels.outcomes import deliveries
 from config.ids import uuid7
-from otp import check, code_writes, demo_history
+from otp import check, code_writes
 from otp.code_writes import CodeWrite
 from otp.models import Verification
 from tests.api.clients import Api
@@ -19,6 +19,7 @@ from tests.channels.message_stages import accepted
 from tests.channels.outcomes.stored_receipts import hear
 from tests.factories import CompanyFactory
 from tests.plans import explain, nodes, reads, rows_read
+from tools.demo import filling
 
 pytestmark = pytest.mark.django_db
 MANY = 8
@@ -34,7 +35,7 @@ def _others(company: Company) -> None:
         Wallet(company=one, available=1)
         for one in Company.objects.bulk_create(companies, batch_size=500)
     )
-    demo_history.seed(company=company, mode="live", messages=CODES, days=20)
+    filling.fill_company(company, messages=CODES, days=20)
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
 

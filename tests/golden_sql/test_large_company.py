@@ -17,12 +17,11 @@ from django.utils import timezone
 from accounts.models import Company, Member
 from billing.seals import lines, sealing
 from billing.wallet import ledger, statement
-from config.storage.months import earlier_months
-from otp import demo_history
 from tests.api.clients import ClientOf
 from tests.database_cleanup import empty_database
 from tests.factories import CompanyFactory, MemberFactory
 from tests.plans import Plan, Statement, explain, nodes, reads, rows_read
+from tools.demo import earlier_months, filling
 
 pytestmark = pytest.mark.django_db
 MESSAGES = 8_000  # of which 560 were not delivered
@@ -41,7 +40,7 @@ def company(django_db_setup: None, django_db_blocker: Any) -> Iterator[Company]:
     with django_db_blocker.unblock():
         company = CompanyFactory.create(name="Large")
         ledger.grant(company=company, amount=1, reason="gift")
-        demo_history.seed(company=company, mode="live", messages=MESSAGES, days=20)
+        filling.fill_company(company, messages=MESSAGES, days=20)
         with connection.cursor() as cursor:
             cursor.execute(_OTHERS)
             cursor.execute("VACUUM ANALYZE channels_message")

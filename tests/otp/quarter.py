@@ -14,13 +14,13 @@ from accounts.models import Company
 from billing.documents import issuing, month_closing
 from billing.models import BillingProfile, Order, Payment, Refund, Transfer, Wallet
 from billing.seals import sealing
-from billing.wallet import ledger, running_balances
+from billing.wallet import running_balances
 from billing.wallet.period_totals import start_of
 from channels.history import day_counts
 from config.storage.months.calendar import next_month, previous_month
-from otp import demo_history
-from otp.demo_history.filling import Senders
 from tests.factories import CompanyFactory, SellerFactory, WalletFactory
+from tools.demo import filling, past_transfers
+from tools.demo.senders import Senders
 
 DAY = timedelta(days=1)
 VAT = Decimal("22.00")
@@ -50,9 +50,7 @@ def fill(messages: int) -> Company:
         company=company, legal_name="ООО «Ромашка»", inn="7800000002", kpp="780001001"
     )
     days = (timezone.localdate() - first_day()).days
-    demo_history.seed_companies(
-        senders=Senders([company.pk], [None], [None]), messages=messages, days=days, seed="1"
-    )
+    filling.fill_companies(Senders([company.pk], [None], [None]), messages=messages, days=days)
     Order.objects.filter(company=company).update(vat_rate=VAT)
     _give_money_back(company)
     return company
@@ -128,5 +126,5 @@ def _book(company: Company, booked: list[tuple[Any, int, str, datetime]]) -> Non
         "times": list(times),
     }
     with connection.cursor() as cursor:
-        ledger.book_history(cursor, _BOOKED, params)
+        past_transfers.book(cursor, _BOOKED, params)
     assert Wallet.objects.get(company=company).available >= 0

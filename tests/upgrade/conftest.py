@@ -88,7 +88,7 @@ def upgrade(release_tree: Path, database: Database, tmp_path: Path) -> Iterator[
         stack.enter_context(balancer.running())
         _start_simulator(stack, environ, carrier, tmp_path)
         database.migrate(old)
-        old.manage("seed_demo")
+        old.make_demo()
         for generation in (old, new):
             stack.callback(generation.stop)
         old.start()

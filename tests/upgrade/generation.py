@@ -50,6 +50,9 @@ class Generation:
         """Run `manage.py` to its end; an AssertionError has what it printed."""
         return self._python("manage.py", *words, **environ)
 
+    def make_demo(self) -> None:
+        self._python("-m", "tools.demo")
+
     def tasks(self) -> set[str]:
         """The Celery tasks that its workers know."""
         return set(self._python("-c", _PRINT_TASKS).split())

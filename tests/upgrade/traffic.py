@@ -27,7 +27,7 @@ class Traffic:
     """Each round is that of one customer: a code, a message with a link, a short link, a visit."""
 
     url: str
-    demo: Mapping[str, str]  # what `seed_demo` wrote: a live key, a login
+    demo: Mapping[str, str]  # what `tools.demo` wrote: a live key, a login
     carrier: Carrier
     phase: str = "before"
     failures: list[str] = field(default_factory=list)

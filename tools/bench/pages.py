@@ -83,11 +83,12 @@ def _history(options: argparse.Namespace) -> Cookie:
 
     from accounts.models import User  # noqa: PLC0415
     from tools.bench.stack import seed  # noqa: PLC0415
+    from tools.demo import history  # noqa: PLC0415
 
     call_command("migrate", verbosity=0)
     seed.companies(1)
     began = time.monotonic()
-    call_command("seed_history", messages=options.messages, days=options.days)
+    history.of_company(messages=options.messages, days=options.days)
     _say(f"seeded in {time.monotonic() - began:.0f} s")
     request = HttpRequest()
     request.session = SessionStore()

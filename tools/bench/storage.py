@@ -82,12 +82,11 @@ def _set_up() -> None:
 
 
 def _seed(many: int) -> None:
-    from django.core.management import call_command  # noqa: PLC0415 - needs Django set up
-
-    from tools.bench.stack import seed  # noqa: PLC0415
+    from tools.bench.stack import seed  # noqa: PLC0415 - needs Django set up
+    from tools.demo import history  # noqa: PLC0415
 
     seed.companies(1)
-    call_command("seed_history", messages=many, days=90)
+    history.of_company(messages=many, days=90)
     _execute("VACUUM")
 
 

@@ -10,11 +10,12 @@ from django.db import connection, transaction
 
 from billing.models import ArchivedMonth
 from billing.wallet import ledger
-from config.storage.months import closed_months, earlier_months
+from config.storage.months import closed_months
 from config.storage.months.calendar import next_month
 from tests.factories import CompanyFactory
 from tools.chaos.checks.verdicts import Finding
 from tools.chaos.faults.archiver import Archiver, start_of
+from tools.demo import earlier_months, past_transfers
 
 MONTHS, MESSAGES = 3, 12_000  # that are archived; of each
 
@@ -58,7 +59,7 @@ def seed(now: datetime) -> date:
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute(_MESSAGES, params)
             cursor.execute(_ATTEMPTS, params)
-            ledger.book_history(cursor, _TRANSFERS, params)
+            past_transfers.book(cursor, _TRANSFERS, params)
         month = after
     return month
 

@@ -4,7 +4,8 @@ import time
 from dataclasses import dataclass
 
 import psycopg
-from django.core.management import call_command
+
+from tools.demo import history
 
 _WEIGHTS = """
 SELECT regexp_replace(relname, '_([0-9]{4}_[0-9]{2}|other)$', ''), sum(pg_total_relation_size(oid))
@@ -25,7 +26,7 @@ class Filling:
 def fill(url: str, messages: int, *, companies: int, months: int) -> Filling:
     """Before anybody else connects: the months of a database in use are filled more slowly."""
     began = time.monotonic()
-    call_command("seed_history", messages=messages, companies=companies, months=months)
+    history.of_companies(companies, messages=messages, months=months)
     with psycopg.connect(url, autocommit=True) as store:
         return _weighed(store, messages, began)
 

@@ -9,7 +9,7 @@ from django.test import Client
 
 from accounts.models import Company, Member, Mode, User
 from accounts.people import companies
-from otp.demo_history.companies import NAME
+from tools.demo.senders import NAME
 
 EMAIL = "growth@example.com"
 _phones = count(9_000_000)

@@ -18,7 +18,6 @@ from accounts.models import Company
 from billing.models import Seal, SealedDay, Transfer
 from billing.seals import months, sealing
 from billing.seals.lines import LINE, days_of
-from billing.wallet import ledger
 from config.ids import public_id
 from tests.api.races import at_once
 from tests.billing.seals.books import FIRST, LAST, at, book, busy_company, day, message
@@ -135,13 +134,6 @@ def test_day_by_day_gives_the_same_seals_as_all_at_once(
     sealing.seal()
 
     assert sealed() == at_a_time
-
-
-def test_made_up_history_is_not_booked_into_sealed_days(company: Company) -> None:
-    sealing.seal()
-
-    with pytest.raises(ledger.DaysSealedError), connection.cursor() as cursor:
-        ledger.book_history(cursor, "SELECT", {})
 
 
 def test_lines_read_in_small_chunks_make_the_same_parts(

@@ -10,13 +10,13 @@ from django.utils import timezone
 from accounts.models import Company
 from channels.guard.known_phones import PhoneHistory
 from channels.guard.steps import GuardStep
-from config.storage.months import earlier_months
 from otp.models import GuardRestriction
 from otp.protection import evidence_counting, known_phones
 from tests.factories import CompanyFactory, VerificationFactory
 from tests.otp.protection.sends import sent
 from tests.otp.protection.test_evidence_counting import begin, evidence
 from tests.plans import explain, nodes, reads
+from tools.demo import earlier_months
 
 pytestmark = pytest.mark.django_db
 

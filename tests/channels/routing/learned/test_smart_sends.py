@@ -14,7 +14,6 @@ from channels.routing.policy_rules import StoredRule
 from channels.routing.smart.phone_memory import EXPIRY, PhoneMemory
 from channels.vendor_accounts import availability
 from config.channels import Channel
-from config.storage.months import earlier_months
 from otp.models import GuardRestriction
 from otp.protection import restrictions
 from tests.api.clients import Answer, Api
@@ -22,6 +21,7 @@ from tests.channels.web.test_policy_api import put
 from tests.factories import MessageFactory
 from tests.otp.protection.test_send_check import hold
 from tests.plans import explain, nodes, reads
+from tools.demo import earlier_months
 
 pytestmark = pytest.mark.usefixtures("queued_at_once")
 PHONE = "+79161234567"

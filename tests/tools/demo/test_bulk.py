@@ -1,18 +1,15 @@
 """A history whose indexes are built afterwards is the one that is written row by row."""
 
 from collections.abc import Mapping
-from io import StringIO
 from typing import Any
 
 import pytest
-from django.core.management import call_command
 from django.db import connection, transaction
 from django.utils import timezone
 
 from channels import reconciliation
 from channels.models import OpenMessage
-from config.storage.months import bulk_months
-from otp.demo_history import filling
+from tools.demo import bulk_months, filling, history
 
 pytestmark = pytest.mark.django_db
 MESSAGES = 300
@@ -28,20 +25,20 @@ UNION ALL SELECT 'transfer ' || message_id || kind || hold || amount || created_
 def detached(monkeypatch: pytest.MonkeyPatch) -> list[Mapping[str, str]]:
     """What was filled without indexes: each month but the days that lie in two of UTC."""
     found: list[Mapping[str, str]] = []
-    insert = filling._seed_chunk
+    insert = filling._fill_chunk
 
     def insert_and_note(params: Any, first: int, count: int, into: Mapping[str, str]) -> None:
         insert(params, first, count, into)
         found.append(into)
 
     monkeypatch.setattr(filling, "BULK", 1)
-    monkeypatch.setattr(filling, "_seed_chunk", insert_and_note)
+    monkeypatch.setattr(filling, "_fill_chunk", insert_and_note)
     monkeypatch.setattr(bulk_months, "is_alone", lambda: True)
     return found
 
 
 def seed() -> None:
-    call_command("seed_history", messages=MESSAGES, companies=3, months=1, stdout=StringIO())
+    history.of_companies(3, messages=MESSAGES, months=1)
 
 
 def rows() -> list[str]:
@@ -68,7 +65,7 @@ def test_rows_are_the_same(detached: list[Mapping[str, str]]) -> None:
 def test_interrupted_month_is_filled_anew(
     detached: list[Mapping[str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    chunk = filling._seed_chunk
+    chunk = filling._fill_chunk
 
     def killed(*arguments: Any) -> None:
         chunk(*arguments)
@@ -76,7 +73,7 @@ def test_interrupted_month_is_filled_anew(
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(filling, "_seed_chunk", killed)
+        patch.setattr(filling, "_fill_chunk", killed)
         with pytest.raises(KeyboardInterrupt):
             seed()
     assert bulk_months.is_possible(timezone.localdate().replace(day=1), filling.BULK_TABLES)

@@ -9,7 +9,7 @@ from django.db import connection
 from django.utils import timezone
 
 from config.ids import first_id_at
-from config.storage.months import bulk_months
+from tools.demo import bulk_months
 
 pytestmark = pytest.mark.django_db
 TABLES = ("channels_message", "channels_attempt", "otp_verification", "billing_transfer")

@@ -1,10 +1,9 @@
-"""Demo data: prices, a paid and an unpaid invoice, and exactly a million tokens."""
+"""The demo companies: prices, orders, a history, and exactly a million tokens."""
 
 import json
 from pathlib import Path
 
 import pytest
-from django.core.management import call_command
 from pytest_django import Settings
 
 from accounts.models import Company
@@ -12,6 +11,10 @@ from billing.models import Order, Package, Seller
 from billing.requisites import is_inn
 from billing.wallet import ledger
 from channels import reconciliation
+from channels.history import figures
+from channels.models import Message
+from tools.demo import DemoError, demo_companies
+from tools.demo.__main__ import make, options_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -19,7 +22,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest.fixture
 def demo(tmp_path: Path, settings: Settings) -> Path:
     settings.VAR_DIR = tmp_path
-    call_command("seed_demo")
+    demo_companies.make()
     return tmp_path / "demo.json"
 
 
@@ -33,15 +36,18 @@ def test_demo_has_a_million_tokens_and_clean_books(demo: Path) -> None:
         ("pending", "invoice"),
     ]
     assert Package.objects.on_sale().count() == 3
+    assert company.messages.count() == 900
+    assert figures.figures(company, "live").now.messages > 300
 
 
 def test_demo_is_made_once(demo: Path) -> None:
-    call_command("seed_demo")
+    demo_companies.make()
     demo.unlink()  # keys lost: new ones are made, and nothing else
-    call_command("seed_demo")
+    demo_companies.make()
 
     assert Order.objects.count() == 2
     assert Company.objects.count() == 2
+    assert Message.objects.count() == 900
 
 
 def test_requisites_are_valid_and_evidently_fictional(demo: Path) -> None:
@@ -50,3 +56,18 @@ def test_requisites_are_valid_and_evidently_fictional(demo: Path) -> None:
     assert is_inn(seller.inn)
     assert is_inn(order.parties["buyer"]["inn"])
     assert "Демонстрация" in seller.name
+
+
+@pytest.mark.parametrize("words", [[], ["history", "--messages", "1"]])
+def test_production_refuses(words: list[str], settings: Settings) -> None:
+    settings.PRODUCTION = True
+
+    with pytest.raises(DemoError):
+        make(options_of(words))
+
+    assert not Company.objects.exists()
+
+
+def test_history_is_of_one_company_or_of_many(company: Company) -> None:
+    with pytest.raises(DemoError):
+        make(options_of(["history", "--company", company.name, "--companies", "2"]))

@@ -3,21 +3,19 @@
 from collections import Counter
 from collections.abc import Iterator
 from datetime import timedelta
-from io import StringIO
 from typing import Any
 
 import pytest
-from django.core.management import call_command
 from django.utils import timezone
 
 from accounts.models import Delivery, Event, IdempotentRequest, Mail
 from billing.models import Order, RunningBalance, Transfer, Wallet
 from channels.models import Attempt, CountedDay, FallbackEvent, Message, Receipt
 from channels.reconciliation import Breach, breaches
-from config.storage.months import earlier_months
 from links.models import Link
 from otp.models import Verification
 from tests.database_cleanup import empty_database
+from tools.demo import earlier_months, history
 
 pytestmark = pytest.mark.django_db
 MESSAGES = 1_500
@@ -28,7 +26,7 @@ def found(django_db_setup: None, django_db_blocker: Any) -> Iterator[list[Breach
     """A history, and what is wrong with its books."""
     with django_db_blocker.unblock(), pytest.MonkeyPatch.context() as patch:
         patch.setattr(earlier_months, "create", lambda _first: 0)  # they would outlive the test
-        call_command("seed_history", messages=MESSAGES, companies=5, months=1, stdout=StringIO())
+        history.of_companies(5, messages=MESSAGES, months=1)
         yield list(breaches())
         empty_database()
 

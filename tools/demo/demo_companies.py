@@ -1,47 +1,41 @@
-"""Makes the demo companies once; their keys are kept in var/demo.json."""
+"""The demo companies of `make run`, made once; their keys are kept in var/demo.json."""
 
 import json
 import secrets
 from pathlib import Path
-from typing import Any
 
 from allauth.account.models import EmailAddress
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
 from accounts.keys.api_keys import digest
 from accounts.models import ApiKey, Company, GuardMode, Mode, User
 from accounts.people import companies
-from billing import demo_data
 from billing.budgets import budgets
 from billing.models import SealedDay
 from billing.wallet import ledger
 from channels.history import day_counts
-from otp import demo_history
-from otp.demo_history.companies import EMAIL
+from tools.command_line import say
+from tools.demo import filling, sales
+from tools.demo.senders import EMAIL
 
 COMPANY, EMPTY_COMPANY = "Демо", "Демо без токенов"
 TOKENS = 1_000_000
 HISTORY_MESSAGES, HISTORY_DAYS = 900, 28
 
 
-class Command(BaseCommand):
-    help = "Make the demo companies, a login and keys, once; write them to var/demo.json."
-
-    def handle(self, *args: Any, **options: Any) -> None:
-        if settings.PRODUCTION:
-            raise CommandError("Demo data has no place in production.")
-        path = settings.VAR_DIR / "demo.json"
-        stored = _read(path)
-        demo = stored if _has_active_keys(stored) else _seed()
-        demo |= {
-            "base_url": f"{settings.PUBLIC_URL}/api/v1",
-            "cabinet_url": f"{settings.PUBLIC_URL}/cabinet/",
-            "simulator_url": settings.SIMULATOR_URL,
-        }
-        _write(path, demo)
-        self.stdout.write(f"Demo data: {path}")
+def make() -> None:
+    """A login and keys as well; all of it is written to var/demo.json."""
+    path = settings.VAR_DIR / "demo.json"
+    stored = _read(path)
+    demo = stored if _has_active_keys(stored) else _companies()
+    demo |= {
+        "base_url": f"{settings.PUBLIC_URL}/api/v1",
+        "cabinet_url": f"{settings.PUBLIC_URL}/cabinet/",
+        "simulator_url": settings.SIMULATOR_URL,
+    }
+    _write(path, demo)
+    say(f"Demo data: {path}")
 
 
 def _read(path: Path) -> dict[str, str]:
@@ -68,17 +62,15 @@ def _has_active_keys(demo: dict[str, str]) -> bool:
 
 
 @transaction.atomic
-def _seed() -> dict[str, str]:
+def _companies() -> dict[str, str]:
     """Keys are shown once, so a lost file needs new keys; the companies are reused."""
     user, password = _user()
     company, empty = _company(user, COMPANY), _company(user, EMPTY_COMPANY)
     if ledger.balance(company.pk) == (0, 0):
-        demo_data.seed(company, user, TOKENS)
+        sales.make(company, user, TOKENS)
     live_key = _key(company, user, Mode.LIVE)
-    if SealedDay.last() is None and not demo_history.is_seeded(company):
-        demo_history.seed(
-            company=company, mode=Mode.LIVE, messages=HISTORY_MESSAGES, days=HISTORY_DAYS
-        )
+    if SealedDay.last() is None and not filling.is_filled(company):
+        filling.fill_company(company, messages=HISTORY_MESSAGES, days=HISTORY_DAYS)
         day_counts.recount()
     return {
         "email": user.email,

@@ -12,9 +12,9 @@ from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 
 from billing.models import Order, Payment
-from billing.wallet import ledger
 from config.ids import first_id_at
 from config.input.days import start_of
+from tools.demo import past_transfers
 
 GATEWAY = "demo"  # none that could be asked about such a payment
 TOKENS_PER_MESSAGE, SPARE = 6, 1_000  # more than a message costs on average
@@ -94,7 +94,7 @@ def _store(paid: Sequence[Order], unpaid: Iterable[Order] = ()) -> None:
     Order.objects.bulk_create([*paid, *unpaid], batch_size=1000)
     Payment.objects.bulk_create([_payment(order) for order in paid], batch_size=1000)
     with connection.cursor() as cursor:
-        ledger.book_history(cursor, _TRANSFERS, {"orders": [order.pk for order in paid]})
+        past_transfers.book(cursor, _TRANSFERS, {"orders": [order.pk for order in paid]})
 
 
 def _payment(order: Order) -> Payment:

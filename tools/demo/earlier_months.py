@@ -1,4 +1,4 @@
-"""Months before the first one, for history that is written afterwards; not on the way of a send.
+"""Months before the first one, for a history that is written afterwards.
 
 The oldest partition of a table takes every earlier row. While it has none of an earlier month, the
 months before it get partitions of their own, and the first of these takes every earlier row.

@@ -31,7 +31,7 @@ drawn AS MATERIALIZED (
 placed AS MATERIALIZED (
   SELECT g, x, z, %(start)s::timestamptz + %(length)s::interval * (mod(y, 1000000000) / 1e9) AS at,
     1 + width_bucket(mod(y / 1000000000, 1000000) / 1e6::float8, %(weights)s::float8[]) AS place,
-    %(mode)s::text = 'live' AND mod(z / 100, 100) < %(fallbacks)s AS fell_back
+    mod(z / 100, 100) < %(fallbacks)s AS fell_back
   FROM drawn),
 described AS MATERIALIZED (
   SELECT *,
@@ -56,7 +56,7 @@ SELECT at, kind, channel, first_channel, state, taken, has_other_link,
     AS content,
   CASE WHEN at < %(anonymised_before)s THEN left(whole_phone, 5) || '*' ELSE whole_phone END
     AS phone,
-  CASE %(mode)s::text WHEN 'test' THEN 0 ELSE {_PRICE.format(channel="channel")} END AS price,
+  {_PRICE.format(channel="channel")} AS price,
   {_PRICE.format(channel="first_channel")} AS first_price,
   CASE state WHEN 'expired' THEN interval '600 seconds' ELSE taken END AS took,
   CASE WHEN state = 'delivered' THEN mod(z / 10000, 3) ELSE 0 END AS clicks,
@@ -93,7 +93,7 @@ VERIFICATIONS = Rows(
     {
         "id": "code_id",
         "company_id": "company_id",
-        "mode": "%(mode)s::text",
+        "mode": "'live'",
         "phone": "phone",
         "purpose": "'demo'",
         "mac": "''::bytea",
@@ -116,7 +116,7 @@ MESSAGES = Rows(
         "id": "id",
         "company_id": "company_id",
         "api_key_id": "api_key_id",
-        "mode": "%(mode)s::text",
+        "mode": "'live'",
         "kind": "kind",
         "content": "content",
         "channel": "channel",
@@ -211,7 +211,7 @@ RECEIPTS = Rows(
 _LINK = {
     "id": "link_id",
     "company_id": "company_id",
-    "mode": "%(mode)s::text",
+    "mode": "'live'",
     "slug": "slug",
     "key": "slug",
     "is_alias": "false",
@@ -266,7 +266,7 @@ EVENTS = Rows(
     {
         "id": "event_id",
         "company_id": "company_id",
-        "mode": "%(mode)s::text",
+        "mode": "'live'",
         "kind": "'message.' || state",
         "key": _PUBLIC_ID,
         "data": _EVENT_DATA,
@@ -295,7 +295,7 @@ IDEMPOTENCY_KEYS = Rows(
     "accounts_idempotentrequest",
     {
         "company_id": "company_id",
-        "mode": "%(mode)s::text",
+        "mode": "'live'",
         "path": "CASE kind WHEN 'code' THEN 'otp/send' ELSE 'links/send' END",
         "key": "'demo-' || id",
         "request_hash": "sha256(convert_to(id::text, 'UTF8'))",

@@ -1,7 +1,11 @@
 """Made-up companies: a few send much, many send little, and none can be mistaken for a real one."""
 
 import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
 from itertools import accumulate
+from typing import Any
 from uuid import UUID
 
 from django.conf import settings
@@ -13,7 +17,7 @@ from accounts.models import ApiKey, Company, Endpoint, EventKind, GuardMode, Mod
 from accounts.people import companies
 from billing.budgets import budgets
 from billing.wallet import ledger
-from otp.demo_history.filling import Senders
+from tools.demo.rows import KEY_ID, SHARES
 
 EMAIL = "demo@example.com"  # of the only member of every made-up company
 NAME = "Demo {:05d}"
@@ -27,12 +31,50 @@ PHONES = {"phone_prefix": "+7000", "phone_digits": 7}
 PER_PHONE = 4  # messages
 
 
+@dataclass(frozen=True, slots=True)
+class Senders:
+    """Who sends, and what share of the messages: `weights` are the upper bounds of all but the
+    last one's share.
+    """
+
+    company_ids: Sequence[int]
+    key_ids: Sequence[int | None]
+    endpoints: Sequence[UUID | None]
+    weights: Sequence[float] = ()
+    links: int = 0  # of a hundred messages
+    fallbacks: int = 0
+    phones: Mapping[str, Any] = field(
+        # a range that only demo data uses
+        default_factory=lambda: {"phone_prefix": "+7999000", "phone_digits": 4, "phones": 10_000}
+    )
+
+    def params(self) -> dict[str, Any]:
+        now = timezone.now()
+        return {
+            "company_ids": list(self.company_ids),
+            "key_ids": list(self.key_ids),
+            "endpoints": list(self.endpoints),
+            "weights": list(self.weights),
+            "links": self.links,
+            "fallbacks": self.fallbacks,
+            **self.phones,
+            "key": KEY_ID,
+            "channels": list(settings.PRICES),
+            "prices": list(settings.PRICES.values()),
+            "shares": SHARES,
+            "short_url": settings.SHORT_URL,
+            "time_zone": settings.TIME_ZONE,
+            "anonymised_before": now - timedelta(days=settings.PHONE_RETENTION),
+            "raw_since": now - timedelta(days=settings.RAW_RETENTION),
+        }
+
+
 def real_companies() -> QuerySet[Company]:
     """Those that somebody other than a demo made."""
     return Company.objects.exclude(members__user__email=EMAIL)
 
 
-def senders(many: int, *, messages: int) -> Senders:
+def made_up(many: int, *, messages: int) -> Senders:
     """The first so many made-up companies; makes those that are missing."""
     user = User.objects.filter(email=EMAIL).first()
     user = user or User.objects.create_user(email=EMAIL, name="Demo")

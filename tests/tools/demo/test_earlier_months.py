@@ -7,9 +7,10 @@ from django.db import connection
 from django.utils import timezone
 
 from config.ids import first_id_at
-from config.storage.months import earlier_months, partitions
+from config.storage.months import partitions
 from config.storage.months.calendar import month_of, previous_month
 from config.storage.months.partitions import TABLES, MonthlyTable
+from tools.demo import earlier_months
 
 pytestmark = pytest.mark.django_db
 _PARTITION_OF = "SELECT tableoid::regclass::text FROM channels_message"

@@ -2,12 +2,10 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
 from datetime import UTC, date, timedelta
 from itertools import groupby
 from types import MappingProxyType
 from typing import Any
-from uuid import UUID
 
 from django.conf import settings
 from django.db import connection, transaction
@@ -15,11 +13,10 @@ from django.db.backends.utils import CursorWrapper
 from django.utils import timezone
 
 from accounts.models import Company, Mode
-from billing.wallet import ledger
 from config.input.days import start_of
-from config.storage.months import bulk_months
-from otp.demo_history import rows, top_ups
-from otp.demo_history.rows import KEY_ID
+from tools.demo import bulk_months, past_transfers, rows, top_ups
+from tools.demo.rows import KEY_ID
+from tools.demo.senders import Senders
 
 CHUNK = 50_000  # messages per statement
 _MEMORY = "128MB"  # for what a statement sorts
@@ -27,45 +24,6 @@ _MEMORY = "128MB"  # for what a statement sorts
 BULK = 100_000
 BULK_TABLES = ("channels_message", "channels_attempt", "otp_verification", "billing_transfer")
 Progress = Callable[[date, int], None]  # a day, and how many messages it was given
-
-
-@dataclass(frozen=True, slots=True)
-class Senders:
-    """Who sends, and what share of the messages: `weights` are the upper bounds of all but the
-    last one's share.
-    """
-
-    company_ids: Sequence[int]
-    key_ids: Sequence[int | None]
-    endpoints: Sequence[UUID | None]
-    weights: Sequence[float] = ()
-    links: int = 0  # of a hundred messages
-    fallbacks: int = 0
-    phones: Mapping[str, Any] = field(
-        # a range that only demo data uses
-        default_factory=lambda: {"phone_prefix": "+7999000", "phone_digits": 4, "phones": 10_000}
-    )
-
-    def params(self, mode: str) -> dict[str, Any]:
-        now = timezone.now()
-        return {
-            "company_ids": list(self.company_ids),
-            "key_ids": list(self.key_ids),
-            "endpoints": list(self.endpoints),
-            "weights": list(self.weights),
-            "links": self.links,
-            "fallbacks": self.fallbacks,
-            **self.phones,
-            "mode": mode,
-            "key": KEY_ID,
-            "channels": list(settings.PRICES),
-            "prices": list(settings.PRICES.values()),
-            "shares": rows.SHARES,
-            "short_url": settings.SHORT_URL,
-            "time_zone": settings.TIME_ZONE,
-            "anonymised_before": now - timedelta(days=settings.PHONE_RETENTION),
-            "raw_since": now - timedelta(days=settings.RAW_RETENTION),
-        }
 
 
 def _ignore_progress(_day: date, _count: int) -> None:
@@ -83,62 +41,51 @@ FROM demo_transfer WHERE kind = 'capture' GROUP BY company_id"""
 
 
 @transaction.atomic
-def seed(
-    *,
-    company: Company,
-    mode: str,
-    messages: int,
-    days: int,
-    on_day: Progress = _ignore_progress,
+def fill_company(
+    company: Company, *, messages: int, days: int, on_day: Progress = _ignore_progress
 ) -> None:
     """Fills the days before today in one transaction; the balance stays the same."""
-    key = company.api_keys.filter(mode=mode).values_list("pk", flat=True).first()
-    params = Senders([company.pk], [key], [None]).params(mode)
+    key = company.api_keys.filter(mode=Mode.LIVE).values_list("pk", flat=True).first()
+    params = Senders([company.pk], [key], [None]).params()
     targets = _spread(messages, _days_before_today(days))
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL statement_timeout = 0")
         statement = _KEEP_TRANSFERS
         for day, count in targets.items():
-            _generate(cursor, params | _bounds(f"{company.pk} {mode}", day), 1, count)
+            _generate(cursor, params | _bounds(f"company {company.pk}", day), 1, count)
             cursor.execute(statement)
             statement = _ADD_TRANSFERS
             cursor.execute("DROP TABLE demo_message")
             on_day(day, count)
-        if mode == Mode.LIVE:
-            ledger.book_history(cursor, _GRANT, {"since": start_of(min(targets))})
-            ledger.book_history(cursor, "SELECT * FROM demo_transfer", {})
+        past_transfers.book(cursor, _GRANT, {"since": start_of(min(targets))})
+        past_transfers.book(cursor, "SELECT * FROM demo_transfer", {})
         cursor.execute("DROP TABLE demo_transfer")
 
 
-def is_seeded(company: Company) -> bool:
+def is_filled(company: Company) -> bool:
     return company.messages.filter(params__key=KEY_ID).exists()
 
 
-def seed_companies(
-    *,
-    senders: Senders,
-    messages: int,
-    days: int,
-    seed: str,
-    on_chunk: Progress = _ignore_progress,
+def fill_companies(
+    senders: Senders, *, messages: int, days: int, on_chunk: Progress = _ignore_progress
 ) -> int:
     """Fills the days before today until these companies have so many messages; returns how many
     were added. Each chunk is a commit, or each month of many messages, so an interrupted call is
     continued by the next one.
     """
-    found = _seeded_days(senders.company_ids)
+    found = _filled_days(senders.company_ids)
     targets = _spread(messages, _days_before_today(days))
     missing = {day: max(0, count - found.get(day, 0)) for day, count in targets.items()}
     top_ups.buy(senders.company_ids, senders.weights, missing)
-    params = senders.params(Mode.LIVE)
+    params = senders.params()
     for month, its_days in groupby(missing, key=_month_of):
         counts = {day: missing[day] for day in its_days}
         with _places(month, sum(counts.values()), sum(found.get(day, 0) for day in counts)) as into:
             for day, count in counts.items():
-                bounds, first = params | _bounds(seed, day), found.get(day, 0) + 1
+                bounds, first = params | _bounds("companies", day), found.get(day, 0) + 1
                 for start in range(first, first + count, CHUNK):
                     size = min(CHUNK, first + count - start)
-                    _seed_chunk(bounds, start, size, into)
+                    _fill_chunk(bounds, start, size, into)
                     on_chunk(day, size)
     return sum(missing.values())
 
@@ -158,14 +105,14 @@ def _places(month: date | None, new: int, found: int) -> AbstractContextManager[
 
 
 @transaction.atomic
-def _seed_chunk(params: Mapping[str, Any], first: int, count: int, into: Mapping[str, str]) -> None:
+def _fill_chunk(params: Mapping[str, Any], first: int, count: int, into: Mapping[str, str]) -> None:
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL statement_timeout = 0")
         cursor.execute(f"SET LOCAL work_mem = '{_MEMORY}'")
         _generate(cursor, params, first, count, into)
         top_ups.cover(cursor)
         transfers = into.get("billing_transfer", "billing_transfer")
-        ledger.book_history(cursor, rows.TRANSFERS, {}, into=transfers)
+        past_transfers.book(cursor, rows.TRANSFERS, {}, into=transfers)
         cursor.execute("DROP TABLE demo_message")
 
 
@@ -182,16 +129,16 @@ def _generate(
         cursor.execute(each.insert_into(into.get(each.table, each.table)), batch)
 
 
-_SEEDED_DAYS = """
+_FILLED_DAYS = """
 SELECT (created_at AT TIME ZONE %s::text)::date, count(*) FROM channels_message
 WHERE company_id = ANY(%s) AND params ->> 'key' = %s GROUP BY 1"""
 
 
 @transaction.atomic
-def _seeded_days(company_ids: Sequence[int]) -> dict[date, int]:
+def _filled_days(company_ids: Sequence[int]) -> dict[date, int]:
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL statement_timeout = 0")
-        cursor.execute(_SEEDED_DAYS, [settings.TIME_ZONE, list(company_ids), KEY_ID])
+        cursor.execute(_FILLED_DAYS, [settings.TIME_ZONE, list(company_ids), KEY_ID])
         return dict(cursor.fetchall())
 
 

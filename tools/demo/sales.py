@@ -1,4 +1,4 @@
-"""Demo data: prices, fictional requisites, a paid and an unpaid top-up."""
+"""What the demo company buys: prices, fictional requisites, a paid and an unpaid top-up."""
 
 from datetime import timedelta
 from decimal import Decimal
@@ -37,7 +37,7 @@ BUYER = {
 }
 
 
-def seed(company: Company, user: User, tokens: int) -> None:
+def make(company: Company, user: User, tokens: int) -> None:
     """Leaves the company with exactly so many tokens available."""
     _set_prices()
     billing_profiles.change(company=company, user=user, changes=BUYER)

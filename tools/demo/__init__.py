@@ -1,0 +1,9 @@
+"""Made-up data: the demo companies of `make run`, and histories of any size.
+
+Everything about a message of a history follows from its day and its number in it, so the same call
+makes the same history.
+"""
+
+
+class DemoError(Exception):
+    """Why nothing was made, in a sentence or two for people."""

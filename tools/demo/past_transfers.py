@@ -1,0 +1,40 @@
+"""Transfers with times of their own, as no product code may write them: of a made-up past.
+
+Only the ledger writes wallets and transfers otherwise. Its rules hold here as well: a wallet must
+have the tokens, and each hold has one settlement; `manage.py reconcile` finds the books in order.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.db.backends.utils import CursorWrapper
+
+from billing.models import SealedDay
+from tools.demo import DemoError
+
+# `rows` selects holds and their settlements, top-ups, grants and withdrawals.
+_BOOK = """
+WITH history AS ({rows}), moved AS (
+  INSERT INTO {into}
+    (company_id, kind, amount, key, message_id, hold, proof, reason, created_at)
+  SELECT company_id, kind, amount, key, message_id, hold, proof, reason, created_at FROM history
+  RETURNING kind, amount, company_id),
+due AS (
+  SELECT company_id,
+         sum(CASE WHEN kind IN ('hold', 'withdraw') THEN -amount WHEN kind = 'capture' THEN 0
+                  ELSE amount END) AS available,
+         sum(CASE WHEN kind = 'hold' THEN amount WHEN kind IN ('capture', 'release') THEN -amount
+                  ELSE 0 END) AS held
+  FROM moved GROUP BY company_id)
+UPDATE billing_wallet w SET available = w.available + due.available, held = w.held + due.held
+FROM due WHERE w.company_id = due.company_id
+"""
+
+
+def book(
+    cursor: CursorWrapper, rows: str, params: Mapping[str, Any], *, into: str = "billing_transfer"
+) -> None:
+    """Refused where the books say already what was moved on these days."""
+    if sealed := SealedDay.last():
+        raise DemoError(f"The days up to {sealed} are sealed: use a new database.")
+    cursor.execute(_BOOK.format(rows=rows, into=into), params)
