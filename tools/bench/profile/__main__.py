@@ -47,7 +47,6 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
     add("--connections", type=int, default=8, help="sends under way at a time, 8 by default")
     add("--no-wait", action="store_true", help="each send is answered `queued` at once")
     add("--timeline", type=int, metavar="MESSAGES", help="instead: the steps of single messages")
-    add("--folded", type=Path, help="a file for the sampled stacks, as flame graphs are made of")
     add("--json", type=Path, help="a file for all figures")
     return parser.parse_args(arguments)
 

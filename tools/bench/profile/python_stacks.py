@@ -127,16 +127,6 @@ def counted(stacks: Iterable[PythonStack]) -> Counter[tuple[str, str]]:
     return Counter((activity(stack), cause(stack)) for stack in stacks)
 
 
-def folded(stacks: Iterable[PythonStack]) -> Counter[str]:
-    """Samples by stack, the outermost function first, as programs for flame graphs read them."""
-    return Counter(";".join(_place(frame) for frame in reversed(stack)) for stack in stacks)
-
-
-def _place(frame: Frame) -> str:
-    file = frame.file.removeprefix(f"{ROOT}/").rpartition(_SITE)[2].removeprefix(_LIBRARY)
-    return f"{file}:{frame.function}:{frame.line}"
-
-
 def hottest(stacks: Iterable[PythonStack]) -> Counter[tuple[str, str]]:
     """Samples by (activity, the innermost function of ours with the line it had reached)."""
     found: Counter[tuple[str, str]] = Counter()

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from statistics import median
 from typing import Any
 
-from tools.bench.profile import control, native_samples
+from tools.bench.profile import control
 from tools.bench.profile.statement_log import Cost, Costs
 from tools.bench.profile.windows import Profile, Window
 from tools.bench.report.figures import percentile
@@ -20,7 +20,6 @@ def text(profile: Profile) -> str:
     parts = [_processes(profile), _counts(profile)]
     for title, names in _programs(profile):
         parts.append(_python(profile, title, names))
-    parts.append(_native(profile))
     parts += [_statements(profile, name) for name in sorted(profile.statements)]
     return "\n\n".join(part for part in parts if part)
 
@@ -92,12 +91,9 @@ def _python(profile: Profile, title: str, names: tuple[str, ...]) -> str:
         samples += profile.python[name]
         lines += profile.lines[name]
     us = control.INTERVAL * 1000 / many
-    foreign = sum(profile.foreign[name] for name in names) * 1e6 / native_samples.FREQUENCY / many
     total = sum(profile.sampled.us(name) for name in names)
     collector = sum(profile.collector.get(name, 0.0) for name in names) * 1e6 / many
     cells = {key: count * us for key, count in samples.items()}
-    if foreign:
-        cells["HTTP", "threads without Python"] = foreign
     head = (
         f"{title}: CPU of one message by activity and by whose code ran, µs"
         f" ({samples.total()} samples; of it garbage collector {collector:,.0f})"
@@ -133,43 +129,6 @@ def _largest(cells: Mapping[tuple[str, str], float], place: int, least: float) -
         sums[key[place]] += value
     ordered = sorted(sums, key=lambda name: -sums[name])
     return [name for name in ordered if sums[name] >= least]
-
-
-def _native(profile: Profile) -> str:
-    """What the processors executed, by program."""
-    many = profile.sampled.messages
-    us = 1e6 / native_samples.FREQUENCY / many
-    groups = {
-        "web": WEB,
-        "worker": ("worker",),
-        "postgres": tuple(name for name in profile.sampled.spent if _is_postgres(name)),
-        "redis": ("redis",),
-    }
-    if not profile.native:
-        return "perf is not available: nothing is known of system calls and of code in C"
-    kinds: Counter[str] = Counter()
-    for (_, kind), count in profile.native.items():
-        kinds[kind] += count
-    lines = ["What the processors executed, µs of one message", _wide("", list(groups))]
-    found = {
-        group: {kind: sum(profile.native[name, kind] for name in names) * us for kind in kinds}
-        for group, names in groups.items()
-    }
-    for kind, _ in kinds.most_common():
-        cells = [f"{found[group][kind]:,.0f}" for group in groups]
-        if any(found[group][kind] >= 1 for group in groups):
-            lines.append(_wide(kind, cells))
-    totals = {
-        group: sum(profile.sampled.us(name) for name in names) for group, names in groups.items()
-    }
-    left = [totals[group] - sum(found[group].values()) for group in groups]
-    lines.append(_wide("not attributed", [f"{value:,.0f}" for value in left]))
-    lines.append(_wide("as the kernel counted", [f"{totals[group]:,.0f}" for group in groups]))
-    return "\n".join(lines)
-
-
-def _is_postgres(name: str) -> bool:
-    return name.startswith("postgres") and name not in BESIDE
 
 
 def _statements(profile: Profile, program: str) -> str:
@@ -209,15 +168,6 @@ def _wide(name: str, cells: Iterable[str]) -> str:
     return f"{name:<34}" + "".join(f"{cell:>10}" for cell in cells)
 
 
-def folded(profile: Profile) -> str:
-    """One line for each stack, with its number of samples, for a flame graph."""
-    return "".join(
-        f"{name};{stack} {count}\n"
-        for name, stacks in profile.folded.items()
-        for stack, count in stacks.most_common()
-    )
-
-
 def as_dict(profile: Profile) -> dict[str, Any]:
     """For the file."""
     plain, many = profile.plain, profile.logged.messages or 1
@@ -239,7 +189,6 @@ def as_dict(profile: Profile) -> dict[str, Any]:
             for name, lines in profile.lines.items()
         },
         "collector": profile.collector,
-        "native": {f"{name}: {kind}": count for (name, kind), count in profile.native.items()},
         "statements": {name: _costs(costs, many) for name, costs in profile.statements.items()},
     }
 

@@ -38,8 +38,6 @@ def measure(
     )
     profile = profiler.run(options.rounds)
     say("\n" + report.text(profile))
-    if options.folded:
-        options.folded.write_text(report.folded(profile), encoding="utf-8")
     for program, lines in stack.complaints().items():
         say(f"{program} logged {len(lines)} errors, the first: {lines[0]}")
     return report.as_dict(profile)

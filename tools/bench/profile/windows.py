@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -10,7 +10,6 @@ from tools.bench.load.generator import CannotMeasureError
 from tools.bench.profile import (
     control,
     counters,
-    native_samples,
     process_cpu,
     python_stacks,
     statement_log,
@@ -58,10 +57,7 @@ class Profile:
     answers: list[float] = field(default_factory=list)  # seconds, of the plain window
     python: dict[str, Counter[tuple[str, str]]] = field(default_factory=dict)
     lines: dict[str, Counter[tuple[str, str]]] = field(default_factory=dict)
-    folded: dict[str, Counter[str]] = field(default_factory=dict)
     collector: dict[str, float] = field(default_factory=dict)  # seconds, by process
-    native: Counter[tuple[str, str]] = field(default_factory=Counter)
-    foreign: Counter[str] = field(default_factory=Counter)  # of it, of threads without Python
     statements: dict[str, Costs] = field(default_factory=dict)
     counts: Counts = field(default_factory=dict)  # of one message
     idle: dict[str, float] = field(default_factory=dict)  # ms of CPU a second, by process
@@ -126,7 +122,6 @@ class Profiler:
         for name, stacks in self._control.stacks(self._names).items():
             profile.python[name] = python_stacks.counted(stacks)
             profile.lines[name] = python_stacks.hottest(stacks)
-            profile.folded[name] = python_stacks.folded(stacks)
         profile.collector = self._control.collector_seconds(self._names)
 
     def _sampled_round(self) -> bool:
@@ -135,26 +130,17 @@ class Profiler:
         processes = len(self._control.pids())
         self._control.command("sample", str(control.INTERVAL))
         before = self._control.positions()
-        recorder = native_samples.recorder(self._stack.place / "perf.data")
         try:
             with self._window(self.profile.sampled):
                 self._load.run(self._messages, self._connections)
         except OSError as error:
             self._say(f"a process ended while it was sampled: the round is repeated ({error})")
-            recorder.stop()
             until(lambda: len(self._control.pids()) == processes, seconds=30, what="its restart")
             return False
         finally:
             self._control.command("rest")
         self._control.keep(before)
-        self._count(list(native_samples.parse(recorder.stop())))
         return True
-
-    def _count(self, samples: Sequence[native_samples.Sample]) -> None:
-        self.profile.native += native_samples.counted(samples, self._names)
-        for pid, count in native_samples.without_python(samples).items():
-            if pid in self._names:
-                self.profile.foreign[self._names[pid]] += count
 
     def _logged(self, rounds: int) -> None:
         log, names = self._stack.postgres.log, StatementNames.of_service()

@@ -110,14 +110,6 @@ def test_frames_of_a_dump_are_read_in_their_order() -> None:
     assert found == [[Frame("/a/b c.py", 7, "run"), Frame("<string>", 1, "f")]] * 2
 
 
-def test_folded_stacks_are_counted_from_the_outside_in() -> None:
-    stack = [Frame(f"{SITE}/psycopg/cursor.py", 9, "execute"), Frame(f"{ROOT}/otp/send.py", 5, "f")]
-
-    assert python_stacks.folded([stack, stack]) == {
-        "otp/send.py:f:5;psycopg/cursor.py:execute:9": 2
-    }
-
-
 @pytest.mark.parametrize(
     ("files", "cause"),
     [
