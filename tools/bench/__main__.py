@@ -2,9 +2,7 @@
 
 import argparse
 import json
-import os
 import sys
-import tempfile
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -12,16 +10,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import django
 import psycopg
 
-from config.local.embedded import temporary
 from config.local.processes import StartError
-from tools.bench.load.generator import HINT, CannotMeasureError, PythonLoop, generator
+from tools.bench.load.generator import HINT, PythonLoop, generator
 from tools.bench.report import machine, table
 from tools.bench.report.results import Row
-from tools.bench.stack.stack import SEEDED, Stack, set_up
 from tools.command_line import ExitCode, run_command, say
+from tools.stack.programs import CannotMeasureError
+from tools.stack.stack import SEEDED, Stack, set_up, temporary_stack
 
 RESULTS = Path(__file__).parent / "results"
 ROWS = (
@@ -50,8 +47,9 @@ def main(arguments: Sequence[str]) -> int:
 def _run(options: argparse.Namespace) -> ExitCode:
     started = time.monotonic()
     try:
-        with tempfile.TemporaryDirectory(prefix="kvitok-bench-") as place:
-            result, rows = _measure(options, Path(place))
+        with temporary_stack("bench") as stack:
+            set_up(stack.url(SEEDED))
+            result, rows = _session(options, stack)
     except (CannotMeasureError, StartError, OSError, psycopg.Error) as error:
         say(f"bench: cannot measure: {error}")
         return ExitCode.NOT_MADE
@@ -90,20 +88,8 @@ def _numbers(text: str) -> list[int]:
     return [int(word) for word in text.split(",")]
 
 
-def _measure(options: argparse.Namespace, place: Path) -> tuple[dict[str, Any], list[Row]]:
-    (place / "log").mkdir()
-    with temporary(durable=True, environ={}) as servers:
-        stack = Stack(servers, place)
-        try:
-            set_up(stack.url(SEEDED))
-            return _session(options, stack)
-        finally:
-            stack.close()
-
-
 def _session(options: argparse.Namespace, stack: Stack) -> tuple[dict[str, Any], list[Row]]:
-    os.environ.update(stack.environ | {"DJANGO_SETTINGS_MODULE": "config.settings"})
-    django.setup()
+    stack.set_up_django()
     from tools.bench import session  # noqa: PLC0415 - needs Django set up
 
     generate = generator(stack.place, own=options.own_client)

@@ -7,25 +7,25 @@ from collections.abc import Callable, Iterator, Sequence
 from django.core.management import call_command
 from django.db import connections
 
-from tools.bench.load.generator import CannotMeasureError, Generator
+from tools.bench.load.generator import Generator
 from tools.bench.report.results import Row
 from tools.bench.rows import (
     api_calls,
     end_to_end,
     handover,
-    hanging_channel,
-    hanging_provider,
+    hanging_vendor,
     link_calls,
     runner,
 )
 from tools.bench.rows.runner import Bench
-from tools.bench.stack import seed
-from tools.bench.stack.stack import Stack
+from tools.stack import seed
+from tools.stack.programs import CannotMeasureError
+from tools.stack.stack import Stack
 
 FLOWS: dict[str, Callable[[Bench], list[Row]]] = {
     "handover": handover.measure,
-    "hang": hanging_provider.measure,
-    "beside": hanging_channel.measure,
+    "hang": hanging_vendor.measure_guesses,
+    "beside": hanging_vendor.measure_sends,
     "path": end_to_end.measure,
 }
 CALLS = api_calls.CALLS | link_calls.CALLS

@@ -5,18 +5,15 @@ index (HOT). The steps are the product's own statements, as `floors.end_to_end_f
 """
 
 import argparse
-import os
 import sys
-import tempfile
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
-import django
+from django.core.management import call_command
 
-from config.local.embedded import temporary
-from tools.bench.stack.stack import Stack
+from tools.command_line import say
+from tools.stack.stack import temporary_stack
 
 LARGE = (
     "channels_message",
@@ -55,39 +52,13 @@ def main() -> int:
     parser.add_argument("--messages", type=int, default=20_000)
     parser.add_argument("--in-flight", type=int, default=4, help="accepted, not yet delivered")
     parser.add_argument("--full-page-writes", action="store_true")
-    parser.add_argument("--history", action="store_true", help="sizes of a seeded past instead")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as place, temporary(environ={}) as servers:
-        (Path(place) / "log").mkdir()
-        os.environ.update(Stack(servers, Path(place)).environ)
-        _set_up()
-        if options.history:
-            _seed(options.messages)
-        else:
-            _deliver(options.messages, options.in_flight, full_pages=options.full_page_writes)
+    with temporary_stack("storage", durable=False) as stack:
+        stack.set_up_django()
+        call_command("migrate", verbosity=0)
+        _deliver(options.messages, options.in_flight, full_pages=options.full_page_writes)
         _say_sizes(options.messages)
     return 0
-
-
-def _say(line: str) -> None:
-    print(line, flush=True)  # noqa: T201 - the table is what this command is for
-
-
-def _set_up() -> None:
-    os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
-    django.setup()
-    from django.core.management import call_command  # noqa: PLC0415 - needs Django set up
-
-    call_command("migrate", verbosity=0)
-
-
-def _seed(many: int) -> None:
-    from tools.bench.stack import seed  # noqa: PLC0415 - needs Django set up
-    from tools.demo import history  # noqa: PLC0415
-
-    seed.companies(1)
-    history.of_company(messages=many, days=90)
-    _execute("VACUUM")
 
 
 def _deliver(many: int, in_flight: int, *, full_pages: bool) -> None:
@@ -95,19 +66,19 @@ def _deliver(many: int, in_flight: int, *, full_pages: bool) -> None:
     _execute("SELECT pg_reload_conf()")
     for name, (size, pages) in _run(many, in_flight).items():
         note = f", {pages / many:.2f} full pages" if full_pages else ""
-        _say(f"WAL of {name:<10} {size / many:8,.0f} bytes a message{note}")
-    _say("")
+        say(f"WAL of {name:<10} {size / many:8,.0f} bytes a message{note}")
+    say("")
     for table, updates, hot in _rows(HOT, _tables()):
-        _say(f"HOT {table:<24} {hot / updates:6.1%} of {updates / many:.2f} updates a message")
-    _say("")
+        say(f"HOT {table:<24} {hot / updates:6.1%} of {updates / many:.2f} updates a message")
+    say("")
 
 
 def _say_sizes(many: int) -> None:
     total = 0
     for table, index, size in _rows(SIZES, _tables()):
         total += size
-        _say(f"{size / many:8,.0f}  {table} {index}")
-    _say(f"{total / many:8,.0f}  bytes a message")
+        say(f"{size / many:8,.0f}  {table} {index}")
+    say(f"{total / many:8,.0f}  bytes a message")
 
 
 def _tables() -> list[str]:
@@ -118,7 +89,7 @@ def _tables() -> list[str]:
 def _run(many: int, in_flight: int) -> dict[str, tuple[int, int]]:
     """(bytes of write-ahead log, full pages in it) by step, of all messages."""
     from tools.bench.floors import end_to_end_floor  # noqa: PLC0415 - needs Django set up
-    from tools.bench.stack import seed  # noqa: PLC0415
+    from tools.stack import seed  # noqa: PLC0415
 
     accounts = [(one.company_id, one.key_id) for one in seed.companies(10)]
     phones = seed.Phones().take(many)

@@ -3,9 +3,7 @@
 import json
 import os
 import re
-import secrets
 import signal
-import socket
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -14,14 +12,12 @@ from pathlib import Path
 from config.environment.variables import ROOT
 from config.local.demo_environment import accounts, new_secrets, payment_accounts
 from config.local.embedded import Servers
-from config.local.processes import StartError
-from config.local.store_servers import Postgres, Redis
 from tests.stack.programs import Program, children
 from tools.chaos.faults.proxy import HOST, Fault, Route
 from tools.chaos.plan import Options, Speed, speed_of
+from tools.stack.programs import beat, free_ports, own_stores, web, worker
 
 MARK = "KVITOK_CHAOS"  # in the environment of every process: marks its owner
-_PORTS = range(20_000, 32_000)  # below those that outgoing connections are given
 _NAMES = re.compile(r"^#?\s?([A-Z][A-Z0-9_]*)=", re.MULTILINE)
 
 # What share of the requests meets which fault, by direction.
@@ -59,52 +55,22 @@ class Ports:
 
     @classmethod
     def free(cls) -> "Ports":
-        found = free_ports()
-        return cls(*(next(found) for _ in range(5)))
+        return cls(*free_ports(5))
 
 
 def url(port: int) -> str:
     return f"http://{HOST}:{port}"
 
 
-class Stack:
-    """The stores, which the caller started, and every program beside them."""
+class Programs:
+    """What starts and stops together."""
 
-    def __init__(self, servers: Servers, place: Path, options: Options) -> None:
-        self.postgres, self.redis = _owned(servers)
-        self.place = place
-        self.ports = Ports.free()
-        self.speed = speed_of(options)
-        self.simulator_log = place / "simulator.sqlite3"
-        self.counts = place / "proxy-counts.json"
-        self.environ = environment(
-            servers, self.ports, place, self.speed, has_payments=options.payments
-        )
-        self.proxy = self._program(
-            "proxy", ["-m", "tools.chaos.faults.proxy", self._lines(options)]
-        )
-        self.simulator = self._program("simulator", ["-m", "tools.simulator"])
-        self.web = self._program("web", web_command(self.ports.web))
-        self.web.die = signal.SIGTERM  # killed outright, granian would leave its workers behind
-        self.worker = self._program("worker", worker_command("first"))
-        self.second_worker = self._program("worker-2", worker_command("second"))
-        self.beat = self._program("beat", beat_command(place / "beat-schedule"))
-        self.proxy.words = self.worker.words = self.second_worker.words = " ready."
-        self.simulator.url = f"{url(self.ports.simulator)}/livez"
-        self.web.url = f"{url(self.ports.web)}/livez"
+    place: Path
+    environ: dict[str, str]
 
     def __iter__(self) -> Iterator[Program]:
         """In stopping order."""
-        yield from (self.beat, self.worker, self.second_worker, self.web)
-        yield from (self.simulator, self.proxy)
-
-    @property
-    def carrier(self) -> str:
-        return url(self.ports.simulator)
-
-    @property
-    def api(self) -> str:
-        return url(self.ports.from_clients)
+        raise NotImplementedError
 
     def start(self) -> None:
         for program in self:
@@ -123,13 +89,52 @@ class Stack:
         for program in self:
             program.kill()
 
+    def _program(self, name: str, command: list[str]) -> Program:
+        return Program(command, log=self.place / f"{name}.log", environ=self.environ)
+
+
+class Stack(Programs):
+    """The stores, which the caller started, and every program beside them."""
+
+    def __init__(self, servers: Servers, place: Path, options: Options) -> None:
+        self.postgres, self.redis = own_stores(servers)
+        self.place = place
+        self.ports = Ports.free()
+        self.speed = speed_of(options)
+        self.simulator_log = place / "simulator.sqlite3"
+        self.counts = place / "proxy-counts.json"
+        self.environ = environment(
+            servers, self.ports, place, self.speed, has_payments=options.payments
+        )
+        self.proxy = self._program(
+            "proxy", ["-m", "tools.chaos.faults.proxy", self._lines(options)]
+        )
+        self.simulator = self._program("simulator", ["-m", "tools.simulator"])
+        self.web = self._program("web", web(self.ports.web))
+        self.web.die = signal.SIGTERM  # killed outright, granian would leave its workers behind
+        self.worker = self._program("worker", worker("first", level="INFO"))
+        self.second_worker = self._program("worker-2", worker("second", level="INFO"))
+        self.beat = self._program("beat", beat(place))
+        self.proxy.words = self.worker.words = self.second_worker.words = " ready."
+        self.simulator.url = f"{url(self.ports.simulator)}/livez"
+        self.web.url = f"{url(self.ports.web)}/livez"
+
+    def __iter__(self) -> Iterator[Program]:
+        yield from (self.beat, self.worker, self.second_worker, self.web)
+        yield from (self.simulator, self.proxy)
+
+    @property
+    def carrier(self) -> str:
+        return url(self.ports.simulator)
+
+    @property
+    def api(self) -> str:
+        return url(self.ports.from_clients)
+
     def web_processes(self) -> list[int]:
         """The pids that serve requests: the master's children without its resource tracker."""
         own = children(self.web.running.pid)
         return [pid for pid in own if b"resource_tracker" not in _command(pid)]
-
-    def _program(self, name: str, command: list[str]) -> Program:
-        return Program(command, log=self.place / f"{name}.log", environ=self.environ)
 
     def _lines(self, options: Options) -> str:
         """The proxy's configuration, in a file."""
@@ -160,12 +165,6 @@ class Stack:
         path = self.place / "proxy.json"
         path.write_text(json.dumps(config), encoding="utf-8")
         return str(path)
-
-
-def _owned(servers: Servers) -> tuple[Postgres, Redis]:
-    if servers.postgres is None or servers.redis is None:
-        raise StartError("chaos kills its stores, and so it must have started them itself")
-    return servers.postgres, servers.redis
 
 
 def environment(
@@ -217,30 +216,6 @@ def _short_intervals(speed: Speed) -> dict[str, str]:
         "PROVIDER_READ": str(speed.read),
         "MAX_BREAKER_PAUSE": "2",
     }
-
-
-def web_command(port: int) -> list[str]:
-    return ["-m", "config.web_server", "--host", HOST, "--port", str(port), "--workers", "2"]
-
-
-def worker_command(name: str) -> list[str]:
-    threads = ["--pool", "threads", "--concurrency", "4", "--hostname", f"{name}@%h"]
-    quiet = ["--without-mingle", "--without-gossip", "--loglevel", "INFO"]
-    return ["-m", "celery", "-A", "config", "worker", *threads, *quiet]
-
-
-def beat_command(schedule: Path) -> list[str]:
-    files = ["--schedule", str(schedule), "--pidfile="]
-    return ["-m", "celery", "-A", "config", "beat", *files, "--loglevel", "WARNING"]
-
-
-def free_ports() -> Iterator[int]:
-    first = secrets.randbelow(len(_PORTS))
-    for number in range(len(_PORTS)):
-        port = _PORTS[(first + number) % len(_PORTS)]
-        with socket.socket() as probe:
-            if probe.connect_ex((HOST, port)) != 0:
-                yield port
 
 
 def _command(pid: int) -> bytes:

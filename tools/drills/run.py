@@ -12,25 +12,19 @@ from uuid import uuid4
 from config.environment.variables import ROOT
 from config.local.embedded import Servers, temporary
 from tests.redis_servers import sentinel_group
-from tools.chaos.checks import external_records, verdicts
-from tools.chaos.database import DatabaseProbe
 from tools.chaos.plan import SHORT, PlannedRequest
 from tools.chaos.run import kept, prepare
-from tools.chaos.traffic.client import Account, Backend, Client
-from tools.chaos.traffic.drain import Drain
-from tools.chaos.traffic.journal import Journal
-from tools.chaos.traffic.scheduler import Scheduler
+from tools.chaos.traffic.client import Account
 from tools.drills import figures
 from tools.drills.figures import Figures
+from tools.drills.load import FIRST_PHONE, Load, broken_checks, journal_of
 from tools.drills.scenarios import SCENARIOS, Scenario
 from tools.drills.stack import Stack
 
 Say = Callable[[str], None]
 THREADS = 96
 WARM_UP, AFTERWARDS = 5.0, 15.0  # seconds of load before the loss, and after the part is back
-ANSWERED_WITHIN = 120.0  # seconds after the load
 TOKENS = 1_000_000
-FIRST_PHONE = 79_260_000_000
 
 
 @dataclass
@@ -77,29 +71,20 @@ def _run(scenario: Scenario, servers: Servers, place: Path, rate: float) -> Figu
 def _load(scenario: Scenario, stack: Stack, account: Account, rate: float) -> Moments:
     afterwards = max(AFTERWARDS, scenario.max_silence, scenario.max_delivery)
     seconds = WARM_UP + scenario.away + afterwards
-    moments, scheduler = Moments(), Scheduler(THREADS)
-    journal, database = Journal(_journal(stack)), DatabaseProbe(stack.postgres.url)
-    client = Client(stack.api, (2.0, SHORT.send_wait + 4.0))
-    backend = Backend(client, [account], journal, scheduler, carrier=stack.carrier, seed=0)
+    moments = Moments()
 
     def lose() -> None:
         moments.lost_at = time.time()
         scenario.lose(stack)
 
-    begin = time.monotonic()
-    backend.schedule(_orders(scenario, rate, seconds), begin)
-    stack.at(begin + WARM_UP, lose)
-    stack.at(begin + WARM_UP + scenario.away, partial(scenario.regain, stack))
-    try:
+    with Load(stack, [account], THREADS) as load:
+        begin = time.monotonic()
+        load.backend.schedule(_orders(scenario, rate, seconds), begin)
+        stack.at(begin + WARM_UP, lose)
+        stack.at(begin + WARM_UP + scenario.away, partial(scenario.regain, stack))
         stack.run(lambda: time.monotonic() > begin + seconds, seconds + 1)
         moments.ends_at = time.time()
-        stack.run(lambda: scheduler.is_done, ANSWERED_WITHIN)
-        Drain(stack.simulator_log, database, stack).hurry()
-    finally:
-        backend.given_up.set()
-        scheduler.close()
-        database.close()
-        journal.close()
+        load.settle()
     return moments
 
 
@@ -119,18 +104,9 @@ def _orders(scenario: Scenario, rate: float, seconds: float) -> list[PlannedRequ
     ]
 
 
-def _journal(stack: Stack) -> Path:
-    return stack.place / "journal.sqlite3"
-
-
 def _count(stack: Stack, moments: Moments) -> Figures:
-    external_records.load_records(stack.simulator_log, _journal(stack))
-    broken = [
-        f"{finding.check}: {', '.join(finding.subjects[:5])}"
-        for finding in verdicts.check_invariants()
-        if not finding.is_kept
-    ]
-    times = figures.times(_journal(stack), stack.simulator_log, moments.lost_at, moments.ends_at)
+    broken = broken_checks(stack)
+    times = figures.times(journal_of(stack), stack.simulator_log, moments.lost_at, moments.ends_at)
     return Figures(
         **figures.counts(),
         silence=times["silence"],

@@ -7,49 +7,36 @@ from pathlib import Path
 
 from config.local.demo_environment import new_secrets, simulated_smpp
 from config.local.embedded import Servers
-from config.local.processes import StartError
-from config.local.store_servers import Redis
 from tests.redis_servers import SentinelGroup
 from tests.stack.programs import Program
 from tools.chaos.plan import SHORT
-from tools.chaos.stack import (
-    Ports,
-    beat_command,
-    environment,
-    free_ports,
-    url,
-    web_command,
-    worker_command,
-)
+from tools.chaos.stack import Ports, Programs, environment, url
+from tools.stack import programs
 
 TICK = 0.02
 RESTART_AFTER = 1.0  # seconds, as RestartSec= of our units
-STOP_TIMEOUT = 25.0
 
 
-class Stack:
+class Stack(Programs):
     def __init__(
         self, servers: Servers, place: Path, *, sentinels: SentinelGroup | None, has_smpp: bool
     ) -> None:
-        if servers.redis is None or servers.postgres is None:
-            raise StartError("a drill kills its stores, and so it must have started them itself")
-        self.redis: Redis = servers.redis
-        self.postgres, self.sentinels, self.place = servers.postgres, sentinels, place
-        ports = free_ports()
-        web, simulator = next(ports), next(ports)
+        self.postgres, self.redis = programs.own_stores(servers)
+        self.sentinels, self.place = sentinels, place
+        web, simulator, message_centre = programs.free_ports(3)
         # Nothing stands in between: the fault of a drill is its only one.
         both_ways = Ports(web, simulator, to_vendors=simulator, from_vendors=web, from_clients=web)
         self.api, self.carrier = url(web), url(simulator)
         self.environ = environment(servers, both_ways, place, SHORT)
         if has_smpp:
-            self.environ |= _smpp(next(ports))
+            self.environ |= _smpp(message_centre)
         if sentinels:
             self.environ |= {"REDIS_URL": sentinels.url, "CELERY_BROKER_URL": ""}
         self.simulator_log = Path(self.environ["SIMULATOR_LOG"])
         self.simulator = self._program("simulator", ["-m", "tools.simulator"])
-        self.web = self._program("web", web_command(web))
-        self.worker = self._program("worker", worker_command("only"))
-        self.beat = self._program("beat", beat_command(place / "beat-schedule"))
+        self.web = self._program("web", programs.web(web))
+        self.worker = self._program("worker", programs.worker("only", level="INFO"))
+        self.beat = self._program("beat", programs.beat(place))
         self.smpp = self._program("smpp", ["manage.py", "run_smpp"])
         self.simulator.url, self.web.url = f"{self.carrier}/livez", f"{self.api}/livez"
         self.worker.words, self.smpp.words = " ready.", "smpp: started"
@@ -61,24 +48,7 @@ class Stack:
         self._stopped: set[Program] = set()
 
     def __iter__(self) -> Iterator[Program]:
-        """In stopping order."""
         return iter(self._programs)
-
-    def start(self) -> None:
-        for program in reversed(self._programs):
-            program.launch()
-        for program in self:
-            program.wait_ready()
-
-    def stop(self) -> None:
-        for program in self:
-            program.terminate()
-        for program in self:
-            program.wait_stopped(STOP_TIMEOUT)
-
-    def kill(self) -> None:
-        for program in self:
-            program.kill()
 
     def lose(self, program: Program) -> None:
         """Kill it; it is started again by whoever lost it."""
@@ -115,9 +85,6 @@ class Stack:
                 self.lose(program)
                 restart_at = time.monotonic() + RESTART_AFTER
                 self.at(restart_at, lambda lost=program: self.regain(lost))  # type: ignore[misc]
-
-    def _program(self, name: str, command: list[str]) -> Program:
-        return Program(command, log=self.place / f"{name}.log", environ=self.environ)
 
 
 def _smpp(port: int) -> dict[str, str]:

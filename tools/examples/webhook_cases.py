@@ -17,7 +17,7 @@ import requests
 from standardwebhooks import Webhook
 
 from config.local.processes import signal_group
-from tools.bench.stack.programs import free_ports
+from tools.stack.programs import free_ports
 
 # Spaces, an escaped slash and Cyrillic: nothing that parsing and printing again would leave alone.
 BODY = (

@@ -4,7 +4,6 @@ import argparse
 import json
 import subprocess
 import sys
-import tempfile
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import partial
@@ -15,14 +14,13 @@ import psycopg
 from psycopg import sql
 
 from config.environment.variables import ROOT
-from config.local.embedded import temporary
 from config.local.store_servers import Postgres
 from tools.bench.report import machine
-from tools.bench.stack.stack import Stack
 from tools.command_line import ExitCode, run_command, say
+from tools.growth.chart import draw
 from tools.growth.figures import Figure, Group, Results
-from tools.growth.plots import draw
 from tools.growth.table import table
+from tools.stack.stack import Stack, temporary_stack
 
 SIZES = [5_000, 100_000, 1_000_000]
 # Every send is answered `queued` at once: no worker runs.
@@ -47,11 +45,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def _run(options: argparse.Namespace) -> ExitCode:
     results, fillings = Results(), []
-    with (
-        tempfile.TemporaryDirectory(prefix="kvitok-growth-") as place,
-        temporary(durable=False, environ={}) as servers,
-    ):
-        stack = Stack(servers, Path(place))
+    with temporary_stack("growth", durable=False) as stack:
         _set_up(stack.postgres, stack.url("postgres"))
         found: dict[str, Any] = machine.describe(stack.postgres.directory)
         for size in options.sizes:
@@ -64,7 +58,6 @@ def _run(options: argparse.Namespace) -> ExitCode:
             # After each size: a run of hours may end early.
             found |= {"fillings": fillings, "rows": [row.as_dict() for row in results]}
             _save(options, found)
-        stack.close()
     sizes = options.sizes
     say(table(results, sizes))
     if options.plots:

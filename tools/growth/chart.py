@@ -1,15 +1,34 @@
-"""Draws growth as an SVG: a line for each of some rows, both axes logarithmic."""
+"""The drawings in the documentation: a line for each of some rows, both axes logarithmic."""
 
 from collections.abc import Callable, Sequence
 from math import log10
+from pathlib import Path
 
 from tools import svg
-from tools.growth.figures import Figure, Row
+from tools.growth.figures import Figure, Group, Results, Row
 
 WIDTH, HEIGHT, LEFT, TOP = 940, 340, 84, 44
 PLOT, DEPTH, LINE = 520, 240, 22  # the drawing's width and height, and a line of its legend
 
 Value = Callable[[Figure], float]
+
+MOST = 8  # lines of a drawing
+_TITLES: dict[Group, tuple[str, Value]] = {
+    Group.HOT: ("Blocks that hot statements read", lambda figure: figure.blocks),
+    Group.PAGE: ("Blocks that the dearest pages read", lambda figure: figure.blocks),
+    Group.JOB: ("The longest jobs, ms", lambda figure: figure.ms),
+}
+
+
+def draw(results: Results, sizes: Sequence[int], folder: Path) -> None:
+    """The rows that cost most at the largest size."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for group, (title, value) in _TITLES.items():
+        rows = [row for row in results if row.group is group]
+        rows.sort(key=lambda row: value(row.last), reverse=True)
+        if rows:
+            drawn = chart(title, rows[:MOST], sizes, value)
+            (folder / f"growth-{group}.svg").write_text(drawn, encoding="utf-8")
 
 
 def chart(title: str, rows: Sequence[Row], sizes: Sequence[int], value: Value) -> str:

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from config.local.processes import StartError, die_with_parent
-from tools.bench.load.generator import CannotMeasureError
 from tools.command_line import ExitCode, run_command, say
 from tools.replay import plots
 from tools.replay.goals import goals, line
@@ -23,6 +22,7 @@ from tools.replay.run import Result, run
 from tools.replay.sensitivity import variants
 from tools.replay.world import World, build, read
 from tools.replay.world_format import WorldError
+from tools.stack.programs import CannotMeasureError
 
 MOST_LIVE = 1_000_000
 SHIPPED = Path(__file__).parent / "worlds"

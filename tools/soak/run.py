@@ -3,34 +3,27 @@
 import os
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
-from pathlib import Path
+from contextlib import ExitStack, suppress
 from uuid import uuid4
 
 import redis
+import requests
 
 from config.environment.variables import ROOT
 from config.local.embedded import temporary
-from tools.chaos.checks import external_records, verdicts
-from tools.chaos.database import DatabaseProbe
 from tools.chaos.plan import SHORT, PlannedRequest, UserBehaviour
 from tools.chaos.run import kept, prepare
-from tools.chaos.traffic.client import Account, Backend, Client
-from tools.chaos.traffic.drain import Drain
-from tools.chaos.traffic.journal import Journal
-from tools.chaos.traffic.log_follower import LogFollower
+from tools.chaos.traffic.client import Account, Backend
+from tools.chaos.traffic.log_follower import Arrival, LogFollower
 from tools.chaos.traffic.phone_users import PhoneUsers
-from tools.chaos.traffic.scheduler import Scheduler
+from tools.drills.load import FIRST_PHONE, Load, broken_checks
 from tools.drills.stack import Stack
 from tools.soak.samples import Sample, Sampler
-from tools.soak.visitors import Visitors
 
 Say = Callable[[str], None]
 COMPANIES, TOKENS = 20, 10_000_000
 THREADS = 32
 EVERY = 10.0  # seconds between two samples
-ANSWERED_WITHIN = 120.0
-FIRST_PHONE = 79_260_000_000
 # In turn: every channel, codes and links; every other code is entered.
 KINDS = (("code", "whatsapp"), ("code", "sms"), ("code_link", "whatsapp"), ("link", "telegram"))
 
@@ -45,7 +38,7 @@ def run(minutes: float, rate: float, say: Say, keep_samples: Keep) -> list[str]:
         stack = Stack(servers, place, sentinels=None, has_smpp=False)
         os.environ.update(stack.environ)
         keep_samples(_samples(stack, minutes * 60, rate, say))
-        broken = [*map(str, stack.deaths), *_broken_checks(stack)]
+        broken = [*map(str, stack.deaths), *broken_checks(stack)]
         if not broken:
             keep.clear()
     return broken
@@ -62,38 +55,20 @@ def _samples(stack: Stack, seconds: float, rate: float, say: Say) -> list[Sample
     return samples
 
 
-def _broken_checks(stack: Stack) -> list[str]:
-    external_records.load_records(stack.simulator_log, _journal(stack))
-    return [
-        f"{finding.check}: {', '.join(finding.subjects[:5])}"
-        for finding in verdicts.check_invariants()
-        if not finding.is_kept
-    ]
-
-
 def _load(
     stack: Stack, accounts: list[Account], seconds: float, rate: float, say: Say
 ) -> list[Sample]:
-    scheduler, journal = Scheduler(THREADS), Journal(_journal(stack))
-    database = DatabaseProbe(stack.postgres.url)
-    client = Client(stack.api, (2.0, SHORT.send_wait + 4.0))
-    backend = Backend(client, accounts, journal, scheduler, carrier=stack.carrier, seed=0)
     orders = [_order(n, rate) for n in range(int(rate * seconds))]
-    with ExitStack() as held:
-        held.callback(journal.close)
-        held.callback(database.close)
-        held.callback(scheduler.close)
-        held.callback(backend.given_up.set)
-        users, visitors = PhoneUsers(backend, orders, stack.carrier), Visitors()
-        for people in (users, visitors):  # a slow page delays no code
-            follower = LogFollower(stack.simulator_log, people.arrive)
+    with Load(stack, accounts, THREADS) as load, ExitStack() as followers:
+        backend, visitors = load.backend, Visitors()
+        for people in (PhoneUsers(backend, orders, stack.carrier), visitors):
+            follower = LogFollower(stack.simulator_log, people.arrive)  # a slow page delays no code
             follower.start()
-            held.callback(follower.close)
+            followers.callback(follower.close)
         begin = time.monotonic()
         backend.schedule(orders, begin)
         samples = _watch(stack, backend, begin, seconds, say)
-        stack.run(lambda: scheduler.is_done, ANSWERED_WITHIN)
-        Drain(stack.simulator_log, database, stack).hurry()
+        load.settle()
         say(f"{backend.answered:,} sends answered, {visitors.followed:,} links followed")
     return samples
 
@@ -142,5 +117,15 @@ def _order(n: int, rate: float) -> PlannedRequest:
     )
 
 
-def _journal(stack: Stack) -> Path:
-    return stack.place / "journal.sqlite3"
+class Visitors:
+    """People who follow each link that their phone got, once."""
+
+    def __init__(self) -> None:
+        self.followed = 0
+        self._session = requests.Session()
+
+    def arrive(self, arrival: Arrival) -> None:
+        for link in arrival.links:
+            with suppress(requests.RequestException):
+                answer = self._session.get(link, allow_redirects=False, timeout=10)
+                self.followed += answer.is_redirect

@@ -31,7 +31,7 @@ from channels.outcomes import receipts, receipts_sql, transitions  # noqa: E402
 from config.storage.statements.json_rows import bytea, dump_rows  # noqa: E402
 from config.storage.statements.named_rows import fetch_all  # noqa: E402
 from tools.bench.floors import statement_params  # noqa: E402
-from tools.bench.report.figures import percentile  # noqa: E402
+from tools.bench.report.results import percentile  # noqa: E402
 
 THREADS = 7  # with the loop's own, as many as the pool has connections
 RAW = bytes(700)  # as long as a vendor's receipt is

@@ -10,14 +10,11 @@ from typing import Any
 
 from tools.bench.load import client
 from tools.bench.load.client import Load
+from tools.stack.programs import CannotMeasureError
 
 PATIENCE = 20  # seconds for one answer
 SCRIPT = Path(__file__).with_name("wrk.lua")
 HINT = "No wrk here (apt-get install wrk), or not wanted: the built-in client, which is slower."
-
-
-class CannotMeasureError(Exception):
-    """Why there is no figure, in one line."""
 
 
 @dataclass

@@ -2,41 +2,38 @@
 
 import argparse
 import json
-import os
-import signal
 import sys
-import tempfile
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
-import django
 import psycopg
 
-from config.local.embedded import temporary
 from config.local.processes import StartError
-from tools.bench.load.generator import CannotMeasureError
 from tools.bench.profile.control import Control
 from tools.bench.report import machine
-from tools.bench.stack.stack import SEEDED, Stack, set_up
+from tools.command_line import ExitCode, run_command, say
+from tools.stack.programs import CannotMeasureError
+from tools.stack.stack import SEEDED, Stack, set_up, temporary_stack
 
 
 def main(arguments: Sequence[str]) -> int:
-    options = _options(arguments)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that everything is stopped
+    """0 whatever the figures are; 2 when they could not be had."""
+    return run_command("profile", partial(_run, _options(arguments)))
+
+
+def _run(options: argparse.Namespace) -> ExitCode:
     try:
-        with tempfile.TemporaryDirectory(prefix="kvitok-profile-") as place:
-            _measure(options, Path(place))
+        with temporary_stack("profile") as stack:
+            stack.set_up_django()
+            set_up(stack.url(SEEDED))
+            control = Control(stack.place / "profile")
+            stack.environ |= control.environ()
+            _session(options, stack, control)
     except (CannotMeasureError, StartError, OSError, psycopg.Error) as error:
         say(f"profile: cannot measure: {error}")
-        return 2
-    except KeyboardInterrupt:
-        return 130
-    return 0
-
-
-def say(line: str) -> None:
-    sys.stdout.write(f"{line}\n")
-    sys.stdout.flush()
+        return ExitCode.NOT_MADE
+    return ExitCode.PASSED
 
 
 def _options(arguments: Sequence[str]) -> argparse.Namespace:
@@ -51,23 +48,7 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def _measure(options: argparse.Namespace, place: Path) -> None:
-    (place / "log").mkdir()
-    with temporary(durable=True, environ={}) as servers:
-        stack = Stack(servers, place)
-        control = Control(place / "profile")
-        stack.environ |= control.environ()
-        try:
-            set_up(stack.url(SEEDED))
-            _session(options, stack, control)
-        finally:
-            stack.close()
-
-
 def _session(options: argparse.Namespace, stack: Stack, control: Control) -> None:
-    own = {name: value for name, value in stack.environ.items() if name not in control.environ()}
-    os.environ.update(own | {"DJANGO_SETTINGS_MODULE": "config.settings"})
-    django.setup()
     from tools.bench.profile import session  # noqa: PLC0415 - needs Django set up
 
     facts = machine.describe(stack.postgres.directory) | {"client": "built-in client"}

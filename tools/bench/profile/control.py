@@ -8,9 +8,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from tools.bench.load.generator import CannotMeasureError
 from tools.bench.profile import python_stacks
 from tools.bench.profile.python_stacks import PythonStack
+from tools.stack.programs import CannotMeasureError
 
 PATIENCE = 10.0  # seconds for a process to carry a command out
 INTERVAL = 4.0  # ms of CPU between two samples; the kernel's clock ticks no faster on most machines

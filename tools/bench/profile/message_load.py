@@ -7,10 +7,11 @@ from itertools import islice
 
 from otp import codes
 from tools.bench.load.client import Connection
-from tools.bench.load.generator import CannotMeasureError, post, whole
+from tools.bench.load.generator import post, whole
 from tools.bench.rows.api_calls import as_json
-from tools.bench.stack.seed import Account, Phones
-from tools.bench.stack.stack import Stack, until
+from tools.stack.programs import CannotMeasureError
+from tools.stack.seed import Account, Phones
+from tools.stack.stack import Stack, until
 
 SEND, VERIFY = "/api/v1/otp/send", "/api/v1/otp/verify"
 _OPEN = "SELECT count(*) FROM channels_openmessage"

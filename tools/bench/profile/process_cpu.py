@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tools.bench.report import proc
-from tools.bench.stack.stack import Stack
+from tools.stack.stack import Stack
 
 OWN_BACKEND = "postgres for the bench"
 _BACKENDS = "SELECT pid, backend_type, application_name FROM pg_stat_activity"

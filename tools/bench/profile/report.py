@@ -8,7 +8,7 @@ from typing import Any
 from tools.bench.profile import control
 from tools.bench.profile.statement_log import Cost, Costs
 from tools.bench.profile.windows import Profile, Window
-from tools.bench.report.figures import percentile
+from tools.bench.report.results import percentile
 
 LEAST = 0.004  # of a table's total: smaller rows are added up in one
 LINES = 14  # of ours, for each program

@@ -11,8 +11,8 @@ from tools.bench.profile import report, statement_log, timeline
 from tools.bench.profile.control import Control
 from tools.bench.profile.message_load import MessageLoad
 from tools.bench.profile.windows import Profiler
-from tools.bench.stack import seed
-from tools.bench.stack.stack import Setup, Stack
+from tools.stack import seed
+from tools.stack.stack import Setup, Stack
 
 DATABASE = "bench_profile"
 WAITERS = 48  # as the service has by default

@@ -8,14 +8,14 @@ from statistics import median
 from typing import NamedTuple
 
 from tools.bench.load.client import Connection
-from tools.bench.load.generator import CannotMeasureError
 from tools.bench.profile import process_cpu
 from tools.bench.profile.control import Control
 from tools.bench.profile.message_load import MessageLoad
 from tools.bench.profile.statement_names import StatementNames
-from tools.bench.report.figures import percentile
-from tools.bench.stack.seed import Phones
-from tools.bench.stack.stack import Stack
+from tools.bench.report.results import percentile
+from tools.stack.programs import CannotMeasureError
+from tools.stack.seed import Phones
+from tools.stack.stack import Stack
 
 PAUSE = 0.25  # seconds between two messages: all of one is over before the next
 WARM_UP = 20

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from tools.bench.load.generator import CannotMeasureError
 from tools.bench.profile import (
     control,
     counters,
@@ -21,7 +20,8 @@ from tools.bench.profile.process_cpu import NOTHING, Spent
 from tools.bench.profile.statement_log import Costs
 from tools.bench.profile.statement_names import StatementNames
 from tools.bench.report import proc
-from tools.bench.stack.stack import Stack, until
+from tools.stack.programs import CannotMeasureError
+from tools.stack.stack import Stack, until
 
 TRIES = 3  # times the rounds wanted, while processes are sampled
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from tools.bench.report import machine, proc
 from tools.bench.report.results import Interval
-from tools.bench.stack.stack import Stack
+from tools.stack.stack import Stack
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,25 @@
 """Results: intervals, and the rows they make up."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
+from math import ceil
+from statistics import median
 from typing import Any
 
-from tools.bench.report.figures import median, ratios
-
 NOISY = 0.3  # cores taken by others, above which an interval is marked
+
+
+def percentile(values: Iterable[float], share: float) -> float:
+    """The smallest value that at least this share of them does not exceed."""
+    ordered = sorted(values)
+    return ordered[max(0, ceil(share * len(ordered)) - 1)]
+
+
+def ratios(base: Sequence[float], subject: Sequence[float]) -> tuple[float, list[float]]:
+    """The ratio of the medians, and that of each round."""
+    rounds = [b / a if a else 0.0 for a, b in zip(base, subject, strict=True)]
+    middle = median(base)
+    return (median(subject) / middle if middle else 0.0), rounds
 
 
 @dataclass(frozen=True, slots=True)

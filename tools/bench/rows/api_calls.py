@@ -9,11 +9,12 @@ import orjson
 from links.clicks.buffer import STREAM
 from tools.bench.floors import hello
 from tools.bench.load.client import Load, ask
-from tools.bench.load.generator import CannotMeasureError, RequestSource, head, post, whole
+from tools.bench.load.generator import RequestSource, head, post, whole
 from tools.bench.rows.runner import Call
-from tools.bench.stack import seed
-from tools.bench.stack.seed import Account
-from tools.bench.stack.stack import Setup, until
+from tools.stack import seed
+from tools.stack.programs import CannotMeasureError
+from tools.stack.seed import Account
+from tools.stack.stack import Setup, until
 
 BROWSER = {
     "User_Agent": "Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko)"

@@ -8,12 +8,12 @@ from typing import Any
 import orjson
 
 from config.environment.variables import ROOT
-from tools.bench.load.generator import CannotMeasureError
 from tools.bench.report.meter import Meter
 from tools.bench.report.results import Interval, Row
 from tools.bench.rows.api_calls import Send, open_messages
 from tools.bench.rows.runner import Bench, order
-from tools.bench.stack.stack import Setup, until
+from tools.stack.programs import CannotMeasureError
+from tools.stack.stack import Setup, until
 
 SIDES = ("floor", "ours")
 CONNECTIONS = 16

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tools.bench.load.client import Connection
-from tools.bench.load.generator import CannotMeasureError
-from tools.bench.report.figures import percentile
 from tools.bench.report.meter import Meter
-from tools.bench.report.results import Interval, Row
+from tools.bench.report.results import Interval, Row, percentile
 from tools.bench.rows.api_calls import Wait
 from tools.bench.rows.runner import Bench
+from tools.stack.programs import CannotMeasureError
 
 SAMPLES = 200
 WARM_UP = 20

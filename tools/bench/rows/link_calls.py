@@ -11,8 +11,8 @@ from tools.bench.load.client import Load
 from tools.bench.load.generator import RequestSource, head, post
 from tools.bench.rows.api_calls import BROWSER, Redirect, as_json, beyond, counted
 from tools.bench.rows.runner import Call
-from tools.bench.stack import seed
-from tools.bench.stack.stack import Setup, until
+from tools.stack import seed
+from tools.stack.stack import Setup, until
 
 DRAINED = 120.0  # seconds
 

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tools.bench.load.client import Load
-from tools.bench.load.generator import CannotMeasureError, Generator, RequestSource
+from tools.bench.load.generator import Generator, RequestSource
 from tools.bench.report.meter import Meter, Reading
 from tools.bench.report.results import Interval, Row
-from tools.bench.stack.seed import Account, Phones
-from tools.bench.stack.stack import Setup, Stack
+from tools.stack.programs import CannotMeasureError
+from tools.stack.seed import Account, Phones
+from tools.stack.stack import Setup, Stack
 
 WARM_UP = 1  # seconds, before each side is counted: connections open and prepare their statements
 FIRST_GUESS = 5_000.0  # requests a second, until it is known better

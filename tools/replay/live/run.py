@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tools.bench.stack.stack import SEEDED, Setup, Stack, until
 from tools.replay.live import virtual
 from tools.replay.live.comparison import Comparison, compared
 from tools.replay.live.people import People, Phase, Visit
@@ -22,6 +21,7 @@ from tools.replay.run import BASELINE_PATIENCE
 from tools.replay.smart_policy import SmartPolicy
 from tools.replay.timeline import Outcome
 from tools.replay.world import SMS, World
+from tools.stack.stack import SEEDED, Setup, Stack, until
 
 POLICIES = ("sms", "baseline", "ours")
 A_SECOND = 12.0  # sends of one policy; two cores carry two policies at once

@@ -17,8 +17,8 @@ from channels.routing.smart.phone_memory import PhoneMemory
 from channels.routing.smart.router import Router
 from config.storage.database_clock import database_now
 from otp.route_learning.code_attempts import CLOSED_AFTER
-from tools.bench.stack import seed
 from tools.replay.timeline import Outcome, Played
+from tools.stack import seed
 
 FAR = timedelta(days=1)
 _TOKENS = """

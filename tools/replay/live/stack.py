@@ -1,44 +1,31 @@
 """The service of a live run: its own stores, one vendor a channel, everything else as usual."""
 
-import os
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import django
 import requests
 from django.core.management import call_command
 
-from config.local.embedded import temporary
-from tools.bench.stack.stack import Stack
+from tools.stack.stack import Stack, temporary_stack
 
 # SMSC has words for a subscriber's bar. A bot would be a second Telegram.
 VENDORS = {"SIMULATED_SMS": "smsc"}
 WITHOUT = {"TELEGRAM_BOT_TOKEN": ""}
 BATCH = 500  # phones, which the simulator takes in one call
-WEB_PROCESSES = 2  # `tools.bench.stack.programs.web`
+WEB_PROCESSES = 2  # `tools.stack.programs.web`
 
 
 @contextmanager
 def prepared_stack() -> Iterator[Stack]:
     """With Django set up for its empty database; nothing else is running yet."""
-    with (
-        tempfile.TemporaryDirectory(prefix="kvitok-replay-") as place,
-        temporary(durable=True, environ={}) as servers,
-    ):
-        (Path(place) / "log").mkdir()
-        stack = Stack(servers, Path(place), VENDORS)
+    with temporary_stack("replay", options=VENDORS) as stack:
         stack.environ |= WITHOUT
-        os.environ.update(stack.environ | {"DJANGO_SETTINGS_MODULE": "config.settings"})
-        django.setup()
-        try:
-            call_command("migrate", verbosity=0)
-            yield stack
-        finally:
-            stack.close()
+        stack.set_up_django()
+        call_command("migrate", verbosity=0)
+        yield stack
 
 
 def api(stack: Stack) -> str:

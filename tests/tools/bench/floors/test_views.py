@@ -22,7 +22,7 @@ from otp.models import Verification
 from tests.api.clients import Api
 from tests.factories import LinkFactory, VerificationFactory
 from tools.bench.floors import hello, views
-from tools.bench.stack import programs, seed
+from tools.stack import programs, seed
 
 View = Callable[[HttpRequest], HttpResponse]
 
@@ -156,7 +156,7 @@ def test_programs_are_started_with_the_words_of_the_supervisor(tmp_path: Path) -
     )
 
     assert programs.web(8000) == web
-    assert worker == programs.WORKER
+    assert worker == programs.worker()
     assert beat == programs.beat(tmp_path)
 
 

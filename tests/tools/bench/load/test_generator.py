@@ -12,17 +12,9 @@ from typing import Any
 import pytest
 
 from tools.bench.load.client import Connection, ask
-from tools.bench.load.generator import (
-    CannotMeasureError,
-    Generator,
-    PythonLoop,
-    RequestSource,
-    Wrk,
-    head,
-    post,
-    whole,
-)
+from tools.bench.load.generator import Generator, PythonLoop, RequestSource, Wrk, head, post, whole
 from tools.bench.load.generator import generator as make_generator
+from tools.stack.programs import CannotMeasureError
 
 
 class Echo(BaseHTTPRequestHandler):

@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from tools.bench.report.figures import percentile, ratios
-from tools.bench.report.results import Interval, Row
+from tools.bench.report.results import Interval, Row, percentile, ratios
 from tools.bench.report.table import cpu, summary, table
 from tools.bench.rows.runner import order
 

@@ -1,20 +1,32 @@
 """Runs the service and its floors as child processes, as each row needs them."""
 
 import os
+import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import django
 import psycopg
 import redis
 from psycopg import sql
 
 from config.local.demo_environment import environment
-from config.local.embedded import Servers
-from tools.bench.load.generator import CannotMeasureError
-from tools.bench.stack.programs import WORKER, Plan, Program, beat, free_ports, granian, web
+from config.local.embedded import Servers, temporary
+from tools.stack.programs import (
+    CannotMeasureError,
+    Plan,
+    Program,
+    beat,
+    free_ports,
+    granian,
+    own_stores,
+    web,
+    worker,
+)
 
 SEEDED = "kvitok"  # the database that others are copied from
 KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "VIRTUAL_ENV", "PYTHONDONTWRITEBYTECODE")
@@ -40,10 +52,9 @@ class Stack:
         self, servers: Servers, place: Path, options: Mapping[str, str] | None = None
     ) -> None:
         """`options`: what `config.local.demo_environment` takes from a user's environment."""
-        if servers.postgres is None or servers.redis is None:
-            raise CannotMeasureError("the stores must be our own")
         self.place = place
-        self.postgres, self.redis_server = servers.postgres, servers.redis
+        (place / "log").mkdir()
+        self.postgres, self.redis_server = own_stores(servers)
         self.web, self.floor, self.hello, self.simulator = free_ports(4)
         kept = {name: os.environ[name] for name in KEPT if name in os.environ} | dict(options or {})
         made = environment(
@@ -54,6 +65,11 @@ class Stack:
         self._running: dict[str, Program] = {}
         self._databases = {SEEDED}
         self._store: tuple[str, psycopg.Connection] | None = None
+
+    def set_up_django(self) -> None:
+        """In this process, on the database that others are copied from."""
+        os.environ.update(self.environ | {"DJANGO_SETTINGS_MODULE": "config.settings"})
+        django.setup()
 
     def arrange(self, wanted: Setup) -> None:
         """Have exactly this running; what is as it should be stays."""
@@ -80,7 +96,7 @@ class Stack:
         if wanted.hello:
             plans["hello"] = _granian(self.hello, "tools.bench.floors.hello:application")
         if wanted.delivery:
-            plans["worker"] = Plan(tuple(WORKER), (database,))
+            plans["worker"] = Plan(tuple(worker()), (database,))
             plans["beat"] = Plan(tuple(beat(self.place)), (database,))
             plans["simulator"] = Plan(("-m", "tools.simulator"), (), self.simulator)
         return plans
@@ -158,6 +174,22 @@ class Stack:
                 admin.execute(copy.format(sql.Identifier(name), sql.Identifier(SEEDED)))
             self._databases.add(name)
         return self.url(name)
+
+
+@contextmanager
+def temporary_stack(
+    name: str, *, durable: bool = True, options: Mapping[str, str] | None = None
+) -> Iterator[Stack]:
+    """With stores of its own, empty; leaves nothing behind."""
+    with (
+        tempfile.TemporaryDirectory(prefix=f"kvitok-{name}-") as place,
+        temporary(durable=durable, environ={}) as servers,
+    ):
+        stack = Stack(servers, Path(place), options)
+        try:
+            yield stack
+        finally:
+            stack.close()
 
 
 def _granian(port: int, application: str, *environ: tuple[str, str]) -> Plan:

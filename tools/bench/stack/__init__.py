@@ -1,1 +1,0 @@
-"""The programs under test, and their data."""
