@@ -10,7 +10,6 @@ from tools.simulator.carrier import Carrier
 from tools.simulator.faults import read_fault
 from tools.simulator.messages.message import Message
 from tools.simulator.messages.message_content import digits
-from tools.simulator.missing_setup import read_lacks
 from tools.simulator.outcomes import read_outcomes
 from tools.simulator.pages.local_only import LocalOnly
 from tools.simulator.request_bodies import MalformedError, json_object
@@ -20,6 +19,23 @@ from tools.simulator.whatsapp.cloud_api import TITLES, account_event
 
 LONGEST_REPLY = 70
 CONTACT_ACTIONS = ("share", "unshare", "block", "unblock", "start", "stop")
+_LACKS = (  # what an account's setup may be without
+    "registration",  # of the number
+    "verification",
+    "quality",
+    "display_name",
+    "subscription",  # of the app to the account
+    "template",  # one of them is not approved in one language
+    "template_rejected",
+    "template_paused",  # people complained of it
+    "campaign",  # of the messaging service: US carriers' review failed
+    "webhook",  # no address to call is set
+    "webhook_fields",
+    "money",
+    "sender",
+    "country",
+    "trial",  # the account was never upgraded
+)
 
 
 class Api:
@@ -110,7 +126,7 @@ class Api:
 
     async def set_lacks(self, request: web.Request) -> web.Response:
         """What the accounts lack from now on, as fresh ones would."""
-        wanted, errors = read_lacks(await _body(request))
+        wanted, errors = _read_lacks(await _body(request))
         if errors:
             return _errors(errors)
         self._carrier.lacks = wanted
@@ -168,3 +184,11 @@ async def _body(request: web.Request) -> dict[str, Any]:
 
 def _errors(errors: dict[str, str], status: int = 400) -> web.Response:
     return json_answer({"errors": errors}, status)
+
+
+def _read_lacks(body: dict[str, object]) -> tuple[set[str], dict[str, str]]:
+    """What is asked for, and the mistakes in it by field."""
+    wanted = body.get("lacks")
+    if not isinstance(wanted, list) or not set(map(str, wanted)) <= set(_LACKS):
+        return set(), {"lacks": f"must be a list of {', '.join(_LACKS)}"}
+    return set(map(str, wanted)), {}

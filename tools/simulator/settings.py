@@ -5,11 +5,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from tools.simulator.payments.settings import PaymentSettings, read_payment_settings
-
 
 class SettingsError(Exception):
     """A variable holds what cannot be used; the text names it."""
+
+
+@dataclass(frozen=True, slots=True)
+class PaymentSettings:
+    """The accounts at payment providers."""
+
+    stripe_secret_key: str = ""
+    stripe_webhook_secret: str = ""
+    yookassa_shop_id: str = ""
+    yookassa_secret_key: str = ""
+    tbank_token: str = ""
+    tbank_account: str = ""
+    tbank_webhook_secret: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +92,7 @@ def read_settings(env: Mapping[str, str]) -> Settings:
         smpp_system_id=env.get("SMPP_SYSTEM_ID", ""),
         smpp_password=env.get("SMPP_PASSWORD", ""),
         smpp_window=_whole(env, "SMPP_WINDOW", 10, 1, 1000),
-        payments=read_payment_settings(env),
+        payments=_payments(env),
         own_url=_own_url(env),
     )
 
@@ -108,6 +119,11 @@ def _host_names(env: Mapping[str, str]) -> frozenset[str]:
     """Names by which the page may be called: a foreign one is a rebinding attack."""
     own = urlsplit(env.get("SIMULATOR_URL", "")).hostname
     return frozenset({"127.0.0.1", "localhost", "::1"} | ({own} if own else set()))
+
+
+def _payments(env: Mapping[str, str]) -> PaymentSettings:
+    names = PaymentSettings.__dataclass_fields__
+    return PaymentSettings(**{name: env.get(name.upper(), "") for name in names})
 
 
 def _whole(env: Mapping[str, str], name: str, default: int, low: int, high: int) -> int:

@@ -11,7 +11,7 @@ from aiohttp import web
 
 from tools.simulator.carrier import ABORT_ON_CLOSE
 from tools.simulator.payments.book import Payment, PaymentBook
-from tools.simulator.payments.settings import PaymentSettings
+from tools.simulator.settings import PaymentSettings
 from tools.simulator.vendor import Post
 
 CALL_FAULTS = ("server_error", "lost_answer", "slow")

@@ -15,7 +15,7 @@ from tools.simulator import signatures
 from tools.simulator.carrier import Carrier
 from tools.simulator.messages import message_content
 from tools.simulator.messages.message import Message
-from tools.simulator.messages.sms_segments import count_segments
+from tools.simulator.messages.message_content import count_segments
 from tools.simulator.request_bodies import MalformedError, form, whole
 from tools.simulator.twilio import account as twilio_account
 from tools.simulator.vendor import HttpVendor, Json, Post, is_callback, json_answer
