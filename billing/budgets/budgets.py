@@ -291,9 +291,3 @@ def publish(company_ids: list[int]) -> None:
 
 def _audit_value(tokens: int | None) -> str:
     return "auto" if tokens is None else str(tokens)
-
-
-def lift_budgets(company: Company) -> None:
-    """Sets the largest budgets, for demos and benchmarks."""
-    largest = settings.MAX_BUDGET
-    set_own(company=company, tokens={Budget.DAY: largest, Budget.ANY: largest}, user=None)

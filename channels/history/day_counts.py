@@ -87,12 +87,6 @@ def count_days() -> int:
     return total
 
 
-def recount() -> int:
-    """Counts everything anew, after messages were written outside the service."""
-    CountedDay.objects.all().delete()
-    return count_days()
-
-
 def last_counted() -> date | None:
     return CountedDay.objects.order_by("-day").values_list("day", flat=True).first()
 

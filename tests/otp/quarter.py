@@ -16,10 +16,9 @@ from billing.models import BillingProfile, Order, Payment, Refund, Transfer, Wal
 from billing.seals import sealing
 from billing.wallet import running_balances
 from billing.wallet.period_totals import start_of
-from channels.history import day_counts
 from config.storage.months.calendar import next_month, previous_month
 from tests.factories import CompanyFactory, SellerFactory, WalletFactory
-from tools.demo import filling, past_transfers
+from tools.demo import filling, history, past_transfers
 from tools.demo.senders import Senders
 
 DAY = timedelta(days=1)
@@ -58,7 +57,7 @@ def fill(messages: int) -> Company:
 
 def close() -> None:
     """What the schedule does with the days and months that are over."""
-    day_counts.recount()
+    history.recount()
     SellerFactory.create(vat_rate=VAT, documents_since=first_day(), head="Петров Пётр Петрович")
     sealing.seal_before(timezone.now().date())
     running_balances.store(whole=True)

@@ -15,7 +15,6 @@ from django.db.models import Sum
 from django.utils import timezone
 
 from accounts.models import GuardMode
-from billing.budgets import budgets
 from billing.models import Transfer
 from billing.wallet import ledger
 from channels.models import Attempt, Message
@@ -27,6 +26,7 @@ from tests.ports import free_port
 from tests.stack.carrier import Carrier
 from tests.stack.programs import Program, wait_until
 from tests.stack.sender import Sender
+from tools.stack.seed import lift_budgets
 
 TOKENS = 1000  # what a sender has to begin with
 SEND_WAIT = 2.0
@@ -131,7 +131,7 @@ class Stack:
         guarded = {"guard_mode": GuardMode.WATCH} | company
         key = ApiKeyFactory.create(company=CompanyFactory.create(**guarded))
         ledger.grant(company=key.company, amount=TOKENS, reason="tests")
-        budgets.lift_budgets(key.company)
+        lift_budgets(key.company)
         return Sender(self.url, key.company, key.plaintext)
 
     def state(self, phone: str) -> str:

@@ -11,13 +11,12 @@ from django.db import transaction
 from accounts.keys.api_keys import digest
 from accounts.models import ApiKey, Company, GuardMode, Mode, User
 from accounts.people import companies
-from billing.budgets import budgets
 from billing.models import SealedDay
 from billing.wallet import ledger
-from channels.history import day_counts
 from tools.command_line import say
-from tools.demo import filling, sales
+from tools.demo import filling, history, sales
 from tools.demo.senders import EMAIL
+from tools.stack.seed import lift_budgets
 
 COMPANY, EMPTY_COMPANY = "Демо", "Демо без токенов"
 TOKENS = 1_000_000
@@ -71,7 +70,7 @@ def _companies() -> dict[str, str]:
     live_key = _key(company, user, Mode.LIVE)
     if SealedDay.last() is None and not filling.is_filled(company):
         filling.fill_company(company, messages=HISTORY_MESSAGES, days=HISTORY_DAYS)
-        day_counts.recount()
+        history.recount()
     return {
         "email": user.email,
         "password": password,
@@ -101,7 +100,7 @@ def _company(user: User, name: str) -> Company:
         # Demo keys send to any country without a budget, also codes that nobody enters.
         changes = {"all_countries": True, "guard_mode": GuardMode.WATCH}
         companies.change_settings(company=company, user=user, changes=changes)
-        budgets.lift_budgets(company)
+        lift_budgets(company)
     return company
 
 

@@ -10,6 +10,7 @@ from django.utils import timezone
 from accounts.models import Company
 from billing.wallet import running_balances
 from channels.history import day_counts
+from channels.models import CountedDay
 from config.storage.months.calendar import month_of
 from links.clicks import partitions as click_months
 from tools.command_line import say
@@ -37,7 +38,7 @@ def of_company(name: str | None = None, *, messages: int, days: int) -> None:
     if filling.is_filled(company):
         raise DemoError(f"{company} has a made-up history already.")
     filling.fill_company(company, messages=messages, days=days, on_day=_Progress().add)
-    day_counts.recount()
+    recount()
     say(f"{company}: {messages} messages in {days} days")
 
 
@@ -63,6 +64,12 @@ def of_companies(
     say(f"{added} messages added in {progress.seconds():.0f} s")
 
 
+def recount() -> None:
+    """Every day, as its messages were written outside the service."""
+    CountedDay.objects.all().delete()
+    day_counts.count_days()
+
+
 def _create_months(first: date) -> None:
     earlier_months.create(first)
     recent = timezone.now() - timedelta(days=settings.RAW_RETENTION)
@@ -71,7 +78,7 @@ def _create_months(first: date) -> None:
 
 def _count() -> None:
     """What the service's own tasks would do meanwhile."""
-    day_counts.recount()
+    recount()
     running_balances.store(whole=True)
     with connection.cursor() as cursor:
         cursor.execute("SET statement_timeout = 0")

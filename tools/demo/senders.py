@@ -15,9 +15,9 @@ from django.utils import timezone
 
 from accounts.models import ApiKey, Company, Endpoint, EventKind, GuardMode, Mode, User
 from accounts.people import companies
-from billing.budgets import budgets
 from billing.wallet import ledger
 from tools.demo.rows import KEY_ID, SHARES
+from tools.stack.seed import lift_budgets
 
 EMAIL = "demo@example.com"  # of the only member of every made-up company
 NAME = "Demo {:05d}"
@@ -101,7 +101,7 @@ def _company(user: User, name: str, *, listens: bool) -> Company:
     Company.objects.filter(pk=company.pk).update(
         status=Company.Status.APPROVED, guard_mode=GuardMode.WATCH
     )
-    budgets.lift_budgets(company)
+    lift_budgets(company)
     ledger.grant(company=company, amount=GIFT, reason="demo")
     # Rows alone: the services would send e-mails about them. Nobody knows the key's secret.
     ApiKey.objects.create(

@@ -15,7 +15,6 @@ from django.db.models import Q
 from django.utils import timezone
 from pytest_django import Settings
 
-from billing.budgets import budgets
 from billing.models import Transfer
 from billing.wallet import ledger
 from channels.deliver import sweeps
@@ -29,6 +28,7 @@ from tests.channels.smpp_service import OPEN, RUN, Service, attempts, states, wa
 from tests.factories import CompanyFactory
 from tests.ports import free_port
 from tests.stack.programs import wait_until
+from tools.stack.seed import lift_budgets
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -61,7 +61,7 @@ def service(
 def sender(service: Service, client_of: ClientOf) -> Api:
     company = CompanyFactory.create(api_rate=1_000_000)
     ledger.grant(company=company, amount=TOKENS, reason="tests")
-    budgets.lift_budgets(company)
+    lift_budgets(company)
     return client_of(company)
 
 

@@ -19,7 +19,7 @@ CHECK = sql.recent(sql.CHECK_CODE)
 _MAC = bytes(32)
 _LINK = {name: getattr(Link(), name) for name in INSERTED_COLUMNS}
 
-# As `budgets.lift_budgets` leaves them: a fast machine sends more than the usual ones allow.
+# As `seed.lift_budgets` leaves them: a fast machine sends more than the usual ones allow.
 _LIFTED = dict.fromkeys((Budget.DAY, Budget.ANY, "RU"), (settings.MAX_BUDGET, None))
 
 

@@ -6,7 +6,6 @@ from django.db import connections
 from django.db.backends.postgresql.base import DatabaseWrapper
 
 from accounts.models import GuardMode
-from billing.budgets import budgets
 from billing.models import BillingProfile
 from billing.wallet import ledger
 from channels.routing.policy_rules import StoredRule
@@ -14,6 +13,7 @@ from config.channels import BY_NAME
 from tests.factories import ApiKeyFactory, CompanyFactory, SellerFactory, TariffFactory
 from tools.chaos.plan import CHAINS, Speed
 from tools.chaos.traffic.client import Account
+from tools.stack.seed import lift_budgets
 
 
 def create_companies(
@@ -34,7 +34,7 @@ def create_companies(
         )
         key = ApiKeyFactory.create(company=company)
         ledger.grant(company=key.company, amount=amount, reason="chaos")
-        budgets.lift_budgets(key.company)
+        lift_budgets(key.company)
         accounts.append(Account(key.company.pk, key.plaintext))
     return accounts
 
