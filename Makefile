@@ -65,7 +65,7 @@ migrations: dev ## every change of a model has its migration, which blocks nobod
 fmt: dev ## format and fix what can be fixed
 	@$(PY) -m ruff check --quiet --fix . ; $(PY) -m ruff format .
 lock: dev ## pin requirements/*.in, ARGS=--upgrade to the newest
-	@$(COMPILE) requirements/base.in -o requirements/base.txt && $(COMPILE) requirements/otel.in -o requirements/otel.txt && $(COMPILE) requirements/archive.in -o requirements/archive.txt && $(COMPILE) requirements/deploy.in -o requirements/deploy.txt && $(COMPILE) requirements/dev.in -o requirements/dev.txt
+	@$(COMPILE) requirements/base.in -o requirements/base.txt && $(COMPILE) requirements/otel.in -o requirements/otel.txt && $(COMPILE) requirements/deploy.in -o requirements/deploy.txt && $(COMPILE) requirements/dev.in -o requirements/dev.txt
 deploy-tools: python ## what `make sbom` and the tests of the chart need, into var/deploy-tools
 	@$(PYTHON) -m venv var/deploy-tools && var/deploy-tools/bin/python -m pip install -qq --disable-pip-version-check --no-deps --require-hashes -r requirements/deploy.txt
 client-tools: ## what the tests of generated TypeScript clients need, into var/clients; nothing without Node.js

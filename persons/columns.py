@@ -93,7 +93,7 @@ NOT_OF_RECIPIENTS = {
     "accounts_usersession": "session_key user_agent",
     "auth_group": "name",
     "auth_permission": "name codename",
-    "billing_archivedmonth": "directory manifest",
+    "billing_archivedmonth": "sha256",
     "billing_archivedsum": "kind transfers tokens",
     # Of payers; those of a sole trader are a person's: docs/payments.md says how long they stay.
     "billing_automaticorder": "method_id customer_id",

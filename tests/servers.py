@@ -98,7 +98,7 @@ LONG = (
     "tests/odd_values/test_cabinet.py::test_pages_take_every",
     "tests/odd_values/test_public.py::test_hooks_take_odd_values[every]",
     "tests/odd_values/test_public.py::test_visitors_pages_take_every",
-    "tests/operator_admin/archive/test_interruptions.py",
+    "tests/operator_admin/archive/",
     "tests/operator_admin/backup/",
     "tests/operator_admin/test_doctor.py::test_command",
     "tests/operator_admin/test_doctor.py::test_production",

@@ -29,8 +29,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('month', models.DateField(primary_key=True, serialize=False)),
                 ('detached_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
-                ('directory', models.TextField(blank=True, db_default='')),
-                ('manifest', models.CharField(blank=True, db_default='', max_length=64)),
+                ('sha256', models.CharField(blank=True, db_default='', max_length=64)),
                 ('dropped_at', models.DateTimeField(null=True)),
             ],
         ),

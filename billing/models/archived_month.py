@@ -11,13 +11,12 @@ class ArchivedMonth(models.Model):
     """A month that was taken out of the partitioned tables; `operator_admin.archive` writes it.
 
     The tables' owner alone may write it. The row is made in the commit that detaches the month.
-    `manifest` is empty until its files are complete; then its tables are dropped.
+    `sha256` is empty until its file is complete and proved; then its tables are dropped.
     """
 
     month = models.DateField(primary_key=True)  # its first day; the first one holds all earlier
     detached_at = models.DateTimeField(db_default=Now())
-    directory = models.TextField(blank=True, db_default="")
-    manifest = models.CharField(max_length=64, blank=True, db_default="")  # its SHA-256
+    sha256 = models.CharField(max_length=64, blank=True, db_default="")
     dropped_at = models.DateTimeField(null=True)
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""Archives of old months: Parquet files with a manifest, made before the tables are dropped."""
+"""Archives of old months: dumps without persons, proved before the months' tables are dropped."""
 
 
 class ArchiveError(Exception):

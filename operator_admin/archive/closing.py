@@ -15,10 +15,12 @@ GIVE_UP_AFTER = 900.0  # seconds
 # `deadlock_timeout`, so that nobody else is chosen as a deadlock's victim.
 LOCK_TIMEOUT = 0.15
 
-_SUM = """
-INSERT INTO billing_archivedsum (month_id, company_id, kind, transfers, tokens, last_at)
-SELECT %s, company_id, kind, count(*), sum(amount), max(created_at) FROM {transfers}
+SUMS = """
+SELECT %s::date, company_id, kind, count(*), sum(amount), max(created_at) FROM {transfers}
 GROUP BY company_id, kind
+"""
+_KEEP = f"""
+INSERT INTO billing_archivedsum (month_id, company_id, kind, transfers, tokens, last_at) {SUMS}
 """
 _NEWEST = "SELECT COALESCE(max(id), 0) FROM {transfers}"
 # Balances before the end of the month were stored with transfers that are no longer here.
@@ -42,7 +44,7 @@ def _close(month: date) -> None:
         cursor.execute(_NEWEST.format(transfers=transfers))
         (newest,) = cursor.fetchone()
         ArchivedMonth.objects.create(month=month)
-        cursor.execute(_SUM.format(transfers=transfers), [month])
+        cursor.execute(_KEEP.format(transfers=transfers), [month])
         cursor.execute(_DELETE_BALANCES)
         closed_months.detach(month)
         cursor.execute(_NEWEST.format(transfers=transfers))

@@ -1,26 +1,25 @@
 """Archives whole months, oldest first. A run that was killed anywhere is finished by the next.
 
-detached, with its sums in the books → files written → compared with the tables → tables dropped
+detached, with its sums in the books → copied without persons → dumped → restored and compared with
+the tables → SHA-256 recorded → file renamed → tables dropped
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.utils import timezone
 
 from billing.models import ArchivedMonth
 from config.storage.migration_locks import Say
 from config.storage.months import closed_months
-from operator_admin.archive import ArchiveError, writing
+from operator_admin.archive import ArchiveError, copies, dumps
 from operator_admin.archive.closing import close
 from operator_admin.archive.obstacles import obstacles
-from operator_admin.archive.tables import TABLES
-
-BATCH = 5000
-
-_DELETE = "DELETE FROM {table} WHERE id IN (SELECT id FROM {table} WHERE {condition} LIMIT %s)"
+from operator_admin.backup import BackupError
+from operator_admin.backup.manifest import sha256
 
 
 def unfinished() -> list[date]:
@@ -32,51 +31,70 @@ def due(newest: date) -> list[date]:
     return [month for month in closed_months.attached_months() if month <= newest]
 
 
-def archive(month: date, directory: Path, say: Say) -> Path:
-    """Returns where the month's files are. Raises ArchiveError, and leaves what is done."""
-    if not ArchivedMonth.objects.filter(pk=month).exists():
-        if found := list(obstacles(month)):
-            raise ArchiveError(f"{month:%Y-%m} stays: {'; '.join(found)}")
-        close(month, say)
-    row = ArchivedMonth.objects.get(pk=month)
-    if not row.manifest:
-        place, row.manifest = writing.write(month, directory)
-        row.directory = str(place)
-        _record(row)
-    _drop(month)
-    return Path(row.directory)
+@dataclass(frozen=True, slots=True)
+class Archive:
+    """Where the files are, and the programs that write and read them."""
+
+    directory: Path
+    programs: Path | None
+    say: Say
+
+    def add(self, month: date) -> Path:
+        """Returns the month's file. Raises ArchiveError, and leaves what is done."""
+        if not ArchivedMonth.objects.filter(pk=month).exists():
+            if found := list(obstacles(month)):
+                raise ArchiveError(f"{month:%Y-%m} stays: {'; '.join(found)}")
+            close(month, self.say)
+        row, path = ArchivedMonth.objects.get(pk=month), self._file(month)
+        if not row.sha256:
+            if path.exists():
+                raise ArchiveError(f"{path} is there already: move it away, and run this again")
+            row.sha256 = self._dump(month, dumps.partial(path))
+            row.save(update_fields=["sha256"])
+        dumps.finish(path, row.sha256)
+        drop(month)
+        return path
+
+    def faults(self) -> Iterator[str]:
+        """Restores every archive for a moment; yields what is wrong."""
+        for row in ArchivedMonth.objects.exclude(sha256="").order_by("month"):
+            path = self._file(row.month)
+            try:
+                dumps.require(path, row.sha256)
+                with dumps.restored(row.month, path, self.programs):
+                    dumps.check_books(row.month, path)
+            except (ArchiveError, BackupError, OSError) as error:
+                yield str(error)
+
+    def _file(self, month: date) -> Path:
+        return self.directory / f"{month:%Y-%m}.dump"
+
+    def _dump(self, month: date, path: Path) -> str:
+        """Writes the month's file and proves it; returns its SHA-256."""
+        copies.drop(month)  # of a run that was killed
+        copies.create(month)
+        dumps.write(month, path, self.programs)
+        copies.drop(month)
+        with dumps.restored(month, path, self.programs):
+            if found := copies.differences(month):
+                raise ArchiveError(f"{path} differs from the tables in {', '.join(found)}")
+            dumps.check_books(month, path)
+        return sha256(path)
 
 
-def verify(directory: Path) -> Iterator[str]:
-    """Reads every archive again; yields what is wrong."""
-    for row in ArchivedMonth.objects.exclude(manifest="").order_by("month"):
-        place = directory / f"{row.month:%Y-%m}"
-        try:
-            if writing.check_files(place) != row.manifest:
-                yield f"{place}: its manifest is not the one that the database knows"
-            writing.check_sums(row.month, place)
-        except (ArchiveError, OSError) as error:
-            yield str(error)
+def restore(path: Path, programs: Path | None) -> str:
+    """Returns the schema that has the month's tables then."""
+    row = ArchivedMonth.objects.filter(sha256=sha256(path)).first()
+    if row is None:
+        raise ArchiveError(f"{path} is no archive that this database has recorded")
+    dumps.restore(path, programs)
+    dumps.check_books(row.month, path)
+    return copies.schema(row.month)
 
 
 @transaction.atomic
-def _record(row: ArchivedMonth) -> None:
-    row.save(update_fields=["directory", "manifest"])
-
-
-def _drop(month: date) -> None:
-    for table in TABLES:
-        if not table.is_monthly:
-            _delete(table.name, table.condition(month))
-    with transaction.atomic():
-        closed_months.drop(month)
-        ArchivedMonth.objects.filter(pk=month).update(dropped_at=timezone.now())
-
-
-def _delete(table: str, condition: str) -> None:
-    statement = _DELETE.format(table=table, condition=condition)
-    with connection.cursor() as cursor:
-        deleted = BATCH
-        while deleted == BATCH:
-            cursor.execute(statement, [BATCH])
-            deleted = cursor.rowcount
+def drop(month: date) -> None:
+    """The rows and tables that are in the file."""
+    copies.delete_originals(month)
+    closed_months.drop(month)
+    ArchivedMonth.objects.filter(pk=month).update(dropped_at=timezone.now())

@@ -15,6 +15,7 @@ from operator_admin.backup.needed_keys import needed_keys
 from operator_admin.backup.session import patient_session
 
 DUMP = "dump"  # the folder with pg_dump's files
+OF_ARCHIVES = "archive_[0-9][0-9][0-9][0-9]_[0-9][0-9]"  # months whose file is elsewhere
 _WITH_MONTHS = (*(table.name for table in partitions.TABLES), "links_click")
 _UNREADABLE = """
 SELECT current_user, min(oid::regclass::text) FROM pg_class
@@ -66,6 +67,7 @@ def _dump(directory: Path, *, jobs: int, programs: Path | None) -> Manifest:
         "--format=directory",
         f"--jobs={jobs}",
         f"--snapshot={snapshot}",
+        f"--exclude-schema={OF_ARCHIVES}",
         "--no-owner",
         "--no-privileges",
         f"--file={directory / DUMP}",

@@ -71,14 +71,14 @@ class Manifest:
                 yield f"{name} is missing"
             elif path.stat().st_size != entry.size:
                 yield f"{name} is damaged: {path.stat().st_size} bytes instead of {entry.size}"
-            elif _sha256(path) != entry.sha256:
+            elif sha256(path) != entry.sha256:
                 yield f"{name} is damaged: its SHA-256 differs"
 
 
 def entries(directory: Path) -> dict[str, FileEntry]:
     files = sorted(path for path in directory.rglob("*") if path.is_file())
     return {
-        str(path.relative_to(directory)): FileEntry(path.stat().st_size, _sha256(path))
+        str(path.relative_to(directory)): FileEntry(path.stat().st_size, sha256(path))
         for path in files
     }
 
@@ -89,7 +89,7 @@ def release() -> str:
     return str(project["version"])
 
 
-def _sha256(path: Path) -> str:
+def sha256(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

@@ -1,9 +1,9 @@
-"""`manage.py archive_months`: old months become Parquet files; then their tables are dropped."""
+"""`manage.py archive_months`: old months become dumps; then their tables are dropped."""
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import date, datetime, timedelta
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -16,17 +16,19 @@ from config.storage.migration_locks import LocksNotAvailableError, only_one, tim
 from config.storage.months import closed_months
 from config.storage.months.calendar import next_month
 from config.storage.months.partitions import TABLES
-from operator_admin.archive import ArchiveError, closing
+from operator_admin.archive import ArchiveError, closing, months
 from operator_admin.archive.obstacles import obstacles
+from operator_admin.backup import BackupError
 
 _OWNS = """
-SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = 'channels_message'::regclass
+SELECT pg_has_role(relowner, 'USAGE') AND has_database_privilege(current_database(), 'CREATE')
+FROM pg_class WHERE oid = 'channels_message'::regclass
 """
 _SIZE = """
 SELECT COALESCE(sum(pg_total_relation_size(to_regclass(name))), 0)
 FROM unnest(%s::text[]) AS name
 """
-NO_PYARROW = "It needs pyarrow: pip install --no-deps --require-hashes -r requirements/archive.txt"
+OWNER = "Run it as the role that owns the tables, as `migrate`, and may create schemas."
 NO_DIRECTORY = "Name an existing directory that can be written to: --directory, or ARCHIVE_DIR."
 
 
@@ -42,26 +44,27 @@ class Command(BaseCommand):
         parser.add_argument("--before", help="YYYY-MM: older months, whatever the setting says")
         parser.add_argument("--dry-run", action="store_true", help="only say what would be done")
         parser.add_argument("--verify", action="store_true", help="only read the archives again")
+        parser.add_argument("--restore", type=Path, metavar="FILE", help="into a schema of its own")
+        parser.add_argument("--programs", type=Path, help="the folder that has pg_dump")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        if find_spec("pyarrow") is None:
-            raise CommandError(NO_PYARROW)
-        # Not before it is known to be installed.
-        from operator_admin.archive import months  # noqa: PLC0415
-
         newest = _newest(options["before"])
         found = months.due(newest) if newest else []
         if options["dry_run"]:
             self._describe(found)
             return
-        directory = _directory(options["directory"])
-        if options["verify"]:
-            self._verify(list(months.verify(directory)))
-            return
         with self._as_owner():
+            if path := options["restore"]:
+                schema = months.restore(path, options["programs"])
+                self._say(f"{path}: restored into the schema {schema}")
+                return
+            directory = _directory(options["directory"])
+            archive = months.Archive(directory, options["programs"], self._say)
+            if options["verify"]:
+                self._verify(list(archive.faults()))
+                return
             for month in dict.fromkeys([*months.unfinished(), *found]):
-                place = months.archive(month, directory, self._say)
-                self._say(f"{month:%Y-%m}: {place}")
+                self._say(f"{month:%Y-%m}: {archive.add(month)}")
 
     def _describe(self, found: list[date]) -> None:
         for month in found:
@@ -80,13 +83,13 @@ class Command(BaseCommand):
         with connection.cursor() as cursor:
             cursor.execute(_OWNS)
             if not cursor.fetchone()[0]:
-                raise CommandError("Run it as the role that owns the tables, as `migrate`.")
+                raise CommandError(OWNER)
         try:
             with timeouts(connection, lock=closing.LOCK_TIMEOUT), only_one(connection, self._say):
                 yield
         except LocksNotAvailableError as error:
             raise CommandError(f"The tables were in use all the time: {error.__cause__}") from error
-        except (ArchiveError, OSError) as error:
+        except (ArchiveError, BackupError, OSError) as error:
             raise CommandError(str(error)) from error
 
     def _say(self, line: str) -> None:
@@ -114,11 +117,8 @@ def _newest(before: str | None) -> date | None:
 
 def _directory(given: Path | None) -> Path:
     directory = (given or Path(settings.ARCHIVE_DIR or "/nowhere")).absolute()
-    try:
-        (directory / ".writable").touch()
-        (directory / ".writable").unlink()
-    except OSError as error:
-        raise CommandError(f"{NO_DIRECTORY} {error}") from None
+    if not os.access(directory, os.W_OK):
+        raise CommandError(NO_DIRECTORY)
     return directory
 
 

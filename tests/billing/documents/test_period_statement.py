@@ -149,7 +149,7 @@ def test_balances_at_any_moment_are_those_of_the_transfers(is_stored: bool) -> N
 def test_period_begins_after_what_is_archived() -> None:
     row = company()
     book(row, at(11, 1), "grant", 5)
-    month = ArchivedMonth.objects.create(month=date(2026, 8, 1), directory="a", manifest="")
+    month = ArchivedMonth.objects.create(month=date(2026, 8, 1))
     ArchivedSum.objects.create(
         company=row,
         month=month,

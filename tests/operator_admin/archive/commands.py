@@ -1,6 +1,6 @@
 """`manage.py archive_months` as it is run in a year."""
 
-from datetime import UTC, timedelta
+from datetime import UTC, date, timedelta
 from io import StringIO
 from pathlib import Path
 
@@ -10,16 +10,23 @@ from django.utils import timezone
 
 from channels import full_reconciliation
 from config.storage.months.calendar import next_month
+from operator_admin.archive import closing, months
 
 
-def archive(directory: Path, *options: str, days: int = 365) -> str:
+def archive(directory: Path, *options: str | Path, days: int = 365) -> str:
     """As so many days later: of our processes, for the database's own clock goes on."""
     out = StringIO()
     before = next_month(timezone.now().astimezone(UTC).date())
     with time_machine.travel(timezone.now() + timedelta(days=days), tick=True):
-        arguments = options or ("--before", f"{before:%Y-%m}")
+        arguments = map(str, options or ("--before", f"{before:%Y-%m}"))
         call_command("archive_months", *arguments, directory=directory, stdout=out)
     return out.getvalue()
+
+
+def take_out(month: date) -> None:
+    """As far as the books and the pages see it: without a file."""
+    closing.close(month, print)
+    months.drop(month)
 
 
 def breaches() -> list[str]:

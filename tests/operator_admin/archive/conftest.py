@@ -1,9 +1,11 @@
 """A month of messages that are over, and its archive."""
 
+from collections.abc import Iterator
 from datetime import UTC, date
 from pathlib import Path
 
 import pytest
+from django.db import connection
 from django.utils import timezone
 from pytest_django import Settings
 
@@ -13,13 +15,23 @@ from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import FallbackEvent, Message
 from channels.outcomes import transitions
 from config.storage.months.calendar import next_month
+from links.clicks import partitions
 from tests.api.clients import Api
 from tests.channels.message_stages import accepted
+from tests.operator_admin.archive.databases import copied
 
 
 @pytest.fixture
 def month() -> date:
     return timezone.now().astimezone(UTC).date().replace(day=1)
+
+
+@pytest.fixture
+def own_database(transactional_db: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(partitions, "_created", set())  # in another database
+    settings = connection.settings_dict
+    with copied(settings["TEST"]["TEMPLATE"] or settings["NAME"], "kvitok_archive"):
+        yield
 
 
 @pytest.fixture

@@ -2,26 +2,24 @@
 
 from collections.abc import Callable
 from datetime import date, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.management import CommandError
 from django.db.models import F
 
 from billing.models import ArchivedMonth, ArchivedSum
 from billing.seals import archived_sums
 from tests.api.clients import Api
 from tests.factories import CompanyFactory
-from tests.operator_admin.archive.commands import archive, breaches
+from tests.operator_admin.archive.commands import breaches, take_out
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def archived(history: Api, month: date, directory: Path) -> Api:
+def archived(history: Api, month: date) -> Api:
     """Three messages in an archive: one charged, two released."""
-    archive(directory)
+    take_out(month)
     assert breaches() == []
     return history
 
@@ -87,25 +85,3 @@ def test_archived_month_whose_transfers_are_still_there_is_found(history: Api, m
     found = [text.partition(":")[0] for text in breaches()]
 
     assert found == [archived_sums.DIFFERS, archived_sums.PRESENT]
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda: [of(kind).update(tokens=F("tokens") + 9) for kind in ("hold", "release")],
-        lambda: [
-            of(kind).update(transfers=F("transfers") + more)
-            for kind, more in {"capture": 1, "release": -1}.items()
-        ],
-        lambda: ArchivedSum.objects.update(last_at=F("last_at") + timedelta(microseconds=1)),
-    ],
-    ids=["hold and release", "numbers", "time"],
-)
-def test_what_seals_leave_open_is_found_by_the_files(
-    archived: Api, directory: Path, change: Callable[[], object]
-) -> None:
-    change()
-    assert breaches() == []
-
-    with pytest.raises(CommandError, match="1 archives are not whole"):
-        archive(directory, "--verify")

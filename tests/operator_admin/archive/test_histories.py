@@ -1,7 +1,6 @@
 """What companies see of histories whose older months lie in an archive."""
 
 from datetime import UTC, date, datetime, timedelta
-from pathlib import Path
 from uuid import UUID
 
 import pytest
@@ -24,7 +23,7 @@ from tests.factories import (
     TransferFactory,
     WalletFactory,
 )
-from tests.operator_admin.archive.commands import archive, breaches
+from tests.operator_admin.archive.commands import breaches, take_out
 
 pytestmark = pytest.mark.django_db
 
@@ -43,10 +42,10 @@ def cabinet(client: Client, history: Api) -> Client:
     ],
 )
 def test_lists_end_with_what_is_archived(
-    cabinet: Client, directory: Path, path: str, words: str
+    cabinet: Client, month: date, path: str, words: str
 ) -> None:
     before = cabinet.get(reverse(path)).content.decode()
-    archive(directory)
+    take_out(month)
 
     page = cabinet.get(reverse(path)).content.decode()
 
@@ -54,9 +53,9 @@ def test_lists_end_with_what_is_archived(
     assert words in page
 
 
-def test_api_says_that_a_message_is_archived(history: Api, month: date, directory: Path) -> None:
+def test_api_says_that_a_message_is_archived(history: Api, month: date) -> None:
     message = Message.objects.earliest("id")
-    archive(directory)
+    take_out(month)
 
     answer = history.get(f"/messages/{public_id('msg', message.pk)}")
 
@@ -66,9 +65,9 @@ def test_api_says_that_a_message_is_archived(history: Api, month: date, director
     assert later.body["message"] == "Не найдено"
 
 
-def test_page_of_an_archived_message_says_so(cabinet: Client, month: date, directory: Path) -> None:
+def test_page_of_an_archived_message_says_so(cabinet: Client, month: date) -> None:
     message = Message.objects.earliest("id")
-    archive(directory)
+    take_out(month)
     later = UUID(int=message.pk.int + (1 << 127))
 
     page = cabinet.get(reverse("message-detail", args=[public_id("msg", message.pk)]))
@@ -137,7 +136,7 @@ def books(month: date) -> Books:
 
 @pytest.mark.parametrize("interval", [1, 2, 250])
 def test_balances_of_what_stays_are_the_same(
-    books: Books, directory: Path, monkeypatch: pytest.MonkeyPatch, interval: int
+    books: Books, month: date, monkeypatch: pytest.MonkeyPatch, interval: int
 ) -> None:
     monkeypatch.setattr(running_balances, "MARGIN", "interval '-2 months'")
     store = running_balances._STORE.replace("interval '1 minute'", "interval '-2 months'")
@@ -146,7 +145,7 @@ def test_balances_of_what_stays_are_the_same(
     running_balances._store(books.company.pk)
     before = books.balances
 
-    archive(directory)
+    take_out(month)
 
     after = books.balances
     assert list(after.values()) == [296, 196]
@@ -160,8 +159,8 @@ def test_balances_of_what_stays_are_the_same(
     assert all(row.created_at > opening.at for row in RunningBalance.objects.all())
 
 
-def test_export_begins_with_the_opening_balance(books: Books, directory: Path) -> None:
-    archive(directory)
+def test_export_begins_with_the_opening_balance(books: Books, month: date) -> None:
+    take_out(month)
 
     lines = list(statement.export(books.company, {}))
 

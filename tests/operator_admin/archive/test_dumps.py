@@ -1,0 +1,280 @@
+"""An old month becomes a file; the books stay right, and nobody's data goes along."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from datetime import date, timedelta
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError
+from django.db import connection, models
+from django.db.models import F
+
+from billing.models import ArchivedMonth, ArchivedSum, Transfer
+from billing.wallet import archived, ledger
+from channels import retention
+from channels.models import Attempt, FallbackEvent, Message
+from config.storage.months.calendar import next_month
+from config.storage.months.closed_months import is_attached
+from operator_admin.backup import postgres_programs
+from otp.models import Verification
+from persons.erasure import erase
+from persons.person import Person
+from tests.api.clients import Api
+from tests.operator_admin.archive.commands import archive, breaches
+from tests.operator_admin.backup.conftest import take
+from tests.operator_admin.backup.copies import url_of
+from tests.persons.traces import PHONE, leave
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("own_database")]
+ARCHIVED: tuple[type[models.Model], ...] = (Message, Attempt, Verification, FallbackEvent, Transfer)
+
+
+def text_of(path: Path) -> str:
+    """What `pg_restore` would run."""
+    server = postgres_programs.server_version()
+    program = postgres_programs.find_program("pg_restore", server=server)
+    done = subprocess.run([program, "--file=-", path], check=True, capture_output=True, text=True)
+    return done.stdout
+
+
+def count(relation: str) -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT count(*) FROM {relation}")  # noqa: S608
+        return int(cursor.fetchone()[0])
+
+
+def execute(statement: str) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(statement)
+
+
+def test_month_becomes_a_file_and_the_books_stay_right(
+    history: Api, month: date, directory: Path
+) -> None:
+    balance = ledger.balance(history.company.pk)
+    rows = {model._meta.db_table: model._default_manager.count() for model in ARCHIVED}
+    rows["billing_transfer"] -= 1  # the grant
+
+    said = archive(directory)
+
+    path = directory / f"{month:%Y-%m}.dump"
+    assert said == f"{month:%Y-%m}: {path}\n"
+    assert list(directory.iterdir()) == [path]
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert not Message.objects.exists()
+    assert not FallbackEvent.objects.exists()
+    assert list(Transfer.objects.values_list("kind", flat=True)) == ["grant"]
+    assert is_attached("channels_message", month) is None
+    assert ledger.balance(history.company.pk) == balance
+    assert breaches() == []
+    assert archived.kept_since() == next_month(month)
+    assert archive(directory, "--verify").startswith("Every archive is whole")
+    schema = f"archive_{month:%Y_%m}"
+    assert archive(directory, "--restore", path) == f"{path}: restored into the schema {schema}\n"
+    assert {table: count(f"{schema}.{table}") for table in rows} == rows
+
+
+def test_dump_of_an_erased_persons_month_does_not_have_the_phone(
+    history: Api, month: date, directory: Path
+) -> None:
+    leave(history.company)
+    erase(person=Person(PHONE))
+    retention.purge()
+
+    archive(directory)
+
+    text = text_of(directory / f"{month:%Y-%m}.dump")
+    assert "+7916*" in text
+    assert PHONE.removeprefix("+") not in text
+
+
+def test_dump_has_nothing_about_persons_who_were_not_erased(
+    history: Api, month: date, directory: Path
+) -> None:
+    Message.objects.update(params={"text": f"Dear {PHONE}"})
+    Attempt.objects.update(error_detail=f"not {PHONE}")
+    execute(f"UPDATE channels_attempt SET provider_id = '{PHONE}-' || id")  # noqa: S608
+
+    archive(directory)
+
+    text = text_of(directory / f"{month:%Y-%m}.dump")
+    assert "+7916*" in text
+    assert PHONE.removeprefix("+") not in text
+    for column in ("params", "provider_id", "error_detail", "mac"):
+        assert f"    {column} " not in text
+
+
+def test_run_that_was_interrupted_is_finished_by_the_next(
+    history: Api, month: date, directory: Path
+) -> None:
+    in_the_way = directory / f"{month:%Y-%m}.partial"
+    in_the_way.mkdir()
+    with pytest.raises(CommandError, match="Is a directory"):
+        archive(directory)
+    assert is_attached("channels_message", month) is False
+    assert breaches() == []
+    in_the_way.rmdir()
+    in_the_way.touch()  # of a run that was killed
+
+    archive(directory)
+
+    assert is_attached("channels_message", month) is None
+    assert breaches() == []
+    assert archive(directory) == ""
+
+
+def test_run_that_was_killed_before_it_renamed_the_file_is_finished(
+    history: Api, month: date, directory: Path
+) -> None:
+    archive(directory)
+    path = directory / f"{month:%Y-%m}.dump"
+    path.rename(path.with_suffix(".partial"))
+    ArchivedMonth.objects.update(dropped_at=None)
+
+    archive(directory)
+
+    assert path.exists()
+    assert ArchivedMonth.objects.exclude(dropped_at=None).exists()
+
+
+def test_tables_are_not_dropped_without_their_file(
+    history: Api, month: date, directory: Path
+) -> None:
+    archive(directory)
+    (directory / f"{month:%Y-%m}.dump").write_bytes(b"another")
+    ArchivedMonth.objects.update(dropped_at=None)
+
+    with pytest.raises(CommandError, match="is damaged: its SHA-256 differs"):
+        archive(directory)
+
+    assert ArchivedMonth.objects.filter(dropped_at=None).exists()
+
+
+def test_file_of_the_same_month_is_not_replaced(history: Api, month: date, directory: Path) -> None:
+    path = directory / f"{month:%Y-%m}.dump"
+    path.write_bytes(b"of another database")
+
+    with pytest.raises(CommandError, match="is there already: move it away"):
+        archive(directory)
+
+    assert path.read_bytes() == b"of another database"
+    assert is_attached("channels_message", month) is False
+
+
+@pytest.fixture
+def programs(tmp_path: Path) -> Path:
+    """Of PostgreSQL; `pg_dump` runs the script `after` when it is done."""
+    server = postgres_programs.server_version()
+    folder = tmp_path / "programs"
+    folder.mkdir()
+    (folder / "pg_restore").symlink_to(postgres_programs.find_program("pg_restore", server=server))
+    real = postgres_programs.find_program("pg_dump", server=server)
+    after = f'case "$*" in *--file=*) exec {folder}/after "$@";; esac'
+    executable(folder / "pg_dump", f'#!/bin/sh\n{real} "$@" || exit 1\n{after}\n')
+    return folder
+
+
+def executable(path: Path, text: str) -> None:
+    path.write_text(text)
+    path.chmod(0o700)
+
+
+def test_file_that_differs_from_the_tables_is_refused(
+    history: Api, month: date, directory: Path, programs: Path
+) -> None:
+    url = url_of(connection.settings_dict["NAME"])
+    change = f"UPDATE channels_message_{month:%Y_%m} SET locale = 'xx'"  # noqa: S608
+    script = f"import psycopg\nwith psycopg.connect({url!r}) as one: one.execute({change!r})\n"
+    executable(programs / "after", f"#!{sys.executable}\n{script}")
+
+    with pytest.raises(CommandError, match=r"differs from the tables in channels_message$"):
+        archive(directory, "--programs", programs, *before(month))
+
+    assert is_attached("channels_message", month) is False
+
+
+def test_file_that_cannot_be_restored_is_refused(
+    history: Api, month: date, directory: Path, programs: Path
+) -> None:
+    executable(programs / "after", f"#!/bin/sh\n: > {directory}/{month:%Y-%m}.partial\n")
+
+    with pytest.raises(CommandError, match="pg_restore failed"):
+        archive(directory, "--programs", programs, *before(month))
+
+    assert is_attached("channels_message", month) is False
+
+
+def before(month: date) -> tuple[str, str]:
+    return "--before", f"{next_month(month):%Y-%m}"
+
+
+def test_transfers_that_are_not_those_sealed_are_refused(
+    history: Api, month: date, directory: Path
+) -> None:
+    execute("ALTER TABLE billing_transfer DISABLE TRIGGER ALL")
+    execute("UPDATE billing_transfer SET reason = 'forged' WHERE kind = 'release'")
+
+    with pytest.raises(CommandError, match=r"company \d+ on .* are not those that were sealed"):
+        archive(directory)
+
+    assert is_attached("billing_transfer", month) is False
+
+
+def test_damaged_file_is_found(history: Api, month: date, directory: Path) -> None:
+    archive(directory)
+    path = directory / f"{month:%Y-%m}.dump"
+    path.write_bytes(path.read_bytes()[:-1])
+
+    with pytest.raises(CommandError, match="1 archives are not whole"):
+        archive(directory, "--verify")
+    with pytest.raises(CommandError, match="is no archive that this database has recorded"):
+        archive(directory, "--restore", path)
+
+
+def of(kind: str) -> "models.QuerySet[ArchivedSum]":
+    return ArchivedSum.objects.filter(kind=kind)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda: [of(kind).update(tokens=F("tokens") + 9) for kind in ("hold", "release")],
+        lambda: [
+            of(kind).update(transfers=F("transfers") + more)
+            for kind, more in {"capture": 1, "release": -1}.items()
+        ],
+        lambda: ArchivedSum.objects.update(last_at=F("last_at") + timedelta(microseconds=1)),
+    ],
+    ids=["hold and release", "numbers", "time"],
+)
+def test_what_seals_leave_open_is_found_by_the_file(
+    history: Api, directory: Path, change: Callable[[], object]
+) -> None:
+    archive(directory)
+    change()
+    assert breaches() == []
+
+    with pytest.raises(CommandError, match="1 archives are not whole"):
+        archive(directory, "--verify")
+
+
+def test_restored_month_is_the_owners_alone_and_in_no_backup(
+    history: Api, month: date, directory: Path, tmp_path: Path
+) -> None:
+    archive(directory)
+    path = directory / f"{month:%Y-%m}.dump"
+    archive(directory, "--restore", path)
+    schema = f"archive_{month:%Y_%m}"
+
+    take(tmp_path / "backup")
+
+    assert schema not in text_of(tmp_path / "backup" / "dump")
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT has_schema_privilege('pg_monitor', %s, 'USAGE')", [schema])
+        assert cursor.fetchone() == (False,)
+    with pytest.raises(CommandError, match=f'schema "{schema}" already exists'):
+        archive(directory, "--restore", path)
+    execute(f"DROP SCHEMA {schema} CASCADE")
+    assert archive(directory, "--verify").startswith("Every archive is whole")
