@@ -34,7 +34,7 @@ MESSAGE_TEXTS = {
 }
 CYRILLIC = re.compile("[а-яё]", re.IGNORECASE)
 LATIN = re.compile("[a-z]{3}", re.IGNORECASE)  # more than a language's code
-IN_TEMPLATE = re.compile(r"""\bn?gettext\(u?('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""")
+IN_TEMPLATE = re.compile(r"""\b(?:n?gettext|_)\(u?('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""")
 IN_BRACES = re.compile(r"\{\w+\}")
 KEYWORD = re.compile(r'(msgctxt|msgid_plural|msgid|msgstr(?:\[\d\])?) (".*")')
 
