@@ -34,11 +34,6 @@ class Database:
         generation.manage("migrate", "--noinput", DATABASE_URL=self.owner)
         generation.manage("grant_privileges", ROLE, DATABASE_URL=self.owner)
 
-    def contract(self, generation: Generation) -> None:
-        """What *Upgrading* asks for once no process of the last release runs any longer."""
-        generation.manage("partition_tables", DATABASE_URL=self.owner)
-        generation.manage("grant_privileges", ROLE, DATABASE_URL=self.owner)
-
 
 @dataclass(frozen=True)
 class Upgrade:

@@ -41,9 +41,6 @@ def test_an_upgrade_under_load_fails_and_loses_nothing(
         upgrade.balancer.use(new.url)
         old.stop()
         traffic.keep_on("new processes")
-        traffic.phase = "contract"
-        upgrade.database.contract(new)
-        traffic.keep_on("new processes, contracted")
     for phone in waiting:
         traffic.enter_code(phone)
 
