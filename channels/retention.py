@@ -8,11 +8,10 @@ import structlog
 from django.conf import settings
 from django.db import DatabaseError, connection
 
-from accounts.jobs import isolation
-from accounts.jobs.purging import JOB, delete_rows
+from accounts import jobs, request_log
+from accounts.jobs import PURGES, delete_rows
 from accounts.models import IdempotentRequest
 from accounts.outbox import retention
-from accounts.request_log import retention as request_log
 from channels import extensions
 from channels.extensions import Purger
 from channels.history import background_export
@@ -47,7 +46,7 @@ DELETE FROM channels_part WHERE id IN (
 _DUE_PHONES = f"""
 SELECT id FROM channels_message WHERE created_at < now() - make_interval(days => %s)
   AND phone NOT LIKE '%%*' AND state NOT IN ('queued', 'sent')
-  AND {isolation.not_waiting_sql("purges", "channels_message.id::text")}
+  AND {jobs.not_waiting_sql("purges", "channels_message.id::text")}
 ORDER BY created_at LIMIT %s"""  # noqa: S608 - constants
 # Keeps the prefix for statistics; it identifies nobody. `sender` has hashes of address and device.
 _ANONYMISE = """
@@ -69,7 +68,7 @@ def purge() -> int:
         _anonymise_phones,
         request_log.purge,
         background_export.purge,
-        isolation.purge,
+        jobs.purge,
         *retention.PURGERS,
         *extensions.purgers(),
     ]
@@ -96,7 +95,7 @@ def _in_batches(step: Purger) -> int:
 
 def _anonymise_phones(limit: int) -> int:
     """By message, where one cannot be changed."""
-    if not JOB.is_failing():
+    if not PURGES.is_failing():
         try:
             with savepoint():
                 return _execute(ANONYMISE_PHONES, settings.PHONE_RETENTION, limit)
@@ -114,7 +113,7 @@ def _anonymise_phones(limit: int) -> int:
     with connection.cursor() as cursor:
         cursor.execute(_DUE_PHONES, [settings.PHONE_RETENTION, limit])
         due = [message_id for (message_id,) in cursor.fetchall()]
-    JOB.together(due, anonymise)
+    PURGES.together(due, anonymise)
     return changed
 
 

@@ -280,8 +280,8 @@ ACCOUNT_EMAIL_VERIFICATION = env.str(
 )
 ACCOUNT_SIGNUP_FORM_CLASS = "accounts.cabinet.forms.SignupForm"
 ACCOUNT_FORMS = {
-    "signup": "accounts.sign_in.signup.EnumerationSafeSignupForm",
-    "reset_password": "accounts.sign_in.reset_forms.ResetPasswordForm",
+    "signup": "accounts.sign_in.password_forms.EnumerationSafeSignupForm",
+    "reset_password": "accounts.sign_in.password_forms.ResetPasswordForm",
     **PASSWORD_FORMS,
 }
 ACCOUNT_ADAPTER = "accounts.sign_in.adapter.AccountAdapter"

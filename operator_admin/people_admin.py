@@ -15,9 +15,14 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.audit import events
 from accounts.client_ip import client_ip
-from accounts.model_admin.admin import FormFields, ModelAdmin, may_change_user, operator
+from accounts.model_admin.admin import (
+    FormFields,
+    ModelAdmin,
+    TranslatedPermissions,
+    may_change_user,
+    operator,
+)
 from accounts.model_admin.audited_admin import AuditedAdmin
-from accounts.model_admin.permission_names import TranslatedPermissions
 from accounts.models import User
 from accounts.oidc import identities
 from accounts.security import notifications, sessions

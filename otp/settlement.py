@@ -7,7 +7,7 @@ from uuid import UUID
 from django.db import DatabaseError, connection, transaction
 from django.utils.translation import gettext_lazy as _
 
-from accounts.jobs.isolation import Job
+from accounts.jobs import Job
 from accounts.outbox import events as outbox
 from billing.wallet.ledger import DeliveryProof
 from channels import sql as channels_sql

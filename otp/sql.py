@@ -4,7 +4,7 @@ from functools import cache
 from uuid import UUID
 
 from accounts.api import idempotency
-from accounts.jobs.isolation import not_waiting_sql
+from accounts.jobs import not_waiting_sql
 from accounts.outbox import events
 from billing.wallet import holds
 from channels import sql as channels_sql

@@ -14,7 +14,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from accounts.jobs.isolation import Job
+from accounts.jobs import Job
 from billing.budgets import budgets
 from billing.models import SpentDay
 from channels.phone_numbers import country_of

@@ -20,7 +20,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts.audit.events import record
-from accounts.jobs.isolation import Job, StopRunError
+from accounts.jobs import Job, StopRunError
 from accounts.models import (
     ApiRequest,
     Company,

@@ -148,7 +148,7 @@ BROKEN = [
     ("otp/codes.py", "import api_docs.calls", LAYERS_CONTRACT),
     ("config/errors.py", "import accounts.models", LAYERS_CONTRACT),
     ("config/errors.py", "import config.storage.cache", "config: one way down"),
-    ("accounts/names/brand_names.py", "import accounts.models", "accounts: one way down"),
+    ("accounts/names.py", "import accounts.models", "accounts: one way down"),
     ("billing/models/order.py", "import billing.orders.payments", "billing: one way down"),
     (
         "channels/lifecycle/steps.py",

@@ -22,7 +22,8 @@ from rest_framework.exceptions import APIException, MethodNotAllowed
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from accounts.api import query_params, unknown_fields
+from accounts import request_log
+from accounts.api import request_fields, unknown_fields
 from accounts.api.calls import Call
 from accounts.api.rate_limit import Usage, key_rate_limiter
 from accounts.client_ip import client_ip
@@ -30,7 +31,6 @@ from accounts.keys import api_keys
 from accounts.keys.api_keys import Principal
 from accounts.masked_phones import mask_phones_in
 from accounts.models import Company, Scope
-from accounts.request_log import buffer as request_log
 from config import ids, logs
 from config.errors import DomainError, Error
 from config.input.integers import parse_integer
@@ -118,7 +118,7 @@ class ApiView(APIView):
         self.principal = self.authenticate(request)
         self.count_request(request)
         if self.call.query is not None:
-            query_params.check_names(request.query_params, [one.name for one in self.call.query])
+            request_fields.check_names(request.query_params, [one.name for one in self.call.query])
 
     def authenticate(self, request: Request) -> Principal:
         return identify(request.META, self.call.scope)

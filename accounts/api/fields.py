@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
 
 from config.texts import StrOrPromise
 
@@ -134,7 +135,7 @@ TIME_OR_DAY = r"^(\d{4}-\d{2}-\d{2}.*)?$"
 
 
 def time_or_day() -> Schema:
-    """Read by `accounts.api.query_params.QueryFields.time`; an empty value is as good as none.
+    """Read by `accounts.api.request_fields.QueryFields.time`; an empty value is as good as none.
 
     A pattern and not `anyOf` two formats, of which generators make a class without a value.
     """
@@ -153,3 +154,46 @@ def nullable(schema: Schema) -> Schema:
     if "enum" in schema:
         schema = schema | {"enum": [*schema["enum"], None]}
     return schema | {"nullable": True}
+
+
+TEST = Field(
+    "test",
+    boolean(),
+    _("`true` if the request was made with a test key."),
+    False,
+    source=lambda row: row.mode == "test",
+)
+LIMIT = Field(
+    "limit",
+    integer(1, 200),
+    _("The number of items per page, 50 by default."),
+    required=False,
+)
+CURSOR = Field(
+    "cursor",
+    text(),
+    _("The `next_cursor` of the previous page."),
+    required=False,
+)
+HAS_MORE = Field(
+    "has_more",
+    boolean(),
+    _(
+        "Whether there may be more items after this page. A page of a filtered list may have "
+        "fewer items than `limit`, even none, before the last page."
+    ),
+    False,
+)
+NEXT_CURSOR = Field(
+    "next_cursor",
+    nullable(text()),
+    _("The value to pass as `cursor` to get the next page; `null` on the last page."),
+    None,
+)
+REQUEST_ID = Field(
+    "request_id",
+    text(pattern="^req_[0-9a-f]{22}$"),
+    _("The id of the request, also sent as `X-Request-Id`."),
+    "req_6f1d2c3b4a59687766aa00",
+    source="request_id",
+)

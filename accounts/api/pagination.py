@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from django.core.exceptions import ValidationError
 from django.db.models import Q, QuerySet
+from django.http import HttpRequest
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
@@ -195,3 +196,8 @@ def _aware(moment: datetime) -> datetime:
     if moment.tzinfo is None:
         raise ValueError
     return moment
+
+
+def is_live(request: HttpRequest) -> bool:
+    """Whether a list shows new rows as they come: only its newest page changes by itself."""
+    return request.GET.get("follow") == "1" and not request.GET.get("cursor")

@@ -1,22 +1,28 @@
-"""The request rate limit of API keys: django-ratelimit counts, processes lease in advance.
+"""The request rate limit of API keys, and the daily quotas of test keys.
 
-A process leases a hundredth of the limit at a time, so most requests need no Redis call; limits
-up to a hundred are counted one by one. Never more requests than the limit pass, and each process
-leaves at most one lease unused.
+django-ratelimit counts, processes lease in advance: a hundredth of the limit at a time, so most
+requests need no Redis call; limits up to a hundred are counted one by one. Never more requests than
+the limit pass, and each process leaves at most one lease unused.
 """
 
 import threading
 import time
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 import redis
 import structlog
 from django.conf import settings
+from django.db import connection
 from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
 from django_ratelimit.core import get_usage
 
 from accounts.keys.api_keys import Principal
+from config.errors import DomainError, Error
 from config.process_state import on_reset
 from config.storage.redis_client import BackOff
 
@@ -25,6 +31,17 @@ log = structlog.get_logger(__name__)
 LEASES_PER_LIMIT = 100  # in a limit
 MAX_KEYS = 10_000  # keys
 SKEW = 1  # seconds: one may begin between the clock that counts and ours
+
+_TAKE = """
+INSERT INTO accounts_cacheentry AS used (key, value, expires_at)
+SELECT %(key)s, to_jsonb(%(count)s::int), %(end)s WHERE %(count)s::int <= %(most)s
+ON CONFLICT (key) DO UPDATE SET value = to_jsonb(used.value::int + %(count)s::int)
+WHERE used.value::int + %(count)s::int <= %(most)s
+"""
+_USED_UP = {
+    "links": _("A company's test keys make at most {max} links a day"),
+    "messages": _("A company's test keys make at most {max} messages a day"),
+}
 
 
 class Usage(NamedTuple):
@@ -125,3 +142,29 @@ class KeyRateLimiter:
 
 key_rate_limiter = KeyRateLimiter()
 on_reset(key_rate_limiter.reset)
+
+
+def consume_test_quota(company_id: int, what: str, count: int = 1) -> None:
+    """Add `count` to today's usage (UTC); raises `rate_limited` and counts nothing when over.
+
+    Test keys are free and so have no other bound. One statement on the cache table counts only what
+    fits: the quota is exact under parallel requests and without Redis.
+    """
+    now = timezone.now()
+    end = now.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
+    most = settings.TEST_QUOTAS[what]
+    params: dict[str, str | int | datetime] = {
+        "key": f"quota:test:{what}:{company_id}:{now:%Y%m%d}",
+        "count": count,
+        "most": most,
+        "end": end,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(_TAKE, params)
+        if cursor.rowcount:
+            return
+    raise DomainError(
+        Error.RATE_LIMITED,
+        message=format_lazy(_USED_UP[what], max=most),
+        retry_after=max(1, int((end - now).total_seconds()) + 1),
+    )

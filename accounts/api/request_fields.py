@@ -1,18 +1,22 @@
-"""Reads declared request fields. A DRF Serializer would cost more than the hot calls themselves.
+"""Reads declared fields and query parameters. A DRF Serializer would cost more than the hot calls.
 
 All errors are collected, so a client sees every invalid field at once.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from datetime import datetime
 from typing import Any
 
+from django.http import QueryDict
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from accounts.api.fields import Field
+from accounts.api.unknown_fields import MAX_WARNINGS, meant, refusal_text
 from config.errors import DomainError, Error
 from config.input import characters
+from config.input.days import parse_moment
 from config.input.integers import json_integer
 from config.texts import StrOrPromise
 
@@ -23,6 +27,9 @@ NOT_INTEGER = _("Must be an integer")
 WRONG_FORMAT = _("Wrong format")
 UNPRINTABLE = _("Printable characters only, no line breaks")
 MAX_TEXT = 10_000  # characters, where nothing else bounds a text
+
+TWICE = _("Specify this parameter once")
+NOT_A_TIME = _("A time in ISO 8601, for example 2026-01-31T10:00:00Z")
 
 
 class RequestFields:
@@ -126,3 +133,33 @@ def _at_most(most: int) -> StrOrPromise:
 def allowed_values(values: Iterable[str | None]) -> StrOrPromise:
     choices = ", ".join(value for value in values if value is not None)
     return format_lazy(_("Allowed: {choices}"), choices=choices)
+
+
+class QueryFields(RequestFields):
+    """Reads declared query parameters. An empty one is as good as none."""
+
+    def __init__(self, query: Mapping[str, str]) -> None:
+        super().__init__({name: text for name, text in query.items() if text})
+
+    def time(self, field: Field) -> datetime | None:
+        """An ISO 8601 time, or a date as its start in UTC."""
+        text = self.payload.get(field.name)
+        moment = parse_moment(text) if text else None
+        if text and moment is None:
+            self.add_error(field, NOT_A_TIME)
+        return moment
+
+
+def check_names(query: QueryDict, known: Collection[str]) -> None:
+    """Raise `invalid_input` for each parameter that is unknown or given twice.
+
+    A misspelled `?staus=failed` would otherwise return the unfiltered list, and
+    `?status=failed&status=expired` half of what was asked for.
+    """
+    unknown = sorted(query.keys() - set(known))[:MAX_WARNINGS]
+    errors: dict[str, list[StrOrPromise]] = {
+        name: [refusal_text(meant(name, known), known)] for name in unknown
+    }
+    errors |= {name: [TWICE] for name in known if len(query.getlist(name)) > 1}
+    if errors:
+        raise DomainError(Error.INVALID_INPUT, errors=errors)

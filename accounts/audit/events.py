@@ -1,7 +1,13 @@
 """Writes audit events in the transaction of the audited change."""
 
+import structlog
+from django.http import HttpRequest
+
 from accounts.audit.values import Changes
+from accounts.client_ip import address_of
 from accounts.models import AuditEvent, Company, User
+
+log = structlog.get_logger(__name__)
 
 
 def record(
@@ -23,3 +29,15 @@ def record(
         ip=ip or None,
         changes=changes or None,
     )
+
+
+def record_authentication_event(
+    action: str, *, user: User | None, request: HttpRequest | None, subject: object = ""
+) -> None:
+    """An audit event without a company, and a log line.
+
+    The subject is not logged, since it may be an e-mail address. It is never a secret.
+    """
+    ip = address_of(request)
+    record(action, subject, company=None, user=user, ip=ip)
+    log.info("authentication_event", action=action, user=user.pk if user else None, ip=ip)

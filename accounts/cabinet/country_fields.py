@@ -10,13 +10,13 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
-from accounts.people import countries, regions
+from accounts.people import countries
 
 SEPARATORS = re.compile(r"[,;\n]+")
 GROUP_TITLES = {
-    regions.CIS: _("CIS"),
-    regions.EAEU: _("Eurasian Economic Union"),
-    regions.EU: _("European Union"),
+    countries.CIS: _("CIS"),
+    countries.EAEU: _("Eurasian Economic Union"),
+    countries.EU: _("European Union"),
 }
 
 
@@ -46,13 +46,13 @@ class Group:
 
 
 def groups() -> list[Group]:
-    return [Group(name, title, regions.GROUPS[name]) for name, title in GROUP_TITLES.items()]
+    return [Group(name, title, countries.GROUPS[name]) for name, title in GROUP_TITLES.items()]
 
 
 def by_region(chosen: set[str]) -> list[Region]:
     return [
         Region(title, [_option(code, name, chosen) for code, name in names.items()])
-        for title, names in regions.by_region(countries.interface_language())
+        for title, names in countries.by_region(countries.interface_language())
     ]
 
 

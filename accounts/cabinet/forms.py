@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.client_ip import client_ip
 from accounts.models import Invitation, Language, Mode, Scope, User, scopes_of_role
-from accounts.names import company_names
+from accounts.names import validate_company_name
 from accounts.people import companies, countries, members
 from accounts.people.countries import CountryField
 from config.input.days import start_of
@@ -37,7 +37,7 @@ class CompanyForm(forms.Form):
     company = LineField(
         label=_("Company name"),
         max_length=120,
-        validators=[company_names.validate],
+        validators=[validate_company_name],
         widget=forms.TextInput(attrs={"autocomplete": "organization"}),
     )
     country = CountryField(

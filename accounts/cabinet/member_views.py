@@ -1,4 +1,4 @@
-"""The cabinet's pages about members and invitations."""
+"""The cabinet's pages about members, their sessions and invitations."""
 
 from django import forms
 from django.contrib import messages
@@ -6,11 +6,11 @@ from django.core.exceptions import PermissionDenied, ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_POST
 
 from accounts.client_ip import client_ip
-from accounts.models import Member, User
+from accounts.models import Member, User, UserSession
 from accounts.people import members
 from accounts.people.roles import (
     CabinetRequest,
@@ -21,6 +21,9 @@ from accounts.people.roles import (
     nobody,
 )
 from accounts.security import reauthentication
+from config.input.integers import parse_integer
+
+ALL = "all"
 
 
 class InvitationForm(forms.Form):
@@ -144,3 +147,31 @@ def invitation_join(request: HttpRequest, token: str) -> HttpResponse:
     request.session["invitation"] = token  # so that a sign-up asks for no company
     context = {"invitation": invitation, "is_theirs": is_theirs, "here": request.path}
     return render(request, "cabinet/invitation_join.html", context)
+
+
+@member_required(can_manage_members, can_manage_members)
+def member_sessions_page(request: CabinetRequest, pk: int) -> HttpResponse:
+    person = get_object_or_404(request.company.members.select_related("user", "company"), pk=pk)
+    if person.pk == request.member.pk:
+        return redirect("session-list")
+    if request.method == "POST":
+        reauthentication.require(request)
+        _end(request, person, request.POST.get("session", ""))
+        return redirect("member-sessions", pk)
+    found = UserSession.objects.alive().filter(user=person.user_id).order_by("-last_seen_at", "pk")
+    rows = [(one, members.mask_address(one.ip), "", False) for one in found]
+    return render(request, "cabinet/member_sessions.html", {"person": person, "sessions": rows})
+
+
+def _end(request: CabinetRequest, person: Member, chosen: str) -> None:
+    ip = client_ip(request.META)
+    if chosen == ALL:
+        count = members.end_all(member=person, user=request.user, ip=ip)
+        text = ngettext("%(n)d session is ended.", "%(n)d sessions are ended.", count)
+        messages.success(request, text % {"n": count})
+        return
+    session_id = parse_integer(chosen) or 0
+    if members.end(member=person, session_id=session_id, user=request.user, ip=ip):
+        messages.success(request, _("The session is ended."))
+    else:
+        messages.info(request, _("This session is over already."))

@@ -15,11 +15,9 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.api import idempotency
 from accounts.api.calls import Call
-from accounts.api.pagination import forgiving_page_of
+from accounts.api.pagination import forgiving_page_of, is_live
 from accounts.api.unknown_fields import meant
-from accounts.cabinet.live_lists import is_live
-from accounts.cabinet.saved_filters import filters as saved_filters
-from accounts.cabinet.saved_filters import views as saved_filter_views
+from accounts.cabinet import saved_filter_views, saved_filters
 from accounts.masked_phones import mask_phone
 from accounts.models import ApiKey, ApiRequest, Company, Mode, SavedFilter
 from accounts.people.roles import CabinetRequest, can_read_keys, member_required

@@ -14,8 +14,8 @@ from accounts.cabinet import country_fields, fallback_forms
 from accounts.cabinet.country_fields import CountriesField, CountryCodesField
 from accounts.cabinet.number_fields import GroupedIntegerField
 from accounts.models import Company, User
-from accounts.names import brand_names, company_names
-from accounts.people import regions
+from accounts.names import is_valid_brand, validate_company_name
+from accounts.people import countries
 from accounts.people.countries import CountryField
 from accounts.security.reauthentication import has_factor
 from config import channels
@@ -99,12 +99,12 @@ class CompanySection(SectionForm):
     def clean_name(self) -> str:
         name: str = self.cleaned_data["name"]
         if name != self.initial["name"]:  # one of before the rule may stay
-            company_names.validate(name)
+            validate_company_name(name)
         return name
 
     def clean_brand(self) -> str:
         brand: str = self.cleaned_data["brand"]
-        if not brand_names.is_valid(brand):
+        if not is_valid_brand(brand):
             raise ValidationError(_("A brand is one line without a web address or a phone number."))
         return brand
 
@@ -221,7 +221,7 @@ class CountriesSection(SectionForm):
 
     def with_group(self, group: str) -> dict[str, Any]:
         """What the form holds once a group is added to the chosen countries, or all are dropped."""
-        chosen = {*self.chosen, *regions.members(group)} if group else set()
+        chosen = {*self.chosen, *countries.members(group)} if group else set()
         return {
             "allowed_countries": sorted(chosen),
             "all_countries": self["all_countries"].value(),

@@ -12,7 +12,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from accounts.cabinet.audit import values as audit_values
+from accounts.cabinet import audit_values
 from accounts.cabinet.settings_forms import SECTIONS, SectionForm
 from accounts.client_ip import client_ip
 from accounts.models import AuditEvent, Company

@@ -6,31 +6,68 @@ Companies are in `operator_admin.companies_admin`, which needs the apps above th
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from django import forms
+from django.apps import apps
 from django.contrib import admin, messages
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.admin.widgets import AdminTextInputWidget, AutocompleteSelect
 from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
 from django.contrib.auth.forms import AdminUserCreationForm, UserChangeForm
+from django.contrib.auth.models import Permission
 from django.contrib.postgres.fields import ArrayField
 from django.core.exceptions import ValidationError
 from django.db import models, transaction
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html_join
+from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
+from accounts import jobs
 from accounts.audit import texts
 from accounts.audit.events import record
-from accounts.cabinet.audit import values as audit_values
+from accounts.cabinet import audit_values
 from accounts.client_ip import client_ip
-from accounts.jobs import isolation
 from accounts.model_admin.audited_admin import AuditedAdmin
 from accounts.model_admin.change_list import KeysetChangeList, UncountedChangeList, since_filter
-from accounts.model_admin.permission_names import TranslatedPermissions
 from accounts.models import ApiKey, AuditEvent, IdempotentRequest, JobFailure, Member, User
 from accounts.people import companies
 from config.input import form_fields
+
+ACTIONS = {
+    "add": _("may add"),
+    "change": _("may change"),
+    "delete": _("may delete"),
+    "view": _("may view"),
+}
+
+
+if TYPE_CHECKING:
+    FieldBase = forms.ModelMultipleChoiceField[Permission]
+else:  # generic in the stubs alone
+    FieldBase = forms.ModelMultipleChoiceField
+
+
+class PermissionsField(FieldBase):
+    def label_from_instance(self, permission: Any) -> str:
+        kind, action = permission.content_type, permission.codename.partition("_")[0]
+        if action not in ACTIONS or kind.app_label not in apps.app_configs:
+            return str(permission)
+        app = apps.get_app_config(kind.app_label).verbose_name
+        model = kind.model_class()
+        name = model._meta.verbose_name_plural if model else kind.model  # noqa: SLF001
+        return f"{app} · {capfirst(str(name))} · {ACTIONS[action]}"
+
+
+class TranslatedPermissions:
+    """For admins whose form has permissions: Django stores their names in English."""
+
+    def formfield_for_manytomany(self, db_field: Any, request: Any = None, **kwargs: Any) -> Any:
+        if db_field.related_model is Permission:
+            kwargs["form_class"] = PermissionsField
+        return super().formfield_for_manytomany(db_field, request, **kwargs)  # type: ignore[misc]
+
 
 if TYPE_CHECKING:
     Base = admin.ModelAdmin[Any]
@@ -292,7 +329,7 @@ class JobFailureAdmin(ReadOnlyAdmin):
 
     @admin.display(description=_("job"))
     def what(self, failure: JobFailure) -> str:
-        return str(isolation.title_of(failure.job))
+        return str(jobs.title_of(failure.job))
 
     def has_retry_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("accounts.change_jobfailure")

@@ -1,4 +1,4 @@
-"""Scheduled work that failed, until it succeeds (`accounts.jobs.isolation`)."""
+"""Scheduled work that failed, until it succeeds (`accounts.jobs`)."""
 
 from django.db import models
 from django.utils.translation import gettext_lazy as _

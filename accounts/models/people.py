@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models.users import Language, User
-from accounts.names import company_names
+from accounts.names import cannot_become_a_link
 from config import channels
 from config.input.characters import one_line
 
@@ -198,7 +198,7 @@ class Company(models.Model):
     @property
     def name_for_strangers(self) -> str:
         """Empty when a mail program might make a link of it."""
-        return self.one_line_name if company_names.cannot_become_a_link(self.name) else ""
+        return self.one_line_name if cannot_become_a_link(self.name) else ""
 
 
 class Member(models.Model):

@@ -6,7 +6,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models.users import User
-from accounts.names.device_names import device_name
+from accounts.names import device_name
 
 
 class UserSessionQuerySet(models.QuerySet["UserSession"]):

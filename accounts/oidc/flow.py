@@ -19,7 +19,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from accounts.audit.authentication_events import record
+from accounts.audit.events import record_authentication_event
 from accounts.models import User
 from accounts.oidc import claims as of
 from accounts.oidc import grants, identities, tokens
@@ -124,7 +124,9 @@ def _sign_in(request: HttpRequest, claims: Claims, state: State) -> HttpResponse
     try:
         user = identities.find_or_create(claims, request)
     except RefusedError as refused:
-        record("login.failed", user=None, request=request, subject=f"oidc {refused.reason.value}")
+        record_authentication_event(
+            "login.failed", user=None, request=request, subject=f"oidc {refused.reason.value}"
+        )
         raise
     if user.is_active:
         grants.apply(user, of.groups(claims), request)

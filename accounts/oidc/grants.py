@@ -12,7 +12,7 @@ from django.contrib.auth.models import Group
 from django.db import transaction
 from django.http import HttpRequest
 
-from accounts.audit.authentication_events import record
+from accounts.audit.events import record_authentication_event
 from accounts.client_ip import address_of
 from accounts.models import Company, Member, User
 from accounts.people import members
@@ -47,7 +47,9 @@ def _apply_to_desk(user: User, granted: list[Grant], request: HttpRequest) -> No
     if before == after:
         return
     user.save(update_fields=["is_staff", "is_superuser", "desk_from_provider"])
-    record("desk.changed", user=user, request=request, subject=f"{before} → {after}")
+    record_authentication_event(
+        "desk.changed", user=user, request=request, subject=f"{before} → {after}"
+    )
 
 
 def _groups_of(granted: list[Grant]) -> Iterable[Group]:

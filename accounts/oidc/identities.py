@@ -18,7 +18,7 @@ from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.utils.translation import get_language
 
-from accounts.audit.authentication_events import record
+from accounts.audit.events import record_authentication_event
 from accounts.models import User
 from accounts.oidc import claims as of
 from accounts.oidc import grants
@@ -77,7 +77,7 @@ def _release(address: str, request: HttpRequest) -> None:
     """Take it from those who typed it and never confirmed it."""
     users = User.objects.filter(pk__in=_unconfirmed(address).values("user")).order_by("pk")
     for user in users.select_for_update(no_key=True):
-        record("address.removed", user=user, request=request, subject=address)
+        record_authentication_event("address.removed", user=user, request=request, subject=address)
         if user.email.lower() in map(str.lower, address_spellings(address)):  # it signed up with it
             user.email = f"{uuid4()}@nobody.invalid"  # RFC 2606: never anybody's
             user.set_unusable_password()
@@ -94,7 +94,9 @@ def _create(claims: Claims, request: HttpRequest) -> User:
     user = User.objects.create_user(address, name=of.name(claims), language=language[:2])
     EmailAddress.objects.create(user=user, email=address, verified=True, primary=True)
     _connect(user, claims)
-    record("identity.created", user=user, request=request, subject=settings.OIDC_NAME)
+    record_authentication_event(
+        "identity.created", user=user, request=request, subject=settings.OIDC_NAME
+    )
     return user
 
 
@@ -137,12 +139,12 @@ def unlink(user: User, request: HttpRequest) -> bool:
 def remove(identity: SocialAccount, *, request: HttpRequest, operator: User) -> None:
     """Disconnect a user's identity for them, and end their sessions."""
     subject = f"{identity.user} {identity.provider}"
-    record("identity.removed", user=operator, request=request, subject=subject)
+    record_authentication_event("identity.removed", user=operator, request=request, subject=subject)
     grants.apply(identity.user, frozenset(), request)
     identity.delete()
     sessions.end_all(identity.user)
 
 
 def _announce(action: str, user: User, request: HttpRequest) -> None:
-    record(action, user=user, request=request, subject=settings.OIDC_NAME)
+    record_authentication_event(action, user=user, request=request, subject=settings.OIDC_NAME)
     notifications.post_change(action, user=user, request=request, provider=settings.OIDC_NAME)

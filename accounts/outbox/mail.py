@@ -9,7 +9,7 @@ from django.template.loader import render_to_string
 from django.utils import translation
 
 from accounts.models import Company, Mail, Member
-from accounts.outbox import notice_kinds, unsubscribing
+from accounts.outbox import notice_kinds
 from accounts.outbox.plain_text import subject_and_text
 from config.input.characters import one_line
 
@@ -70,7 +70,7 @@ def post_to_members(
             language=member.user.language,
             context={"company": company, **context},
             key=f"{key}:{member.user_id}" if key else None,
-            unsubscribe_url=unsubscribing.url_for(member.user, kind) if kind else "",
+            unsubscribe_url=notice_kinds.unsubscribe_link(member.user, kind) if kind else "",
         )
 
 

@@ -1,9 +1,14 @@
 """The letters about a company that each member may switch off; all others always come."""
 
+from django.conf import settings
+from django.core import signing
 from django.db import models
+from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import User
+
+UNSUBSCRIBE_SALT = "accounts.outbox.unsubscribing"
 
 
 class NoticeKind(models.TextChoices):
@@ -45,3 +50,21 @@ def mute(user: User, kind: NoticeKind) -> None:
     if kind not in locked.muted_notices:
         locked.muted_notices = sorted({*locked.muted_notices, kind.value})
         locked.save(update_fields=["muted_notices"])
+
+
+def unsubscribe_link(user: User, kind: NoticeKind) -> str:
+    """A link that ends letters of this kind without a sign-in (RFC 8058).
+
+    It works for as long as the person has an account: letters are kept for years.
+    """
+    token = signing.dumps([user.pk, kind.value], salt=UNSUBSCRIBE_SALT)
+    return f"{settings.PUBLIC_URL}{reverse('notice-unsubscribe', args=[token])}"
+
+
+def read_unsubscribe_token(token: str) -> tuple[User, NoticeKind] | None:
+    """None for what we did not sign, and for a person or a kind that is no more."""
+    try:
+        user_id, kind = signing.loads(token, salt=UNSUBSCRIBE_SALT)
+        return User.objects.get(pk=user_id, is_active=True), NoticeKind(kind)
+    except (signing.BadSignature, User.DoesNotExist, ValueError):
+        return None

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.contrib.sessions.models import Session
 from django.utils import timezone
 
-from accounts.jobs.purging import delete_rows
+from accounts.jobs import delete_rows
 from accounts.models import CacheEntry, Endpoint, Event, Mail, UserSession
 
 

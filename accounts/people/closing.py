@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.audit.events import record
 from accounts.audit.values import changes_between
-from accounts.jobs.isolation import Job
+from accounts.jobs import Job
 from accounts.models import Company, User
 from accounts.security.notifications import post_to_owners
 

@@ -1,6 +1,7 @@
-"""Membership of a company: invitations, joining, roles, leaving."""
+"""Membership of a company: invitations, joining, roles, leaving, and members' sessions."""
 
 from datetime import timedelta
+from ipaddress import ip_address
 
 from django.conf import settings
 from django.core import signing
@@ -12,9 +13,10 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.audit.events import record
 from accounts.audit.values import changes_of
-from accounts.models import Company, Invitation, Member, User
+from accounts.models import Company, Invitation, Member, User, UserSession
 from accounts.outbox import mail
-from accounts.security.notifications import post_company_change
+from accounts.security import sessions
+from accounts.security.notifications import post_company_change, post_to_user
 
 SALT = "accounts.invitation"
 MAX_INVITATIONS_A_DAY = 20  # per company: invitations must not become a way to send spam
@@ -205,3 +207,48 @@ def _require_given_here(member: Member) -> None:
             _("This role comes from a group of the identity provider: change it there."),
             code="from_provider",
         )
+
+
+@transaction.atomic
+def end(*, member: Member, session_id: int, user: User, ip: str | None = None) -> bool:
+    """Returns False when the session is over already."""
+    rows = UserSession.objects.select_for_update().filter(user=member.user_id, pk=session_id)
+    session = rows.first()
+    if session is None:
+        return False
+    sessions.end(session)
+    _tell("member.session_ended", member, user, ip, device=session.device)
+    return True
+
+
+@transaction.atomic
+def end_all(*, member: Member, user: User, ip: str | None = None) -> int:
+    """Also those that are just being opened; returns how many there were."""
+    # The lock: of two owners at once, one ends them and one letter goes out.
+    whose = User.objects.select_for_update(no_key=True).get(pk=member.user_id)
+    count = sessions.end_all(whose)
+    if count:
+        _tell("member.sessions_ended", member, user, ip, device="")
+    return count
+
+
+def _tell(action: str, member: Member, user: User, ip: str | None, *, device: str) -> None:
+    subject = f"{member.user.email} {device}".strip()
+    record(action, subject, company=member.company, user=user, ip=ip)
+    post_to_user(
+        action,
+        member.user,
+        who=user.email,
+        company=member.company.one_line_name,
+        device=device or "—",
+    )
+
+
+def mask_address(ip: str | None) -> str:
+    """Enough to recognise a network; an owner need not know where exactly somebody lives."""
+    if not ip:
+        return "—"
+    address = ip_address(ip)
+    if address.version == 4:
+        return ".".join(ip.split(".")[:2]) + ".*.*"
+    return ":".join(address.exploded.split(":")[:2]) + ":*"

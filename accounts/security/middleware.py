@@ -13,7 +13,7 @@ from django.shortcuts import redirect
 from django.urls import Resolver404, resolve
 from django.utils.translation import gettext as _
 
-from accounts.audit import authentication_events
+from accounts.audit import events
 from accounts.models import User
 from accounts.security import known_browsers, notifications, reauthentication, sessions
 
@@ -61,16 +61,18 @@ class AccountSecurityMiddleware:
         user, name = request.user, _view_name(request)
         if not isinstance(user, User):
             if name == PASSKEY_LOGIN and _reached_form(request, response):
-                authentication_events.record(
+                events.record_authentication_event(
                     "login.failed", user=None, request=request, subject="passkey"
                 )
             return response
         sessions.record_activity(request, user)
         is_proof = name in REAUTHENTICATION_VIEWS and _reached_form(request, response)
         if is_proof and not reauthentication.is_fresh(request):
-            authentication_events.record("reauthentication.failed", user=user, request=request)
+            events.record_authentication_event(
+                "reauthentication.failed", user=user, request=request
+            )
         if name in RECOVERY_CODE_VIEWS and response.status_code == HTTPStatus.OK:
-            authentication_events.record("recovery_codes.viewed", user=user, request=request)
+            events.record_authentication_event("recovery_codes.viewed", user=user, request=request)
             notifications.post_change("recovery_codes.viewed", user=user, request=request)
         return response
 
@@ -120,7 +122,7 @@ def _changes_account(request: HttpRequest) -> bool:
 
 
 def _end_session(request: HttpRequest, user: User) -> HttpResponse:
-    authentication_events.record(
+    events.record_authentication_event(
         "session.ended", user=user, request=request, subject="reauthentication"
     )
     notifications.post_change("session.locked", user=user, request=request)

@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.client_ip import address_of
 from accounts.models import Company, Member, User
-from accounts.names.device_names import device_name
+from accounts.names import device_name
 from accounts.outbox import mail
 from config.texts import StrOrPromise
 

@@ -12,7 +12,7 @@ from django.db.models.functions import Lower
 from django.http import HttpRequest
 from django.utils import timezone
 
-from accounts.audit.authentication_events import record
+from accounts.audit.events import record_authentication_event
 from accounts.models import User
 from accounts.security import known_browsers, notifications, provider_sessions, sessions
 
@@ -39,7 +39,7 @@ def on_login(request: HttpRequest, user: User, **_rest: Any) -> None:
     if is_from_provider:
         provider_sessions.limit_age(request)
     action = "login.sso" if is_from_provider else "login.succeeded"
-    record(action, user=user, request=request)
+    record_authentication_event(action, user=user, request=request)
     if known_browsers.is_worth_a_letter(request, user):
         notifications.post_change("device.new", user=user, request=request)
     known_browsers.remember(request, user)
@@ -53,7 +53,7 @@ def on_login_failed(
     """
     email = str(credentials.get("email", ""))
     user = User.objects.alias(lower=Lower("email")).filter(lower=email.lower()).first()
-    record("login.failed", user=user, request=request)
+    record_authentication_event("login.failed", user=user, request=request)
 
 
 def on_factor_failed(
@@ -61,7 +61,7 @@ def on_factor_failed(
 ) -> None:
     if reauthentication:  # recorded by the middleware
         return
-    record("login.failed", user=user, request=request, subject="2fa")
+    record_authentication_event("login.failed", user=user, request=request, subject="2fa")
     if known_browsers.is_worth_a_letter(request, user):
         # Whoever got here has the password; once a day, or they could fill the mailbox.
         once = f"factor-failed:{user.pk}:{timezone.now():%Y-%m-%d}"
@@ -73,35 +73,37 @@ def on_proof(
 ) -> None:
     if reauthenticated:
         sessions.renew(request)
-        record("reauthentication.passed", user=user, request=request, subject=method)
+        record_authentication_event(
+            "reauthentication.passed", user=user, request=request, subject=method
+        )
 
 
 def on_password_changed(request: HttpRequest, user: User, **_rest: Any) -> None:
     sessions.end_all(user)
-    record("password.changed", user=user, request=request)
+    record_authentication_event("password.changed", user=user, request=request)
 
 
 def on_password_set(request: HttpRequest, user: User, **_rest: Any) -> None:
     sessions.end_all(user)
-    record("password.set", user=user, request=request)
+    record_authentication_event("password.set", user=user, request=request)
 
 
 def on_password_reset(request: HttpRequest, user: User, **_rest: Any) -> None:
     sessions.end_all(user)
-    record("password.reset", user=user, request=request)
+    record_authentication_event("password.reset", user=user, request=request)
 
 
 def on_email_added(
     request: HttpRequest, user: User, email_address: EmailAddress, **_rest: Any
 ) -> None:
     address = email_address.email
-    record("address.added", user=user, request=request, subject=address)
+    record_authentication_event("address.added", user=user, request=request, subject=address)
     notifications.post_change("address.added", user=user, request=request, address=address)
 
 
 def on_email_confirmed(request: HttpRequest, email_address: EmailAddress, **_rest: Any) -> None:
     user, address = email_address.user, email_address.email
-    record("address.confirmed", user=user, request=request, subject=address)
+    record_authentication_event("address.confirmed", user=user, request=request, subject=address)
     if not email_address.primary:  # at sign-up the first address is the primary one
         notifications.post_change("address.confirmed", user=user, request=request, address=address)
 
@@ -116,7 +118,9 @@ def on_email_changed(
     """allauth itself notifies the old address."""
     old = from_email_address.email if from_email_address else ""
     address = to_email_address.email
-    record("address.primary", user=user, request=request, subject=f"{old} → {address}")
+    record_authentication_event(
+        "address.primary", user=user, request=request, subject=f"{old} → {address}"
+    )
     notifications.post_change(
         "address.primary", user=user, request=request, to=address, address=address, old=old
     )
@@ -127,7 +131,7 @@ def on_email_removed(
 ) -> None:
     """allauth itself notifies the primary address."""
     address = email_address.email
-    record("address.removed", user=user, request=request, subject=address)
+    record_authentication_event("address.removed", user=user, request=request, subject=address)
     if email_address.verified:
         notifications.post_change(
             "address.removed", user=user, request=request, to=address, address=address
@@ -137,7 +141,9 @@ def on_email_removed(
 def on_factor_added(
     request: HttpRequest, user: User, authenticator: Authenticator, **_rest: Any
 ) -> None:
-    record("factor.added", user=user, request=request, subject=authenticator.type)
+    record_authentication_event(
+        "factor.added", user=user, request=request, subject=authenticator.type
+    )
     if authenticator.type == Authenticator.Type.RECOVERY_CODES:
         return  # generated with the first factor
     sessions.end_others(request, user)
@@ -150,10 +156,12 @@ def on_factor_added(
 def on_factor_removed(
     request: HttpRequest, user: User, authenticator: Authenticator, **_rest: Any
 ) -> None:
-    record("factor.removed", user=user, request=request, subject=authenticator.type)
+    record_authentication_event(
+        "factor.removed", user=user, request=request, subject=authenticator.type
+    )
     sessions.end_others(request, user)
 
 
 def on_codes_generated(request: HttpRequest, user: User, **_rest: Any) -> None:
-    record("recovery_codes.generated", user=user, request=request)
+    record_authentication_event("recovery_codes.generated", user=user, request=request)
     sessions.end_others(request, user)

@@ -10,7 +10,7 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST
 
 from accounts.audit import texts
-from accounts.audit.authentication_events import record
+from accounts.audit.events import record_authentication_event
 from accounts.models import AuditEvent, User, UserSession
 from accounts.security import sessions
 
@@ -49,7 +49,9 @@ def session_end(request: HttpRequest, pk: int) -> HttpResponse:
         messages.info(request, _("This is the session you are in: use “Sign out”."))
         return redirect("session-list")
     sessions.end(session)
-    record("session.ended", user=user, request=request, subject=session.ip or "")
+    record_authentication_event(
+        "session.ended", user=user, request=request, subject=session.ip or ""
+    )
     messages.success(request, _("The session is ended."))
     return redirect("session-list")
 
@@ -59,7 +61,7 @@ def session_end(request: HttpRequest, pk: int) -> HttpResponse:
 def session_end_others(request: HttpRequest) -> HttpResponse:
     user = _user(request)
     count = sessions.end_others(request, user)
-    record("sessions.ended", user=user, request=request, subject=count)
+    record_authentication_event("sessions.ended", user=user, request=request, subject=count)
     text = ngettext("%(n)d other session is ended.", "%(n)d other sessions are ended.", count)
     messages.success(request, text % {"n": count})
     return redirect("session-list")

@@ -15,7 +15,7 @@ from django.urls import reverse
 from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
-from accounts.audit.authentication_events import record
+from accounts.audit.events import record_authentication_event
 from accounts.client_ip import client_ip
 from accounts.models import User
 from accounts.outbox import mail
@@ -92,7 +92,7 @@ class AccountAdapter(DefaultAccountAdapter):
 
     def logout(self, request: HttpRequest) -> None:
         if isinstance(request.user, User):
-            record("logout", user=request.user, request=request)
+            record_authentication_event("logout", user=request.user, request=request)
             sessions.forget(request.session.session_key)
         super().logout(request)
 
@@ -114,7 +114,7 @@ class AccountAdapter(DefaultAccountAdapter):
         return factors if has_app else factors[::-1]
 
     def get_login_stages(self) -> list[str]:
-        own = {"allauth.mfa.stages.AuthenticateStage": "accounts.sign_in.stages.AuthenticateStage"}
+        own = {"allauth.mfa.stages.AuthenticateStage": "accounts.sign_in.mfa.AuthenticateStage"}
         return [own.get(stage, stage) for stage in super().get_login_stages()]
 
     def reauthenticate(self, user: AbstractBaseUser, password: str) -> bool:

@@ -12,8 +12,12 @@ from typing import Any
 
 from allauth.mfa.adapter import DefaultMFAAdapter
 from allauth.mfa.models import Authenticator
+from allauth.mfa.stages import AuthenticateStage as AllauthAuthenticateStage
 from django.db import transaction
+from django.http import HttpRequest
 
+from accounts.models import User
+from accounts.security import provider_sessions
 from config.encrypted_texts import EncryptedTexts, key_id_of
 
 SECRET_FIELDS = ("secret", "seed")  # of an authenticator app, of recovery codes
@@ -54,3 +58,13 @@ def replace_secrets(data: dict[str, Any], change: Callable[[str], str]) -> bool:
     before = {name: data[name] for name in SECRET_FIELDS if name in data}
     data.update({name: change(text) for name, text in before.items()})
     return any(data[name] != text for name, text in before.items())
+
+
+class AuthenticateStage(AllauthAuthenticateStage):
+    """The second step of signing in, left out where the provider is trusted with it."""
+
+    def _should_handle(self, request: HttpRequest) -> bool:
+        user = self.login.user
+        if isinstance(user, User) and provider_sessions.has_provider_factor(request, user):
+            return False
+        return bool(super()._should_handle(request))

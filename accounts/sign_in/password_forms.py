@@ -1,16 +1,26 @@
-"""allauth's password forms with a maximum length, and one line on a new password."""
+"""allauth's forms with a password: bounded, and telling nobody which accounts there are."""
 
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 from allauth.account import forms as allauth
+from allauth.account.adapter import get_adapter
 from allauth.account.fields import PasswordField
 from django import forms
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError, transaction
+from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
+from accounts.audit.events import record_authentication_event
+from accounts.models import User
+from accounts.security.notifications import primary_address
+from accounts.sign_in import passwords
 from accounts.sign_in.passwords import require_bounded
 
 # Instead of a sentence from each validator; what is wrong with a password its error says.
 NEW_PASSWORD = _("12 characters or more; four random words are best.")
+
 
 if TYPE_CHECKING:
     Base = forms.Form
@@ -48,3 +58,71 @@ class SetPasswordForm(BoundedPasswordsMixin, allauth.SetPasswordForm):
 
 class ResetPasswordKeyForm(BoundedPasswordsMixin, allauth.ResetPasswordKeyForm):
     pass
+
+
+class ResetPasswordForm(allauth.ResetPasswordForm):
+    """Only the primary address gets a link: no other address may take the account over."""
+
+    users: list[User]
+
+    def clean_email(self) -> str:
+        email: str = super().clean_email()
+        self.users = [one for one in self.users if _may_reset(one, email)]
+        return email
+
+    def save(self, request: HttpRequest, **kwargs: object) -> str:
+        email: str = super().save(request, **kwargs)
+        record_authentication_event(
+            "password.reset_requested", user=next(iter(self.users), None), request=request
+        )
+        return email
+
+
+def _may_reset(user: User, email: str) -> bool:
+    """Only the primary address, confirmed unless the account has no confirmed address."""
+    if primary_address(user).lower() != email.lower():
+        return False
+    addresses = list(user.emailaddress_set.all())
+    is_confirmed = any(one.verified and one.email.lower() == email.lower() for one in addresses)
+    return is_confirmed or not any(one.verified for one in addresses)
+
+
+class EnumerationSafeSignupForm(BoundedPasswordsMixin, allauth.SignupForm):
+    """Neither answer nor timing tells of an account: a known address costs the same work as a new
+    one, which is then rolled back.
+    """
+
+    def clean(self) -> dict[str, Any]:
+        """Rate the password against the company name as well, which validators cannot know yet."""
+        cleaned: dict[str, Any] = super().clean() or self.cleaned_data
+        if password := cleaned.get("password1"):
+            known = passwords.words_of(cleaned.get("email", ""), cleaned.get("company", ""))
+            try:
+                passwords.require_strong(password, known)
+            except ValidationError as error:
+                if not self.has_error("password1", error.code):
+                    self.add_error("password1", error)
+        return cleaned
+
+    def try_save(self, request: HttpRequest) -> Any:
+        try:
+            with transaction.atomic():  # user and company commit together
+                if not self.account_already_exists:
+                    return super().try_save(request)
+                self._rehearse(request)
+                transaction.set_rollback(True)
+        except IntegrityError:
+            if not User.objects.filter(email__iexact=self.cleaned_data["email"]).exists():
+                raise
+            # A parallel second click created the account and sent its e-mail. Another one, which
+            # says that the account exists already, would replace it.
+            return None, get_adapter().respond_email_verification_sent(request, None)
+        return super().try_save(request)
+
+    def _rehearse(self, request: HttpRequest) -> None:
+        email = self.cleaned_data["email"]
+        self.account_already_exists = False
+        self.cleaned_data["email"] = f"{uuid4()}@nobody.invalid"  # RFC 2606: never anybody's
+        self.save(request)
+        self.account_already_exists = True
+        self.cleaned_data["email"] = email

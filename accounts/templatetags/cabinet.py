@@ -14,7 +14,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import get_language, gettext, pgettext
 
 from accounts.cabinet.profile import time_zones
-from accounts.models import Member
+from accounts.models import DeliveryAttempt, Member
 from accounts.people import phone_masking
 from config.texts import StrOrPromise
 
@@ -178,3 +178,9 @@ def took(ms: int | None) -> str:
             amount = ms / size
             return f"{number_format(amount, 0 if amount >= 10 else 1)}\u00a0{words}"
     raise AssertionError("seconds are what is left")
+
+
+@register.filter
+def failure(code: str) -> str:
+    """Why a receiver of webhooks did not answer."""
+    return str(DeliveryAttempt.Failure(code).label) if code else ""

@@ -6,8 +6,9 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from accounts.api.calls import Call
-from accounts.api.common_fields import HAS_MORE, NEXT_CURSOR
 from accounts.api.fields import (
+    HAS_MORE,
+    NEXT_CURSOR,
     Field,
     Shape,
     array,

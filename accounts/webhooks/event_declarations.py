@@ -7,8 +7,7 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
-from accounts.api.common_fields import TEST
-from accounts.api.fields import Field, Shape, boolean
+from accounts.api.fields import TEST, Field, Shape, boolean
 from accounts.models import EventKind, Scope
 from config.texts import StrOrPromise
 

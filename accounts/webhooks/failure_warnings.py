@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from accounts.jobs.isolation import Job
+from accounts.jobs import Job
 from accounts.models import Endpoint
 from accounts.outbox import mail
 from accounts.webhooks.endpoints import NOTIFIED_ROLES

@@ -5,8 +5,7 @@ from collections.abc import Iterable
 from django.utils.translation import gettext_lazy as _
 
 from accounts.api.calls import Call
-from accounts.api.common_fields import REQUEST_ID
-from accounts.api.fields import Schema, integer, text
+from accounts.api.fields import REQUEST_ID, Schema, integer, text
 from api_docs.schema.error_advice import ADVICE
 from config.errors import Error
 from config.texts import StrOrPromise

@@ -16,8 +16,7 @@ from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.plumbing import ComponentRegistry
 
 from accounts.api.calls import Call
-from accounts.api.common_fields import REQUEST_ID
-from accounts.api.fields import Field, Schema, boolean, example_of, text
+from accounts.api.fields import REQUEST_ID, Field, Schema, boolean, example_of, text
 from accounts.api.request_fields import REQUIRED
 from accounts.api.unknown_fields import WARNINGS
 from accounts.webhooks.event_declarations import declarations

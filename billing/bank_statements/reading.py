@@ -14,7 +14,7 @@ from django.db.models import F, Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from accounts.jobs.isolation import Job
+from accounts.jobs import Job
 from billing.bank_statements import matching, tbank
 from billing.bank_statements.lines import StatementLine, numbered
 from billing.gateways.base import GatewayError

@@ -12,7 +12,7 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from accounts.jobs.isolation import Job
+from accounts.jobs import Job
 from accounts.models import Company, Mail, Member
 from accounts.outbox import mail
 from billing import notifications

@@ -15,7 +15,7 @@ from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from accounts.jobs.isolation import Job
+from accounts.jobs import Job
 from accounts.models import Company, Language
 from billing.documents import document_links
 from billing.models import (

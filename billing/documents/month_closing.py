@@ -17,7 +17,7 @@ from django.db.models import F, Max, Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from accounts.jobs.isolation import Job, StopRunError
+from accounts.jobs import Job, StopRunError
 from billing.documents import lots, prepaid
 from billing.documents.lots import Charge, TooFewTokensError, Withdrawal
 from billing.models import (

@@ -15,7 +15,7 @@ from django.db.models import F, Sum
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from accounts.jobs.isolation import Job
+from accounts.jobs import Job
 from accounts.models import Company
 from billing import notifications
 from billing.gateways import registry

@@ -7,7 +7,7 @@ from django.db import connection
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from accounts.jobs.isolation import Job
+from accounts.jobs import Job
 from billing.gateways import registry
 from billing.gateways.base import GatewayError
 from billing.gateways.http import RefusedByProviderError

@@ -8,7 +8,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts.audit.events import record
-from accounts.jobs.isolation import Job
+from accounts.jobs import Job
 from accounts.models import Company, User
 from billing.gateways import registry
 from billing.gateways.base import GatewayError, PaymentMethod

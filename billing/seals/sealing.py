@@ -11,7 +11,7 @@ from itertools import groupby
 from django.db import connection, transaction
 from django.utils.translation import gettext_lazy as _
 
-from accounts.jobs.isolation import Job, StopRunError
+from accounts.jobs import Job, StopRunError
 from billing.models import Seal, SealedDay
 from billing.seals.closing import closed_until
 from billing.seals.heads import NOTHING, Part, head_of, head_of_day

@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts.audit.events import record
-from accounts.jobs.isolation import Job
+from accounts.jobs import Job
 from accounts.models import Company, User
 from billing import notifications
 from billing.models import BalanceAlert, SpentDay, Wallet

@@ -14,7 +14,7 @@ from typing import Any
 from django.db import connection, transaction
 from django.utils.translation import gettext_lazy as _
 
-from accounts.jobs.isolation import Job
+from accounts.jobs import Job
 
 JOB = Job("running_balances", _("balances of statements"))
 REPAIRS = Job("running_balances_repair", _("repairs of balances of statements"))

@@ -13,8 +13,7 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from accounts.client_ip import client_ip
 from accounts.model_admin.admin import ModelAdmin, ReadOnlyAdmin, ReadOnlyInline, operator
-from accounts.model_admin.change_list import NumberedChangeList, UrgentFirstChangeList
-from accounts.model_admin.json_values import in_lines
+from accounts.model_admin.change_list import NumberedChangeList, UrgentFirstChangeList, in_lines
 from accounts.models import Company
 from billing.budgets import budgets
 from billing.models import (

@@ -15,8 +15,7 @@ from accounts.api.base_view import ApiResponse, ApiView
 from accounts.api.fields import body_of
 from accounts.api.idempotent_view import IdempotentView
 from accounts.api.pagination import body_of_page, page_of
-from accounts.api.query_params import QueryFields
-from accounts.api.request_fields import RequestFields, allowed_values
+from accounts.api.request_fields import QueryFields, RequestFields, allowed_values
 from accounts.client_ip import client_ip
 from accounts.keys.api_keys import Principal
 from accounts.models import Company

@@ -7,8 +7,11 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from accounts.api.calls import Call
-from accounts.api.common_fields import CURSOR, HAS_MORE, LIMIT, NEXT_CURSOR
 from accounts.api.fields import (
+    CURSOR,
+    HAS_MORE,
+    LIMIT,
+    NEXT_CURSOR,
     Field,
     Shape,
     array,

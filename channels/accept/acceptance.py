@@ -12,7 +12,7 @@ import psycopg
 from django.conf import settings
 from django.db import IntegrityError, connection
 
-from accounts.api import test_quotas
+from accounts.api import rate_limit
 from accounts.api.idempotency import IdempotencyKey
 from accounts.keys.api_keys import Principal
 from billing.budgets import budgets
@@ -136,9 +136,9 @@ def accept(
 
 
 def _take_quota(principal: Principal, content: Content) -> None:
-    test_quotas.consume(principal.company_id, "messages")
+    rate_limit.consume_test_quota(principal.company_id, "messages")
     if content is not Content.CODE:
-        test_quotas.consume(principal.company_id, "links")
+        rate_limit.consume_test_quota(principal.company_id, "links")
 
 
 def _write(

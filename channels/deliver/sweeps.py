@@ -15,7 +15,7 @@ import structlog
 from django.db import connection, transaction
 from django.utils.translation import gettext_lazy as _
 
-from accounts.jobs.isolation import Job, not_waiting_sql
+from accounts.jobs import Job, not_waiting_sql
 from channels import extensions, sql
 from channels.deliver.dispatcher import with_provider_id
 from channels.lifecycle.state_machine import MIN_TIME_LEFT, Event, EventKind

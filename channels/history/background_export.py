@@ -15,8 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.api.pagination import Position, batch_after
 from accounts.audit.events import record
 from accounts.cabinet.spreadsheets import csv_lines
-from accounts.jobs.isolation import Job
-from accounts.jobs.purging import delete_rows
+from accounts.jobs import Job, delete_rows
 from accounts.models import Company, Member
 from channels.history import export, messages
 from channels.models import Message, MessageExport, MessageExportPart

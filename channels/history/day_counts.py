@@ -16,7 +16,7 @@ from django.db.backends.utils import CursorWrapper
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from accounts.jobs.isolation import Job
+from accounts.jobs import Job
 from accounts.models import Company, Mode
 from billing.wallet.settled_totals import settled_totals
 from channels import extensions

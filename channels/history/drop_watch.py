@@ -16,7 +16,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from accounts.jobs.isolation import Job
+from accounts.jobs import Job
 from accounts.models import Company, Member
 from accounts.outbox import mail
 from channels.history.delivery_drop import MIN_ENDED, Drop, Outcomes, delivery_drop

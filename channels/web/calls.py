@@ -3,8 +3,17 @@
 from django.utils.translation import gettext_lazy as _
 
 from accounts.api.calls import Call
-from accounts.api.common_fields import CURSOR, HAS_MORE, LIMIT, NEXT_CURSOR
-from accounts.api.fields import Field, Fields, array, text, time_or_day
+from accounts.api.fields import (
+    CURSOR,
+    HAS_MORE,
+    LIMIT,
+    NEXT_CURSOR,
+    Field,
+    Fields,
+    array,
+    text,
+    time_or_day,
+)
 from accounts.models import Scope
 from channels.web.fields import CHANNEL_NAMES, MESSAGE_STATUSES
 from channels.web.message_fields import CHANNEL, KIND, MESSAGE, MESSAGE_DETAILS, TEST_MESSAGE

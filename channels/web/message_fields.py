@@ -4,8 +4,9 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
-from accounts.api.common_fields import REQUEST_ID, TEST
 from accounts.api.fields import (
+    REQUEST_ID,
+    TEST,
     Field,
     Shape,
     array,

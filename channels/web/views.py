@@ -12,10 +12,9 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
 
+from accounts.api.pagination import is_live
 from accounts.audit.events import record
-from accounts.cabinet.live_lists import is_live
-from accounts.cabinet.saved_filters import filters as saved_filters
-from accounts.cabinet.saved_filters import views as saved_filter_views
+from accounts.cabinet import saved_filter_views, saved_filters
 from accounts.cabinet.spreadsheets import csv_download
 from accounts.client_ip import client_ip
 from accounts.models import SavedFilter

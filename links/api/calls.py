@@ -3,8 +3,7 @@
 from django.utils.translation import gettext_lazy as _
 
 from accounts.api.calls import Call
-from accounts.api.common_fields import TEST
-from accounts.api.fields import Field, integer
+from accounts.api.fields import TEST, Field, integer
 from accounts.models import Scope
 from channels.history.status_texts import status_text
 from channels.web.fields import (

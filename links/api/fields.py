@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from django.utils.translation import gettext_lazy as _
 
-from accounts.api.common_fields import TEST
 from accounts.api.fields import (
+    TEST,
     Field,
     Shape,
     boolean,

@@ -4,8 +4,11 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from accounts.api.calls import Call
-from accounts.api.common_fields import CURSOR, HAS_MORE, LIMIT, NEXT_CURSOR
 from accounts.api.fields import (
+    CURSOR,
+    HAS_MORE,
+    LIMIT,
+    NEXT_CURSOR,
     Field,
     Shape,
     array,

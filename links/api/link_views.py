@@ -15,8 +15,7 @@ from accounts.api import pagination
 from accounts.api.base_view import ApiResponse
 from accounts.api.fields import body_of
 from accounts.api.idempotent_view import IdempotentView
-from accounts.api.query_params import QueryFields
-from accounts.api.request_fields import RequestFields
+from accounts.api.request_fields import QueryFields, RequestFields
 from accounts.client_ip import client_ip
 from config.errors import DomainError, Error
 from config.ids import parse_id

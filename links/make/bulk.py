@@ -6,7 +6,7 @@ from uuid import UUID
 
 from django.db import connection, transaction
 
-from accounts.api import test_quotas
+from accounts.api import rate_limit
 from accounts.models import Mode
 from config.errors import DomainError, Error
 from links import sql
@@ -26,7 +26,7 @@ def shorten_many(*, owner: Owner, wanted: Sequence[NewLink], batch_id: UUID) -> 
     """Results in the order of `wanted`; an alias that is taken fails its own item alone."""
     with transaction.atomic():
         if owner.mode == Mode.TEST:
-            test_quotas.consume(owner.company_id, "links", len(wanted))
+            rate_limit.consume_test_quota(owner.company_id, "links", len(wanted))
         results = _reuse(owner, wanted, batch_id)
         retire_aliases(owner, [one.row(owner)["key"] for one in wanted if one.alias])
         for left in reversed(range(MAX_TRIES)):

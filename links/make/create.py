@@ -12,7 +12,7 @@ from django.db import IntegrityError, connection, transaction
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
-from accounts.api import test_quotas
+from accounts.api import rate_limit
 from accounts.models import Mode
 from channels.accept import acceptance
 from channels.accept.acceptance import NewMessage, Sender
@@ -35,7 +35,7 @@ from links.models import Link
 def shorten(*, owner: Owner, link: NewLink) -> Link:
     """Makes a short link, or reuses an equal one when allowed; raises `alias_taken`."""
     if owner.mode == Mode.TEST:
-        test_quotas.consume(owner.company_id, "links")
+        rate_limit.consume_test_quota(owner.company_id, "links")
     if link.is_reused:
         (found,) = reuse.find_or_create(owner=owner, wanted=[link])
         return found

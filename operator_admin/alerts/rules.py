@@ -8,7 +8,7 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
-from accounts.jobs import isolation
+from accounts import jobs
 from channels.vendor_accounts import error_texts
 from config.channels import BY_NAME
 from config.texts import StrOrPromise
@@ -206,7 +206,7 @@ RULES: dict[str, Rule] = {
             "day, and at once by “Try again now”."
         ),
         pending=timedelta(),
-        subject_title=isolation.title_of,
+        subject_title=jobs.title_of,
     ),
     "disk-full": Rule(
         _("A disk is nearly full"),

@@ -13,8 +13,7 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from accounts.jobs.isolation import Job
-from accounts.jobs.purging import delete_rows
+from accounts.jobs import Job, delete_rows
 from channels.guard.guard import SMALL, Guard, Verdict
 from channels.guard.scopes import Scope, scopes_of
 from channels.guard.steps import GuardStep

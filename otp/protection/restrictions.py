@@ -18,7 +18,7 @@ from django.utils.translation import gettext_lazy as _
 from redis.exceptions import RedisError
 
 from accounts.audit.events import record
-from accounts.jobs.isolation import Job
+from accounts.jobs import Job
 from accounts.models import Company, GuardMode, User
 from accounts.people.companies import evict_keys
 from channels.guard.guard import Verdict

@@ -13,8 +13,7 @@ from django.db.models import F
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from accounts.jobs.isolation import Job
-from accounts.jobs.purging import delete_rows
+from accounts.jobs import Job, delete_rows
 from channels.models import Message, RouteDay, RouterState
 from channels.phone_numbers import country_of
 from channels.routing.learned import phone_memories

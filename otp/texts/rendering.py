@@ -8,7 +8,7 @@ from uuid import UUID
 from django.conf import settings
 
 from accounts.keys.company_texts import NO_TEXTS, CompanyTexts
-from accounts.names import brand_names
+from accounts.names import is_valid_brand
 from channels.extensions import NotRenderableError, Rendered
 from config.channels import Channel, of_row
 from otp import codes
@@ -66,7 +66,7 @@ def fill(template: str, *, code: str, brand: str, minutes: int | None, link: str
 
 
 def _displayed_brand(brand: str) -> str:
-    if not brand_names.is_valid(brand):  # set before brands were validated, or the company's name
+    if not is_valid_brand(brand):  # set before brands were validated, or the company's name
         return ""
     if 2 * len(brand) <= BRAND_UNITS:
         return brand

@@ -5,8 +5,17 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from accounts.api.calls import Call
-from accounts.api.common_fields import TEST
-from accounts.api.fields import Field, Shape, boolean, identifier, integer, nullable, text, time
+from accounts.api.fields import (
+    TEST,
+    Field,
+    Shape,
+    boolean,
+    identifier,
+    integer,
+    nullable,
+    text,
+    time,
+)
 from accounts.models import Scope
 from channels.history.status_texts import status_text
 from channels.web.fields import (

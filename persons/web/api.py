@@ -7,8 +7,7 @@ from rest_framework.request import Request
 
 from accounts.api.base_view import ApiResponse, ApiView
 from accounts.api.idempotent_view import IdempotentView
-from accounts.api.query_params import QueryFields
-from accounts.api.request_fields import REQUIRED, RequestFields
+from accounts.api.request_fields import REQUIRED, QueryFields, RequestFields
 from accounts.client_ip import client_ip
 from accounts.keys.api_keys import Principal
 from channels import phone_numbers

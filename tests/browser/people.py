@@ -13,8 +13,7 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import Company, Invitation, Member, User
-from accounts.outbox import unsubscribing
-from accounts.outbox.notice_kinds import NoticeKind
+from accounts.outbox.notice_kinds import NoticeKind, unsubscribe_link
 from accounts.people import members
 from billing.models import Order
 from billing.signed_links import INVOICES
@@ -157,4 +156,4 @@ def _url_arguments(name: str, user: User) -> dict[str, str]:
 def _mailed_token(name: str, user: User) -> str:
     if name == "invitation-join":
         return members.token(Invitation.objects.open()[0])
-    return unsubscribing.url_for(user, NoticeKind.BALANCE).rpartition("/")[2]
+    return unsubscribe_link(user, NoticeKind.BALANCE).rpartition("/")[2]

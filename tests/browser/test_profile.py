@@ -5,8 +5,7 @@ from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
 from accounts.models import User
-from accounts.outbox import unsubscribing
-from accounts.outbox.notice_kinds import NoticeKind
+from accounts.outbox.notice_kinds import NoticeKind, unsubscribe_link
 from tests.browser.test_cabinet import sign_in
 from tests.factories import MemberFactory
 
@@ -54,7 +53,7 @@ def test_no_key_is_a_shortcut_once_they_are_switched_off(
 
 def test_letters_are_switched_off_by_the_link_in_one(page: Page, live_server: LiveServer) -> None:
     user = MemberFactory.create().user
-    path = unsubscribing.url_for(user, NoticeKind.BALANCE).split("/", 3)[3]
+    path = unsubscribe_link(user, NoticeKind.BALANCE).split("/", 3)[3]
     page.goto(f"{live_server.url}/{path}")
     expect(page.get_by_text("Заканчиваются токены или бюджет")).to_be_visible()
 

@@ -19,7 +19,7 @@ ROWS = 9
 BATCH_SIZES = (
     "channels.history.export.BATCH_SIZE",
     "links.web.export.BATCH_SIZE",
-    "accounts.cabinet.audit.views.BATCH_SIZE",
+    "accounts.cabinet.audit_views.BATCH_SIZE",
 )
 
 

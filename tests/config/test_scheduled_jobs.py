@@ -9,7 +9,7 @@ from django.conf import settings as django_settings
 from django.db import connection
 from django.utils import timezone
 
-from accounts.jobs.isolation import JOBS
+from accounts.jobs import JOBS
 from accounts.models import Company, JobFailure
 from channels.deliver import sweeps
 from config.celery import app

@@ -13,7 +13,7 @@ from django.core.exceptions import FieldDoesNotExist
 from django.test import RequestFactory
 from django.utils import translation
 
-from accounts.model_admin.permission_names import PermissionsField
+from accounts.model_admin.admin import PermissionsField
 from channels.vendor_accounts.registry import VENDORS
 from tests.operator_admin.operators import make_operator
 

@@ -9,7 +9,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
 from accounts.model_admin.admin import ReadOnlyAdmin
-from accounts.model_admin.json_values import in_lines
+from accounts.model_admin.change_list import in_lines
 from billing.documents import document_pdf
 from billing.models import ClosedMonth, Document
 

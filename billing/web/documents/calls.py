@@ -5,8 +5,20 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from accounts.api.calls import Call
-from accounts.api.common_fields import CURSOR, HAS_MORE, LIMIT, NEXT_CURSOR
-from accounts.api.fields import Field, Shape, array, choice, identifier, integer, nullable, text
+from accounts.api.fields import (
+    CURSOR,
+    HAS_MORE,
+    LIMIT,
+    NEXT_CURSOR,
+    Field,
+    Shape,
+    array,
+    choice,
+    identifier,
+    integer,
+    nullable,
+    text,
+)
 from accounts.models import Scope
 from billing.documents import document_links, upd_xml
 from billing.models import Document

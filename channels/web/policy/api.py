@@ -9,8 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
 from accounts.api.base_view import ApiResponse, ApiView
-from accounts.api.query_params import QueryFields
-from accounts.api.request_fields import REQUIRED, RequestFields
+from accounts.api.request_fields import REQUIRED, QueryFields, RequestFields
 from accounts.client_ip import client_ip
 from accounts.models import Company
 from channels import phone_numbers

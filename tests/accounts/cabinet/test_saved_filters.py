@@ -9,7 +9,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from accounts.cabinet.saved_filters import filters as saved_filters
+from accounts.cabinet import saved_filters
 from accounts.models import Member, SavedFilter
 from tests.factories import MemberFactory
 

@@ -2,20 +2,26 @@
 
 from collections.abc import Callable
 from datetime import timedelta
+from threading import Barrier, Thread
 
 import pytest
+from django.core.exceptions import ValidationError
+from django.db import connection
 from django.utils import timezone
 from hypothesis import given, strategies
 from pytest_django import DjangoAssertNumQueries, DjangoCaptureOnCommitCallbacks, Settings
 
 from accounts.keys import api_keys
-from accounts.models import ApiKey, Company, Mode
+from accounts.models import ApiKey, Company, Mode, User
+from accounts.people import companies
 from accounts.people.companies import revoke_api_key
 from tests.accounts.keys.ageing import age_cache
 from tests.api.clients import Api, ClientOf
-from tests.factories import ApiKeyFactory, MemberFactory
+from tests.factories import ApiKeyFactory, CompanyFactory, MemberFactory, UserFactory
 
 KEY = api_keys.generate("live")
+
+THREADS = 6
 
 
 def _gone(**fields: object) -> Callable[[Company], str]:
@@ -191,3 +197,33 @@ def test_generated_keys_are_well_formed_and_one_changed_character_is_not(
     assert api_keys.is_well_formed(key)
     other = "b" if key[position] == "a" else "a"
     assert not api_keys.is_well_formed(key[:position] + other + key[position + 1 :])
+
+
+@pytest.mark.django_db(transaction=True)
+def test_parallel_requests_cannot_exceed_the_key_limit() -> None:
+    company, user = CompanyFactory.create(), UserFactory.create()
+    ApiKeyFactory.create_batch(companies.MAX_ACTIVE_KEYS - 1, company=company)
+    start, outcomes = Barrier(THREADS), list[str]()
+
+    threads = [
+        Thread(target=try_to_create, args=(company, user, start, outcomes)) for _ in range(THREADS)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert sorted(outcomes) == ["created"] + ["refused"] * (THREADS - 1)
+    assert company.api_keys.active().count() == companies.MAX_ACTIVE_KEYS
+
+
+def try_to_create(company: Company, user: User, start: Barrier, outcomes: list[str]) -> None:
+    try:
+        connection.ensure_connection()  # opening one takes longer than what is raced for
+        start.wait(60)
+        companies.create_api_key(company=company, user=user, mode="test", name="Racer")
+        outcomes.append("created")
+    except ValidationError:
+        outcomes.append("refused")
+    finally:
+        connection.close()

@@ -6,6 +6,7 @@ from django.urls import reverse
 from pytest_django import DjangoAssertNumQueries
 
 from accounts.keys import api_keys
+from accounts.model_admin.change_list import in_lines
 from accounts.models import ApiKey, AuditEvent, Company, IdempotentRequest, Member, User
 from billing.models import (
     BillingProfile,
@@ -237,3 +238,16 @@ def test_operator_without_the_right_has_no_revoke_action(client: Client) -> None
 
     key.refresh_from_db()
     assert key.is_active
+
+
+def test_values_stand_under_their_paths_and_are_escaped() -> None:
+    value = {"buyer": {"name": "<b>", "kpp": ""}, "lines": [{"tokens": 5}, {"tokens": 7}]}
+
+    assert in_lines(value) == (
+        "<div>buyer · name: &lt;b&gt;</div>"
+        "<div>lines · 1 · tokens: 5</div><div>lines · 2 · tokens: 7</div>"
+    )
+
+
+def test_nothing_is_a_dash() -> None:
+    assert in_lines({}) == in_lines([]) == "—"

@@ -7,6 +7,7 @@ from django.test import Client, RequestFactory
 from django.urls import reverse
 from pytest_django import Settings
 
+from accounts.cabinet.country_fields import CountryCodesField
 from accounts.models import Company, User
 from accounts.people import countries
 
@@ -81,3 +82,37 @@ def test_sign_up_without_a_country_is_refused(client: Client, fields: dict[str, 
 
     assert list(answer.context["form"].errors) == ["country"]
     assert not User.objects.exists()
+
+
+def test_every_country_is_in_one_region() -> None:
+    listed = [code for members in countries.REGIONS.values() for code in members.split()]
+
+    assert sorted(listed) == sorted(countries.CODES)
+
+
+def test_groups_are_of_known_countries() -> None:
+    for group in countries.GROUPS:
+        assert set(countries.members(group)) <= countries.CODES
+    assert countries.members("pets") == []
+
+
+def test_names_are_of_the_reader_s_language() -> None:
+    (title, names), *_others = countries.by_region("ru")
+
+    assert title == "Европа"
+    assert names["DE"] == "Германия"
+    assert [title for title, _names in countries.by_region("en")][:2] == ["Europe", "Asia"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "codes"),
+    [
+        ("", []),
+        ("ru, kz kz", ["RU", "KZ"]),
+        ("Россия; Саудовская Аравия\nGermany", ["RU", "SA", "DE"]),
+        ("РОССИЯ казахстан", ["RU", "KZ"]),
+        (" , ,;", []),
+    ],
+)
+def test_list_of_codes_and_names_is_read(typed: str, codes: list[str]) -> None:
+    assert CountryCodesField().clean(typed) == codes

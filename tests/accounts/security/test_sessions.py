@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import User, UserSession
-from accounts.names.device_names import device_name
+from accounts.names import device_name
 from accounts.outbox.retention import purge_sessions
 from accounts.security import sessions
 from tests.accounts.security.people import (

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from django.utils import timezone
 
-from accounts.jobs import purging
+from accounts.jobs import PURGES
 from accounts.models import Company
 from channels.deliver import sweeps
 from channels.history import background_export, day_counts, drop_watch
@@ -125,14 +125,14 @@ TRIALS = (
     ),
     Trial(
         "channels.purge",
-        purging.JOB.name,
+        PURGES.name,
         _old_message,
         lambda one: Message.objects.filter(company=one, phone__endswith="*").exists(),
         "channels_message",
     ),
     Trial(
         "channels.purge",
-        purging.JOB.name,
+        PURGES.name,
         _old_import,
         lambda one: not LinkImport.objects.filter(company=one).exists(),
         "links_linkimport",

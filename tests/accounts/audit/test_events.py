@@ -1,4 +1,4 @@
-"""Authentication events in the audit log and the log, with the IP address and without secrets."""
+"""Authentication events are logged and audited, without a secret; no audit event can be changed."""
 
 import logging
 from typing import Any
@@ -7,13 +7,15 @@ import pytest
 import structlog
 from allauth.account.forms import default_token_generator
 from allauth.account.utils import user_pk_to_url_str
+from django.db import IntegrityError, connection, transaction
 from django.test import Client
 from django.urls import reverse
 from pytest_django import Settings
 from structlog.testing import LogCapture
 
-from accounts.audit import authentication_events
-from accounts.models import AuditEvent, User
+from accounts.audit import events
+from accounts.audit.events import record
+from accounts.models import AuditEvent, Company, User
 from accounts.security import notifications
 from tests.accounts.security.people import (
     add_app,
@@ -21,7 +23,7 @@ from tests.accounts.security.people import (
     make_person,
     signed_in,
 )
-from tests.factories import PASSWORD
+from tests.factories import PASSWORD, CompanyFactory, UserFactory
 from tests.operator_admin.operators import code_now
 
 pytestmark = pytest.mark.django_db
@@ -40,7 +42,7 @@ def logs(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     capture = LogCapture()
     everything = structlog.make_filtering_bound_logger(logging.NOTSET)
     logger = structlog.wrap_logger(None, processors=[capture], wrapper_class=everything)
-    monkeypatch.setattr(authentication_events, "log", logger)
+    monkeypatch.setattr(events, "log", logger)
     return capture.entries
 
 
@@ -198,3 +200,46 @@ def test_rate_limited_reauthentications_are_not_recorded(user: User) -> None:
             confirm(client, "wrong")
 
     assert actions().count("reauthentication.failed") == 10
+
+
+@pytest.fixture
+def event() -> AuditEvent:
+    user = UserFactory.create(email="anna@example.com")
+    return record("settings.changed", "brand", company=CompanyFactory.create(), user=user)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE accounts_auditevent SET subject = 'nothing'",
+        "DELETE FROM accounts_auditevent",
+        "TRUNCATE accounts_auditevent",
+        "TRUNCATE accounts_auditevent, accounts_company CASCADE",
+    ],
+)
+def test_audit_events_are_immutable(event: AuditEvent, statement: str) -> None:
+    with (
+        transaction.atomic(),
+        connection.cursor() as cursor,
+        pytest.raises(IntegrityError, match="immutable"),
+        transaction.atomic(),
+    ):
+        cursor.execute(statement)
+
+    event.refresh_from_db()
+    assert event.subject == "brand"
+
+
+def test_audit_outlives_the_user_and_names_them(event: AuditEvent) -> None:
+    user_id = event.user_id
+    User.objects.get(email="anna@example.com").delete()
+
+    kept = AuditEvent.objects.select_related("user").get()
+
+    assert (kept.user_id, kept.user, kept.actor) == (user_id, None, "anna@example.com")
+
+
+def test_audit_outlives_the_company(event: AuditEvent) -> None:
+    Company.objects.all().delete()
+
+    assert AuditEvent.objects.get().company_id == event.company_id

@@ -1,4 +1,4 @@
-"""Requests of this process on their way to the log: a request only appends to a list.
+"""The log of API requests that a company reads in the cabinet: a request only appends to a list.
 
 A thread writes them together, once a second. What does not fit, or meets a database that is away,
 is dropped, and said: the log must never slow a request or fail one.
@@ -44,6 +44,13 @@ FROM {
     )
 }
 """  # noqa: S608 - constants
+
+# The index by time names blocks, not rows: the purge reads whole ones, oldest first.
+_DELETE = """
+DELETE FROM accounts_apirequest WHERE ctid = ANY(ARRAY(
+  SELECT ctid FROM accounts_apirequest
+  WHERE created_at < now() - make_interval(days => %s) LIMIT %s))
+"""
 
 
 class Entry(NamedTuple):
@@ -143,3 +150,10 @@ def is_on() -> bool:
 
 
 buffer = RequestBuffer()
+
+
+def purge(limit: int) -> int:
+    """Delete requests that are older than REQUEST_LOG_DAYS."""
+    with connection.cursor() as cursor:
+        cursor.execute(_DELETE, [settings.REQUEST_LOG_DAYS, limit])
+        return int(cursor.rowcount)

@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from accounts.cabinet.saved_filters import filters as saved_filters
+from accounts.cabinet import saved_filters
 from accounts.models import Member, SavedFilter
 from accounts.people.roles import CabinetRequest, anyone, can_read_keys, member_required
 from config.input.form_fields import LineField

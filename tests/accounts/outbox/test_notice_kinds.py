@@ -9,8 +9,13 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import AuditEvent, Mail, Member, User
-from accounts.outbox import mail, mail_delivery, unsubscribing
-from accounts.outbox.notice_kinds import KIND_OF_TEMPLATE, NoticeKind
+from accounts.outbox import mail, mail_delivery
+from accounts.outbox.notice_kinds import (
+    KIND_OF_TEMPLATE,
+    UNSUBSCRIBE_SALT,
+    NoticeKind,
+    unsubscribe_link,
+)
 from tests.factories import CompanyFactory, MemberFactory
 
 pytestmark = pytest.mark.django_db
@@ -94,7 +99,7 @@ def test_mail_program_is_told_of_the_link(member: Member) -> None:
 def test_token_that_we_did_not_sign_does_nothing(
     client: Client, member: Member, spoil: object
 ) -> None:
-    token = unsubscribing.url_for(member.user, NoticeKind.BALANCE).rpartition("/")[2]
+    token = unsubscribe_link(member.user, NoticeKind.BALANCE).rpartition("/")[2]
 
     answer = client.post(reverse("notice-unsubscribe", args=[spoil(token)]))  # type: ignore[operator]
 
@@ -104,13 +109,13 @@ def test_token_that_we_did_not_sign_does_nothing(
 
 def test_token_of_another_purpose_does_nothing(client: Client, member: Member) -> None:
     other = signing.dumps([member.user_id, "balance"], salt="another purpose")
-    gone = signing.dumps([member.user_id, "no such kind"], salt=unsubscribing.SALT)
+    gone = signing.dumps([member.user_id, "no such kind"], salt=UNSUBSCRIBE_SALT)
 
     for token in (other, gone):
         assert client.post(reverse("notice-unsubscribe", args=[token])).status_code == 404
     User.objects.update(is_active=False)
     address = reverse("notice-unsubscribe", args=[signing.dumps(
-        [member.user_id, "balance"], salt=unsubscribing.SALT
+        [member.user_id, "balance"], salt=UNSUBSCRIBE_SALT
     )])  # fmt: skip
     assert client.post(address).status_code == 404
 

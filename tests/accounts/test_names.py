@@ -1,4 +1,4 @@
-"""Company names in e-mails to strangers contain no links."""
+"""Names of brands and companies, which strangers read in messages and e-mails, hold no links."""
 
 import re
 from unicodedata import category
@@ -10,7 +10,7 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import Company, Mail, Member
-from accounts.names import company_names
+from accounts.names import is_valid_brand, validate_company_name
 from accounts.outbox import mail
 from tests.factories import MemberFactory, UserFactory
 
@@ -61,6 +61,46 @@ ORDINARY = [
 ]
 
 
+@pytest.mark.parametrize(
+    "brand",
+    [
+        "",
+        "Ромашка",
+        "Kaspi.kz",
+        "Кремль.рф",
+        "Яндекс Go",
+        "ООО «Ромашка-2026»",
+        "Аптека 36,6",
+        "M&M's",
+        "5 звёзд",
+    ],
+)  # fmt: skip
+def test_ordinary_brand_names_are_valid(brand: str) -> None:
+    assert is_valid_brand(brand)
+
+
+@pytest.mark.parametrize(
+    "brand",
+    [
+        "evil.example/login",
+        "https://evil.example",
+        "www.evil.example",
+        "evil\ufe0f.example/x",
+        "evil․example/x",
+        "me@evil.example",
+        "8 800 555 35 35",
+        "8–800–555–35–35",
+        "8_800_555_35_35",
+        "аpple.com",
+        "gооgle.com Support",
+        "first\nsecond",
+        "a\u202eb",
+    ],
+)
+def test_brand_names_with_links_or_phones_are_invalid(brand: str) -> None:
+    assert not is_valid_brand(brand)
+
+
 @pytest.mark.parametrize("name", LEADING)
 def test_company_name_with_a_link_is_refused_at_sign_up(client: Client, name: str) -> None:
     data = {
@@ -86,7 +126,7 @@ def test_company_name_with_a_link_is_refused_for_a_second_company(client: Client
 
 @pytest.mark.parametrize("name", ORDINARY)
 def test_ordinary_company_name_is_accepted(name: str) -> None:
-    company_names.validate(name)
+    validate_company_name(name)
 
 
 @pytest.mark.parametrize("name", [*LEADING, "evil.ninja", "Dr.Web"])
@@ -137,7 +177,7 @@ def test_subject_has_no_second_header() -> None:
 
 def test_refusal_has_a_code() -> None:
     with pytest.raises(ValidationError) as caught:
-        company_names.validate("evil.com")
+        validate_company_name("evil.com")
 
     assert caught.value.code == "company_name"
 

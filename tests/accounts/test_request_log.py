@@ -12,9 +12,8 @@ from django.urls import reverse
 from django.utils import timezone
 from pytest_django import Settings
 
+from accounts import request_log
 from accounts.models import ApiRequest, Company, Member, Mode
-from accounts.request_log import buffer as request_log
-from accounts.request_log import retention
 from api_docs.calls import CALLS
 from config import ids
 from tests.api.clients import Api, ClientOf
@@ -148,7 +147,7 @@ def test_old_requests_go(api: Api) -> None:
     old, young = logged()
     ApiRequest.objects.filter(pk=old.pk).update(created_at=timezone.now() - timedelta(days=15))
 
-    assert retention.purge(100) == 1
+    assert request_log.purge(100) == 1
     assert list(ApiRequest.objects.all()) == [young]
 
 

@@ -8,8 +8,8 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import Mail, Member, UserSession
-from accounts.people import member_sessions
-from accounts.people.member_sessions import mask_address
+from accounts.people import members
+from accounts.people.members import mask_address
 from tests.accounts.security.people import signed_in
 from tests.factories import MemberFactory
 from tests.reauthentication import mark_reauthenticated
@@ -154,7 +154,7 @@ def test_two_owners_at_once_write_one_letter() -> None:
 
     def end() -> None:
         barrier.wait()
-        member_sessions.end_all(member=member, user=owner.user)
+        members.end_all(member=member, user=owner.user)
         connection.close()
 
     threads = [Thread(target=end) for _ in range(2)]

@@ -10,8 +10,8 @@ from django.urls import reverse
 from django.utils import timezone
 from redis.exceptions import ConnectionError as RedisConnectionError
 
-from accounts.jobs import isolation
-from accounts.jobs.isolation import DELAYS, JOBS, MOST_TRIES, Job, StopRunError
+from accounts import jobs
+from accounts.jobs import DELAYS, JOBS, MOST_TRIES, Job, StopRunError
 from accounts.models import AuditEvent, Company, JobFailure, Member
 from channels.deliver import sweeps
 from channels.history import background_export
@@ -172,7 +172,7 @@ def test_operator_has_it_tried_again(job: Job, company: Company, client: Client)
 def test_failure_of_what_is_not_there_any_more_is_forgotten(job: Job, company: Company) -> None:
     job.each([company, MemberFactory.create().company], broken)
     gone = JobFailure.objects.filter(company=company)
-    gone.update(due_at=timezone.now() - isolation.KEPT - timedelta(minutes=1))
+    gone.update(due_at=timezone.now() - jobs.KEPT - timedelta(minutes=1))
 
-    assert isolation.purge(10) == 1
+    assert jobs.purge(10) == 1
     assert JobFailure.objects.count() == 1

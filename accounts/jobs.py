@@ -8,11 +8,12 @@ day or as often as the job says, so that a repaired release goes on with it; a s
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import structlog
 from django.db import models, transaction
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Company, JobFailure
 from config.storage.store_errors import is_outage, savepoint, write_together
@@ -199,3 +200,27 @@ def title_of(name: str) -> StrOrPromise:
 def purge(limit: int) -> int:
     old = JobFailure.objects.filter(due_at__lt=timezone.now() - KEPT)
     return JobFailure.objects.filter(pk__in=old.values("pk")[:limit]).delete()[0]
+
+
+PURGES = Job("purges", _("deletion of expired data"))
+
+
+def delete_rows(rows: models.QuerySet[Any], limit: int) -> int:
+    """Deletes so many expired rows, in their order, with what hangs on them; returns how many.
+
+    A row that the database keeps holds no other back.
+    """
+    model = rows.model
+    label = model._meta.label  # noqa: SLF001 - public in Django
+    kept = [name.partition(":") for name in PURGES.waiting()]
+    due = rows.exclude(pk__in=[pk for of, _colon, pk in kept if of == label])
+    found = list(due.values_list("pk", flat=True)[:limit])
+    deleted = 0
+
+    def delete(ids: Any) -> None:
+        nonlocal deleted
+        model._default_manager.filter(pk__in=ids).delete()  # noqa: SLF001 - public in Django
+        deleted += len(ids)
+
+    PURGES.together(found, delete, key=lambda pk: (label, pk))
+    return deleted

@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy
 from accounts.api import pagination
 from accounts.audit import texts
 from accounts.audit.events import record
-from accounts.cabinet.audit import values as audit_values
+from accounts.cabinet import audit_values
 from accounts.cabinet.settings_forms import SECTIONS
 from accounts.cabinet.spreadsheets import csv_download
 from accounts.client_ip import client_ip

@@ -1,1 +1,0 @@
-"""Work that the schedule does for one company after another."""

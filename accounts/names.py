@@ -1,0 +1,100 @@
+"""Names that people read: those of brands and companies are validated, devices are named."""
+
+import re
+from unicodedata import name
+
+import phonenumbers
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext_lazy as _
+
+from config.input.characters import as_seen, is_line
+
+# A domain is the brand of many companies; a URL path, an account or a phone number is not.
+_ADDRESS = re.compile(r"://|@|[^\W\d_][.。．｡][^\W\d_]+[/?#:]|www\.", re.IGNORECASE)
+_TELEPHONE = re.compile(r"\d(?:[\W_]*\d){6,}")
+
+# Endings that mail programs turn into links; other dotted names, as "Dr.Web", are fine.
+_GENERIC = (
+    "app biz bot click club com dev edu eu fun gov help info int link live mil mobi name net news "
+    "online ooo org page pro shop site space store su tech top uk website win world xyz zone "
+    "рф рус бел қаз укр онлайн сайт орг ком москва дети"
+)
+_ENDS = {region.lower() for region in phonenumbers.SUPPORTED_REGIONS} | set(_GENERIC.split())
+_DOTTED = re.compile(r"[\w-][.。．｡]((?:xn--)?[\w-]+)", re.IGNORECASE)
+_IP_ADDRESS = re.compile(r"\d+(?:\.\d+){3}")
+
+# First match wins: most browsers also claim to be Chrome and Safari.
+BROWSERS = (
+    ("YaBrowser/", "Yandex Browser"),
+    ("Edg/", "Edge"),
+    ("EdgA/", "Edge"),
+    ("OPR/", "Opera"),
+    ("SamsungBrowser/", "Samsung Internet"),
+    ("Firefox/", "Firefox"),
+    ("FxiOS/", "Firefox"),
+    ("CriOS/", "Chrome"),
+    ("Chrome/", "Chrome"),
+    ("Safari/", "Safari"),
+)
+SYSTEMS = (
+    ("iPhone", "iPhone"),
+    ("iPad", "iPad"),
+    ("Android", "Android"),
+    ("Windows", "Windows"),
+    ("CrOS", "ChromeOS"),
+    ("Mac OS X", "macOS"),
+    ("Linux", "Linux"),
+)
+
+
+def is_valid_brand(brand: str) -> bool:
+    """Whether it is one line of visible characters without a link, account or phone number.
+
+    Recipients trust a brand, since it stands beside a requested code.
+    """
+    if not is_line(brand):
+        return False
+    plain = as_seen(brand)
+    if any(_mixes_scripts(word) for word in plain.split() if "." in word):
+        return False  # it imitates another site
+    return not (_ADDRESS.search(plain) or _TELEPHONE.search(plain))
+
+
+def _mixes_scripts(word: str) -> bool:
+    scripts = {name(char, "UNKNOWN").split()[0] for char in word if char.isalpha()}
+    return len(scripts) > 1 and "LATIN" in scripts
+
+
+def validate_company_name(name: str) -> None:
+    """E-mails show it to people who did not ask for them."""
+    if not is_valid_brand(name) or _contains_site_address(name):
+        raise ValidationError(
+            _(
+                "A name is one line without a web address, an e-mail address or a phone "
+                "number: “Daisy”, not “daisy.com”."
+            ),
+            code="company_name",
+        )
+
+
+def cannot_become_a_link(name: str) -> bool:
+    """Whether no mail program can turn the name into a link or a phone call."""
+    dotted = any(len(end) > 1 for end in _DOTTED.findall(as_seen(name)))
+    return is_valid_brand(name) and not dotted
+
+
+def _contains_site_address(name: str) -> bool:
+    plain = as_seen(name)
+    ends = (end.lower() for end in _DOTTED.findall(plain))
+    is_known = any(end in _ENDS or end.startswith("xn--") for end in ends)
+    return is_known or bool(_IP_ADDRESS.search(plain))
+
+
+def device_name(user_agent: str) -> str:
+    """From a User-Agent: “Firefox, Windows”; empty when neither is known."""
+    names = (_first(BROWSERS, user_agent), _first(SYSTEMS, user_agent))
+    return ", ".join(filter(None, names))
+
+
+def _first(table: tuple[tuple[str, str], ...], text: str) -> str:
+    return next((name for mark, name in table if mark in text), "")

@@ -1,1 +1,0 @@
-"""Names that people read: of companies, brands and devices."""

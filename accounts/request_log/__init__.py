@@ -1,1 +1,0 @@
-"""The log of API requests that a company reads in the cabinet."""
