@@ -14,7 +14,7 @@ from billing.web import order_views, sandbox_views
 from billing.web.documents import views as document_views
 from channels.inbound import vendor_webhooks
 from config.health import endpoints as health_endpoints
-from links.follow.views import follow
+from links.follow.redirect import follow
 from operator_admin.incidents import views as incident_views
 from operator_admin.status import views as status_views
 from otp.web import widget

@@ -182,7 +182,7 @@ class GuardRestriction(models.Model):
     """What the guard does about one scope of a company, and why. `otp.protection.restrictions`."""
 
     class Step(models.IntegerChoices):
-        """`channels.guard.steps.GuardStep`."""
+        """`channels.guard.guard.GuardStep`."""
 
         ALLOW = 0, _("let through")
         CHEAP_ONLY = 1, _("no SMS")

@@ -13,8 +13,9 @@ from accounts.keys.api_keys import Principal
 from channels.accept import acceptance
 from channels.accept.acceptance import NewMessage, Sender
 from channels.models import Message
+from channels.providers import gsm
 from channels.providers.base import Content
-from channels.routing import sms_segments, test_numbers
+from channels.routing import test_numbers
 from channels.routing.channel_plan import ChannelPlan, plan_channels
 from channels.waiting.first_outcome import SendOutcome
 from config.channels import BY_NAME, CHANNELS, Channel
@@ -113,7 +114,7 @@ def _count_segments(principal: Principal, order: CodeSendRequest, link: NewLink 
         minutes=None,
         link=link.sample_url if link else None,
     )
-    return sms_segments.count(text).segments
+    return gsm.count_segments(text).segments
 
 
 def _write(

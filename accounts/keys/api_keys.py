@@ -84,7 +84,7 @@ class OpenRestriction(NamedTuple):
 
     kind: str  # of the scope
     value: str
-    step: int  # of `channels.guard.steps.GuardStep`
+    step: int  # of `channels.guard.guard.GuardStep`
     until: float  # seconds since 1970
     id: int
 

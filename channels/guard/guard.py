@@ -2,11 +2,21 @@
 
 import math
 from dataclasses import dataclass, field
+from enum import IntEnum
 
 from channels.guard.evidence import Evidence
 from channels.guard.scopes import Scope, ScopeKind, scopes_of
-from channels.guard.steps import GuardStep
 from channels.routing.smart.decay import DAY, HOUR
+
+
+class GuardStep(IntEnum):
+    """The guard's answers, from the mildest."""
+
+    ALLOW = 0
+    CHEAP_ONLY = 1  # nobody earns on a messenger
+    CHALLENGE = 2
+    REFUSE = 3
+
 
 PROMPT = 60.0  # seconds within which a delivery must come to be evidence
 SCORE = 10.0  # log likelihood ratio below which nothing is done

@@ -10,8 +10,7 @@ from django.utils import timezone
 
 from accounts.models import Company
 from channels import extensions
-from channels.history.breakdown_rows import COUNTS, sums_of
-from channels.history.day_counts import last_counted
+from channels.history.day_counts import COUNTS, last_counted, sums_of
 from channels.history.figures import DayRange
 from channels.models import CountedDay, DayBreakdown
 from config.input.days import start_of

@@ -6,8 +6,11 @@ replaces the earlier one, so a repeat changes nothing. Today is never counted he
 from the messages themselves.
 """
 
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import fields
 from datetime import date, datetime, timedelta
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from django.conf import settings
@@ -20,8 +23,9 @@ from accounts.jobs import Job
 from accounts.models import Company, Mode
 from billing.wallet.settled_totals import settled_totals
 from channels import extensions
-from channels.history import breakdown_rows
+from channels.extensions import BreakdownCount
 from channels.models import CountedDay, DayBreakdown, DayCount, DayTotal, Message, StaleDay
+from channels.phone_numbers import country_of
 from config.ids import first_id_at
 from config.input.days import start_of
 from config.storage.statements.named_rows import fetch_all
@@ -69,6 +73,18 @@ WHERE s.company_id = d.company_id AND s.mode = d.mode AND s.day = d.day
   AND s.due_at <= statement_timestamp()
 RETURNING s.company_id, s.mode, s.day
 """
+
+# Of a company's purposes in a day, the most used. Clients choose them, an order's number even, and
+# each would be a row for ever.
+MAX_PURPOSES = 50
+COUNTS = tuple(
+    one.name
+    for one in fields(BreakdownCount)
+    if one.name not in {"company_id", "mode", "dimension", "value"}
+)
+_counts_of = attrgetter(*COUNTS)
+# An anonymised phone has its first digits: enough for most countries, once it is as long as others.
+ANONYMISED_LENGTH, FILLING = 12, "2"
 
 
 class _StaleDay(NamedTuple):
@@ -196,7 +212,7 @@ def _count(
     cursor.execute(statement, {"day": day, "start": start, "end": end, **ids, **whose})
     DayTotal.objects.bulk_create(_totals(day, start, end, company_id, mode))
     found = extensions.count_breakdowns(start=start, end=end, company_id=company_id, mode=mode)
-    rows = breakdown_rows.rows_of(day, found)
+    rows = rows_of(day, found)
     DayBreakdown.objects.bulk_create(rows, batch_size=ROWS_PER_INSERT)
 
 
@@ -217,3 +233,62 @@ def _totals(
             total = total_of(settled.company_id, "live")
             total.spent, total.returned = settled.spent, settled.returned
     return totals.values()
+
+
+class Place(NamedTuple):
+    """What one row is about."""
+
+    company_id: int
+    mode: str
+    dimension: str
+    value: str
+    is_rest: bool = False
+
+
+def sums_of(found: Iterable[BreakdownCount]) -> dict[Place, list[int]]:
+    """The counts by their place, in the order of `COUNTS`."""
+    sums: dict[Place, list[int]] = defaultdict(lambda: [0] * len(COUNTS))
+    for row in found:
+        _add(sums[_place(row)], _counts_of(row))
+    return sums
+
+
+def rows_of(day: date, found: Iterable[BreakdownCount]) -> Iterator[DayBreakdown]:
+    for place, counts in sorted(_with_few_purposes(sums_of(found)).items()):
+        yield DayBreakdown(day=day, **place._asdict(), **dict(zip(COUNTS, counts, strict=True)))
+
+
+def _place(row: BreakdownCount) -> Place:
+    value = row.value
+    if row.dimension == DayBreakdown.Dimension.COUNTRY:
+        value = country_of_any(value)
+    return Place(row.company_id, row.mode, row.dimension, value)
+
+
+def country_of_any(phone: str) -> str:
+    if not phone.endswith("*"):
+        return country_of(phone)
+    return country_of(phone.rstrip("*").ljust(ANONYMISED_LENGTH, FILLING))
+
+
+def _with_few_purposes(sums: dict[Place, list[int]]) -> dict[Place, list[int]]:
+    kept: dict[Place, list[int]] = {}
+    of_company: dict[tuple[int, str], list[Place]] = defaultdict(list)
+    for place, counts in sums.items():
+        if place.dimension == DayBreakdown.Dimension.PURPOSE and place.value:
+            of_company[place[:2]].append(place)
+        else:
+            kept[place] = counts
+    for purposes in of_company.values():
+        purposes.sort(key=lambda place: (-sums[place][0], place.value))
+        kept |= {place: sums[place] for place in purposes[:MAX_PURPOSES]}
+        if others := purposes[MAX_PURPOSES:]:
+            rest = kept[others[0]._replace(value="", is_rest=True)] = [0] * len(COUNTS)
+            for place in others:
+                _add(rest, sums[place])
+    return kept
+
+
+def _add(sums: list[int], counts: Iterable[int]) -> None:
+    for n, count in enumerate(counts):
+        sums[n] += count

@@ -6,7 +6,9 @@ watched: one without proof of delivery ends a day later.
 """
 
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import datetime, timedelta
+from math import exp, log
 from typing import NamedTuple
 
 from django.conf import settings
@@ -19,11 +21,17 @@ from django.utils.translation import gettext_lazy as _
 from accounts.jobs import Job
 from accounts.models import Company, Member
 from accounts.outbox import mail
-from channels.history.delivery_drop import MIN_ENDED, Drop, Outcomes, delivery_drop
 from channels.history.figures import FINAL_STATES
 from channels.models import DayCount, DeliveryDrop, Message
 from config.channels import BY_NAME
 from config.ids import first_id_at
+
+MIN_ENDED = 20  # messages now: with fewer, one phone that is switched off moves the share
+MIN_NORM = 100  # messages of the norm
+# Of chance alone to bring so few deliveries. A year of looking every ten minutes has 52,560 looks.
+MAX_CHANCE = 1e-6
+# Percentage points. With thousands of messages a drop that nobody would act on is no chance, too.
+MIN_POINTS = 10.0
 
 JOB = Job("delivery_drops", _("letters about falling delivery"))
 WINDOW = timedelta(hours=2)
@@ -47,6 +55,54 @@ FROM (
 ) AS phones
 GROUP BY company_id, channel HAVING count(*) >= %s
 """
+
+
+@dataclass(frozen=True, slots=True)
+class Outcomes:
+    """Messages that ended, and how many of them were delivered."""
+
+    delivered: int
+    ended: int
+
+    @property
+    def share(self) -> float:
+        return self.delivered / self.ended
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    now: float  # per cent delivered
+    norm: float
+
+    @property
+    def points(self) -> float:
+        return self.norm - self.now
+
+
+def delivery_drop(now: Outcomes, norm: Outcomes) -> Drop | None:
+    """A drop that is neither chance nor a trifle. None while either has too few messages to say.
+
+    `norm` must not contain `now`.
+    """
+    if now.ended < MIN_ENDED or norm.ended < MIN_NORM:
+        return None
+    drop = Drop(now=100 * now.share, norm=100 * norm.share)
+    is_large = drop.points >= MIN_POINTS
+    return drop if is_large and _chance_at_most(now, norm) < MAX_CHANCE else None
+
+
+def _chance_at_most(now: Outcomes, norm: Outcomes) -> float:
+    """Chernoff's upper bound of the binomial tail: exp(-n·KL(now ‖ norm)).
+
+    The normal approximation (a z-test) raised false alarms where failures are few: their
+    distribution is skewed. The norm is smoothed by Laplace's rule, so that it is never 0 or 1.
+    """
+    usual = (norm.delivered + 1) / (norm.ended + 2)
+    return exp(-now.ended * (_term(now.share, usual) + _term(1 - now.share, 1 - usual)))
+
+
+def _term(share: float, usual: float) -> float:
+    return share * log(share / usual) if share else 0.0
 
 
 class Place(NamedTuple):

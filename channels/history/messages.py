@@ -14,7 +14,7 @@ from accounts.models import Company, Mode
 from billing.models import Transfer
 from channels import extensions
 from channels.models import Message
-from channels.recipients import phone_countries, phone_search
+from channels.recipients import phone_search
 from config.ids import first_id_at, parse_id, started_at
 from config.input.days import start_of
 
@@ -91,7 +91,7 @@ def _by_breakdown(rows: QuerySet[Message], chosen: Mapping[str, Any]) -> QuerySe
     if key := chosen.get("api_key"):
         rows = rows.filter(api_key=None if key == WITHOUT_KEY else key)
     if country := chosen.get("country"):
-        rows = rows.filter(phone_countries.phones_of(country))
+        rows = rows.filter(phone_search.phones_of(country))
     if purpose := chosen.get("purpose"):
         rows = rows.filter(extensions.with_purpose(purpose))
     return rows

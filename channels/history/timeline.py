@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from accounts.models import Delivery, EventKind
 from billing.models import Transfer
 from channels import extensions
-from channels.lifecycle.steps import FallbackReason
+from channels.lifecycle.states import FallbackReason
 from channels.models import Attempt, FallbackEvent, Message, Receipt
 from channels.routing.learned import route_words
 from channels.vendor_accounts import error_texts

@@ -2,8 +2,14 @@
 
 from billing.wallet.ledger import HoldMove
 from channels.lifecycle.state_machine import MIN_TIME_LEFT
-from channels.lifecycle.states import Decision, MessageState, Snapshot, undecided
-from channels.lifecycle.steps import FallbackReason, FallbackRequest
+from channels.lifecycle.states import (
+    Decision,
+    FallbackReason,
+    FallbackRequest,
+    MessageState,
+    Snapshot,
+    undecided,
+)
 from channels.phone_numbers import country_of
 
 

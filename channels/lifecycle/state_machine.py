@@ -19,11 +19,12 @@ from channels.lifecycle.states import (
     OPEN_ATTEMPT,
     AttemptState,
     Decision,
+    FallbackReason,
+    FallbackRequest,
     MessageState,
     Snapshot,
     undecided,
 )
-from channels.lifecycle.steps import FallbackReason, FallbackRequest
 
 UNACCEPTED = {"submitting", "ambiguous"}
 UNDELIVERED = OPEN_ATTEMPT | {"failed", "expired"}

@@ -18,8 +18,15 @@ from accounts.outbox import events as outbox
 from billing.wallet import ledger
 from channels import sql
 from channels.lifecycle import fallback_chain
-from channels.lifecycle.states import AttemptState, Decision, MessageState, Snapshot
-from channels.lifecycle.steps import FallbackReason, FallbackRequest, Step
+from channels.lifecycle.states import (
+    AttemptState,
+    Decision,
+    FallbackReason,
+    FallbackRequest,
+    MessageState,
+    Snapshot,
+    Step,
+)
 from config.ids import uuid7
 from config.storage.months.recent_ids import months_of, within
 from config.storage.statements.json_rows import dump_rows

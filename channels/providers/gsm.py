@@ -5,6 +5,7 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Literal
 
 _ESCAPE = 0x1B
 _BASIC = (
@@ -86,3 +87,28 @@ def encode(piece: str, alphabet: Alphabet) -> bytes:
 def header(reference: int, total: int, number: int) -> bytes:
     """The user data header of part `number` of `total`, with an 8-bit reference."""
     return bytes([5, 0, 3, reference & 0xFF, total, number])
+
+
+Encoding = Literal["GSM-7", "UCS-2"]
+# Septets or UTF-16 code units: in a single message, and in each part of a concatenated one.
+SIZES_BY_ENCODING: dict[Encoding, tuple[int, int]] = {
+    alphabet.value: sizes for alphabet, sizes in SEGMENT_SIZES.items()
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Segments:
+    encoding: Encoding
+    units: int  # septets or UTF-16 code units
+    segments: int
+
+
+def count_segments(text: str) -> Segments:
+    """By the splitter that sends the text, so price and send agree."""
+    parts = split(text)
+    return Segments(parts.alphabet.value, parts.units, len(parts.pieces))
+
+
+def non_gsm_characters(text: str) -> list[str]:
+    """The distinct characters of a text that GSM-7 lacks."""
+    return [char for char in dict.fromkeys(text) if alphabet_of(char) is Alphabet.UCS2]

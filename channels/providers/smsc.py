@@ -11,10 +11,12 @@ from dataclasses import replace
 from urllib.parse import parse_qsl, urlencode
 
 from channels.providers import http
-from channels.providers.approvals import Approval, ApprovalKind, ApprovalStatus
 from channels.providers.base import (
     Accepted,
     AccountRequirements,
+    Approval,
+    ApprovalKind,
+    ApprovalStatus,
     Capabilities,
     Check,
     Content,

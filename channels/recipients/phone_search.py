@@ -1,9 +1,11 @@
-"""Searches rows by a whole phone, its beginning or its last digits, typed in any format."""
+"""Searches rows by a phone, its beginning or its last digits, in any format, or its country."""
 
 import re
+from functools import cache
 
 import phonenumbers
 from django.db.models import Q
+from phonenumbers import COUNTRY_CODE_TO_REGION_CODE, PhoneMetadata, country_code_for_region
 
 from channels.phone_numbers import e164_or_none, with_country_code_seven
 from config.input import clipboard
@@ -13,6 +15,19 @@ _DIGITS = re.compile(r"(\+|00)?([0-9]{1,15})", re.ASCII)
 
 SHORTEST_ENDING = 4  # fewer digits end too many numbers
 MAX_PREFIX_LENGTH = 11  # with its plus; a longer number cannot begin another one
+
+KINDS = (
+    "fixed_line",
+    "mobile",
+    "toll_free",
+    "premium_rate",
+    "shared_cost",
+    "personal_number",
+    "voip",
+    "pager",
+    "uan",
+    "voicemail",
+)
 
 
 def whole_number(text: str, country: str) -> str | None:
@@ -66,3 +81,32 @@ def _upper_bound(digits: str) -> str:
     """The first string after all that begin with these digits."""
     stem = digits.rstrip("9")
     return stem[:-1] + str(int(stem[-1]) + 1) if stem else ":"  # the character after 9
+
+
+def phones_of(country: str) -> Q:
+    """As `phone_numbers.country_of` sees them: the main country of a calling code has all that
+    belong to no other.
+    """
+    code = country_code_for_region(country)
+    regions = COUNTRY_CODE_TO_REGION_CODE.get(code, ())
+    if country not in regions:
+        return Q(pk__in=[])
+    with_code = Q(phone__startswith=f"+{code}")
+    if country != regions[0]:
+        return with_code & _belongs_to(code, country)
+    for other in regions[1:]:
+        with_code &= ~_belongs_to(code, other)
+    return with_code
+
+
+@cache
+def _belongs_to(code: int, region: str) -> Q:
+    metadata = PhoneMetadata.metadata_for_region(region, None)
+    if metadata is None:
+        return Q(pk__in=[])
+    if metadata.leading_digits:
+        return Q(phone__regex=rf"^\+{code}(?:{metadata.leading_digits})")
+    kinds = (getattr(metadata, kind) for kind in KINDS)
+    numbers = [kind.national_number_pattern for kind in kinds if kind]
+    patterns = "|".join(number for number in numbers if number)
+    return Q(phone__regex=rf"^\+{code}(?:{patterns})$") if patterns else Q(pk__in=[])

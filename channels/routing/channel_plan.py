@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.keys.api_keys import Principal
 from billing import message_prices
-from channels.lifecycle.steps import Step
+from channels.lifecycle.states import Step
 from channels.phone_numbers import country_of, is_landline
 from channels.providers.base import Content
 from channels.routing import channel_choice, test_numbers

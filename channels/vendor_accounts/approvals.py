@@ -8,8 +8,7 @@ import structlog
 from django.db import connection, transaction
 
 from channels.models import VendorApproval
-from channels.providers.approvals import Approval
-from channels.providers.base import Provider, SendError
+from channels.providers.base import Approval, Provider, SendError
 from channels.vendor_accounts import registry
 
 log = structlog.get_logger(__name__)

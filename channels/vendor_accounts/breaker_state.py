@@ -1,14 +1,16 @@
 """Circuit breakers stored in the database for all processes; opening one notifies operators."""
 
+from dataclasses import dataclass
+
 import structlog
 from django.db import connection, transaction
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from channels.models import ProviderAccount
 from channels.vendor_accounts import error_texts, operator_mail, registry
 from channels.vendor_accounts.circuit_breaker import Cause, Change, Close, Release, Trip
-from channels.vendor_accounts.substitutes import find_substitutes
 from config.monitoring import metrics
 from config.texts import StrOrPromise
 
@@ -103,3 +105,28 @@ def _notify_operators(change: Trip) -> None:
     }
     about = f"{name}:{timezone.now():%Y%m%d%H}"
     operator_mail.notify_operators(template="breaker_opened", context=context, about=about)
+
+
+@dataclass(frozen=True, slots=True)
+class Substitutes:
+    full: list[str]  # titles of accounts that carry everything it carries
+    partial: list[str]  # of those that carry some of it, or serve only some phones or people
+
+
+def find_substitutes(name: str) -> Substitutes:
+    """For the operators' mail: among accounts that are enabled and whose breaker is closed."""
+    live = registry.live_providers()
+    own, rows = live[name], {row.name: row for row in ProviderAccount.objects.all()}
+    substitutes = Substitutes([], [])
+    for other, provider in live.items():
+        row = rows.get(other)
+        is_available = row is None or (row.is_enabled and row.open_until is None)
+        shared = own.capabilities.contents & provider.capabilities.contents
+        if other == name or provider.channel != own.channel or not (is_available and shared):
+            continue
+        is_full = shared == own.capabilities.contents and not (
+            provider.capabilities.needs_contact or (row is not None and row.prefixes)
+        )
+        titles = substitutes.full if is_full else substitutes.partial
+        titles.append(str(error_texts.provider_title(other)))
+    return substitutes

@@ -2,7 +2,7 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from channels.lifecycle.steps import FallbackReason
+from channels.lifecycle.states import FallbackReason
 from channels.models import Attempt, Message, ProviderAlert, Receipt
 from channels.vendor_accounts.registry import VENDORS, vendor_of
 from config.errors import Error

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.db.models import F
 
 from channels.models import Message
-from channels.recipients import bot_invitations
+from channels.recipients import telegram_contacts
 from channels.vendor_accounts import registry
 from channels.waiting.outcome_signals import Signal
 from config.errors import AfterEffectError, Error
@@ -63,7 +63,7 @@ def raise_if_failed(message_id: UUID, state: str, channel: str, error: str) -> N
     if error != "recipient_unreachable":
         raise AfterEffectError(Error.DELIVERY_FAILED, **fields)
     has_bot = registry.needs_contact(channel)
-    invitation = bot_invitations.error_fields(message_id) if has_bot else {}
+    invitation = telegram_contacts.error_fields(message_id) if has_bot else {}
     raise AfterEffectError(Error.RECIPIENT_UNREACHABLE, **fields, **invitation)
 
 

@@ -19,7 +19,7 @@ from accounts.api.fields import (
     time,
 )
 from channels import extensions
-from channels.lifecycle.steps import FallbackReason
+from channels.lifecycle.states import FallbackReason
 from channels.models import Attempt, Message, Receipt
 from channels.providers.base import Content
 from channels.providers.inbound import ReceiptState

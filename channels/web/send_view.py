@@ -5,15 +5,23 @@ from typing import Any, ClassVar
 from uuid import UUID
 
 from django.http import HttpResponse
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
 from accounts.api.idempotent_view import IdempotentView
 from accounts.masked_phones import mask_phone
 from channels.accept.acceptance import Sender
-from channels.history.status_texts import status_text
 from channels.models import Message
 from channels.waiting.first_outcome import SendOutcome, is_answer_known, raise_if_failed
+from config.channels import of_row
 from config.ids import public_id
+from config.texts import StrOrPromise
+
+QUEUED_TEXTS = {
+    "code": _("The code is queued: {channel}"),
+    "link": _("The link is queued: {channel}"),
+}
 
 
 class SendView(IdempotentView):
@@ -61,3 +69,13 @@ class SendView(IdempotentView):
                 **more,
             }
         )
+
+
+def status_text(kind: str, channel: str, state: str) -> StrOrPromise:
+    """“The code was sent by WhatsApp” once the vendor has accepted it, before that “The code is
+    queued: WhatsApp”.
+    """
+    declared = of_row(channel)
+    if state == Message.State.QUEUED:
+        return format_lazy(QUEUED_TEXTS[kind], channel=declared.title)
+    return declared.code_sent if kind == Message.Kind.CODE else declared.link_sent

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from channels.web import export_views, test_phone_views, views
+from channels.web import export_views, views
 from channels.web.overview import views as overview
 from channels.web.policy import views as policy_views
 
@@ -25,5 +25,5 @@ urlpatterns = [
     path("policy/new", policy_views.rule_create, name="policy-rule-create"),
     path("policy/<str:address>", policy_views.rule_edit, name="policy-rule-edit"),
     path("policy/<str:address>/delete", policy_views.rule_delete, name="policy-rule-delete"),
-    path("test-phone", test_phone_views.test_phone, name="test-phone"),
+    path("test-phone", views.test_phone, name="test-phone"),
 ]

@@ -1,4 +1,4 @@
-"""The cabinet's message history and the page of one message."""
+"""The cabinet's message history, the page of one message, and test messages as on a phone."""
 
 from datetime import timedelta
 from typing import Any
@@ -17,18 +17,20 @@ from accounts.audit.events import record
 from accounts.cabinet import saved_filter_views, saved_filters
 from accounts.cabinet.spreadsheets import csv_download
 from accounts.client_ip import client_ip
-from accounts.models import SavedFilter
+from accounts.models import Mode, SavedFilter
 from accounts.people.roles import CabinetRequest, can_read_keys, member_required
 from billing.orders import token_price
 from billing.wallet import archived
 from channels.history import background_export, export, messages
+from channels.history import test_phone as test_phone_history
 from channels.history.figures import FAILED_STATES
 from channels.history.timeline import timeline
 from channels.models import Message
-from channels.recipients import bot_invitations
+from channels.recipients import telegram_contacts
+from channels.routing import test_numbers
 from channels.vendor_accounts import registry
 from channels.web import day_presets
-from channels.web.forms import HistoryFilter, query_of
+from channels.web.forms import HistoryFilter, PhoneFilter, query_of
 from config.ids import parse_id
 
 FAST_POLL, SLOW_POLL = 2, 15  # seconds between polls of a message that is not final
@@ -124,7 +126,7 @@ def message_context(request: CabinetRequest, message: Message) -> dict[str, obje
         "is_sms_left": message.state in FAILED_STATES
         and message.channel != "sms"
         and not message.phone.endswith("*"),
-        "bot_url": bot_invitations.url_if_unreachable(message.pk)
+        "bot_url": telegram_contacts.url_if_unreachable(message.pk)
         if _is_unreachable(message)
         else "",
     }
@@ -132,3 +134,25 @@ def message_context(request: CabinetRequest, message: Message) -> dict[str, obje
 
 def _is_unreachable(message: Message) -> bool:
     return message.error == "recipient_unreachable" and registry.needs_contact(message.channel)
+
+
+@member_required(can_read_keys)
+def test_phone(request: CabinetRequest) -> HttpResponse:
+    form = PhoneFilter(request.GET, member=request.member)
+    chosen = form.chosen() | {"mode": Mode.TEST}
+    page = messages.search(request.company, chosen, request.GET)
+    fingerprint = test_phone_history.fingerprint(page.rows)
+    if request.htmx and request.GET.get("seen") == fingerprint:
+        return HttpResponse(status=204)  # no swap: the user may be copying a code
+    scripted = test_numbers.OUTCOMES.items()
+    context = {
+        "form": form,
+        "page": page,
+        "screens": test_phone_history.phone_screens(page.rows),
+        "stamp": fingerprint,
+        "is_first": not request.GET.get("cursor"),
+        "is_filtered": bool(form.chosen()),
+        "magic": [(digits, *outcome) for digits, outcome in scripted],
+        "base_url": settings.PUBLIC_URL,
+    }
+    return render(request, "cabinet/test_phone.html", context)

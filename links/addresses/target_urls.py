@@ -9,14 +9,17 @@ import unicodedata
 from collections.abc import Iterable
 from urllib.parse import quote, urlsplit
 
+from django.conf import settings
+from django.db.backends.utils import CursorWrapper
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from config.errors import DomainError, Error, invalid_input
 from config.input.characters import is_line
 from config.input.hosts import HostError, ascii_host, unicode_label
+from config.storage.process_cache import SnapshotCache
 from config.texts import StrOrPromise
-from links.addresses import blocked_sites, short_hosts
+from links.addresses import short_hosts
 
 MAX_LENGTH = 2048
 
@@ -27,6 +30,8 @@ _STRAY_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
 # A last label that browsers take for a number makes the whole host an IPv4 address.
 _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
 _SAFE = "/?:@!$&'()*+,;=-._~[]%"
+
+_NONE: frozenset[str] = frozenset()
 
 
 def _names(text: str) -> frozenset[str]:
@@ -109,7 +114,7 @@ def check_site(name: object, field: str = "host") -> str:
 
 def is_blocked(url: str) -> bool:
     """Of a target that is stored: whether its site has been blocked since."""
-    return blocked_sites.is_blocked(_domains(urlsplit(url).hostname or ""))
+    return is_blocked_site(_domains(urlsplit(url).hostname or ""))
 
 
 def check_still_allowed(*urls: str) -> None:
@@ -203,7 +208,7 @@ def _refusal_reason(host: str, allowed: frozenset[str]) -> StrOrPromise | None:
         return reason
     if short_hosts.is_ours(host):
         return _OWN
-    if blocked_sites.is_blocked(domains):
+    if is_blocked_site(domains):
         return _BLOCKED
     if allowed:
         return _NOT_LISTED if domains.isdisjoint(allowed) else None
@@ -221,3 +226,17 @@ def _domains(host: str) -> set[str]:
     """`a.b.c` → `a.b.c`, `b.c`, `c`: the host and all its parent domains."""
     labels = host.split(".")
     return {".".join(labels[start:]) for start in range(len(labels))}
+
+
+def _read(cursor: CursorWrapper) -> frozenset[str]:
+    cursor.execute("SELECT host FROM links_blockedhost")
+    return frozenset(host for (host,) in cursor)
+
+
+_blocked = SnapshotCache("blocked_hosts", _read, _NONE)
+invalidate_blocked_sites = _blocked.invalidate
+
+
+def is_blocked_site(domains: set[str]) -> bool:
+    """Whether the operator forbids a host: `domains` are it and all its parent domains."""
+    return not (domains.isdisjoint(_blocked.get()) and domains.isdisjoint(settings.LINK_BLOCKLIST))

@@ -1,8 +1,29 @@
-"""UTM tags: added to a link's target, so that the owner's analytics recognise the visit."""
+"""UTM tags, `utm_source=acme&utm_medium={channel}`: a company's, added to links' targets."""
 
-from urllib.parse import parse_qsl, unquote_plus
+import re
+from urllib.parse import parse_qsl, quote, unquote_plus
 
-from links.addresses.utm_settings import CHANNEL_PLACEHOLDER
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
+
+from config.errors import invalid_input
+from config.input.characters import is_line
+from config.texts import StrOrPromise
+
+MAX_LENGTH = 300
+CHANNEL_PLACEHOLDER = "{channel}"
+
+_KEY = re.compile(r"[a-z0-9_]+")
+_STRAY_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
+_NOT_IN_VALUE = re.compile(r"[=#?/\\\"'<>\s]")
+_SAFE = "-._~%:,+{}"
+
+_PAIRS = _(
+    "Pairs of key=value joined by &; keys of lower-case Latin letters, digits and underscores"
+)
+_TWICE = _("Each key once")
+_PLACEHOLDER = _("The only placeholder is {channel}")
+_TOO_LONG = format_lazy(_("At most {max} characters"), max=MAX_LENGTH)
 
 
 def add_tags(url: str, utm: str, channel: str) -> str:
@@ -21,3 +42,35 @@ def add_tags(url: str, utm: str, channel: str) -> str:
 
 def _name(tag: str) -> str:
     return unquote_plus(tag.partition("=")[0])
+
+
+def check_tags(text: str, field: str = "utm") -> str:
+    """The tags in the one form that is stored, ASCII only; raises a DomainError on `field`."""
+    words, tags = _read(text.strip().removeprefix("?"))
+    if words:
+        raise invalid_input(**{field: words})
+    return tags
+
+
+def _read(text: str) -> tuple[StrOrPromise | None, str]:
+    if not text:
+        return None, ""
+    pairs = [one.partition("=") for one in text.split("&")]
+    names = [name for name, _, _ in pairs]
+    values = [value for _, _, value in pairs]
+    tags = "&".join(f"{name}={_encode(value)}" for name, _, value in pairs)
+    if not all(map(_KEY.fullmatch, names)) or not all(map(_is_value, values)):
+        return _PAIRS, ""
+    if len(set(names)) < len(names):
+        return _TWICE, ""
+    if any(brace in value.replace(CHANNEL_PLACEHOLDER, "") for value in values for brace in "{}"):
+        return _PLACEHOLDER, ""
+    return (_TOO_LONG, "") if len(tags) > MAX_LENGTH else (None, tags)
+
+
+def _is_value(value: str) -> bool:
+    return is_line(value) and bool(value) and not _NOT_IN_VALUE.search(value)
+
+
+def _encode(value: str) -> str:
+    return quote(_STRAY_PERCENT.sub("%25", value), safe=_SAFE, errors="replace")

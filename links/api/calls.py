@@ -5,7 +5,6 @@ from django.utils.translation import gettext_lazy as _
 from accounts.api.calls import Call
 from accounts.api.fields import TEST, Field, integer
 from accounts.models import Scope
-from channels.history.status_texts import status_text
 from channels.web.fields import (
     CHANNEL,
     COST,
@@ -17,6 +16,7 @@ from channels.web.fields import (
     UNDERSTOOD_PHONE,
     USED_CHANNEL,
 )
+from channels.web.send_view import status_text
 from config.errors import Error
 from links.api.fields import (
     ADDRESS,

@@ -26,7 +26,7 @@ from django.db import connection
 
 from config.storage.statements.named_rows import fetch_all
 from links.clicks import browsers
-from links.clicks.header_cache import cached
+from links.clicks.visit_details import cached
 
 
 class VisitorKind(StrEnum):

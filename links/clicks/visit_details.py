@@ -1,15 +1,22 @@
 """What request headers tell about a visit: device, referring host, country. No address is kept."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import StrEnum
-from typing import Any
+from functools import cache
+from importlib import import_module
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
+import structlog
 from django.conf import settings
 
 from accounts.client_ip import client_ip
-from links.clicks import geoip
-from links.clicks.header_cache import cached
+
+MAX_ENTRIES, MAX_HEADER_LENGTH = 20_000, 512
+
+T = TypeVar("T")
+
+log = structlog.get_logger(__name__)
 
 
 class Device(StrEnum):
@@ -54,7 +61,7 @@ def country_of(environ: Mapping[str, Any]) -> str:
     if header := settings.COUNTRY_HEADER:
         code = environ.get(header, "")
     elif settings.COUNTRY_DATABASE:
-        code = geoip.country(client_ip(environ))
+        code = country(client_ip(environ))
     else:
         return ""
     is_code = len(code) == 2 and code.isascii() and code.isalpha()
@@ -72,3 +79,39 @@ def _host_of(referrer: str) -> str:
     except ValueError:
         return ""
     return host[:MAX_HOST_LENGTH] if host.isascii() and host.isprintable() else ""
+
+
+def cached(cache: dict[str, T], header: str, parse: Callable[[str], T]) -> T:
+    """What a header means; a repeated one costs one dictionary look-up."""
+    value = cache.get(header)
+    if value is None:
+        value = parse(header)
+        if len(cache) >= MAX_ENTRIES:
+            cache.clear()
+        if len(header) <= MAX_HEADER_LENGTH:
+            cache[header] = value
+    return value
+
+
+def country(address: str) -> str:
+    """Two letters; empty without a database or for an unknown address."""
+    database = _database(settings.COUNTRY_DATABASE)
+    if database is None:
+        return ""
+    try:
+        code = database.get(address)["country"]["iso_code"]
+    except Exception:  # no address, none found, a file of another shape or a damaged one:
+        return ""  # whatever it is, a click counts without its country
+    return code if isinstance(code, str) else ""
+
+
+@cache
+def _database(path: str) -> Any:
+    """Read once in a process: a newer file is seen after a restart."""
+    if not path:
+        return None
+    try:
+        return import_module("maxminddb").open_database(path)  # an optional dependency
+    except Exception:  # no file, no library, or a damaged file
+        log.exception("geoip_database_not_opened", path=path)
+        return None

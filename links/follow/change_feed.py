@@ -15,8 +15,7 @@ from redis.exceptions import RedisError
 
 from config.storage.redis_client import blocking_redis_client, raise_if_demoted, redis_client
 from links.follow import redis_cache
-from links.follow.slug_cache import SlugCache
-from links.follow.stop_cache import StopCache
+from links.follow.process_cache import SlugCache, StopCache
 
 CHANNEL = "links"
 LINKS_CHANGED, STOPS_CHANGED = b"", b"stops"  # the messages

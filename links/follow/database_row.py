@@ -5,8 +5,7 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 from uuid import UUID
 
-from links.addresses.utm_settings import CHANNEL_PLACEHOLDER
-from links.addresses.utm_tags import add_tags
+from links.addresses.utm_tags import CHANNEL_PLACEHOLDER, add_tags
 from links.follow.cached_row import LIVE_TTL, SHORT_TTL, CachedRow, LinkTarget, batch_key
 from links.models import Link
 

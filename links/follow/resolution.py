@@ -1,6 +1,6 @@
 """Resolves a slug to its target, and makes changes to links known.
 
-A link is looked for in this process (`slug_cache`, a second old at most), in Redis, then in
+A link is looked for in this process (`process_cache`, a second old at most), in Redis, then in
 PostgreSQL (`link_store`). Expiry and stops are checked on every hit, wherever it was found. Other
 processes' changes arrive through `change_feed`.
 """
@@ -20,8 +20,7 @@ from links.follow.cached_row import (
 )
 from links.follow.change_feed import ChangeFeed
 from links.follow.link_store import LinkStore
-from links.follow.slug_cache import SlugCache, SlugKey
-from links.follow.stop_cache import StopCache
+from links.follow.process_cache import SlugCache, SlugKey, StopCache
 from links.models import Link
 
 __all__ = [

@@ -12,8 +12,8 @@ from config.errors import DomainError, Error
 from links import sql
 from links.follow import resolution
 from links.make import reuse
-from links.make.aliases import retire_aliases
 from links.make.new_link import MAX_TRIES, NewLink, Owner
+from links.make.reuse import retire_aliases
 from links.models import Link
 
 MAX_LINKS = 1000

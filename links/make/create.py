@@ -17,8 +17,8 @@ from accounts.models import Mode
 from channels.accept import acceptance
 from channels.accept.acceptance import NewMessage, Sender
 from channels.models import Message
+from channels.providers import gsm
 from channels.providers.base import Content
-from channels.routing import sms_segments
 from channels.routing.channel_plan import plan_channels
 from channels.waiting.first_outcome import SendOutcome
 from config.errors import DomainError, Error, invalid_input
@@ -26,9 +26,9 @@ from config.storage.statements.single_statement import fetch_rows
 from links import sql
 from links.follow import resolution
 from links.make import reuse
-from links.make.aliases import retire_aliases
 from links.make.message_text import TEXTS, with_link
 from links.make.new_link import MAX_TRIES, NewLink, Owner, short_url
+from links.make.reuse import retire_aliases
 from links.models import Link
 
 
@@ -109,7 +109,7 @@ def send_link(*, sender: Sender, order: LinkSendRequest) -> SentLink:
     plan = plan_channels(sender.principal, order, kind="link")
     link = order.link.for_channels(plan.channel_names)
     if plan.has_segments:
-        segments = sms_segments.count(_text(order, link.sample_url)).segments
+        segments = gsm.count_segments(_text(order, link.sample_url)).segments
         plan = plan.with_segments(segments, too_long=_too_long(segments))
     message = NewMessage("link", sender, order, plan)
     # A slug that is taken is generated anew; an alias that is taken is refused.

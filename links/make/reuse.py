@@ -83,3 +83,12 @@ def _link(row: Mapping[str, Any], found: _Found) -> Link:
     link = Link(**{**row, **found._asdict()})
     link.was_there = found.id != row["id"]
     return link
+
+
+def retire_aliases(owner: Owner, keys: Sequence[str]) -> None:
+    """Free the aliases of dead links, so that new links can have them."""
+    if not keys:
+        return
+    own: dict[str, Any] = {"company_id": owner.company_id, "mode": owner.mode}
+    with connection.cursor() as cursor:
+        cursor.execute(sql.RETIRE, own | {"keys": keys})

@@ -15,7 +15,7 @@ from django.utils.translation import ngettext
 from accounts.client_ip import client_ip
 from accounts.model_admin.admin import ModelAdmin, operator
 from accounts.models import Company
-from links.addresses import blocked_sites, short_hosts, target_urls
+from links.addresses import short_hosts, target_urls
 from links.manage import blocked_site_links
 from links.models import BlockedHost, Link, ShortHost
 from links.web.forms import validated
@@ -101,15 +101,15 @@ class BlockedHostAdmin(ModelAdmin):
 
     def save_model(self, request: HttpRequest, obj: BlockedHost, form: Any, change: Any) -> None:
         super().save_model(request, obj, form, change)
-        transaction.on_commit(blocked_sites.invalidate_cache)
+        transaction.on_commit(target_urls.invalidate_blocked_sites)
 
     def delete_model(self, request: HttpRequest, obj: BlockedHost) -> None:
         super().delete_model(request, obj)
-        transaction.on_commit(blocked_sites.invalidate_cache)
+        transaction.on_commit(target_urls.invalidate_blocked_sites)
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[BlockedHost]) -> None:
         super().delete_queryset(request, queryset)
-        transaction.on_commit(blocked_sites.invalidate_cache)
+        transaction.on_commit(target_urls.invalidate_blocked_sites)
 
     @admin.action(description=_("Disable links that lead there"), permissions=["disable"])
     def disable_links(

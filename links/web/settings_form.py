@@ -11,7 +11,7 @@ from accounts.cabinet.forms import ListField
 from accounts.models import Company
 from config.errors import DomainError
 from config.input.form_fields import LineField
-from links.addresses import target_urls, utm_settings
+from links.addresses import target_urls, utm_tags
 from links.web.forms import error_messages, expired_url_field, host_choices, validated
 
 SAMPLE = "https://example.com/catalog"
@@ -62,7 +62,7 @@ class LinkSettingsForm(forms.Form):
         return list(dict.fromkeys(sites))
 
     def clean_link_utm(self) -> str:
-        return validated(utm_settings.check_tags, self.cleaned_data["link_utm"])
+        return validated(utm_tags.check_tags, self.cleaned_data["link_utm"])
 
     def clean_link_expired_url(self) -> str:
         url: str = self.cleaned_data["link_expired_url"]
@@ -73,5 +73,5 @@ class LinkSettingsForm(forms.Form):
     @property
     def example(self) -> str:
         """Where a link from an SMS leads, with the tags that are set."""
-        tags = str(self.initial["link_utm"]).replace(utm_settings.CHANNEL_PLACEHOLDER, "sms")
+        tags = str(self.initial["link_utm"]).replace(utm_tags.CHANNEL_PLACEHOLDER, "sms")
         return f"{SAMPLE}?{tags}" if tags else SAMPLE

@@ -1,7 +1,7 @@
 from django.urls import path
 
 from links.web import import_views, list_views, stop_views, views
-from links.web.settings_views import link_settings
+from links.web.views import link_settings
 
 urlpatterns = [
     path("links", list_views.link_list, name="link-list"),

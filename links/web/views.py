@@ -1,4 +1,4 @@
-"""The cabinet's pages of one short link: made, looked at, changed, switched off and on."""
+"""The cabinet's pages of one short link, and of what links look like in a company."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -18,8 +18,14 @@ from django.views.decorators.http import require_GET, require_POST
 
 from accounts.client_ip import client_ip
 from accounts.models import Company, Member, Mode
+from accounts.people import companies as accounts
 from accounts.people.phone_masking import text_for
-from accounts.people.roles import CabinetRequest, can_change_settings, member_required
+from accounts.people.roles import (
+    CabinetRequest,
+    can_change_settings,
+    can_read_settings,
+    member_required,
+)
 from channels.models import Message
 from channels.web.chart import Chart, Series, chart
 from config.errors import DomainError, Error
@@ -29,6 +35,7 @@ from links.make import create
 from links.manage import changes
 from links.models import Link, Stop
 from links.web.forms import ChangeForm, LinkForm, error_messages
+from links.web.settings_form import LinkSettingsForm
 
 DAYS = 14
 CHART_SERIES = [
@@ -188,3 +195,22 @@ def _link(request: CabinetRequest, public_id: str) -> Link:
     if not found:
         raise Http404
     return found
+
+
+@member_required(can_read_settings, can_change_settings)
+def link_settings(request: CabinetRequest) -> HttpResponse:
+    form = LinkSettingsForm(request.POST or None, company=request.company)
+    if request.method == "POST" and form.is_valid():
+        accounts.change_settings(
+            company=request.company,
+            user=request.user,
+            changes=form.cleaned_data,
+            ip=client_ip(request.META),
+        )
+        messages.success(request, _("Settings saved."))
+        return redirect("link-settings")
+    context = {
+        "form": form,
+        "stop": request.company.link_stops.filter(batch_id=None).first(),
+    }
+    return render(request, "cabinet/link_settings.html", context)

@@ -14,9 +14,8 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts.jobs import Job, delete_rows
-from channels.guard.guard import SMALL, Guard, Verdict
+from channels.guard.guard import SMALL, Guard, GuardStep, Verdict
 from channels.guard.scopes import Scope, scopes_of
-from channels.guard.steps import GuardStep
 from channels.phone_numbers import country_of
 from config.storage.database_clock import database_now
 from otp.models import GuardEvidence, GuardProgress, GuardRestriction, ScopeKind

@@ -17,9 +17,8 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.jobs import Job
 from accounts.models import Company
-from channels.guard.guard import Case, Guard
+from channels.guard.guard import Case, Guard, GuardStep
 from channels.guard.known_phones import PhoneHistory
-from channels.guard.steps import GuardStep
 from channels.phone_numbers import country_of
 from config.storage.store_errors import is_outage, savepoint
 from otp.models import GuardReplay

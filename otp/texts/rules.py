@@ -13,7 +13,7 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 
-from channels.routing import sms_segments
+from channels.providers import gsm
 from config.input.characters import as_seen, is_line
 from links.make.new_link import SLUG_LENGTH_IN_MESSAGES, short_url
 from otp.texts.rendering import BRAND_UNITS, VARIABLES, compose, fill, max_minutes
@@ -126,11 +126,11 @@ def max_segments(body: str, tail: Sequence[str]) -> int:
         minutes=max_minutes(),
         link=short_url("0" * SLUG_LENGTH_IN_MESSAGES),
     )
-    counted = sms_segments.count(text)
+    counted = gsm.count_segments(text)
     if "{brand}" not in body or counted.segments == 1:
         return counted.segments
     # Emoji of two units in the brand may leave the last unit of each part empty.
-    _single, joined = sms_segments.SEGMENT_SIZES["UCS-2"]
+    _single, joined = gsm.SIZES_BY_ENCODING["UCS-2"]
     return ceil(counted.units / (joined - 1))
 
 

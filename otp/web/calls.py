@@ -17,7 +17,6 @@ from accounts.api.fields import (
     time,
 )
 from accounts.models import Scope
-from channels.history.status_texts import status_text
 from channels.web.fields import (
     CHANNEL,
     COST,
@@ -29,6 +28,7 @@ from channels.web.fields import (
     UNDERSTOOD_PHONE,
     USED_CHANNEL,
 )
+from channels.web.send_view import status_text
 from config.errors import Error
 from config.input import clipboard
 from links.api.fields import LINK_FOR_CODE, LINK_FOR_CODE_LIFETIME, LINK_UNTIL, SHORT_URL

@@ -13,8 +13,8 @@ from django.shortcuts import render
 from accounts.keys.company_texts import CompanyTexts
 from accounts.models import Company
 from accounts.people.roles import CabinetRequest, can_read_settings, member_required
+from channels.providers import gsm
 from channels.providers.telegram.gateway import TelegramGateway
-from channels.routing import sms_segments
 from channels.routing.channel_plan import price
 from channels.vendor_accounts import registry
 from config.channels import BY_NAME, CHANNELS, Channel
@@ -59,14 +59,14 @@ class Sample:
         return price(self.channel, "live", self.country)
 
     @property
-    def counted(self) -> sms_segments.Segments | None:
-        return sms_segments.count(self.text) if self.channel.has_segments else None
+    def counted(self) -> gsm.Segments | None:
+        return gsm.count_segments(self.text) if self.channel.has_segments else None
 
     @property
     def room(self) -> int:
         """Units that fit into the segments the text takes."""
-        counted = sms_segments.count(self.text)
-        single, joined = sms_segments.SEGMENT_SIZES[counted.encoding]
+        counted = gsm.count_segments(self.text)
+        single, joined = gsm.SIZES_BY_ENCODING[counted.encoding]
         return single if counted.segments == 1 else counted.segments * joined
 
     @property
@@ -74,16 +74,13 @@ class Sample:
         """Characters that force a non-Russian SMS out of the GSM alphabet."""
         if not self.channel.has_segments or self.is_russian:
             return []
-        return [
-            rules.describe_character(char)
-            for char in sms_segments.non_gsm_characters(self.text)[:5]
-        ]
+        return [rules.describe_character(char) for char in gsm.non_gsm_characters(self.text)[:5]]
 
     @property
     def segments_in_gsm(self) -> int:
         """Segments the text would take without those characters."""
-        outside = set(sms_segments.non_gsm_characters(self.text))
-        return sms_segments.count(
+        outside = set(gsm.non_gsm_characters(self.text))
+        return gsm.count_segments(
             "".join("?" if char in outside else char for char in self.text)
         ).segments
 
@@ -94,7 +91,7 @@ class Sample:
     @property
     def bytes(self) -> int:
         """Encoded or in UTF-8, whichever is more: Google does not say which it counts."""
-        counted = sms_segments.count(self.text)
+        counted = gsm.count_segments(self.text)
         bits = counted.units * (16 if counted.encoding == "UCS-2" else 7)
         return max(ceil(bits / 8), len(self.text.encode()))
 

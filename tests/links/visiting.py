@@ -20,8 +20,7 @@ from pytest_django import Settings
 
 from config.storage.redis_client import blocking_redis_client, redis_client
 from links.clicks import buffer as click_buffer
-from links.follow.redirect import RedirectMiddleware
-from links.follow.views import follow
+from links.follow.redirect import RedirectMiddleware, follow
 
 BROWSER = (
     "Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko)"

@@ -3,8 +3,7 @@
 import math
 from dataclasses import dataclass, field
 
-from channels.guard.guard import KNOWN
-from channels.guard.steps import GuardStep
+from channels.guard.guard import KNOWN, GuardStep
 from channels.routing.smart.plans import Plan, Step
 from tools.replay.oracle import Oracle
 from tools.replay.population import Send, sends

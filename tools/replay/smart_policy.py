@@ -7,9 +7,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count
 
-from channels.guard.guard import Guard, Verdict
+from channels.guard.guard import Guard, GuardStep, Verdict
 from channels.guard.known_phones import PhoneHistory
-from channels.guard.steps import GuardStep
 from channels.routing.smart.account_balance import AccountBalance
 from channels.routing.smart.phone_memory import PhoneMemory
 from channels.routing.smart.plans import Plan

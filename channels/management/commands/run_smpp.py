@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from channels.deliver import hosting
-from channels.inbound import event_handling
+from channels.inbound import vendor_webhooks
 from channels.vendor_accounts import registry
 from config.monitoring import metrics
 
@@ -31,6 +31,6 @@ class Command(BaseCommand):
         self.stdout.write(f"{name}: started")
         self.stdout.flush()
         try:
-            hosting.host(provider, handle=event_handling.handle)
+            hosting.host(provider, handle=vendor_webhooks.handle_events)
         except hosting.AccountTakenError:
             raise CommandError(f"Another process runs the account {name!r}.") from None

@@ -6,13 +6,16 @@ https://www.twilio.com/docs/messaging/api/message-resource
 import hmac
 import re
 from base64 import b64encode
+from collections.abc import Callable, Iterator
 from urllib.parse import parse_qs, quote, urlencode, urlsplit
 
 from channels.providers import http
-from channels.providers.approvals import Approval
 from channels.providers.base import (
     Accepted,
     AccountRequirements,
+    Approval,
+    ApprovalKind,
+    ApprovalStatus,
     Capabilities,
     Check,
     Content,
@@ -31,7 +34,6 @@ from channels.providers.inbound import (
     WebhookRequest,
 )
 from channels.providers.twilio import errors
-from channels.providers.twilio.approvals import campaigns
 from channels.providers.twilio.checks import Checks
 
 _MAX_VALIDITY = 36_000  # seconds
@@ -46,6 +48,13 @@ _STATES = {
     "undelivered": ReceiptState.FAILED,
     "failed": ReceiptState.FAILED,
     "canceled": ReceiptState.FAILED,
+}
+
+# Others, such as IN_PROGRESS, are under review.
+_STATUSES = {
+    "VERIFIED": ApprovalStatus.APPROVED,
+    "FAILED": ApprovalStatus.REJECTED,
+    "SUSPENDED": ApprovalStatus.DISABLED,
 }
 
 
@@ -215,3 +224,18 @@ def _url_variants(url: str) -> set[str]:
     port = parts.port or (443 if parts.scheme == "https" else 80)
     variants = (parts._replace(netloc=netloc).geturl() for netloc in (host, f"{host}:{port}"))
     return {url, *variants}
+
+
+def campaigns(get: Callable[[str, str], http.Json], service: str) -> Iterator[Approval]:
+    path = f"/v1/Services/{quote(service, safe='')}/Compliance/Usa2p?PageSize=20"
+    for row in http.objects(get(path, "messaging").get("compliance")):
+        word = (http.text(row.get("campaign_status")) or "").upper()
+        use_case = http.text(row.get("us_app_to_person_usecase")) or ""
+        errors = (http.redact(one.get("description")) for one in http.objects(row.get("errors")))
+        yield Approval(
+            ApprovalKind.CAMPAIGN,
+            " ".join(filter(None, (http.text(row.get("sid")), use_case))),
+            _STATUSES.get(word, ApprovalStatus.PENDING),
+            word=word,
+            reason="; ".join(filter(None, errors)),
+        )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from urllib.parse import quote
 
 from channels.providers import http
-from channels.providers.approvals import Approval, ApprovalKind, ApprovalStatus
+from channels.providers.base import Approval, ApprovalKind, ApprovalStatus
 from channels.providers.whatsapp.checks import GraphClient
 
 FIELDS = "name,language,status,quality_score,rejected_reason"

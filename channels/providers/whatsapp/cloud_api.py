@@ -10,10 +10,10 @@ from urllib.parse import parse_qsl, quote, urlsplit
 import orjson
 
 from channels.providers import http
-from channels.providers.approvals import Approval
 from channels.providers.base import (
     Accepted,
     AccountRequirements,
+    Approval,
     Capabilities,
     Check,
     Content,

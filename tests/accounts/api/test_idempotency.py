@@ -10,8 +10,8 @@ from accounts.api import idempotency
 from accounts.models import Company, IdempotentRequest
 from billing.wallet import ledger
 from channels.deliver.dispatcher import Dispatcher
-from channels.history.status_texts import status_text
 from channels.models import Message
+from channels.web.send_view import status_text
 from links.models import Link
 from otp.models import Verification
 from tests.api.books import books

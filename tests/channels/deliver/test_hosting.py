@@ -14,7 +14,7 @@ from channels import wakeups
 from channels.deliver import hosting
 from channels.deliver.dispatcher import Dispatcher
 from channels.deliver.hosting import AccountLock, AccountTakenError
-from channels.inbound import event_handling
+from channels.inbound import vendor_webhooks
 from channels.models import Attempt, Heartbeat, Message
 from channels.providers.hosted_provider import HostedProvider
 from channels.vendor_accounts import availability, registry
@@ -60,7 +60,7 @@ def hosted(account: HostedProvider, centre: Centre) -> Iterator[Dispatcher]:
 
 def _handle(name: str, sql_info: Any) -> None:
     try:
-        event_handling.handle(name, sql_info)
+        vendor_webhooks.handle_events(name, sql_info)
     finally:
         connection.close()
 

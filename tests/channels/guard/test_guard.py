@@ -4,10 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from channels.guard.beta_binomial import share_below
-from channels.guard.guard import Guard
+from channels.guard.evidence import share_below
+from channels.guard.guard import Guard, GuardStep
 from channels.guard.scopes import ScopeKind, scopes_of
-from channels.guard.steps import GuardStep
 from channels.routing.smart.decay import DAY
 
 SMS = 16.0

@@ -8,10 +8,9 @@ import pytest
 from django.utils import timezone
 
 from accounts.models import Company
-from channels.history import breakdown_rows, figures
+from channels.history import day_counts, figures
 from channels.history.breakdown import Breakdown, Dimension, breakdown
-from channels.history.breakdown_rows import MAX_PURPOSES
-from channels.history.day_counts import count_days
+from channels.history.day_counts import MAX_PURPOSES, count_days
 from channels.history.figures import DayRange
 from channels.models import CountedDay, DayBreakdown, Message, StaleDay
 from config.ids import first_id_at
@@ -193,4 +192,4 @@ def test_queries_do_not_grow_with_the_rows(
     ],
 )
 def test_country_is_told_from_an_anonymised_phone(phone: str, country: str) -> None:
-    assert breakdown_rows.country_of_any(phone) == country
+    assert day_counts.country_of_any(phone) == country

@@ -4,6 +4,7 @@ import hashlib
 import hmac
 import threading
 from typing import Any
+from uuid import uuid4
 
 import orjson
 import pytest
@@ -12,11 +13,16 @@ from django.db import connection, transaction
 from django.test import Client, RequestFactory
 from pytest_django import DjangoAssertNumQueries, Settings
 
+from channels.inbound import vendor_webhooks
 from channels.inbound.vendor_webhooks import MetaHeaders
-from channels.models import Receipt
+from channels.models import BlockedPhone, ProviderAlert, Receipt
 from channels.outcomes import receipts
+from channels.providers import inbound
+from channels.providers.inbound import AccountAlert, AlertKind, InboundEvents, ReceiptState
 from channels.vendor_accounts import registry
+from tests.api.clients import Api
 from tests.channels.accounts import name_accounts
+from tests.channels.message_stages import claim, send
 from tests.factories import AttemptFactory
 from tests.session_settings import session_setting
 
@@ -27,6 +33,10 @@ BODY = orjson.dumps(
         "entry": [{"changes": [{"field": "messages", "value": {"statuses": [STATUS]}}]}],
     }
 )
+
+pytestmark = pytest.mark.django_db
+USER_ID = "US.13491208655302741918"
+ALERT = AccountAlert("template_paused", "verification_code", AlertKind.TEMPLATE)
 
 
 def post_webhook(
@@ -176,3 +186,53 @@ def test_only_whatsapp_has_a_handshake() -> None:
     assert Client().get("/hooks/whatsapp", query).status_code == 403
     assert Client().get("/hooks/twilio").status_code == 405
     assert Client().get("/hooks/nobody").status_code == 404
+
+
+def receipt(ref: str) -> inbound.Receipt:
+    return inbound.Receipt("wamid.1", ref, ReceiptState.DELIVERED, "delivered")
+
+
+def test_reply_may_name_a_person_whom_the_receipt_of_the_same_call_brings(api: Api) -> None:
+    send(api, channel="whatsapp")
+    (claimed,) = claim()
+    ref = str(claimed.attempt_id)
+
+    vendor_webhooks.handle_events(
+        "whatsapp_cloud",
+        [
+            InboundEvents(
+                b"{}",
+                receipts=[receipt(ref)],
+                recipients=[inbound.Recipient(USER_ID, ref)],
+                replies=[inbound.Reply("", "STOP", USER_ID)],
+            )
+        ],
+    )
+
+    assert BlockedPhone.objects.get().phone == claimed.phone
+
+
+def test_alert_counts_once_for_a_repeated_receipt() -> None:
+    events = InboundEvents(b"{}", receipts=[receipt(str(uuid4()))], alerts=[ALERT, ALERT])
+
+    for _ in range(3):
+        vendor_webhooks.handle_events("whatsapp_cloud", [events])
+
+    assert ProviderAlert.objects.get().times == 1
+
+
+def test_alert_without_a_receipt_counts_each_time() -> None:
+    for _ in range(3):
+        vendor_webhooks.handle_events("whatsapp_cloud", [InboundEvents(b"{}", alerts=[ALERT])])
+
+    assert ProviderAlert.objects.get().times == 3
+
+
+def test_body_of_a_large_batch_is_stored_with_its_first_receipt_alone() -> None:
+    raw = b"x" * 2**19
+    receipts = [receipt(str(uuid4())) for _ in range(3)]
+
+    vendor_webhooks.handle_events("whatsapp_cloud", [InboundEvents(raw, receipts=receipts)])
+
+    sizes = {str(one.ref): len(one.raw) for one in Receipt.objects.all()}
+    assert [sizes[str(one.ref)] for one in receipts] == [2**19, 0, 0]

@@ -13,8 +13,16 @@ from channels.lifecycle.state_machine import (
     decide,
     give_up,
 )
-from channels.lifecycle.states import AttemptState, Decision, MessageState, Snapshot, undecided
-from channels.lifecycle.steps import FallbackReason, FallbackRequest, Step
+from channels.lifecycle.states import (
+    AttemptState,
+    Decision,
+    FallbackReason,
+    FallbackRequest,
+    MessageState,
+    Snapshot,
+    Step,
+    undecided,
+)
 from tests.channels.lifecycle.test_state_machine import (
     AT,
     MESSAGE,

@@ -6,7 +6,7 @@ from billing.wallet import ledger
 from channels.deliver import sweeps
 from channels.history.timeline import timeline
 from channels.lifecycle.state_machine import EventKind
-from channels.lifecycle.steps import FallbackReason
+from channels.lifecycle.states import FallbackReason
 from channels.models import Message
 from channels.vendor_accounts.error_texts import FALLBACK_EVENT_TEXTS
 from tests.api.clients import Api

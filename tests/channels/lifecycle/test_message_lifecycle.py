@@ -13,11 +13,12 @@ from channels.lifecycle.states import (
     OPEN_MESSAGE,
     AttemptState,
     Decision,
+    FallbackReason,
     MessageState,
     Snapshot,
+    Step,
     undecided,
 )
-from channels.lifecycle.steps import FallbackReason, Step
 from tests.channels.lifecycle.test_state_machine import AT, attempt, message
 
 RANK = {"queued": 0, "sent": 1, "failed": 2, "expired": 2, "delivered": 3}

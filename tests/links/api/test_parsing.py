@@ -12,7 +12,7 @@ from accounts.keys import api_keys
 from accounts.keys.api_keys import LinkRules, Principal
 from accounts.models import Company
 from config.errors import DomainError, Error
-from links.addresses import blocked_sites
+from links.addresses import target_urls
 from links.api.parsing import link_change, link_for_code, new_link
 from links.models import BlockedHost, Link
 from tests.api.books import books
@@ -108,7 +108,7 @@ def test_blocked_default_expired_url_is_left_out() -> None:
     set_up = replace(principal(), link_rules=LinkRules(expired_url="https://fraud.example/x"))
     before = new_link(RequestFields({"url": URL}), set_up)
     BlockedHost.objects.create(host="fraud.example")
-    blocked_sites.invalidate_cache()
+    target_urls.invalidate_blocked_sites()
 
     link = new_link(RequestFields({"url": URL}), set_up)
     of_code = link_for_code(RequestFields({"link": URL}), set_up)

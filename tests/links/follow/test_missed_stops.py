@@ -8,8 +8,8 @@ from django.db import DatabaseError, transaction
 from accounts.models import AuditEvent
 from config.errors import DomainError, Error
 from links.follow import change_feed, resolution
+from links.follow.process_cache import StopCache
 from links.follow.resolution import GONE, LinkTarget, Resolver
-from links.follow.stop_cache import StopCache
 from links.manage import stopping
 from links.models import Link, Stop
 from tests.api.blocking import behind_us

@@ -10,7 +10,7 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries, Settings
 
 from config.storage.redis_client import redis_client
-from links.follow import change_feed, resolution, slug_cache
+from links.follow import change_feed, process_cache, resolution
 from links.follow.link_store import LinkStore
 from links.follow.resolution import GONE, NOT_FOUND, LinkTarget, Resolver
 from links.manage import changes
@@ -28,7 +28,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.urls("tests.links.visiting")]
 
 def test_cache_ttls_are_at_most_a_second() -> None:
     """Changes reach every process within a second, also one that hears nothing of them."""
-    assert slug_cache.TTL <= 1.0
+    assert process_cache.TTL <= 1.0
     assert change_feed.RECONNECT_DELAY <= 1.0
 
 
@@ -187,7 +187,7 @@ def test_process_cache_entry_expires(
     resolver.resolve(link.slug)
     until, outcome = resolver._cache.entries[link.slug]
 
-    resolver._cache.entries[link.slug] = until - slug_cache.TTL, outcome
+    resolver._cache.entries[link.slug] = until - process_cache.TTL, outcome
     Link.objects.filter(pk=link.pk).update(disabled_at=timezone.now())
     redis_client().delete(f"l2:{link.key}")
 

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from accounts.models import Company, Member
 from config.ids import uuid7
-from links.addresses import blocked_sites
+from links.addresses import target_urls
 from links.manage import blocked_site_links, changes, stopping
 from links.manage.changes import Change
 from links.models import BlockedHost, Link, Stop
@@ -70,7 +70,7 @@ def test_operator_can_enable_a_barred_link(api: Api, operator: Client, link: Lin
 
 def test_link_to_a_blocked_site_cannot_be_enabled(api: Api, operator: Client, link: Link) -> None:
     BlockedHost.objects.create(host="example.com")
-    blocked_sites.invalidate_cache()
+    target_urls.invalidate_blocked_sites()
     assert blocked_site_links.disable_links_to("example.com", user=None) == 1
 
     act(operator, "enable", link)
@@ -83,7 +83,7 @@ def test_link_with_a_blocked_expired_url_cannot_be_enabled(api: Api, company: Co
     link = LinkFactory.create(company=company, expired_url="https://fraud.example/")
     api.call("DELETE", f"/links/{link.public_id}")
     BlockedHost.objects.create(host="fraud.example")
-    blocked_sites.invalidate_cache()
+    target_urls.invalidate_blocked_sites()
 
     answer = enable(api, link)
     mended = api.call("PATCH", f"/links/{link.public_id}", b'{"enabled": true, "expired_url": ""}')

@@ -16,8 +16,8 @@ from config.environment.variables import ROOT
 from config.ids import uuid7
 from config.storage.redis_client import redis_client
 from links.follow import resolution
+from links.follow.process_cache import REDIS_COPY, StopCache
 from links.follow.resolution import GONE, LinkTarget, Resolver
-from links.follow.stop_cache import REDIS_COPY, StopCache
 from links.manage import stopping
 from links.models import Link, Stop
 from tests.factories import CompanyFactory, LinkFactory

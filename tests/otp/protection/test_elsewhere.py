@@ -6,9 +6,8 @@ import pytest
 from django.utils import timezone
 
 from accounts.models import AuditEvent, Company
-from channels.guard.guard import Guard
+from channels.guard.guard import Guard, GuardStep
 from channels.guard.scopes import Scope, ScopeKind, scopes_of
-from channels.guard.steps import GuardStep
 from otp.models import GuardRestriction
 from otp.protection import elsewhere, evidence_counting, restrictions
 from tests.factories import CompanyFactory, UserFactory

@@ -10,7 +10,7 @@ from django.db import connection
 from django.utils import timezone
 
 from accounts.models import Company, GuardMode, Mail
-from channels.guard.steps import GuardStep
+from channels.guard.guard import GuardStep
 from channels.models import Attempt, Message
 from otp.models import GuardEvidence, GuardProgress, GuardRestriction
 from otp.protection import code_outcomes, evidence_counting, restrictions

@@ -2,9 +2,8 @@
 
 import time
 
-from channels.guard.guard import Guard
+from channels.guard.guard import Guard, GuardStep
 from channels.guard.scopes import Scope, ScopeKind, scopes_of
-from channels.guard.steps import GuardStep
 from channels.routing.smart.decay import DAY
 from otp.protection import evidence_counting
 

@@ -6,8 +6,8 @@ import pytest
 from django.utils import timezone
 
 from accounts.models import AuditEvent, Company, Event, GuardMode, Mail, Member, User
+from channels.guard.guard import GuardStep
 from channels.guard.scopes import Scope, ScopeKind
-from channels.guard.steps import GuardStep
 from otp.models import GuardEvidence, GuardRestriction
 from otp.protection import evidence_counting, restrictions
 from tests.factories import EndpointFactory

@@ -7,8 +7,8 @@ from django.utils.translation import override
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from channels.routing import sms_segments
-from channels.routing.sms_segments import non_gsm_characters
+from channels.providers import gsm
+from channels.providers.gsm import non_gsm_characters
 from links.make.new_link import short_url
 from otp.texts import rendering, rules
 
@@ -147,7 +147,7 @@ def test_text_that_is_saved_fits_whatever_the_brand(body: str, brand: str, tail:
         link=short_url("bcdfghjkmn"),
     )
 
-    assert sms_segments.count(sent).segments <= rules.max_segments(body, tail)
+    assert gsm.count_segments(sent).segments <= rules.max_segments(body, tail)
 
 
 def test_text_of_four_parts_is_refused() -> None:

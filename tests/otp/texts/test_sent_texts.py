@@ -7,7 +7,7 @@ from accounts.keys import api_keys
 from accounts.models import Company
 from channels.deliver import dispatcher
 from channels.models import Message
-from channels.routing.sms_segments import count
+from channels.providers.gsm import count_segments
 from links.models import Link
 from otp.models import Autofill, CodeText
 from tests.api.clients import Api
@@ -125,7 +125,7 @@ def test_message_keeps_the_text_it_was_accepted_with(api: Api, change: str) -> N
 
     sent = handed_over()
     assert sent == f"{code_of(PHONE)} раньше"
-    assert (message.segments, count(sent).segments) == (1, 1)
+    assert (message.segments, count_segments(sent).segments) == (1, 1)
 
 
 def test_resend_is_counted_in_the_words_it_is_sent_in(api: Api) -> None:
@@ -139,7 +139,7 @@ def test_resend_is_counted_in_the_words_it_is_sent_in(api: Api) -> None:
     second = send(api, channel="sms")
 
     assert (first.segments, second.segments) == (1, 2)
-    assert count(handed_over()).segments == 2
+    assert count_segments(handed_over()).segments == 2
 
 
 @pytest.mark.parametrize("link", [{}, {"link": "https://example.com/"}], ids=["code", "link"])
@@ -152,7 +152,7 @@ def test_parts_are_counted_in_what_is_sent(api: Api, body: str, link: dict[str, 
 
     message = send(api, channel="sms", **link)
 
-    assert message.segments == count(handed_over()).segments
+    assert message.segments == count_segments(handed_over()).segments
 
 
 def test_last_lines_of_an_sms_are_for_programs(api: Api) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from channels.providers.approvals import Approval, ApprovalKind, ApprovalStatus
+from channels.providers.base import Approval, ApprovalKind, ApprovalStatus
 from tests.tools.simulator.peers import Simulator
 from tests.tools.simulator.test_accounts import account, lack
 

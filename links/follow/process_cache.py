@@ -1,23 +1,29 @@
-"""The companies and batches whose links are stopped, cached in this process.
+"""What this process caches of links: slugs for a second, and the companies and batches stopped.
 
-The table is the source of truth. A process reads it before its first response, after each change
-that it hears of, and about once a second besides (`links.follow.change_feed`): the process that
-made a change may have died before publishing it, and a read may have failed.
+Concurrent misses of a slug share one load. The table is the source of truth of stops. A process
+reads it before its first response, after each change that it hears of, and about once a second
+besides (`links.follow.change_feed`): the process that made a change may have died before publishing
+it, and a read may have failed.
 """
 
 import structlog
 from django.db.backends.utils import CursorWrapper
 from redis.exceptions import RedisError
 
-from config.storage.process_cache import SnapshotCache
+from config.storage.process_cache import KeyedCache, SnapshotCache
 from config.storage.redis_client import redis_client
-from links.follow.cached_row import batch_key
+from links.follow.cached_row import Resolution, batch_key
 
 SELECT = "SELECT company_id, batch_id FROM links_stop"
 REDIS_COPY = "links:stops"
 
 Stopped = frozenset[int | str]  # companies' numbers, batches' names
 log = structlog.get_logger(__name__)
+
+TTL = 1.0  # seconds
+MAX_SLUGS = 50_000
+
+SlugKey = str | tuple[int, str]  # a slug of our own host, or of a company's
 
 
 class StopCache(SnapshotCache[Stopped]):
@@ -43,3 +49,8 @@ class RedisCopy:
             redis_client().set(REDIS_COPY, " ".join(map(str, stopped)))
         except (RedisError, OSError) as error:
             log.debug("stopped_links_not_copied_to_redis", error=type(error).__name__)
+
+
+class SlugCache(KeyedCache[SlugKey, Resolution]):
+    def __init__(self) -> None:
+        super().__init__(TTL, MAX_SLUGS)

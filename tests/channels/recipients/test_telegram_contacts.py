@@ -14,7 +14,7 @@ from api_docs.schema.error_advice import ADVICE
 from api_docs.schema.schema import error_schema
 from channels.deliver.dispatcher import Dispatcher
 from channels.models import Message
-from channels.recipients import bot_invitations, telegram_contacts
+from channels.recipients import telegram_contacts
 from channels.vendor_accounts import registry
 from config.errors import Error
 from tests.api.clients import Api
@@ -163,7 +163,7 @@ def test_settings_show_the_link(
 
 
 def test_picture_is_black_on_white() -> None:
-    picture = bot_invitations.qr_code(URL)
+    picture = telegram_contacts.qr_code(URL)
 
     assert picture.startswith("data:image/svg+xml")
     assert "%23000" in picture

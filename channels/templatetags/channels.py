@@ -1,12 +1,17 @@
-"""Words for the rules of a policy."""
+"""Words for messages and policies, and the bot's link with its picture."""
 
 from collections.abc import Iterable
+from typing import Any
 
 from django import template
 
 from accounts.people import countries
+from channels.models import Message
+from channels.recipients import telegram_contacts
 from channels.routing.policy_rules import StoredRule
+from channels.vendor_accounts import error_texts
 from config.channels import BY_NAME, Channel
+from config.texts import StrOrPromise
 
 register = template.Library()
 
@@ -35,3 +40,21 @@ def patience_words(rule: StoredRule) -> list[tuple[str, int]]:
 
 def _titles(channels: Iterable[str | Channel]) -> list[str]:
     return [str((BY_NAME[one] if isinstance(one, str) else one).title) for one in channels]
+
+
+@register.simple_tag
+def bot_url() -> str:
+    """Empty where no bot is set up."""
+    return telegram_contacts.bot_url()
+
+
+@register.inclusion_tag("cabinet/bot_invitation.html")
+def bot_invitation(url: str = "") -> dict[str, Any]:
+    """Nothing where no bot is set up."""
+    url = url or telegram_contacts.bot_url()
+    return {"url": url, "picture": telegram_contacts.qr_code(url) if url else ""}
+
+
+@register.filter
+def failure_reason(message: Message) -> StrOrPromise:
+    return error_texts.api_error_text(message.error)
