@@ -58,10 +58,11 @@ def _write_if_due(company_id: int) -> Order | None:
         return None
     rows = AutoTopUp.objects.select_for_update(of=("self",), skip_locked=True, no_key=True)
     setting = rows.filter(company=company_id, is_on=True, paused_at=None).first()
-    if setting is None or _available(company_id) >= setting.threshold:
+    if setting is None:
         return None
     own = Order.objects.filter(company=company_id, automatic__isnull=False)
-    if own.open().exists():
+    # In this order: the balance that is read then has the tokens of what is open no longer.
+    if own.open().exists() or _available(company_id) >= setting.threshold:
         return None
     if failed := own.filter(created_at__gte=setting.resumed_at, state__in=FAILED).last():
         _pause(setting, _reason(failed))

@@ -313,6 +313,33 @@ class TestRaces:
 
         assert (available(payer), Order.objects.count()) == (1050, 1)
 
+    def test_payment_that_comes_while_the_balance_is_read_is_enough(
+        self, payer: Company, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        agree(payer)
+        save(payer)
+        with monkeypatch.context() as patch:
+            patch.setattr("billing.orders.payments.apply_event", _die)
+            with pytest.raises(KeyboardInterrupt):
+                auto_top_up.run()
+        AutomaticOrder.objects.update(tried_at=timezone.now() - timedelta(minutes=2))
+        read = auto_top_up._available
+
+        def pay() -> None:
+            for order in auto_top_up._unopened():
+                auto_top_up._pay(order)
+
+        def pay_after_reading(company_id: int) -> int:
+            found = read(company_id)
+            at_once([pay])
+            return found
+
+        with monkeypatch.context() as patch:
+            patch.setattr(auto_top_up, "_available", pay_after_reading)
+            auto_top_up.run()
+
+        assert (available(payer), Order.objects.count()) == (1050, 1)
+
     def test_removal_beside_a_purchase_never_charges_twice(self, payer: Company) -> None:
         agree(payer)
         save(payer)
