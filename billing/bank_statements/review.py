@@ -15,13 +15,22 @@ Direction, State = BankTransfer.Direction, BankTransfer.State
 
 
 @transaction.atomic
-def assign(*, transfer: BankTransfer, order: Order, user: User, ip: str | None = None) -> bool:
-    """Credits the order with this transfer, whatever differs; False if it was settled already."""
+def assign(
+    *,
+    transfer: BankTransfer,
+    order: Order,
+    user: User,
+    ip: str | None = None,
+    as_received: bool = False,
+) -> bool:
+    """Credits the order with this transfer, whatever differs, or what the sum buys at its price;
+    False if it was settled already.
+    """
     refunds.lock_gateway(order.gateway)  # before the order, as for notices
     order = payments.lock(order.pk)
     if not _locked(transfer) or transfer.direction != Direction.INCOMING:
         return False
-    if order.state == Order.State.PAID:
+    if order.state == Order.State.PAID and not as_received:
         raise ValidationError(_("%(order)s is paid already.") % {"order": order}, code="paid")
     transfer.payment = payments.credit_transfer(
         order=order,
@@ -31,8 +40,9 @@ def assign(*, transfer: BankTransfer, order: Order, user: User, ip: str | None =
         paid_on=transfer.booked_on,
         reference=transfer.document_number,
         user=user,
+        as_received=as_received,
     )
-    transfer.order = order
+    transfer.order = transfer.payment.order
     _settle(transfer, State.ASSIGNED, "transfer.assigned", user, ip)
     return True
 

@@ -187,8 +187,11 @@ def credit_transfer(
     paid_on: date,
     reference: str,
     user: User,
+    as_received: bool = False,
 ) -> Payment:
-    """Credits a locked, unpaid order with a transfer that the operator assigned to it."""
+    """Credits a locked order with a transfer that the operator assigned to it: in full, which it
+    must not be yet, or `as_received`. Raises ValidationError if the sum buys nothing of it.
+    """
     problem = _problem(order, amount, currency)
     payment = Payment.objects.create(
         gateway=order.gateway,
@@ -196,15 +199,19 @@ def credit_transfer(
         order=order,
         amount=amount,
         currency=currency,
-        is_credited=True,
         problem=problem,
         reference=reference,
         paid_on=paid_on,
         confirmed_by=user,
-        settled_at=timezone.now() if problem else None,
-        settled_by=user if problem else None,
-        resolution=Payment.Resolution.CREDITED if problem else "",
     )
+    if as_received and problem:
+        if not credit_received(payment=payment, user=user):
+            raise ValidationError(_("This sum buys no tokens of that top-up."), code="sum")
+        return payment
+    payment.is_credited = True
+    payment.save(update_fields=["is_credited"])
+    if problem:
+        payment.mark_settled(user, Payment.Resolution.CREDITED)
     _credit(order)
     refunds.apply_waiting(payment)
     return payment

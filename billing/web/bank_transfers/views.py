@@ -27,6 +27,7 @@ else:  # generic in the stubs alone
 
 INVOICE_NUMBER = re.compile(r"(\d{4})\s*-\s*(\d{1,9})")
 SHOWN_CANDIDATES = 10
+RECEIVED = "received"
 
 
 class AssignForm(forms.Form):
@@ -36,13 +37,25 @@ class AssignForm(forms.Form):
         help_text=gettext_lazy("Its number, such as 2026-17, or its id, which begins with top_."),
     )
 
+    tokens = forms.ChoiceField(
+        label=gettext_lazy("credit"),
+        choices=(
+            ("ordered", gettext_lazy("the whole top-up")),
+            (RECEIVED, gettext_lazy("what came, at the price of the top-up")),
+        ),
+        initial="ordered",
+        widget=forms.RadioSelect,
+    )
+
     def clean_order(self) -> Order:
         order = _find(self.cleaned_data["order"].strip())
         if order is None:
             raise ValidationError(_("There is no such top-up."))
-        if order.state == Order.State.PAID:
-            raise ValidationError(_("%(order)s is paid already.") % {"order": order})
         return order
+
+    @property
+    def as_received(self) -> bool:
+        return bool(self.cleaned_data["tokens"] == RECEIVED)
 
 
 class UploadForm(forms.Form):
@@ -85,13 +98,20 @@ def assign(request: HttpRequest, admin: Admin, pk: int) -> HttpResponse:
 def _assign(request: HttpRequest, transfer: BankTransfer, form: AssignForm) -> bool:
     order, ip = form.cleaned_data["order"], client_ip(request.META)
     try:
-        is_done = review.assign(transfer=transfer, order=order, user=operator(request), ip=ip)
+        is_done = review.assign(
+            transfer=transfer,
+            order=order,
+            user=operator(request),
+            ip=ip,
+            as_received=form.as_received,
+        )
     except ValidationError as error:
         form.add_error("order", error)
         return False
     if is_done:
         text = _("%(order)s of %(company)s is credited: %(tokens)s tokens.")
-        facts = {"order": order, "company": order.company, "tokens": order.tokens}
+        credited = transfer.order or order
+        facts = {"order": credited, "company": order.company, "tokens": credited.tokens}
         messages.success(request, text % facts)
     else:
         messages.warning(request, _("This transfer is settled already."))

@@ -291,6 +291,34 @@ def test_operators_who_decide_at_once_decide_once() -> None:
     assert balance(invoice) == (1000 if is_assigned else 0)
 
 
+def test_operator_credits_what_came(invoice: Order, operator: User) -> None:
+    """Too little makes the top-up smaller; what comes twice is a second top-up beside the first."""
+    less = received(paid(invoice, amount=invoice.amount / 2))
+    done = [
+        review.assign(transfer=less, order=invoice, user=operator, as_received=True)
+        for _time in range(2)
+    ]
+    invoice.refresh_from_db()
+    again = received(paid(invoice, document_number="18"))
+    review.assign(transfer=again, order=invoice, user=operator, as_received=True)
+
+    assert done == [True, False]
+    assert (invoice.tokens, balance(invoice)) == (500, 1000)
+    assert again.order not in {invoice, None}
+    assert Payment.objects.filter(is_credited=True, settled_at=None).count() == 0
+    assert BankTransfer.objects.waiting().count() == 0
+
+
+def test_sum_that_buys_nothing_is_not_credited(invoice: Order, operator: User) -> None:
+    transfer = received(paid(invoice, amount=Decimal("0.01")))
+
+    with pytest.raises(ValidationError):
+        review.assign(transfer=transfer, order=invoice, user=operator, as_received=True)
+
+    assert (Payment.objects.count(), balance(invoice)) == (0, 0)
+    assert BankTransfer.objects.waiting().get() == transfer
+
+
 def test_paid_order_takes_no_other_transfer(invoice: Order, operator: User) -> None:
     received(paid(invoice))
     second = received(paid(invoice, document_number="18"))

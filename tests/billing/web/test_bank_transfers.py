@@ -104,13 +104,23 @@ def test_transfer_is_assigned_to_an_invoice_by_its_number(client: Client, invoic
     address = reverse("admin:billing_banktransfer_assign", args=[transfer.pk])
 
     shown = client.get(address)
-    wrong = client.post(address, {"order": "2026-999"})
-    right = client.post(address, {"order": f" {invoice.number} "})
-    again = client.post(address, {"order": invoice.number})
+    wrong = client.post(address, {"order": "2026-999", "tokens": "ordered"})
+    right = client.post(address, {"order": f" {invoice.number} ", "tokens": "ordered"})
+    again = client.post(address, {"order": invoice.number, "tokens": "ordered"})
 
     assert list(shown.context["candidates"]) == [invoice]
-    assert [wrong.status_code, right.status_code, again.status_code] == [200, 302, 200]
+    assert [wrong.status_code, right.status_code, again.status_code] == [200, 302, 302]
     assert ledger.balance(invoice.company_id) == (1000, 0)
+
+
+def test_half_of_an_invoice_is_credited_as_it_came(client: Client, invoice: Order) -> None:
+    transfer = received(paid(invoice, amount=invoice.amount / 2))
+    address = reverse("admin:billing_banktransfer_assign", args=[transfer.pk])
+
+    page = client.post(address, {"order": invoice.number, "tokens": "received"}, follow=True)
+
+    assert "500" in page.content.decode()
+    assert ledger.balance(invoice.company_id) == (500, 0)
 
 
 def upload(client: Client, text: str = FILE) -> Any:
