@@ -100,8 +100,11 @@ def run(copies: Copies, mutant: Mutant, checks: Sequence[str]) -> Run:
 
 
 def _template(mutant: Mutant) -> dict[str, str]:
-    """Names the migrated database, which has every guard: not for a mutant of a migration."""
-    is_of_schema = any("migrations/" in hunk.path for hunk in mutant.hunks)
+    """Names the migrated database, which has every guard: not for a mutant of a migration, or of
+    a file of SQL that one runs.
+    """
+    paths = [hunk.path for hunk in mutant.hunks]
+    is_of_schema = any("migrations/" in path or path.endswith(".sql") for path in paths)
     return {} if is_of_schema else {TEMPLATE_VARIABLE: DATABASE}
 
 
