@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -62,15 +63,15 @@ def url(port: int) -> str:
     return f"http://{HOST}:{port}"
 
 
-class Programs:
+class Programs(ABC):
     """What starts and stops together."""
 
     place: Path
     environ: dict[str, str]
 
+    @abstractmethod
     def __iter__(self) -> Iterator[Program]:
         """In stopping order."""
-        raise NotImplementedError
 
     def start(self) -> None:
         for program in self:

@@ -49,9 +49,9 @@ class RuleForm(forms.Form):
         coerce=lambda chosen: chosen == "yes",
         empty_value=None,
         help_text=_(
-            "For codes. Order and wait come from what was learned: a messenger where it "
-            "reaches the person as surely and as fast, SMS where it does not. One code in twenty "
-            "goes by the order above, so that the saving is measured."
+            "For codes only. Past deliveries decide the order and the wait: a messenger if it "
+            "reaches the person as reliably and quickly as SMS, otherwise SMS. One code in twenty "
+            "follows the order above, which measures the saving."
         ),
     )
     max_cost = GroupedIntegerField(
