@@ -15,10 +15,12 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.keys.api_keys import Principal
 from config.errors import DomainError, Error, invalid_input
+from config.input.characters import is_line
 from config.storage.statements.named_rows import fetch_one
 
 HEADER = "Idempotency-Key"
 MAX_LENGTH = 255
+MAX_PATH = 60  # characters: what the column holds, and more than the path of any object has
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +100,8 @@ def parse(
     """The Idempotency-Key of a request, or None when it has none."""
     if key is None:
         return None
+    if len(path) > MAX_PATH or not is_line(path):  # no object has such an id
+        raise DomainError(Error.NOT_FOUND)
     if not (0 < len(key) <= MAX_LENGTH and key.isascii() and key.isprintable()):
         words = _("1 to 255 printable ASCII characters")
         raise invalid_input(**{HEADER: words})
