@@ -78,7 +78,8 @@ def decode(octets: bytes) -> Pdu:
         raise MalformedError(type(error).__name__, sequence, is_response=is_response) from None
     try:
         fields, tlvs = _body(name, octets)
-    except (struct.error, ValueError, TypeError) as error:
+    except (struct.error, ValueError, TypeError, UnknownCommandError) as error:
+        # The last: smpplib has a name for the command, such as outbind, and no more.
         if not is_response and name not in DELIVERIES:
             raise MalformedError(type(error).__name__, sequence, is_response=False) from None
         return Pdu(name, status, sequence, is_response, is_readable=is_response)

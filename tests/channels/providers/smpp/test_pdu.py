@@ -6,11 +6,13 @@ import pytest
 import smpp34
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from smpplib import command_codes
 
 from channels.providers.smpp import command_status, pdu
 from channels.providers.smpp.pdu import MalformedError, SequenceGenerator
 
 SUBMIT_RESP, DELIVER, DATA = 0x80000004, 0x05, 0x103
+COMMANDS = sorted(command_codes.commands.values())
 RECEIPT_TLV = b"\x00\x1e\x00\x03abc"
 
 
@@ -120,8 +122,16 @@ def test_unknown_request_is_nacked_by_its_sequence() -> None:
     assert (caught.value.sequence, caught.value.is_response) == (7, False)
 
 
+@pytest.mark.parametrize("name", ["outbind", "submit_multi", "cancel_sm", "replace_sm"])
+def test_request_that_only_its_name_is_known_of_is_nacked(name: str) -> None:
+    with pytest.raises(MalformedError) as caught:
+        pdu.decode(octets(command_codes.commands[name], b"centre\0secret\0"))
+
+    assert (caught.value.sequence, caught.value.is_response) == (7, False)
+
+
 @settings(deadline=None, max_examples=300)
-@given(st.sampled_from([DELIVER, SUBMIT_RESP, 0x15, 0x80000000, 0x103]), st.binary(max_size=120))
+@given(st.sampled_from([*COMMANDS, 0x99, 0x80000099]), st.binary(max_size=120))
 def test_arbitrary_pdu_is_parsed_or_refused(command: int, body: bytes) -> None:
     try:
         sequence = pdu.decode(octets(command, body)).sequence
