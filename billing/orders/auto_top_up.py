@@ -168,7 +168,8 @@ def _pause(setting: AutoTopUp, reason: AutoTopUp.Pause) -> None:
 _CLAIM = """
 UPDATE billing_automaticorder SET tried_at = now() WHERE order_id = ANY(ARRAY(
   SELECT a.order_id FROM billing_automaticorder a JOIN billing_order o ON o.id = a.order_id
-  WHERE o.state = 'created' AND o.expires_at > now()
+    JOIN accounts_company c ON c.id = o.company_id
+  WHERE o.state = 'created' AND o.expires_at > now() AND c.status <> 'suspended'
     AND (a.tried_at IS NULL OR a.tried_at < now() - make_interval(secs => %s))
   ORDER BY a.order_id LIMIT %s FOR UPDATE OF a SKIP LOCKED))
 RETURNING order_id

@@ -64,12 +64,13 @@ def _store(saving: MethodSaving, method: PaymentMethod | None) -> bool:
 
 @transaction.atomic
 def remove(*, company: Company, user: User | None, ip: str | None = None) -> bool:
-    """Removes the method and turns off what charged it; a payment under way is not called back."""
+    """Removes the method and turns off what charged it; a call under way is not called back."""
     setting = AutoTopUp.objects.select_for_update(of=("self",)).filter(company=company).first()
     saved = SavedMethod.objects.select_for_update().filter(company=company).first()
     if saved is None:
         return False
     MethodSaving.objects.filter(order__company=company).delete()
+    _end_uncharged(company, gateway=saved.gateway)
     saved.delete()
     if setting is not None and setting.is_on and setting.gateway == saved.gateway:
         _turn_off(setting)
@@ -119,7 +120,16 @@ def turn_off(*, company: Company, user: User | None, ip: str | None = None) -> b
     return True
 
 
+def _end_uncharged(company: Company, **of: str) -> None:
+    """What no provider has confirmed is not tried again. If it was charged all the same, the
+    provider's notice credits it.
+    """
+    own = Order.objects.of(company).filter(automatic__isnull=False, state=Order.State.CREATED)
+    own.filter(**of).end(Order.State.CANCELED)
+
+
 def _turn_off(setting: AutoTopUp) -> None:
+    _end_uncharged(setting.company)
     setting.is_on, setting.paused_at, setting.paused_for = False, None, ""
     setting.save(update_fields=["is_on", "paused_at", "paused_for"])
 

@@ -10,9 +10,9 @@ import responses
 from django.utils import timezone
 
 from accounts.models import Company, Mail
-from billing.gateways.base import GatewayError
+from billing.gateways.base import GatewayError, PaymentEvent, PaymentState
 from billing.models import AutomaticOrder, Order, Package, Payment, SavedMethod
-from billing.orders import auto_top_up, saved_methods
+from billing.orders import auto_top_up, payments, saved_methods
 from tests.billing.gateways.vendors import StripeVendor
 from tests.billing.orders import automatic
 from tests.billing.orders.automatic import (
@@ -22,6 +22,7 @@ from tests.billing.orders.automatic import (
     available,
     pause_of,
     save,
+    user_of,
     yookassa_payment,
 )
 from tests.billing.top_ups import gateway, place_order
@@ -70,6 +71,28 @@ class TestYooKassa:
         bodies = {call.request.body for call in responses.calls}
         assert (keys, len(bodies), len(responses.calls)) == ({order.pk.hex}, 1, 2)
         assert Order.objects.count() == 1
+
+    @pytest.mark.parametrize("end", ["turn_off", "remove", "suspend"])
+    def test_nothing_is_charged_after_the_end_of_consent(self, payer: Company, end: str) -> None:
+        order = self.start(payer)
+        responses.upsert("POST", YOOKASSA, json=yookassa_payment(order.pk.hex))
+
+        if end == "suspend":
+            Company.objects.update(status=Company.Status.SUSPENDED)
+        else:
+            assert getattr(saved_methods, end)(company=payer, user=user_of(payer))
+        self.again()
+
+        assert (len(responses.calls), available(payer)) == (1, 50)
+
+    def test_notice_of_a_charge_credits_it_after_the_end_of_consent(self, payer: Company) -> None:
+        order = self.start(payer)
+        saved_methods.remove(company=payer, user=user_of(payer))
+        event = PaymentEvent("p-1", order.pk.hex, order.amount, order.currency, PaymentState.PAID)
+
+        payments.apply_event("yookassa", event)
+
+        assert available(payer) == 1050
 
     def test_no_second_call_within_a_minute(self, payer: Company) -> None:
         self.start(payer)
