@@ -71,15 +71,15 @@ def _choose(keys: list[SigningKey], key_id: object) -> SigningKey | None:
 
 
 def _parse(jwk: object) -> SigningKey | None:
-    if not isinstance(jwk, dict) or jwk.get("use", "sig") != "sig":
+    if not isinstance(jwk, dict) or (jwk.get("use") or "sig") != "sig":
         return None
     allowed = ALGORITHMS.get(str(jwk.get("kty")), ())
     # A key that names its algorithm is for that one; else the token's header chooses among these.
-    algorithms = tuple(one for one in allowed if jwk.get("alg", one) == one)
+    algorithms = tuple(one for one in allowed if (jwk.get("alg") or one) == one)
     if not algorithms:
         return None
     try:
-        key = jwt.PyJWK.from_dict(jwk, algorithms[0])
+        key = jwt.PyJWK.from_dict(jwk)  # without `alg` by its type and curve
     except (jwt.PyJWTError, ValueError, TypeError):
         return None
     return SigningKey(key.key_id, key.key, algorithms)

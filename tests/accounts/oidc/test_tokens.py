@@ -11,6 +11,7 @@ from typing import Any
 import jwt
 import pytest
 import responses
+from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from django.test import Client
 from django.urls import reverse
@@ -70,6 +71,8 @@ def in_seconds(seconds: int) -> int:
     return int(time.time()) + seconds
 
 
+ES384_KEY = ec.generate_private_key(ec.SECP384R1())
+SIGNERS = {"None": (RSA_KEY, "RS256"), "P-256": (EC_KEY, "ES256"), "P-384": (ES384_KEY, "ES384")}
 PUBLIC_PEM = RSA_KEY.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
 HS256 = {"alg": "HS256", "kid": "rsa", "typ": "JWT"}
 FORGED: dict[str, Callable[[str], str]] = {
@@ -130,6 +133,21 @@ def test_good_token_signs_in(client: Client, forger: Forger, user: User, good: s
     sent = forger.begin(client)
 
     forger.finish(client, sent, GOOD[good](sent["nonce"]))
+
+    assert user_of(client) == user
+
+
+@pytest.mark.parametrize("key", [public(RSA_KEY), public(EC_KEY), public(ES384_KEY)])
+@pytest.mark.parametrize("missing", [{}, {"use": None, "alg": None}, {"use": "", "alg": ""}])
+def test_key_need_not_say_what_it_is_for(
+    client: Client, forger: Forger, user: User, key: dict[str, Any], missing: dict[str, Any]
+) -> None:
+    """Both are optional (RFC 7517, 4), and some providers write null for what they leave out."""
+    private, alg = SIGNERS[str(key.get("crv"))]
+    forger.keys = [key | {"kid": "k"} | missing]
+    sent = forger.begin(client)
+
+    forger.finish(client, sent, signed(claims(sent["nonce"]), private, alg, "k"))
 
     assert user_of(client) == user
 
