@@ -5,6 +5,7 @@ from typing import Any
 from allauth.account.internal.emailkit import valid_email_or_none
 from django.conf import settings
 
+from accounts.oidc.refusals import Reason, RefusedError
 from config.input.integers import MAX, json_integer
 
 TRUE = (True, "true", "True")  # Amazon Cognito and others write booleans as strings
@@ -30,8 +31,21 @@ def name(claims: Claims) -> str:
 
 
 def groups(claims: Claims) -> frozenset[str]:
-    """Their names; none when the claim is missing, so that whoever hides it gains nothing."""
-    return _several(_look_up(claims, settings.OIDC_GROUPS_CLAIM))
+    """Their names; none when the claim is missing, so that whoever hides it gains nothing.
+
+    Raises RefusedError when the provider says that they are elsewhere, as Entra ID of more than
+    200: to take that for none would take every right that they give.
+    """
+    found = _look_up(claims, settings.OIDC_GROUPS_CLAIM)
+    if found is None and settings.OIDC_ROLES and _is_elsewhere(claims, settings.OIDC_GROUPS_CLAIM):
+        raise RefusedError(Reason.GROUPS_ELSEWHERE)
+    return _several(found)
+
+
+def _is_elsewhere(claims: Claims, path: str) -> bool:
+    """OpenID Connect Core 5.6.2: an aggregated or distributed claim."""
+    names = claims.get("_claim_names")
+    return isinstance(names, dict) and not names.keys().isdisjoint({path, path.partition(".")[0]})
 
 
 def _several(found: object) -> frozenset[str]:

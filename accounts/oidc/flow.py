@@ -122,6 +122,7 @@ def _require_this_issuer(request: HttpRequest) -> None:
 
 def _sign_in(request: HttpRequest, claims: Claims, state: State) -> HttpResponse:
     try:
+        groups = of.groups(claims)
         user = identities.find_or_create(claims, request)
     except RefusedError as refused:
         record_authentication_event(
@@ -129,7 +130,7 @@ def _sign_in(request: HttpRequest, claims: Claims, state: State) -> HttpResponse
         )
         raise
     if user.is_active:
-        grants.apply(user, of.groups(claims), request)
+        grants.apply(user, groups, request)
     if request.user.is_authenticated:
         get_account_adapter().logout(request)
     if of.has_trusted_factor(claims):

@@ -13,6 +13,7 @@ class Reason(Enum):
     CANCELED = "canceled"
     UNAVAILABLE = "unavailable"
     INVALID = "invalid"
+    GROUPS_ELSEWHERE = "groups_elsewhere"
     NO_ACCOUNT = "no_account"
     ADDRESS_TAKEN = "address_taken"
     ADDRESS_UNVERIFIED = "address_unverified"
@@ -58,6 +59,13 @@ TEXTS: dict[Reason, tuple[StrOrPromise, StrOrPromise]] = {
     Reason.INVALID: (
         _("The response from %(provider)s could not be verified"),
         _("Nobody was signed in. If this repeats, tell the operator of this service."),
+    ),
+    Reason.GROUPS_ELSEWHERE: (
+        _("%(provider)s does not name your groups"),
+        _(
+            "They are too many for its response. Ask your administrator to pass on only those of "
+            "this service."
+        ),
     ),
     Reason.NO_ACCOUNT: (
         _("You have no access yet"),

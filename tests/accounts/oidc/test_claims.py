@@ -7,6 +7,7 @@ from pytest_django import Settings
 from accounts.oidc import claims as of
 from accounts.oidc import identities
 from accounts.oidc.refusals import Reason, RefusedError
+from config.environment.oidc_settings import parse_roles
 from tests.factories import UserFactory
 
 
@@ -59,3 +60,17 @@ def test_address_is_taken_in_either_spelling_of_its_domain(
 
     is_another = stored.endswith("FASS.de")  # the site of somebody else
     assert refused.value.reason == (Reason.NO_ACCOUNT if is_another else Reason.ADDRESS_TAKEN)
+
+
+@pytest.mark.parametrize("path", ["groups", "groups.kvitok", "https://example.com/groups"])
+def test_groups_that_are_elsewhere_are_not_taken_for_none(settings: Settings, path: str) -> None:
+    settings.OIDC_GROUPS_CLAIM, settings.OIDC_ROLES = path, parse_roles("admins=superuser")
+    root = path if ":" in path else "groups"
+    elsewhere = {"_claim_names": {root: "src1"}, "_claim_sources": {"src1": {"endpoint": "x"}}}
+
+    with pytest.raises(RefusedError) as refused:
+        of.groups(elsewhere)
+    settings.OIDC_ROLES = parse_roles("")
+
+    assert refused.value.reason == Reason.GROUPS_ELSEWHERE
+    assert of.groups(elsewhere) == frozenset()  # they give nothing

@@ -246,6 +246,23 @@ def test_user_information_is_read_for_missing_groups(
     assert user.is_superuser
 
 
+def test_groups_left_out_take_no_role(
+    client: Client, forger: Forger, user: User, settings: Settings
+) -> None:
+    """Entra ID leaves out those of a person who is in more than 200, and says where they are."""
+    settings.OIDC_ROLES = parse_roles("admins=superuser")
+    sent = forger.begin(client)
+    forger.finish(client, sent, signed(claims(sent["nonce"], groups=["admins"])))
+    elsewhere = {"_claim_names": {"groups": "src1"}, "groups": None}
+    sent = forger.begin(other := Client())
+
+    answer = forger.finish(other, sent, signed(claims(sent["nonce"], **elsewhere)))
+
+    user.refresh_from_db()
+    assert (refusal(answer), user_of(other), user.is_superuser) == ("groups_elsewhere", None, True)
+    assert AuditEvent.objects.filter(action="login.failed").count() == 1
+
+
 def _metadata(**changes: str) -> dict[str, str]:
 
     return METADATA | changes
