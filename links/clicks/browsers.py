@@ -5,8 +5,9 @@ of the others is ever complete. Recognised are Chromium, Gecko and WebKit by App
 exist, and with them nearly every browser and view inside an app: Yandex, Samsung, Huawei, UC, Opera
 and Edge; WhatsApp, Telegram, VK and Instagram. Their navigations over HTTPS carry `Sec-Fetch-Mode`:
 https://developer.mozilla.org/docs/Web/HTTP/Reference/Headers/Sec-Fetch-Mode (28 November 2026).
-Engines too old for that header prove only on phones, which their makers stop updating; on a desk
-they are programs. Opera Mini fetches through its own servers, which name the phone in a header.
+Engines too old for that header prove without it only on phones, which their makers stop updating;
+on a desk they are programs, but browsers of an iPad, which send it and name a Safari of years ago.
+Opera Mini fetches through its own servers, which name the phone in a header.
 
 Not recognised: Internet Explorer, whose name Office and many programs bear; Android's browser from
 before Chromium (Android 4.3); UC's and Opera's other proxies; everything else.
@@ -74,7 +75,7 @@ _ENGINES = (
     _Engine(
         re.compile(
             rf"Mozilla/5\.0 \((Macintosh; Intel Mac OS X [\d_.]+)\) {_WEBKIT}"
-            r"Version/(\d+)\.(\d+)[\d.]* (?:Mobile/\w+ )?Safari/6"
+            r"(?:[^ ()]+ )?Version/(\d+)\.(\d+)[\d.]* (?:[^ ()]+ )?Safari/6"
         ),
         (9, 0),
         _yearly,
@@ -102,6 +103,5 @@ def _own_header(engine: _Engine, platform: str, version: _Version) -> str | None
         return None
     if not settings.SHORT_URL.startswith("https:"):  # without TLS nobody sends Sec-Fetch-Mode
         return ACCEPT
-    if version >= engine.fetch_mode_since:
-        return FETCH_MODE
-    return ACCEPT if _PHONE.search(platform) else None
+    is_old_phone = version < engine.fetch_mode_since and _PHONE.search(platform)
+    return ACCEPT if is_old_phone else FETCH_MODE
