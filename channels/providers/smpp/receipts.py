@@ -10,6 +10,7 @@ import re
 from codecs import BOM_UTF16_LE
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 
 from smpplib import consts
 
@@ -148,7 +149,7 @@ def read(deliver: Pdu, receipt_format: ReceiptFormat) -> InboundEvents | None:
         return InboundEvents(raw(deliver), receipts=[found])
     if _is_receipt(deliver, line := _line_fields(deliver)):
         word = _state_word(deliver, line)
-        has_id = bool(_message_id(deliver, line))
+        has_id = bool(_message_ids(deliver, line))
         return None if has_id and receipt_format.is_known(word) else _not_understood(word)
     if said := reply(deliver):
         return InboundEvents(b"", replies=[said])
@@ -168,10 +169,10 @@ def receipt(deliver: Pdu, receipt_format: ReceiptFormat) -> Receipt | None:
         return None
     word = _state_word(deliver, line)
     state = receipt_format.state(word)
-    message_id = _message_id(deliver, line)
-    if state is None or not message_id:
+    written = map(receipt_format.ids.from_receipt, _message_ids(deliver, line))
+    first, *others = dict.fromkeys(chain.from_iterable(written)) or [""]
+    if state is None or not first:
         return None
-    first, *others = receipt_format.ids.from_receipt(message_id)
     could_be_from_phone = _could_be_from_phone(deliver)
     error = _error(deliver, line)
     is_barred = _is_call_barred(deliver) or error in receipt_format.barred_errors
@@ -187,8 +188,10 @@ def receipt(deliver: Pdu, receipt_format: ReceiptFormat) -> Receipt | None:
     )
 
 
-def _message_id(deliver: Pdu, line: dict[str, str]) -> str:
-    return text(deliver.tlvs.get(_ID)) or line.get("id", "")
+def _message_ids(deliver: Pdu, line: dict[str, str]) -> list[str]:
+    """As the centre writes it: some write it in two ways, one of them that of the response."""
+    written = (text(deliver.tlvs.get(_ID)), line.get("id", ""))
+    return [one for one in dict.fromkeys(written) if one]
 
 
 def _is_receipt(deliver: Pdu, line: dict[str, str]) -> bool:

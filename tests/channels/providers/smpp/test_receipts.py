@@ -124,6 +124,29 @@ def test_optional_parameters_override_the_text() -> None:
     assert parsed(deliver("id:m2 stat:UNDELIV err:000", tlvs=tlvs)) == ("m1", "DELIVRD", None)
 
 
+@pytest.mark.parametrize("ids", ["same", "auto"])
+@pytest.mark.parametrize(
+    ("answered", "parameter", "line"),
+    [
+        ("0298d520-b783-49d9", "0298d520b78349d9", "0298d520-b783-49d9"),
+        ("0298d520-b783-49d9", "0298d520-b783-49d9", "0298D520B78349D9"),
+        ("m1", "another", "m1"),
+        ("m1", "m1", "another"),
+    ],
+)
+def test_centre_may_write_the_id_in_two_ways(
+    ids: str, answered: str, parameter: str, line: str
+) -> None:
+    """One is that of the response: centres of Jasmin leave out hyphens of the parameter alone."""
+    tlvs = {ID: parameter.encode(), STATE: b"\x02"}
+    written = ReceiptFormat(ID_FORMATS[ids])
+
+    found = receipt(deliver(f"id:{line} stat:DELIVRD", tlvs=tlvs), written)
+
+    assert found is not None
+    assert written.ids.from_response(answered) in {found.provider_id, *found.alternatives}
+
+
 @pytest.mark.parametrize("state", [0, 9, 77])
 def test_text_overrides_a_number_that_version_3_4_does_not_have(state: int) -> None:
     tlvs = {ID: b"m1", STATE: bytes([state])}
