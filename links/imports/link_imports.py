@@ -4,6 +4,7 @@ The links of a chunk, their rows' results and the progress are one commit, under
 import's row. All links are one batch, whose id is the import's.
 """
 
+import re
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
@@ -34,6 +35,8 @@ CHUNK = 250  # links made in one commit
 MAX_UNFINISHED = 5  # imports of one company
 KEPT = timedelta(days=7)
 State = LinkImport.State
+# Data frames take whole numbers for decimals once a cell of their column is empty.
+_FRACTION = re.compile(r"[.,]0{1,2}\Z")
 GIVEN_UP = _("The other rows could not be imported because of a fault on our side.")
 
 
@@ -91,7 +94,7 @@ def _wanted(row: dict[str, str], principal: Principal) -> NewLink:
     """By the rules of `POST /links/shorten`."""
     payload: dict[str, Any] = dict(row)
     if lifetime := row.get("expires_in", ""):
-        seconds = parse_integer(lifetime)
+        seconds = parse_integer(_FRACTION.sub("", lifetime))
         payload["expires_in"] = lifetime if seconds is None else seconds
     fields = RequestFields(payload)
     link = parsing.new_link(fields, principal)

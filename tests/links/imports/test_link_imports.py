@@ -52,6 +52,24 @@ def test_rows_become_links_of_one_batch(owner: Member) -> None:
     assert (one.state, one.made, one.refused) == ("done", 2, 0)
 
 
+@pytest.mark.parametrize(
+    ("written", "seconds"),
+    [("86400", 86400), ("86400.0", 86400), ("86400,00", 86400), ("86,400", None), ("90.5", None)],
+)
+def test_lifetime_is_read_as_data_frames_write_it(
+    owner: Member, written: str, seconds: int | None
+) -> None:
+    """A column with an empty cell becomes one of decimals; a separator of thousands is none."""
+    one = upload(owner, f"url;expires_in\n{URL};\n{URL};{written}")
+
+    assert one.refused == (seconds is None)
+    make_all(one)
+    times = Link.objects.exclude(expires_at=None).values_list("expires_at", flat=True)
+    left = [time - timezone.now() for time in times if time]
+    assert [round(one.total_seconds(), -2) for one in left] == [seconds] * len(left)
+    assert len(left) == (seconds is not None)
+
+
 def test_faults_are_known_before_anything_is_made(owner: Member) -> None:
     LinkFactory.create(slug="taken", key="taken", is_alias=True)
     text = f"{URL}\nhttp://localhost\n{URL},a b\n{URL},,soon\n{URL},,5\n,name\n{URL},taken"
