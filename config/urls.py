@@ -5,6 +5,7 @@ from django.urls import include, path, re_path
 from django.urls.resolvers import URLPattern, URLResolver
 from django.views.generic import RedirectView
 
+from accounts.api.base_view import NotFoundView
 from api_docs.pages.home import home
 from api_docs.pages.views import fill_key, llms, page_as_markdown
 from api_docs.pages.views import page as docs_page
@@ -22,6 +23,8 @@ from otp.web import widget
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", home, name="home"),
     path("api/", include("config.api")),
+    # As programs misspell it: `BASE/` + `/api/v1`, say.
+    re_path(r"^/*[aA][pP][iI](?:/|$)", NotFoundView.as_view()),
     path("hooks/sandbox-gateway", payment_hooks.receive, {"gateway": "sandbox"}),
     path("hooks/tbank", payment_hooks.receive, {"gateway": "tbank"}),
     path("hooks/stripe", payment_hooks.receive, {"gateway": "stripe"}),

@@ -54,9 +54,11 @@ def test_unknown_path(api: Api, method: str, path: str) -> None:
     assert (answer.status, answer.code) == (404, "not_found")
 
 
-@pytest.mark.parametrize("path", ["/api/", "/api/v2/otp/send", "/api/v1"])
-def test_unknown_path_beside_the_version(path: str) -> None:
-    response = Client().post(path)
+@pytest.mark.parametrize("path", ["/api/", "/api/v2/otp/send", "/api/v1", "/api", "/API/v1/balance",
+                                  "//api/v1/otp/send", "///api/v1/balance", "/Api"])  # fmt: skip
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_unknown_path_beside_the_version(method: str, path: str) -> None:
+    response = Client(enforce_csrf_checks=True).generic(method, "/", PATH_INFO=path)
 
     assert response.status_code == 404
     assert response.json()["code"] == "not_found"
