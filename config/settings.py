@@ -149,6 +149,7 @@ TEMPLATES = [
         },
     },
 ]
+FORM_RENDERER = "config.input.form_renderer.FormRenderer"
 
 # --- Celery: mail, sweeps, the delivery loop's process; PostgreSQL holds the truth --------------
 

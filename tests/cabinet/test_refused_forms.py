@@ -1,12 +1,14 @@
 """A refused form focuses its first invalid field, with or without JavaScript."""
 
+import re
 from typing import Any
 
 import pytest
 from django.test import Client
 from django.urls import reverse
 
-from accounts.models import Member
+from accounts.models import Company, Member
+from tests.cabinet.pages import addresses, create_content
 from tests.cabinet.settings_page import COMPANY
 from tests.factories import PackageFactory, TariffFactory
 
@@ -68,6 +70,30 @@ def test_long_form_says_above_what_is_wrong_below(client: Client, owner: Member)
     summary = page[page.index("error-summary") :].split("</form>")[0][:600]
     assert '<a href="#id_cool_down">' in summary
     assert '<a href="#id_codes_per_hour">' in summary
+
+
+def test_browser_cuts_nothing_that_is_pasted(
+    client: Client, owner: Member, company: Company
+) -> None:
+    """It would by `maxlength`, in silence: a link would lead elsewhere. A search leads nowhere."""
+    create_content(company)
+    cutting = [
+        (path, field)
+        for path in addresses(company)
+        for field in re.findall(r"<(?:input|textarea)[^>]* maxlength=[^>]*>", page_of(client, path))
+        if 'name="q"' not in field
+    ]
+    long = f"https://example.com/?q={'x' * 2048}"
+
+    refused = client.post(reverse("link-create"), {"url": long}).content.decode()
+
+    assert cutting == []
+    assert 'id="id_url_error"' in refused
+    assert long in refused
+
+
+def page_of(client: Client, path: str) -> str:
+    return client.get(path).content.decode(errors="replace")
 
 
 def test_refusal_of_the_whole_form_is_focused_itself(client: Client, owner: Member) -> None:
