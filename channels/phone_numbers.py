@@ -35,7 +35,9 @@ PREMIUM = {PhoneNumberType.PREMIUM_RATE, PhoneNumberType.SHARED_COST}
 SATELLITE = (870, 881, 882, 883, 878, 979)  # country codes of satellite and global networks
 # Prefixes of a ten-digit number in the +7 plan, typed without the leading 8.
 MOBILE_PREFIXES_OF_SEVEN = {"RU": ("9",), "KZ": ("9", "70", "74", "77")}
-_DIALLED = re.compile(r"^0(?:0|11)")  # no country's code begins with a 0: it was dialled
+# No country's code is a 0 or 89: both are dialled, the second in Russia before a mobile.
+_DIALLED = re.compile(r"^0(?:0|11)")
+_EIGHT_OF_RUSSIA = re.compile(r"^8(?=9[0-9]{9}$)")
 MIN_DIGITS_WITHOUT_PLUS = 11  # of a number that is possible but not valid
 MAX_LENGTH = 16  # a plus and the fifteen digits of E.164; some plans allow more
 
@@ -142,7 +144,7 @@ def _read(bare: str, country: str) -> PhoneNumber | None:
     if not bare:
         return None
     if bare.startswith("+"):
-        return _parsed("+" + _DIALLED.sub("", bare[1:]))
+        return _parsed("+" + _EIGHT_OF_RUSSIA.sub("7", _DIALLED.sub("", bare[1:])))
     if bare.startswith("00"):
         international = _parsed(f"+{bare[2:]}")
         if international is not None and _is_possible(international):

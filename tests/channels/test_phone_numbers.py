@@ -91,9 +91,11 @@ def test_numbers_of_many_countries_normalise(phone: str, normal: str) -> None:
         ("+82 2 1234 5678", "RU", "+82212345678"),
         ("+81 3 1234 5678", "KZ", "+81312345678"),
         ("8 916 123 45 67", "KZ", "+79161234567"),
+        ("+8 (916) 123-45-67", "RU", "+79161234567"),  # no country's code is 89
+        ("+89161234567", "DE", "+79161234567"),
     ],
 )
-def test_eight_is_seven_only_at_home_and_without_a_plus(
+def test_eight_is_seven_at_home_or_where_it_can_be_nothing_else(
     phone: str, country: str, normal: str
 ) -> None:
     assert normalise(phone, country) == normal
