@@ -338,7 +338,7 @@ class PaymentAdmin(ReadOnlyAdmin):
 
     @admin.display(description=gettext_lazy("amount"), ordering="amount")
     def money(self, payment: Payment) -> str:
-        return f"{payment.amount} {payment.currency}"
+        return money(payment.amount, payment.currency)
 
     def has_handle_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("billing.change_payment")

@@ -12,7 +12,7 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from billing.gateways import registry as gateways
-from billing.models import Payment, Refund
+from billing.models import BankTransfer, Payment, Refund
 from billing.wallet.amounts import money
 from channels.models import VendorApproval
 from channels.vendor_accounts import error_texts, registry
@@ -123,13 +123,22 @@ def _approval(row: Row) -> Words:
 
 def _payment(row: Row) -> Words:
     """«Демо · 1 899,99 ₽ вместо 1 900,00 ₽ · Stripe», and what is odd about it."""
-    problem, gateway, amount, currency, *due = row.detail.split(" ")
-    came = money(Decimal(amount), currency)
-    if due and due != [amount, currency]:
-        facts = {"sum": came, "due": money(Decimal(due[0]), due[1])}
-        came = _("%(sum)s instead of %(due)s") % facts
+    problem, gateway, *sums = row.detail.split(" ")
     title = gateways.title(gateway)
-    return f"{row.subject} · {came} · {title}", Payment.Problem(problem).label
+    return f"{row.subject} · {_came(*sums)} · {title}", Payment.Problem(problem).label
+
+
+def _transfer(row: Row) -> Words:
+    problem, *sums = row.detail.split(" ")
+    word = BankTransfer.Problem(problem).label if problem else ""
+    return f"{row.subject} · {_came(*sums)}", word
+
+
+def _came(amount: str, currency: str, *due: str) -> str:
+    came = money(Decimal(amount), currency)
+    if not due or due == (amount, currency):
+        return came
+    return _("%(sum)s instead of %(due)s") % {"sum": came, "due": money(Decimal(due[0]), due[1])}
 
 
 def _refund(row: Row) -> Words:
@@ -142,6 +151,7 @@ _WORDS: dict[str, Callable[[Row], Words]] = {
     "vendor": _vendor,
     "approval": _approval,
     "payment": _payment,
+    "transfer": _transfer,
     "refund": _refund,
     "report": lambda row: (row.subject, Report.Reason(row.detail).label),
 }
@@ -156,6 +166,7 @@ def _alert_words(alert: Alert) -> Words:
 
 _MODELS = {
     "payment": "billing_payment",
+    "transfer": "billing_banktransfer",
     "refund": "billing_refund",
     "report": "links_report",
     "month": "billing_closedmonth",

@@ -25,6 +25,12 @@ FROM billing_payment p LEFT JOIN billing_order o ON o.id = p.order_id
 LEFT JOIN accounts_company c ON c.id = o.company_id
 WHERE p.settled_at IS NULL AND NOT p.problem = ''
 """
+_TRANSFERS = """
+SELECT t.id::text, t.created_at, COALESCE(NULLIF(t.party_name, ''), t.document_number),
+  concat_ws(' ', t.problem, t.amount, t.currency, o.amount, o.currency)
+FROM billing_banktransfer t LEFT JOIN billing_order o ON o.id = t.order_id
+WHERE t.state = 'review'
+"""
 _REFUNDS = """
 SELECT r.id::text, r.created_at, r.refund_id,
   CASE WHEN r.payment_id IS NULL THEN 'unknown' WHEN r.problem = '' THEN 'spent' ELSE r.problem END
@@ -82,6 +88,9 @@ KINDS: dict[str, Kind] = {
     ),
     "payment": Kind(
         _("Payment to look at"), _("Settle"), "billing.view_payment", _PAYMENTS, "bad"
+    ),
+    "transfer": Kind(
+        _("Bank transfer to look at"), _("Settle"), "billing.view_banktransfer", _TRANSFERS, "bad"
     ),
     "refund": Kind(
         _("Refund or dispute"), _("Settle"), "billing.view_refund", _REFUNDS, "bad"

@@ -73,6 +73,7 @@ def states() -> dict[str, str]:
 
 
 def test_transfer_is_credited_to_the_top_up_it_names(queue: Queue) -> None:
+    queue.page.get_by_text("Все данные").click()
     queue.page.get_by_role("link", name="Банковские переводы").first.click()
     queue.act("Зачислить на пополнение из назначения", "21")
 

@@ -17,6 +17,7 @@ from accounts.model_admin.change_list import UrgentFirstChangeList
 from billing.bank_statements import review
 from billing.models import BankTransfer
 from billing.models.bank_transfer import WAITS
+from billing.wallet import amounts
 from billing.web.bank_transfers import views as bank_transfer_views
 
 
@@ -50,7 +51,7 @@ class BankTransferAdmin(ReadOnlyAdmin):
     @admin.display(description=_("amount"), ordering="amount")
     def money(self, transfer: BankTransfer) -> str:
         sign = "" if transfer.direction == BankTransfer.Direction.INCOMING else "−"
-        return f"{sign}{transfer.amount} {transfer.currency}"
+        return f"{sign}{amounts.money(transfer.amount, transfer.currency)}"
 
     @admin.display(description=_("state"))
     def verdict(self, transfer: BankTransfer) -> str:

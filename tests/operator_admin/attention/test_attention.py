@@ -18,8 +18,10 @@ from links.models import Report
 from operator_admin.attention import items
 from operator_admin.attention.kinds import KINDS
 from operator_admin.models import Alert
+from tests.billing.bank_statements.test_matching import paid, received
+from tests.billing.top_ups import place_order
 from tests.document_factories import ClosedMonthFactory
-from tests.factories import CompanyFactory, LinkFactory
+from tests.factories import CompanyFactory, LinkFactory, SellerFactory
 from tests.operator_admin.incidents.test_incidents import opened
 from tests.operator_admin.operators import make_operator, sign_in
 
@@ -45,6 +47,8 @@ def fill() -> None:
     Refund.objects.create(
         gateway="stripe", refund_id="r1", payment_reference="x", amount=Decimal(5), currency="RUB"
     )
+    SellerFactory.create()
+    received(paid(place_order(CompanyFactory.create(), "invoice"), amount=Decimal(5)))
     ClosedMonthFactory.create(is_due=True)
     Alert.objects.create(
         rule="redis-down", began_at=now - timedelta(days=2), due_at=now, notices=1, facts={}
@@ -82,7 +86,7 @@ def test_what_is_done_with_is_not_shown(client: Client, operator: User) -> None:
 
     counts = {one.name for one in items.counts(list(KINDS))}
 
-    assert counts == {"refund", "month", "incident"}
+    assert counts == {"refund", "month", "incident", "transfer"}
 
 
 def test_template_that_no_account_uses_waits_for_nobody(client: Client, operator: User) -> None:
