@@ -2,10 +2,12 @@ from django.apps import AppConfig
 from django.contrib.admin import site
 from django.contrib.admin.apps import SimpleAdminConfig
 from django.utils.module_loading import autodiscover_modules
+from django.utils.translation import gettext_lazy as _
 
 
 class OperatorAdminConfig(AppConfig):
     name = "operator_admin"
+    verbose_name = _("Operator's desk")
 
 
 class OperatorAdminSiteConfig(SimpleAdminConfig):

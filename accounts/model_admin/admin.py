@@ -14,11 +14,13 @@ from django.contrib.admin.widgets import AdminTextInputWidget, AutocompleteSelec
 from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
 from django.contrib.auth.forms import AdminUserCreationForm, UserChangeForm
 from django.contrib.auth.models import Permission
+from django.contrib.contenttypes.models import ContentType
 from django.contrib.postgres.fields import ArrayField
 from django.core.exceptions import ValidationError
 from django.db import models, transaction
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
+from django.utils.functional import Promise
 from django.utils.html import format_html_join
 from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
@@ -60,12 +62,19 @@ class PermissionsField(FieldBase):
         return f"{app} · {capfirst(str(name))} · {ACTIONS[action]}"
 
 
+def _named_models() -> list[ContentType]:
+    """The others are internal tables, which no page asks a permission for."""
+    named = [one for one in apps.get_models() if isinstance(one._meta.verbose_name, Promise)]  # noqa: SLF001
+    return list(ContentType.objects.get_for_models(*named).values())
+
+
 class TranslatedPermissions:
     """For admins whose form has permissions: Django stores their names in English."""
 
     def formfield_for_manytomany(self, db_field: Any, request: Any = None, **kwargs: Any) -> Any:
         if db_field.related_model is Permission:
             kwargs["form_class"] = PermissionsField
+            kwargs["queryset"] = Permission.objects.filter(content_type__in=_named_models())
         return super().formfield_for_manytomany(db_field, request, **kwargs)  # type: ignore[misc]
 
 

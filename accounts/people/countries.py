@@ -47,10 +47,15 @@ GROUPS = {
 
 
 @cache
+def titles(language: str) -> dict[str, str]:
+    """Code → name of each country and region."""
+    return {**Locale(language).territories, **USUAL_NAMES.get(language, {})}
+
+
+@cache
 def names(language: str) -> dict[str, str]:
-    """Code → name, sorted by name."""
-    titles = {**Locale(language).territories, **USUAL_NAMES.get(language, {})}
-    known = {code: titles[code] for code in CODES if code in titles}
+    """Code → name of those that one can send to, sorted by name."""
+    known = {code: titles(language)[code] for code in CODES if code in titles(language)}
     return dict(sorted(known.items(), key=lambda pair: pair[1].casefold().replace("ё", "е")))
 
 
@@ -108,10 +113,10 @@ class CountryField(forms.ChoiceField):
 @cache
 def by_region(language: str) -> list[tuple[str, dict[str, str]]]:
     """Name of the region → names by code, in the order of the alphabet."""
-    titles, named = Locale(language).territories, names(language)
+    named = names(language)
     parts = {code: set(members.split()) for code, members in REGIONS.items()}
     return [
-        (titles[code], {one: name for one, name in named.items() if one in members})
+        (titles(language)[code], {one: name for one, name in named.items() if one in members})
         for code, members in parts.items()
     ]
 

@@ -62,7 +62,7 @@ def legal_addresses() -> Finding:
     values = {
         "TERMS_URL": settings.TERMS_URL,
         "PRIVACY_URL": settings.PRIVACY_URL,
-        "SUPPORT_EMAIL or SUPPORT_URL": settings.SUPPORT_EMAIL or settings.SUPPORT_URL,
+        "SUPPORT_EMAIL / SUPPORT_URL": settings.SUPPORT_EMAIL or settings.SUPPORT_URL,
     }
     absent = [name for name, value in values.items() if not value]
     detail = (
@@ -170,7 +170,7 @@ def clock() -> Finding:
         theirs = float(cursor.fetchone()[0])
     skew = theirs - (before + time.time()) / 2
     cure = _("Run a time service (chrony, systemd-timesyncd) on this machine and the database's.")
-    detail = _("the database's differs by {skew:+.1f} s").format(skew=skew)
+    detail = _("the database's differs by {skew:+z.1f} s").format(skew=skew)
     return verdict("clock", detail, cure, ok=abs(skew) < MAX_CLOCK_SKEW)
 
 

@@ -8,12 +8,12 @@ import pytest
 from django.apps import apps
 from django.contrib import admin
 from django.contrib.admin.utils import flatten_fieldsets, label_for_field
-from django.contrib.auth.models import Permission
+from django.contrib.auth.models import Group
 from django.core.exceptions import FieldDoesNotExist
 from django.test import RequestFactory
 from django.utils import translation
 
-from accounts.model_admin.admin import PermissionsField
+from accounts.models import User
 from channels.vendor_accounts.registry import VENDORS
 from tests.operator_admin.operators import make_operator
 
@@ -88,15 +88,14 @@ def test_every_admin_label_is_russian(model: Any, options: Any, request_of_opera
     assert [str(one) for one in found if is_untranslated(one)] == []
 
 
-def test_permissions_are_named_in_russian() -> None:
-    field = PermissionsField(Permission.objects.all())
-    shown = {model for model, _options in SITE}
+@pytest.mark.parametrize(("model", "name"), [(User, "user_permissions"), (Group, "permissions")])
+def test_permissions_are_named_in_russian(model: Any, name: str, request_of_operator: Any) -> None:
+    form = admin.site._registry[model].get_form(request_of_operator, model(), change=True)
+    field: Any = form.base_fields[name]
+    shown = {one.content_type.model_class() for one in field.queryset}
 
-    labels = [
-        field.label_from_instance(one)
-        for one in Permission.objects.select_related("content_type")
-        if one.content_type.model_class() in shown
-    ]
+    labels = [label for _value, label in field.choices]
 
+    assert shown >= {model for model, _options in SITE}
     assert "Деньги · Пополнения · смотреть" in labels
     assert [one for one in labels if any(is_untranslated(part) for part in one.split(" · "))] == []

@@ -19,6 +19,7 @@ from django.template.backends.django import DjangoTemplates, Template
 from django.utils import timezone
 
 from accounts.models import User
+from accounts.people import countries
 
 UTC = "Etc/UTC"
 
@@ -87,7 +88,7 @@ def offset_text(offset: timedelta) -> str:
 def place_of(name: str, language: str) -> str:
     """The city and its country."""
     country = _countries().get(name, "") if not name.startswith("Etc/") else ""
-    known = Locale(language).territories.get(country, "")
+    known = countries.titles(language).get(country, "")
     return f"{city_of(name, language)}, {known}" if known else city_of(name, language)
 
 

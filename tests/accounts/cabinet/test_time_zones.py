@@ -97,3 +97,7 @@ def test_offsets_are_those_of_the_day() -> None:
 
     assert dict(time_zones.choices(summer, "en"))["Europe/Berlin"] == "Berlin, Germany (UTC+02:00)"
     assert dict(time_zones.choices(WINTER, "en"))["Europe/Berlin"] == "Berlin, Germany (UTC+01:00)"
+
+
+def test_places_have_the_names_of_countries_that_other_lists_show() -> None:
+    assert time_zones.place_of("America/New_York", "ru") == "Нью-Йорк, США"
