@@ -20,6 +20,12 @@ from config.texts import StrOrPromise
 _ALLOWED = re.compile(rf"[ (\[]*\+?[0-9{clipboard.PHONE_PUNCTUATION}]{{5,60}}", re.ASCII)
 _PUNCTUATION = re.compile(r"[^0-9+]")
 _SCHEME = re.compile(r"(?:tel|sms|smsto|callto|whatsapp):/{0,2}", re.IGNORECASE)  # RFC 3966, 5724
+# What stands before or around a number in a signature, a list, or a table of ours, which keeps it
+# from being a formula by an apostrophe.
+_LABEL = re.compile(
+    r"\A(?:tel|phone|mob|mobile|тел|телефон|моб)(?:\.:?|:) ?(?=[+(0-9])", re.IGNORECASE
+)
+_AROUND = " '`\"<>«»“”„‘’,;"
 _CONTEXT = re.compile(r";phone-context=(\+[0-9.()\-]+)", re.IGNORECASE)
 # Of a switchboard, as RFC 3966 or people write it; messages go to the number before it.
 _EXTENSION = re.compile(
@@ -74,13 +80,13 @@ def digits_of(text: str) -> str:
     """
     if len(text) > clipboard.LONGEST:  # nor is it kept by the cache of numbers
         return ""
-    text = clipboard.plain(text)
+    text = clipboard.plain(text).strip(_AROUND)
     if scheme := _SCHEME.match(text):
         text, _semicolon, parameters = unquote(text[scheme.end() :]).partition(";")
         context = _CONTEXT.search(f";{parameters}")
         text = f"{context[1]}{text}" if context and "+" not in text else text
     else:
-        text = _EXTENSION.sub("", text)
+        text = _EXTENSION.sub("", _LABEL.sub("", text))
     text = _FRACTION.sub("", text)
     return _PUNCTUATION.sub("", text) if _ALLOWED.fullmatch(text) else ""
 

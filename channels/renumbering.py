@@ -54,6 +54,12 @@ _CHANGES = (
     _Change("+225{n}", "+22501{n}", r"(?:0[1-3]|[457][0-3])\d{6}"),
     _Change("+225{n}", "+22505{n}", r"[04-9][4-6]\d{6}"),
     _Change("+225{n}", "+22507{n}", r"[04-9][7-9]\d{6}"),
+    # Cameroon, 2014. Of fixed lines some towns' changed otherwise.
+    _Change("+237{n}", "+2376{n}", r"[5-79]\d{7}"),
+    # Colombia, 2021: fixed lines.
+    _Change("+57{n}", "+5760{n}", r"[124-8]\d{7}"),
+    # Ecuador, 2012: mobile numbers.
+    _Change("+593{n}", "+5939{n}", r"[89]\d{7}"),
     # Benin, 2024.
     _Change("+229{n}", "+22901{n}", r"[24-69]\d{7}"),
     # Gabon, 2019: a 6 or 7 for the 0 of mobiles, a 1 for that of fixed lines.
@@ -63,7 +69,6 @@ _CHANGES = (
     _Change("+241{n}", "+2417{n}", r"[47]\d{6}"),
     _Change("+2410{n}", "+2411{n}", r"1\d{6}"),
 )
-COUNTRY_CODES = ("52", "54", "55", "84", "225", "229", "241")
 
 
 def new_spelling(e164: str) -> str | None:

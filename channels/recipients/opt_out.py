@@ -21,7 +21,8 @@ STOP_WORDS = {
     "en": (
         *("stop", "stopall", "stop all", "unsubscribe", "unsubscribe all", "cancel", "end", "quit"),
         *("optout", "opt out", "opt me out", "revoke", "remove", "remove me", "stop sms"),
-        *("stop texting", "stop messages", "no more", "no more messages", "stop it"),
+        *("stop texting", "stop texting me", "stop sending", "stop messages", "stop please"),
+        *("please stop", "no more", "no more messages", "stop it", "unsubscribe me"),
     ),
     "ru": (
         *("стоп", "стоп все", "стоп всё", "стоп смс", "stop смс", "отписка", "отпиши", "отпишите"),
@@ -30,6 +31,8 @@ STOP_WORDS = {
         *("отключить", "отключи", "отключите", "не пиши", "не пишите", "не писать"),
         *("больше не пишите", "не пишите больше", "не присылать", "не присылайте"),
         *("больше не присылайте", "не присылайте больше", "удалите меня"),
+        *("стоп рассылка", "отписаться от рассылки", "отпишите от рассылки"),
+        *("отпишите меня от рассылки", "отменить подписку", "отмена подписки", "стоп пожалуйста"),
     ),
 }
 START_WORDS = {

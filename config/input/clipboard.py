@@ -9,7 +9,12 @@ from unicodedata import category, decimal, normalize
 
 LONGEST = 200  # characters: no phone, code or word is as long, with all that is pasted around it
 _MARKS = {"Cf", "Mn", "Me"}  # invisible characters, and marks over or around a letter
-_DASHES = "\u2212\u30fc\u223c\u2053"  # used as dashes; Unicode has them elsewhere than in Pd
+# Fillers that show nothing, and what a picture or a file leaves behind in a copied text.
+_BLANKS = "\u115f\u1160\u2800\ufffc"
+# Used as dashes and dots; Unicode has them elsewhere than in Pd, and NFKC leaves them. Not •, which
+# stands for the digits of a masked phone.
+_DASHES = "\u2212\u30fc\u223c\u2053\u02d7\u2043\u2796"
+_DOTS = "\u2219\u22c5\u2027\u30fb"
 # What people write between the digits of a phone, in `plain`; for the class of a pattern.
 PHONE_PUNCTUATION = r" ()\[\].·/~\-"
 _BETWEEN_GROUPS = re.compile(r"(?<=[0-9])[ \-]{1,3}(?=[0-9])")
@@ -20,9 +25,9 @@ def plain(text: str) -> str:
 
     What is too long for that stays as it is: of one character NFKC makes up to eighteen.
     """
-    if text.isascii() or len(text) > LONGEST:
+    if len(text) > LONGEST:
         return text.strip()
-    return plain_characters(text).strip()
+    return plain_characters(text).strip().replace("\t", " ")
 
 
 def plain_characters(text: str) -> str:
@@ -47,8 +52,10 @@ def _plain_character(char: str) -> str:
     if char.isdecimal():
         return str(decimal(char))
     kind = category(char)
-    if kind in _MARKS:
+    if kind in _MARKS or char in _BLANKS:
         return ""
     if kind == "Zs":
         return " "
-    return "-" if kind == "Pd" or char in _DASHES else char
+    if kind == "Pd" or char in _DASHES:
+        return "-"
+    return "." if char in _DOTS else char

@@ -19,6 +19,9 @@ def test_every_space_dash_and_invisible_mark_is_no_part_of_a_code() -> None:
         for char in IN_KIND[kind]:
             around = "" if kind == "Pd" else char
             assert clipboard.code(f"{around}123{char}456{around}") == "123456", hex(ord(char))
+    assert {
+        clipboard.code(f"{char}123{char}456{char}") for char in "\u3164\uffa0\u2800\ufffc\t"
+    } == {"123456"}
     assert clipboard.code("1 2 3 - 4 5 6") == "123456"
     assert clipboard.code("-123456") == "-123456"
 
