@@ -217,7 +217,7 @@ def _state_word(deliver: Pdu, line: dict[str, str]) -> str:
     octets = deliver.tlvs.get(_STATE)
     if not octets:
         return word
-    state = int.from_bytes(octets[:1])
+    state = int.from_bytes(octets.strip(b"\0")[:1])  # some centres write it as a longer number
     named = _STATE_WORDS.get(state, str(state))
     # A centre of version 3.4 may leave the number at 0: its word says more.
     return named if state in _STATES_OF_3_4 else word or named

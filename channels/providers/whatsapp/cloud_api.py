@@ -34,7 +34,7 @@ from channels.providers.inbound import (
 from channels.providers.whatsapp.alerts import alerts_of
 from channels.providers.whatsapp.approvals import approvals
 from channels.providers.whatsapp.checks import Account, GraphClient, checks
-from channels.providers.whatsapp.errors import VERDICTS, error_detail
+from channels.providers.whatsapp.errors import VERDICTS, code_of, error_detail
 
 _STATES = {
     "sent": ReceiptState.SENT,
@@ -226,7 +226,7 @@ def _reply_text(message: http.Json) -> str | None:
 
 def _refusal(answer: http.VendorResponse) -> SendError:
     error = http.mapping(answer.data.get("error"))
-    code = error.get("code")
+    code = code_of(error)
     if not isinstance(code, int):
         return answer.undocumented_error()
     return answer.error_of(VERDICTS, code, error_detail(error))

@@ -118,6 +118,11 @@ def test_optional_parameters_suffice_without_text(state: int, meaning: ReceiptSt
     assert (found.provider_id, found.state, found.error_code) == ("m1", meaning, "18")
 
 
+@pytest.mark.parametrize("octets", [b"\2\0", b"\0\2", b"\0\0\0\2"])
+def test_state_may_be_a_longer_number(octets: bytes) -> None:
+    assert parsed(deliver(tlvs={ID: b"m1", STATE: octets})) == ("m1", "DELIVRD", None)
+
+
 def test_optional_parameters_override_the_text() -> None:
     tlvs = {ID: b"m1", STATE: b"\x02"}  # an id without its NUL
 

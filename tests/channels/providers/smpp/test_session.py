@@ -19,6 +19,7 @@ Play = Callable[[Session, socket.socket], Awaitable[None]]
 def play(scene: Play) -> None:
     async def run() -> None:
         ours, centre = socket.socketpair()
+        ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)  # what is unread is soon seen
         centre.setblocking(False)
         streams = await asyncio.open_connection(sock=ours)
         session = Session(*streams, window=1, deliver=lambda _session, _pdu: None)

@@ -175,12 +175,12 @@ def test_meta_errors_are_judged_by_code_not_by_status(
     ("code", "kind", "account"),
     [
         *((code, UnreachableError, False) for code in (131021, 131026, 131049, 130472, 131050)),
-        *((code, RefusedError, False) for code in (33, 100, 131008, 131009, 131047, 131030)),
+        *((code, RefusedError, False) for code in (100, 131008, 131009, 131047, 131030)),
         *((code, RefusedError, False) for code in (132000, 132001, 132005, 132007, 132012)),
         *((code, RefusedError, False) for code in (131051, 131062, 131063, 132008, 135000)),
         *((code, RefusedError, False) for code in (132015, 132016)),
         (130497, DestinationRefusedError, True),
-        *((code, RefusedError, True) for code in (0, 3, 10, 190, 200, 299, 368, 131031)),
+        *((code, RefusedError, True) for code in (0, 3, 10, 33, 190, 200, 299, 368, 131031)),
         *((code, RefusedError, True) for code in (131005, 131037, 131042, 131045, 133010)),
         *((code, TransientError, False) for code in (1, 2, 131000, 131016, 133004)),
         *((code, TransientError, True) for code in (131057, 2494100)),
@@ -194,6 +194,17 @@ def test_every_documented_code_has_its_class(
     error = refused(wire, error_body(code))
 
     assert (type(error), error.code, error.account) == (kind, str(code), account)
+
+
+@pytest.mark.parametrize(("subcode", "account"), [(33, True), (2494010, False)])
+def test_phone_number_of_ours_that_meta_does_not_know_is_the_accounts_fault(
+    wire: responses.RequestsMock, subcode: int, account: bool
+) -> None:
+    error = refused(
+        wire, error_body(100).replace(b'"code"', b'"error_subcode":%d,"code"' % subcode)
+    )
+
+    assert (type(error), error.account) == (RefusedError, account)
 
 
 @pytest.mark.parametrize(("code", "status"), [(131000, 500), (2, 503), (131016, 404)])
