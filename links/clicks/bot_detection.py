@@ -101,6 +101,8 @@ def _is_navigation(environ: Mapping[str, Any], own_header: str) -> bool:
         and "HTTP_ACCEPT_LANGUAGE" in environ
         and environ.get("HTTP_SEC_FETCH_DEST", "document") == "document"
         and environ.get("HTTP_SEC_FETCH_MODE", "navigate") == "navigate"
+        and "HTTP_RANGE" not in environ  # of a preview, which wants the page's beginning
+        and "Headless" not in environ.get("HTTP_SEC_CH_UA", "")
     )
 
 

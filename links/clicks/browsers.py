@@ -7,7 +7,9 @@ and Edge; WhatsApp, Telegram, VK and Instagram. Their navigations over HTTPS car
 https://developer.mozilla.org/docs/Web/HTTP/Reference/Headers/Sec-Fetch-Mode (28 November 2026).
 Engines too old for that header prove without it only on phones, which their makers stop updating;
 on a desk they are programs, but browsers of an iPad, which send it and name a Safari of years ago.
-Opera Mini fetches through its own servers, which name the phone in a header.
+On a phone an app adds its own name to that of its engine, whatever it is; on a desk machines do, so
+there only known browsers may. Opera Mini fetches through its own servers, which name the phone in
+a header.
 
 Not recognised: Internet Explorer, whose name Office and many programs bear; Android's browser from
 before Chromium (Android 4.3); UC's and Opera's other proxies; everything else.
@@ -82,7 +84,15 @@ _ENGINES = (
         (16, 4),
     ),
 )
-_PHONE = re.compile(r"Android|iPhone|iPad|iPod")
+_PHONE = re.compile(r"Android|iPhone|iPad|iPod|OpenHarmony")
+# Of engines and browsers that people use on a desk, and of phones that pretend to be one.
+_DESK_NAMES = re.compile(
+    "AppleWebKit|Atom|Avast|AVG|Brave|CCleaner|Chrome|Chromium|coc_coc_browser|CriOS|Ddg|DuckDuckGo"
+    "|Edg|Edge|EdgiOS|Firefox|Focus|FxiOS|Gecko|GSA|Iron|Maxthon|Mobile|Mozilla|Norton|Opera|OPiOS"
+    r"|OPR|OPT|Puffin|QQBrowser|Safari|SamsungBrowser|Seznam\.cz|SLBrowser|Sputnik|UBrowser|Ubuntu"
+    "|UCBrowser|Version|Vivaldi|Waterfox|Whale|YaBrowser|Yowser|Yptp"
+)
+_COMMENT = re.compile(r"\((?:[^()]|\([^()]*\))*\)")
 _OPERA_MINI = re.compile(r"Opera/9\.80 \([^()]*Opera Mini/")
 
 
@@ -94,8 +104,16 @@ def own_header(user_agent: str) -> str | None:
         return "HTTP_X_OPERAMINI_PHONE_UA"
     for engine in _ENGINES:
         if found := engine.pattern.match(user_agent):
+            if not _PHONE.search(found[1]) and not _is_of_a_desk(user_agent):
+                return None
             return _own_header(engine, found[1], (int(found[2][:4]), int(found[3][:4])))
     return None
+
+
+def _is_of_a_desk(user_agent: str) -> bool:
+    """Whether it names known browsers alone, and has no comment but its platform and layout."""
+    names = [part.partition("/")[0] for part in _COMMENT.sub("", user_agent).split()]
+    return user_agent.count("(") <= 2 and all(map(_DESK_NAMES.fullmatch, names))
 
 
 def _own_header(engine: _Engine, platform: str, version: _Version) -> str | None:

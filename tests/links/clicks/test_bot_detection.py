@@ -39,6 +39,9 @@ PEOPLE = {
     "Edge": f"{WINDOWS} Chrome/150.0.0.0 Safari/537.36 Edg/150.0.0.0",
     "Chrome, Android": f"{ANDROID} Chrome/158.0.0.0 Mobile Safari/537.36",
     "Yandex": f"{WINDOWS} Chrome/140.0.0.0 YaBrowser/25.10.0.0 Safari/537.36",
+    "Yandex with its other names": f"{WINDOWS} Chrome/138.0.0.0 YaBrowser/25.8.0.0 Yowser/2.5"
+    " Safari/537.36",
+    "Opera": f"{WINDOWS} Chrome/148.0.0.0 Safari/537.36 OPR/122.0.0.0",
     "Yandex, Android": f"{ANDROID} Chrome/138.0.0.0 YaBrowser/25.8.1.126 SA/3 Mobile Safari/537.36",
     "Samsung": f"{ANDROID} SamsungBrowser/28.0 Chrome/130.0.0.0 Mobile Safari/537.36",
     "Huawei": f"{ANDROID} Chrome/114.0.5735.196 HuaweiBrowser/15.0.4.312 Mobile Safari/537.36",
@@ -92,6 +95,11 @@ MACHINES = {
     "a test of speed": f"{WINDOWS} Chrome/150.0.0.0 Safari/537.36 Chrome-Lighthouse",
     "a desk that nobody updates": f"{WINDOWS} Chrome/70.0.3538.80 Safari/537.36",
     "nothing": "",
+    "a machine's name behind a browser": f"{WINDOWS} Chrome/150.0.0.0 Safari/537.36 Site24x7",
+    "a script's name behind a browser": f"{WINDOWS} Chrome/150.0.0.0 Safari/537.36 axios/1.7",
+    "an app's name before a browser": f"{WINDOWS} Teams/2.1 Chrome/150.0.0.0 Safari/537.36",
+    "a comment behind a browser": f"{WINDOWS} Chrome/150.0.0.0 Safari/537.36 (GoogleImageProxy)",
+    "a scanner's Mac": f"{MAC} Version/26.1 Safari/605.1.15 Scanner/1",
     "a crawler in a browser's name": f"{VIEW} {CHROME} (compatible; xbot)",
 }
 PREVIEWS = {
@@ -163,6 +171,8 @@ def test_messenger_is_a_preview(agent: str) -> None:
         {"HTTP_SEC_FETCH_MODE": "no-cors"},
         {"HTTP_SEC_FETCH_DEST": "image"},
         {"HTTP_SEC_FETCH_DEST": "iframe"},
+        {"HTTP_RANGE": "bytes=0-65535"},
+        {"HTTP_SEC_CH_UA": '"HeadlessChrome";v="150", "Not;A=Brand";v="24"'},
     ],
 )
 def test_browsers_name_without_its_headers_is_a_scanner(changes: dict[str, str | None]) -> None:
