@@ -37,6 +37,7 @@ _QUOTED = re.compile(r'"[^"]*"')
 _SEPARATOR_LINE = re.compile(r'\s*"?sep=([^\w\s"]|\t)"?[ ,;\t]*(?:\r\n|\r|\n)', re.IGNORECASE)
 _PUNCTUATION = re.compile(r"[\W_]+")
 _ESCAPED = re.compile(r"\A'(?=[=+\-@])")  # as our exports keep a text from being a formula
+_CUT_ENTITY = re.compile(r"&(?:amp|#38|#x26)\Z", re.IGNORECASE)  # of an address taken from HTML
 ENCODINGS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16", b"\xef\xbb\xbf": "utf-8-sig"}
 
 TOO_MANY_CELLS = _(
@@ -126,7 +127,9 @@ def _lines(text: str, separator: str) -> Iterator[_Line]:
     """The rows that hold anything."""
     taken: list[str] = []  # lines of the text that the row consists of
     try:
-        for cells in csv.reader(_noted(StringIO(text, newline=""), taken), delimiter=separator):
+        for cells in csv.reader(
+            _noted(StringIO(text, newline=""), taken), delimiter=separator, skipinitialspace=True
+        ):
             is_quoted = taken[0].lstrip().startswith('"')
             taken.clear()
             stripped = [_ESCAPED.sub("", cell.strip()[:MAX_CELL]) for cell in cells]
@@ -162,7 +165,9 @@ def _fault(line: _Line, header: _Header, separator: str) -> StrOrPromise:
     if any(line.cells[len(header.columns) :]):
         return TOO_MANY_CELLS
     is_cut = separator == "," and "?" in line.cells[0] and any(line.cells[1:])
-    return UNQUOTED_ADDRESS if is_cut and not (header.is_written or line.is_quoted) else ""
+    if is_cut and not (header.is_written or line.is_quoted):
+        return UNQUOTED_ADDRESS
+    return UNQUOTED_ADDRESS if any(_CUT_ENTITY.search(cell) for cell in line.cells[:-1]) else ""
 
 
 def _row(cells: Sequence[str], columns: Sequence[str]) -> dict[str, str]:

@@ -43,6 +43,8 @@ URL = "https://example.com/a"
         (f"Клиент;Ссылка\nАнна;{URL}", [{"url": URL}]),
         (f"url,long_url\n{URL},https://e.test", [{"url": URL}]),
         (f"url,alias\n{URL},'-sale", [{"url": URL, "alias": "-sale"}]),  # as an export escapes it
+        (f'url, alias\n{URL}, "sale"', [{"url": URL, "alias": "sale"}]),  # a space before quotes
+        (f"url\n{URL}?a=1&amp;b=2", [{"url": f"{URL}?a=1&amp;b=2"}]),
         (f"url\n{URL}?of='-1'&to='+2'", [{"url": f"{URL}?of='-1'&to='+2'"}]),
     ],
 )
@@ -60,6 +62,8 @@ def test_table_is_read(text: str, rows: list[dict[str, str]]) -> None:
         (f"sep=,\nurl\n{URL}?a=1,2", csv_files.TOO_MANY_CELLS),
         (f"{URL},sale,60,more", csv_files.TOO_MANY_CELLS),
         (f"{URL}?a=1,2", csv_files.UNQUOTED_ADDRESS),
+        (f"{URL}?a=1&amp;sale", csv_files.UNQUOTED_ADDRESS),  # as HTML writes it
+        (f"alias;url;expires_in\nname;{URL}?a=1&#38;60", csv_files.UNQUOTED_ADDRESS),
         (f"{URL}\n{URL}?list=red,green", csv_files.UNQUOTED_ADDRESS),
     ],
 )
