@@ -6,6 +6,8 @@ import time
 from datetime import UTC, datetime
 from uuid import UUID
 
+from config.input.days import LAST_DAY
+
 _VERSION_AND_VARIANT = (7 << 76) | (2 << 62)
 _RANDOM_BITS = ~((0xF << 76) | (0x3 << 62)) & ((1 << 80) - 1)
 
@@ -19,7 +21,8 @@ def uuid7() -> UUID:
 
 def first_id_at(at: datetime) -> UUID:
     """A lower bound for ids made from this time on."""
-    return UUID(int=(int(at.timestamp() * 1000) << 80) | _VERSION_AND_VARIANT)
+    millis = max(0, int(at.timestamp() * 1000))  # no id is older than 1970
+    return UUID(int=(millis << 80) | _VERSION_AND_VARIANT)
 
 
 def public_id(prefix: str, value: UUID) -> str:
@@ -38,6 +41,7 @@ def parse_id(prefix: str, text: str) -> UUID | None:
         return None
 
 
+_NEVER = datetime(LAST_DAY.year + 1, 1, 1, tzinfo=UTC).timestamp()
 _REQUEST = re.compile(r"req_([0-9a-f]{12})[0-9a-f]{10}")
 
 
@@ -47,11 +51,9 @@ def request_id() -> str:
 
 
 def started_at(request: str) -> datetime | None:
-    """When the request started; None for a malformed id."""
+    """When the request started; None for an id that we cannot have made."""
     found = _REQUEST.fullmatch(request)
     if found is None:
         return None
-    try:
-        return datetime.fromtimestamp(int(found[1], 16) / 1000, UTC)
-    except (ValueError, OverflowError, OSError):
-        return None
+    seconds = int(found[1], 16) / 1000
+    return datetime.fromtimestamp(seconds, UTC) if seconds < _NEVER else None

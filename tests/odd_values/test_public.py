@@ -14,7 +14,7 @@ from tests.cabinet.pages import create_content
 from tests.cabinet.routes import DOCS, VISITOR
 from tests.factories import CompanyFactory, MemberFactory
 from tests.odd_values.sweep import Sweep
-from tests.odd_values.values import BODIES, TEXTS, WORST
+from tests.odd_values.values import BODIES, FIRST_ID, LAST_ID, TEXTS, WORST
 
 PARAMETER = re.compile(r"<[^>]+>|\(\?P<.+?\)(?=[-/.$]|$)")
 ELSEWHERE = ("api/", "admin/")  # in the modules beside
@@ -53,7 +53,7 @@ def _walk(resolver: URLResolver, before: str) -> Iterator[str]:
 def test_paths_take_odd_values(sweep: Sweep, company: Company) -> None:
     sweep.client.force_login(MemberFactory.create(company=company).user)
     for route in filter(PARAMETER.search, routes()):
-        for text in ("9" * 5000, str(2**63), "a\0\u202e\udcff²"):
+        for text in ("9" * 5000, str(2**63), "a\0\u202e\udcff²", FIRST_ID, LAST_ID):
             odd = quote(text, safe="", errors="surrogateescape")
             sweep.ask("get", "/" + odd.join(PARAMETER.split(route)))
 

@@ -2,6 +2,9 @@
 
 import orjson
 
+# Ids of requests, whose times have nothing before and nothing after them.
+FIRST_ID, LAST_ID = "req_" + "0" * 22, f"req_{253_402_300_799_000:012x}" + "0" * 10
+
 TEXTS = [
     "",
     " ",
@@ -29,6 +32,8 @@ TEXTS = [
     "9999-12-31T23:59:59-14:00",
     "0001-01-01 00:00:00",
     "12:60:99",
+    FIRST_ID,
+    LAST_ID,
     "[" * 3000,
     "x" * 70_000,
     "%00%ff../..",
@@ -37,7 +42,7 @@ TEXTS = [
     "a@faß.de",
 ]
 # Those that have failed most, for a quick run: in all fields at once, and in each one alone.
-WORST = ["9" * 5000, "9999-12-31", "http://[::1", "a\0", "", "0001-01-01", "\ufffea\x1fb²"]
+WORST = ["9" * 5000, "9999-12-31", "http://[::1", "a\0", LAST_ID, "0001-01-01", "\ufffea\x1fb²", ""]
 ALONE = ["9999-12-31", str(2**63)]
 
 _DEEP = b"[" * 5000 + b"]" * 5000

@@ -23,6 +23,7 @@ from tests.factories import (
     TransferFactory,
     VerificationFactory,
 )
+from tests.odd_values.values import FIRST_ID, LAST_ID
 from tests.operator_admin.operators import make_operator, sign_in
 
 pytestmark = pytest.mark.django_db
@@ -160,7 +161,9 @@ def test_attempts_are_found_by_phone(client: Client) -> None:
     assert list(found.context["cl"].result_list) == [attempt]
 
 
-@pytest.mark.parametrize("nothing", ["msg_", "req_zzz", "нет", "'; --", "+", "+7 000"])
+@pytest.mark.parametrize(
+    "nothing", ["msg_", "req_zzz", FIRST_ID, LAST_ID, "нет", "'; --", "+", "+7 000"]
+)
 def test_unknown_search_terms_find_nothing(client: Client, nothing: str) -> None:
     MessageFactory.create()
 
