@@ -1,5 +1,6 @@
 """The base of all API views: authentication, rate limit, body limit, JSON, response envelope."""
 
+import re
 import time
 from codecs import BOM_UTF8
 from collections.abc import Mapping, Sequence
@@ -223,9 +224,9 @@ class ApiView(APIView):
         request_log.buffer.add(entry)
 
     def _named_fields(self) -> tuple[str, ...]:
-        """Those that the answer names: at fault, then unknown, which may be a phone as well."""
+        """Those that the answer names: at fault, then unknown, which may be a phone or a key."""
         names = (*self.faulty_fields, *(one["field"] for one in self.warnings))
-        return tuple(mask_phones_in(name)[:LOGGED_NAME] for name in names)
+        return tuple(mask_phones_in(_SECRET.sub(r"\1…", name))[:LOGGED_NAME] for name in names)
 
     def _trace(self, request: Request, response: HttpResponse, seconds: float) -> None:
         attributes: dict[str, str | int] = {
@@ -265,6 +266,7 @@ def check_status(principal: Principal) -> None:
 
 NOT_STRICT = {"", "0", "false"}
 LOGGED_NAME = 40  # characters: what the log's column holds
+_SECRET = re.compile(r"((?:kv_(?:live|test)|whsec)_\w{0,4})\S*")  # with as much as lists show of it
 NO_SCOPE = _("This key has no scope for that")
 WRONG_IP = _("Requests from this IP are not allowed")
 SUSPENDED = _("The company is suspended")

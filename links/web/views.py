@@ -90,7 +90,7 @@ def link_detail(request: CabinetRequest, public_id: str) -> HttpResponse:
         "message": _message(link),
         "stop": _stop(link),
         "chart": _chart(link, today - timedelta(days=DAYS - 1), today),
-        "visitors": _visitors(link, since) if link.clicks else [],
+        "visitors": _visitors(link, since, request.member) if link.clicks else [],
         "can_change": can_change_settings(request.member) and link.retired_at is None,
     }
     return render(request, "cabinet/link_detail.html", context)
@@ -114,10 +114,12 @@ def _stop(link: Link) -> Stop | None:
     return stops.order_by(F("batch_id").asc(nulls_first=True)).first() if link.is_stopped else None
 
 
-def _visitors(link: Link, since: datetime) -> list[tuple[str, list[tuple[str, int]]]]:
+def _visitors(
+    link: Link, since: datetime, member: Member
+) -> list[tuple[str, list[tuple[str, int]]]]:
     found = statistics.visitors(link, since, timezone.now())
     told = [
-        (_("Came from"), found.referrers),
+        (_("Came from"), [(text_for(name, member), n) for name, n in found.referrers]),
         (_("Device"), [(DEVICES.get(name, name), n) for name, n in found.devices]),
         (_("Country"), found.countries),
     ]

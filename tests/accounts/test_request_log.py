@@ -13,7 +13,9 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from accounts import request_log
+from accounts.keys import api_keys
 from accounts.models import ApiRequest, Company, Member, Mode
+from accounts.webhooks import signing
 from api_docs.calls import CALLS
 from config import ids
 from tests.api.clients import Api, ClientOf
@@ -71,6 +73,19 @@ def test_phone_as_the_name_of_a_parameter_is_masked(api: Api, spelt: str) -> Non
     rows = str([one.fields for one in logged()])
     assert "•••••" in rows
     assert "1234567" not in rows.replace("-", "").replace("%2B", "")
+
+
+@pytest.mark.parametrize(
+    "secret", [api_keys.generate("live"), signing.secret(ids.uuid7(), signing.current_key_id(), 1)]
+)
+def test_secret_as_the_name_of_a_parameter_is_cut(api: Api, secret: str) -> None:
+    api.post("/links/shorten", {secret: 1, f"key={secret}": 1})
+    api.call("GET", "/messages", b"", "", {secret: 1})
+
+    rows = [one.fields for one in logged()]
+    assert [fields[-1].startswith(secret[:9]) for fields in rows] == [False, True]
+    assert [fields[-1][-1] for fields in rows] == ["…", "…"]
+    assert secret[12:30] not in str(rows)
 
 
 def test_refusals_say_which_fields(api: Api) -> None:

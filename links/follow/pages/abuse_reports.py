@@ -3,6 +3,7 @@
 from uuid import UUID
 
 from django import forms
+from django.db import transaction
 from django.db.models import QuerySet
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
@@ -11,7 +12,7 @@ from accounts.api import atomic_limits
 from accounts.api.atomic_limits import Window
 from accounts.client_ip import client_network
 from config.input.form_fields import LineField, TextField
-from links.models import Report
+from links.models import Link, Report
 
 REPORT_LIMIT = (5, 3600)  # by one visitor: (count, seconds)
 MAX_PENDING_PER_LINK = 20  # more would tell the operator nothing new
@@ -55,6 +56,8 @@ def mark_handled(reports: QuerySet[Report]) -> int:
     return reports.filter(handled_at=None).update(handled_at=Now())
 
 
+@transaction.atomic
 def submit(*, link_id: UUID, reason: str, words: str) -> None:
+    Link.objects.select_for_update(no_key=True).get(pk=link_id)  # parallel reports wait here
     if Report.objects.filter(link_id=link_id, handled_at=None).count() < MAX_PENDING_PER_LINK:
         Report.objects.create(link_id=link_id, reason=reason, words=words)

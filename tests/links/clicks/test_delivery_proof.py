@@ -3,10 +3,12 @@
 import time
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from typing import Any
 from uuid import uuid4
 
 import orjson
 import pytest
+from django.db import connection
 from pytest_django import Settings
 
 from billing.wallet import ledger
@@ -74,6 +76,29 @@ def click(
 def state(message: Message) -> tuple[str, str]:
     message.refresh_from_db()
     return message.state, message.channel
+
+
+def test_click_that_is_refused_costs_no_other(api: Api) -> None:
+    message = link_sent(api)
+    refused, good = LinkFactory.create(), Link.objects.get(message_id=message.pk)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "CREATE FUNCTION refuse_row() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+            f" IF NEW.id = '{refused.pk}' THEN RAISE EXCEPTION 'refused'; END IF; RETURN NEW;"
+            " END $$; CREATE TRIGGER refuse BEFORE UPDATE ON links_link"
+            " FOR EACH ROW EXECUTE FUNCTION refuse_row()"
+        )
+    try:
+        at = int((time.time() + bot_detection.SCANNER_WINDOW + 1) * 1000)
+        rows = [(one.pk.hex, VisitorKind.PERSON, at) for one in (refused, good)]
+        fields: dict[Any, Any] = {"id": uuid4().hex, "batch": orjson.dumps(rows)}
+        blocking_redis_client().xadd(STREAM, fields)
+        delivery_proof.prove_clicks()
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("DROP FUNCTION refuse_row CASCADE")
+
+    assert state(message) == ("delivered", "whatsapp")
 
 
 def test_click_proves_the_delivery_and_sends_no_sms(api: Api) -> None:

@@ -9,10 +9,12 @@ import pytest
 from django.conf import settings
 
 from accounts.models import Company, Event, Mode
+from config.ids import uuid7
 from config.storage.redis_client import blocking_redis_client
 from links.clicks import counting, webhooks
 from links.clicks.bot_detection import VisitorKind
 from links.clicks.buffer import STREAM
+from links.clicks.webhooks import EventRow
 from links.models import Link
 from tests.factories import EndpointFactory, LinkFactory
 
@@ -60,6 +62,19 @@ def test_clicks_of_a_batch_are_one_event_for_each_link(link: Link) -> None:
     }
     assert int(event.at.timestamp() * 1000) in {NOW + 2, NOW + 1}
     assert Event.objects.get(data__id=other.public_id).data["clicks"] == 1
+
+
+def test_event_that_is_refused_costs_no_other(link: Link) -> None:
+    other = LinkFactory.create(company=link.company)
+    rows = [
+        EventRow(uuid7(), one.id, uuid7(), f"click:{at}:{one.pk}", 1, at)
+        for one, at in [(link, NOW / 1000), (link, 1e18), (other, NOW / 1000)]
+    ]
+
+    webhooks.append_events(rows)
+
+    found = {event.data["id"] for event in Event.objects.all()}
+    assert (found, Event.objects.count()) == ({link.public_id, other.public_id}, 2)
 
 
 def test_event_total_includes_uncounted_clicks(link: Link) -> None:

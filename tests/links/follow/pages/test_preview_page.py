@@ -9,6 +9,7 @@ from accounts.models import Company
 from links.addresses import short_hosts
 from links.follow.pages import abuse_reports, form_nonces
 from links.models import Link, Report
+from tests.api.races import at_once
 from tests.factories import CompanyFactory, LinkFactory, ShortHostFactory
 from tests.links.visiting import Ask, call, counted, in_seconds, nonce_of, without_redis
 
@@ -164,6 +165,15 @@ def test_pending_reports_of_one_link_are_limited(ask: Ask, link: Link) -> None:
 
     assert send(ask, link)[0] == 200
     assert Report.objects.count() == abuse_reports.MAX_PENDING_PER_LINK
+
+
+@pytest.mark.django_db(transaction=True)
+def test_parallel_reports_keep_to_the_limit(link: Link, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(abuse_reports, "MAX_PENDING_PER_LINK", 2)
+
+    at_once([lambda: abuse_reports.submit(link_id=link.pk, reason="spam", words="")] * 24)
+
+    assert Report.objects.count() == 2
 
 
 def test_dead_link_accepts_no_report(ask: Ask) -> None:
