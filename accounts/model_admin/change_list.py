@@ -5,6 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.contrib import admin
+from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.views.main import ChangeList as DjangoChangeList
 from django.core.exceptions import ValidationError
 from django.db.models import BooleanField, Model, Q, QuerySet
@@ -19,6 +20,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.api import pagination
 from config.ids import first_id_at
+from config.input.characters import is_line
 from config.input.integers import parse_page
 
 AFTER = "after"  # the query parameter: the key of the last row seen
@@ -41,6 +43,8 @@ class UncountedChangeList(DjangoChangeList):
     def get_filters_params(self, params: dict[str, Any] | None = None) -> dict[str, Any]:
         found: dict[str, Any] = super().get_filters_params(params)
         found.pop(AFTER, None)
+        if not all(is_line(text) for several in found.values() for text in several):
+            raise IncorrectLookupParameters
         return found
 
     def older_url(self) -> str:

@@ -64,6 +64,17 @@ def test_operators_lists_take_the_worst_values(sweep: Sweep) -> None:
     assert sweep.failed == {}
 
 
+def test_filters_of_operators_lists_take_odd_values(sweep: Sweep) -> None:
+    for model, page in admin.site._registry.items():
+        path = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
+        for one in page.list_filter:
+            name = getattr(one, "parameter_name", one[0] if isinstance(one, tuple) else one)
+            for query in (f"{name}=%00", f"{name}__exact=%00", f"{name}__id__exact={'9' * 5000}"):
+                sweep.ask("get", f"{path}?{query}")
+
+    assert sweep.failed == {}
+
+
 @pytest.mark.timeout(1800)
 def test_operators_pages_take_every_odd_value(sweep: Sweep) -> None:
     found = paths(sweep)
