@@ -1,6 +1,6 @@
 """The channels, each declared once: forms, prices, pages, charts and API schema read them here.
 
-docs/adding-a-channel.md says what else a new one needs.
+docs/adding-a-provider.md says what else a new one needs.
 """
 
 from collections.abc import Iterable, Mapping
@@ -35,7 +35,7 @@ class TemplateTexts(NamedTuple):
 
 
 # Meta words the first (developers.facebook.com, authentication templates); the second is the one
-# that docs/operations.md has the operator submit.
+# that docs/vendors/whatsapp.md asks the operator to submit.
 WHATSAPP_TEXTS = {
     "ru": TemplateTexts(
         "{code} — ваш код подтверждения.",

@@ -4,7 +4,7 @@ knew about recipients is erased after it, in small ones.
 Every commit holds the lock of the company's row. Of two workers the second one leaves the company
 to the first, and a worker that died leaves what the next run goes on with: whatever is still there.
 The ledger, invoices, closing documents, keys without their secrets and the audit log stay under the
-company's row; docs/operations.md says for how long.
+company's row; docs/operations/leaving-companies.md says for how long.
 """
 
 import time

@@ -1,4 +1,4 @@
-"""Functions, files and tests that the documentation names exist."""
+"""The documentation is short, and the names, files and links in it exist."""
 
 import ast
 import re
@@ -9,10 +9,16 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGES = "accounts|api_docs|billing|channels|config|links|operator_admin|otp|tools"
+PACKAGES = "accounts|api_docs|billing|channels|config|links|operator_admin|otp|persons|tools"
 PAGES = sorted(path for path in (ROOT / "docs").rglob("*.md") if "examples" not in path.parts)
 _NAME = re.compile(rf"`((?:{PACKAGES})(?:\.\w+)+)`")
 _FILE = re.compile(rf"`((?:{PACKAGES}|tests|deploy|docs)/[\w/.-]+)`")
+_NAMED = re.compile(r"(?<![\w/])docs/(?!examples/)[\w/-]+\.md\b")
+_LINK = re.compile(r"\]\((?!https?:)([^)\s#]*)(?:#([^)\s]+))?\)")
+_CODE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+LINKED = [*(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")), *PAGES]
+WORDS = 30_000
+WORDS_OF_A_PAGE = 1_500
 
 
 def names_in(tree: ast.Module | ast.ClassDef, prefix: str = "") -> Iterator[str]:
@@ -44,6 +50,49 @@ def test_page_names_only_code_that_exists(page: Path) -> None:
     missing += [name for name in _FILE.findall(text) if not (ROOT / name).exists()]
 
     assert missing == []
+
+
+def words(page: Path) -> int:
+    return len(page.read_text(encoding="utf-8").split())
+
+
+def test_documentation_is_short() -> None:
+    pages = {page: words(page) for page in (ROOT / "docs").rglob("*.md")}
+
+    assert sum(pages.values()) <= WORDS
+    assert [str(page) for page, length in pages.items() if length > WORDS_OF_A_PAGE] == []
+
+
+def anchors(page: Path) -> set[str]:
+    headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", one.lower()).replace(" ", "-") for one in headings}
+
+
+@pytest.mark.parametrize("page", LINKED, ids=lambda page: page.stem)
+def test_links_lead_to_pages_and_headings(page: Path) -> None:
+    missing = []
+    for name, anchor in _LINK.findall(_CODE.sub("", page.read_text(encoding="utf-8"))):
+        target = page.parent / name if name else page
+        if not target.exists() or (anchor and anchor not in anchors(target)):
+            missing.append(f"{name}#{anchor}")
+
+    assert missing == []
+
+
+def test_code_and_settings_name_only_pages_that_exist() -> None:
+    folders = [*PACKAGES.split("|"), "deploy"]
+    files = [path for folder in folders for path in (ROOT / folder).rglob("*") if path.is_file()]
+    files += [ROOT / name for name in (".env.example", ".squawk.toml", "Makefile")]
+    files += (ROOT / "locale").rglob("*.po")
+
+    named = {
+        name
+        for path in files
+        for name in _NAMED.findall(path.read_text(encoding="utf-8", errors="ignore"))
+    }
+
+    assert len(named) > 10
+    assert [name for name in named if not (ROOT / name).exists()] == []
 
 
 def test_names_are_looked_for() -> None:

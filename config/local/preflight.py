@@ -17,7 +17,7 @@ def refuse_production(environ: Mapping[str, str]) -> None:
     if name not in {"", "development", "test"}:
         raise StartError(
             f"ENVIRONMENT={name}: this command is for development, "
-            "see docs/operations.md for how to run in production"
+            "see docs/operations/set-up.md for production"
         )
 
 

@@ -25,7 +25,7 @@ from config.local.processes import StartError, die_with_parent, kill_survivors, 
 
 _MARK = "KVITOK_SUPERVISED"  # in the environment of every child: marks its owner
 _MAX_LOG_SIZE = 5 * 2**20  # bytes; a larger one is rotated at the next start
-# granian warns about 64 threads; most only wait: see "Limits" in docs/operations.md.
+# granian warns about 64 threads; most only wait: see docs/operations/limits.md.
 _WEB_WARNINGS = re.compile(
     r'^(?!.*allows spawning up to).*(WARNING|ERROR|"level":"(warning|error|critical)")'
 )

@@ -57,11 +57,11 @@ _QUEUE_CURE = _(
 )
 _ACCOUNT_CURE = _(
     "Providers in the admin says why and tests the account; “A provider is down” in "
-    "docs/operations.md says what happens meanwhile."
+    "docs/operations/failures.md says what happens meanwhile."
 )
 _HEARD = _("Last heard from %(age)s s ago.")
 
-# Keyed by name: the anchor on the admin's page of alerts, and the heading in docs/operations.md.
+# Keyed by name: the anchor on the admin's page of alerts, and the row in docs/operations/alerts.md.
 RULES: dict[str, Rule] = {
     "worker-silent": Rule(
         _("No worker is alive: nothing is delivered"),
@@ -89,8 +89,8 @@ RULES: dict[str, Rule] = {
         _("%(subject)s is not bound: its messages wait or go another way"),
         _("Its process is alive: %(alive)s."),
         _(
-            "Read the log of its process: it says why the SMS centre refuses the bind. See “SMS by "
-            "SMPP”."
+            "Read the log of its process: it says why the SMS centre refuses the bind. See "
+            "docs/vendors/smpp.md."
         ),
         pending=2 * _MIN,
         subject_title=error_texts.provider_title,
@@ -194,7 +194,7 @@ RULES: dict[str, Rule] = {
         "%(said)s",
         _(
             "Run: python manage.py reconcile --full. Change no rows by hand: see “The ledger is "
-            "inconsistent” in docs/operations.md."
+            "inconsistent” in docs/operations/failures.md."
         ),
         pending=timedelta(),
     ),

@@ -89,7 +89,7 @@ class StandIn:
 def _outage_text() -> str:
     return _(
         "The API answers 503. What was accepted is safe and goes out once it is back. Start "
-        "PostgreSQL, or correct DATABASE_URL: “Alerts” in docs/operations.md."
+        "PostgreSQL, or correct DATABASE_URL: docs/operations/alerts.md."
     )
 
 

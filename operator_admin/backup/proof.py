@@ -106,7 +106,7 @@ def _nothing_waits() -> Finding:
 
 
 def _keys() -> Finding:
-    cure = "Put the keys back into the settings: see “Backups” in docs/operations.md."
+    cure = "Put the keys back into the settings: see docs/operations/backup.md."
     second_factors = sum(
         not _is_readable(data)
         for data in Authenticator.objects.values_list("data", flat=True).iterator()

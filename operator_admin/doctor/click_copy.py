@@ -11,7 +11,7 @@ from operator_admin.doctor.finding import Finding, failed, passed, verdict
 
 LATE = 300.0  # seconds
 CURE = gettext_lazy(
-    "Start ClickHouse, or mend CLICKHOUSE_URL: see “ClickHouse” in docs/operations.md. "
+    "Start ClickHouse, or mend CLICKHOUSE_URL: see docs/operations/clickhouse.md. "
     "PostgreSQL counts every click meanwhile."
 )
 TABLE_CURE = gettext_lazy("Run: python manage.py clickhouse_tables")

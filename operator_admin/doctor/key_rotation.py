@@ -37,7 +37,7 @@ USES: dict[str, tuple[Callable[[], Counter[str]], StrOrPromise]] = {
 UNVERIFIED_CURE = gettext_lazy(
     "List the same keys in every process, each id with the same secret, first the one "
     "that signed before, and restart them. A new key goes last until every process has "
-    "it: see “Keys must change” in docs/operations.md."
+    "it: see docs/operations/keys.md."
 )
 RESTART_CURE = gettext_lazy(
     "Give every process the same list and restart those that have another one. Take "

@@ -30,7 +30,7 @@ def ledger() -> Finding:
         detail += _("; and {count} more").format(count=len(breaches) - 3)
     cure = _(
         "Run: python manage.py reconcile for the whole list. Do not change rows by hand: "
-        "see “The ledger is inconsistent” in docs/operations.md."
+        "see “The ledger is inconsistent” in docs/operations/failures.md."
     )
     return verdict("ledger", detail or _("no recent breach"), cure, ok=not breaches)
 

@@ -31,9 +31,9 @@ DATABASE_CURE = gettext_lazy(
     "Start PostgreSQL, or mend DATABASE_URL; `psql \"$DATABASE_URL\" -c 'select 1'` tells."
 )
 CLOSED_CURE = gettext_lazy(
-    "Restore it with `manage.py restore … --prove`, or see “Backups” in docs/operations.md."
+    "Restore it with `manage.py restore … --prove`, or see docs/operations/backup.md."
 )
-POOLER_CURE = gettext_lazy("Set DATABASE_DIRECT_URL: see “PgBouncer” in docs/operations.md.")
+POOLER_CURE = gettext_lazy("Set DATABASE_DIRECT_URL: see docs/operations/failover.md.")
 LIMITS = ["idle_in_transaction_session_timeout", "lock_timeout", "statement_timeout"]
 REDIS_CURE = gettext_lazy(
     "Start Redis, or mend REDIS_URL. Meanwhile sends answer `queued` and work by the tick."
@@ -138,7 +138,10 @@ def database_role() -> Finding:
     if not settings.PRODUCTION:
         return passed("database role", _("not asked for here"))
     detail = "; ".join(powers) or _("cannot rewrite the audit or the books")
-    cure = _("Run the application with a role of its own: see “Two roles” in docs/operations.md.")
+    cure = _(
+        "Run the application with a role of its own: see “Two roles” in "
+        "docs/operations/security.md."
+    )
     return verdict("database role", detail, cure, ok=not powers)
 
 
@@ -157,9 +160,7 @@ def pooler() -> Finding:
         if unlimited
         else _("time limits are the role's")
     )
-    cure = _(
-        "As a superuser: ALTER ROLE … SET each of them; see “PgBouncer” in docs/operations.md."
-    )
+    cure = _("As a superuser: ALTER ROLE … SET each of them; see docs/operations/failover.md.")
     return verdict("pooler", detail, cure, ok=not unlimited)
 
 

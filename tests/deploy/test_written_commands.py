@@ -7,8 +7,8 @@ from pathlib import Path
 
 from config.environment.variables import ROOT
 
-FIRST_START = (ROOT / "docs/operations.md").read_text("utf-8")
-UPGRADING = (ROOT / "docs/upgrading.md").read_text("utf-8")
+SET_UP = (ROOT / "docs/operations/set-up.md").read_text("utf-8")
+UPGRADE = (ROOT / "docs/operations/upgrade.md").read_text("utf-8")
 
 
 def lines(page: str, first: str, last: str) -> str:
@@ -44,10 +44,10 @@ def commit(origin: Path, subject: str) -> None:
     subprocess.run(["git", "-C", origin, *who, *made], check=True)
 
 
-def test_first_start_and_upgrade_need_no_tag(tmp_path: Path) -> None:
+def test_set_up_and_upgrade_need_no_tag(tmp_path: Path) -> None:
     origin = repository(tmp_path)
-    clone = lines(FIRST_START, "git clone …", "cd /opt/kvitok").replace("…", str(origin), 1)
-    update = lines(UPGRADING, "git -C /opt/kvitok-src fetch", r"worktree add [^&]*")
+    clone = lines(SET_UP, "git clone …", "cd /opt/kvitok").replace("…", str(origin), 1)
+    update = lines(UPGRADE, "git -C /opt/kvitok-src fetch", r"worktree add [^&]*")
     update = re.sub(r"^ +", "", update.partition(" &&")[0], flags=re.MULTILINE)
 
     started = run(f"{clone}\ngit status --short", tmp_path)
@@ -60,7 +60,7 @@ def test_first_start_and_upgrade_need_no_tag(tmp_path: Path) -> None:
 
 
 def test_upgrade_does_not_wait_for_nginx_that_refuses_its_configuration(tmp_path: Path) -> None:
-    command = lines(UPGRADING, "nginx -t", "done").replace("/run/nginx.pid", str(tmp_path / "pid"))
+    command = lines(UPGRADE, "nginx -t", "done").replace("/run/nginx.pid", str(tmp_path / "pid"))
     (tmp_path / "pid").write_text(str(os.getpid()))
     (tmp_path / "bin").mkdir()
     program = tmp_path / "bin/nginx"

@@ -40,7 +40,7 @@ class LanguageResult:
 
 
 def table(outcomes: Sequence[LanguageResult]) -> str:
-    """In Markdown, as docs/examples/README.md shows it."""
+    """In Markdown."""
     rows = [["language", *STEMS, "run with"]]
     rows += [
         [one.language, *map(one.word, STEMS), one.version or f"not run: {one.missing}"]

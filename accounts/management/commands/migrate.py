@@ -57,7 +57,7 @@ class Command(migrate.Command):
         if _BEFORE_0_2_0 in MigrationRecorder(connection).applied_migrations():
             raise CommandError(
                 "This database is of a release before 0.2.0, the first that upgrades are kept"
-                " from: see “From 0.1.0” in docs/upgrading.md."
+                " from: see “From 0.1.0” in docs/operations/upgrade.md."
             )
         if direct_session.is_pooled():
             raise CommandError(

@@ -36,7 +36,7 @@ class Command(BaseCommand):
     help = (
         "Archive the months that MESSAGES_KEPT_MONTHS no longer keeps, and drop their tables. Run "
         "it as the role that owns the tables. A run that was interrupted is finished by the next. "
-        "See “Archives” in docs/operations.md."
+        "See docs/operations/archives.md."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -13,7 +13,7 @@ from operator_admin.backup.needed_keys import ABSENT
 class Command(BaseCommand):
     help = (
         "Dump the database of a running service into a new directory, with a manifest. Secrets "
-        "and keys are not in it: see “Backups” in docs/operations.md."
+        "and keys are not in it: see docs/operations/backup.md."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -10,7 +10,7 @@ from operator_admin import database_role
 class Command(BaseCommand):
     help = (
         "Give the application's role in PostgreSQL its privileges. Run it as the role that owns "
-        "the tables, after each `migrate`. See “Two roles” in docs/operations.md."
+        "the tables, after each `migrate`. See docs/operations/security.md."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:

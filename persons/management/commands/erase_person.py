@@ -9,7 +9,10 @@ from persons.person import Person, parse_phone
 
 
 class Command(BaseCommand):
-    help = "Erases everything about a phone, in every company; what is kept, docs/operations.md."
+    help = (
+        "Erases everything about a phone, in every company. "
+        "What is kept: docs/operations/personal-data.md."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("phone", help="in any spelling, +79161234567 for example")

@@ -10,7 +10,7 @@ from operator_admin.alerts import page
 from operator_admin.alerts.evaluation import SOURCES
 from operator_admin.alerts.rules import RULES
 
-RUNBOOK = Path("docs/operations.md")
+RUNBOOK = Path("docs/operations/alerts.md")
 CYRILLIC = re.compile("[а-яё]", re.IGNORECASE)
 
 
