@@ -5,7 +5,6 @@ delivered at least once, always with the same id.
 """
 
 import time
-from collections import defaultdict
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
@@ -14,7 +13,7 @@ from uuid import UUID
 import orjson
 import structlog
 from django.conf import settings
-from django.db import DatabaseError, DataError, IntegrityError, connection, transaction
+from django.db import connection, transaction
 
 from accounts.models import Endpoint
 from accounts.outbox import events
@@ -22,6 +21,7 @@ from accounts.webhooks import endpoints, http_call, sql
 from accounts.webhooks.http_call import CallOutcome, ClaimedDelivery
 from config.outbox_loop import OutboxLoop, write_in_batches
 from config.storage.statements.named_rows import fetch_all
+from config.storage.store_errors import is_outage, is_refusal, write_together
 
 log = structlog.get_logger(__name__)
 
@@ -68,26 +68,16 @@ class WebhookDispatcher:
         self.record()
 
     def _write(self, group: list[CallOutcome]) -> None:
-        try:
-            record(group)
-        except DatabaseError as error:
-            if not connection.is_usable():
-                raise  # connection lost: write all after reconnecting
-            parts = _split(group)
-            if len(parts) > 1:
-                for part in parts:
-                    self._write(part)
-            else:
-                self._postpone(group, error)
+        write_together(group, record, self._postpone, lambda error: not is_outage(error))
 
-    def _postpone(self, group: list[CallOutcome], error: DatabaseError) -> None:
-        """Drop outcomes that the schema rejects: their lease expires and they are called again.
-        Postpone those whose rows are locked, so that they do not delay others.
+    def _postpone(self, outcome: CallOutcome, error: Exception) -> None:
+        """Drop an outcome that is refused: its lease expires and it is called again. Postpone one
+        whose rows are locked, so that it does not delay others.
         """
-        ids = [str(outcome.claimed.delivery_id) for outcome in group]
-        log.error("webhook_not_recorded", deliveries=ids, exc_info=error)
-        if not isinstance(error, IntegrityError | DataError):
-            self.postponed += group
+        delivery = str(outcome.claimed.delivery_id)
+        log.error("webhook_not_recorded", delivery=delivery, exc_info=error)
+        if not is_refusal(error):
+            self.postponed.append(outcome)
             self.postponed_until = time.monotonic() + WRITE_RETRY_DELAY
 
     def claim(self) -> None:
@@ -117,14 +107,6 @@ def claim(limit: int, busy: Sequence[ClaimedDelivery] = ()) -> list[ClaimedDeliv
             return []
         cursor.execute(sql.CLAIM, params)
         return fetch_all(cursor, ClaimedDelivery)
-
-
-def _split(group: list[CallOutcome]) -> list[list[CallOutcome]]:
-    """Split by endpoint; split the outcomes of a single endpoint one by one."""
-    parts: dict[UUID, list[CallOutcome]] = defaultdict(list)
-    for outcome in group:
-        parts[outcome.claimed.endpoint_id].append(outcome)
-    return list(parts.values()) if len(parts) > 1 else [[outcome] for outcome in group]
 
 
 @transaction.atomic

@@ -22,7 +22,7 @@ import certifi
 from django.conf import settings
 
 from accounts.models import DeliveryAttempt
-from config.input.characters import is_line
+from config.input.characters import is_line, stored_text
 from config.input.hosts import ascii_host
 
 Address = IPv4Address | IPv6Address
@@ -303,7 +303,8 @@ def _body_start(response: http.client.HTTPResponse) -> str:
         kept = response.read(MAX_RESPONSE_BODY)
     except (OSError, http.client.HTTPException):
         return ""
-    return _decoded(kept, response.headers.get_content_charset("utf-8")).replace("\0", "")
+    text = _decoded(kept, response.headers.get_content_charset("utf-8"))
+    return stored_text(text, MAX_RESPONSE_BODY)
 
 
 def _decoded(kept: bytes, charset: str) -> str:

@@ -245,12 +245,15 @@ def test_parallel_dispatchers_claim_each_delivery_once(company: Company) -> None
 
 
 @pytest.mark.django_db(transaction=True)
-def test_unwritable_outcome_does_not_block_others(company: Company) -> None:
+@pytest.mark.parametrize(("status", "answer"), [(99_999, ""), (200, "\ud800"), (200, "\0")])
+def test_unwritable_outcome_does_not_block_others(
+    company: Company, status: int, answer: str
+) -> None:
     made = DeliveryFactory.create_batch(3, endpoint__company=company)
     one = WebhookDispatcher()
     for claimed in dispatcher.claim(3):
-        status = 99_999 if claimed.delivery_id == made[0].pk else 200
-        one.loop.add(CallOutcome(claimed, timezone.now(), status=status))
+        facts = (status, answer) if claimed.delivery_id == made[0].pk else (200, "")
+        one.loop.add(CallOutcome(claimed, timezone.now(), status=facts[0], answer=facts[1]))
 
     one.record()
 

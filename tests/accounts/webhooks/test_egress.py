@@ -3,6 +3,7 @@
 import socket
 import time
 from collections.abc import Callable, Iterator
+from encodings.aliases import aliases
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from django.test import override_settings
 
 from accounts.webhooks import egress
 from accounts.webhooks.egress import Failure, UrlError
+from config.input.characters import stored_text
 from tests.accounts.webhooks.calls import HOST, names, outcome
 from tests.accounts.webhooks.certificates import server_context
 from tests.accounts.webhooks.receivers import (
@@ -327,6 +329,15 @@ def test_charset_that_cannot_be_used_is_none(charset: str) -> None:
         answer = outcome(receiver.url)
 
     assert answer == egress.EndpointResponse(200, "ok")
+
+
+def test_response_can_be_stored_in_whatever_charset() -> None:
+    with listening() as receiver:
+        receiver.answer = rb"\ud800 \x00 +2AA- xn--" + bytes(range(128, 256))
+        for charset in {*aliases.values(), "unicode_escape", "raw_unicode_escape"}:
+            receiver.headers = {"Content-Type": f"text/plain; charset={charset}"}
+            body = outcome(receiver.url).body  # type: ignore[union-attr]
+            assert body == stored_text(body, len(body))
 
 
 def test_dns_and_connect_failures_are_distinguished(monkeypatch: pytest.MonkeyPatch) -> None:
