@@ -1,11 +1,14 @@
 """Middleware. The cabinet's part of it does not run for API calls and webhooks."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from http import HTTPStatus
 
 import structlog
+from django.core.exceptions import BadRequest, SuspiciousOperation
 from django.db import InterfaceError, OperationalError
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, UnreadablePostError
+from django.http.multipartparser import MultiPartParserError
 from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.urls import Resolver404, resolve
@@ -82,6 +85,30 @@ class NoStore:
         if request.user.is_authenticated or not may_be_kept:
             add_never_cache_headers(response)
         return response
+
+
+class ReadableForms:
+    """Answers 400 to a form that cannot be read, or in another encoding than UTF-8, which browsers
+    send. Before everything else that reads it: also the page of the error would, and fail again.
+    """
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if request.method == "POST":
+            try:
+                self._read(request)
+            except (BadRequest, SuspiciousOperation, MultiPartParserError):
+                request._mark_post_parse_error()  # type: ignore[attr-defined]  # noqa: SLF001
+                raise
+        return self.get_response(request)
+
+    def _read(self, request: HttpRequest) -> None:
+        if (request.encoding or "utf-8").lower() not in {"utf-8", "utf8"}:
+            raise BadRequest("not UTF-8")
+        with suppress(UnreadablePostError):  # the sender is gone, or may send no body
+            _ = request.POST
 
 
 class ErrorPages:

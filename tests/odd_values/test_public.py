@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import cycle
 from urllib.parse import quote
 
 import pytest
@@ -10,6 +11,7 @@ from django.urls import NoReverseMatch, URLPattern, URLResolver, get_resolver, r
 
 from accounts.models import Company
 from channels.vendor_accounts import registry
+from config.server.middleware import MACHINE_PATHS
 from tests.cabinet.pages import create_content
 from tests.cabinet.routes import DOCS, VISITOR
 from tests.factories import CompanyFactory, MemberFactory
@@ -48,6 +50,34 @@ def _walk(resolver: URLResolver, before: str) -> Iterator[str]:
             yield route
         else:
             yield from _walk(pattern, route)
+
+
+MULTIPART = "multipart/form-data; boundary=B"
+PART = b'--B\r\nContent-Disposition: form-data; name="a"%s\r\n\r\n\\ud800\r\n'
+UNREADABLE = [
+    ("application/x-www-form-urlencoded; charset=windows-1251", b"a=1"),
+    ("application/x-www-form-urlencoded", b"&".join(b"a%d=1" % n for n in range(1100))),
+    ("multipart/form-data", b"x"),
+    (MULTIPART, b"--B\r\nContent-Disposition: form-data; " + b"a" * 2000 + b"\r\n\r\n1\r\n--B--"),
+    (MULTIPART, PART % b"" * 1100 + b"--B--"),
+    (MULTIPART, PART % b'; filename="a"' * 110 + b"--B--"),
+    (f"{MULTIPART}; charset=unicode_escape", PART % b"" + b"--B--"),
+]
+
+
+def test_forms_that_cannot_be_read_are_refused(db: None) -> None:
+    sweep = Sweep(Client(enforce_csrf_checks=True))
+    paths = [f"/{PARAMETER.sub('x', route)}" for route in [*routes(), "admin/login/", "no/page"]]
+    pages = [path for path in paths if not path.startswith(MACHINE_PATHS)]
+    login = [reverse("account_login")] * len(UNREADABLE)
+
+    with sweep.listening():
+        found = {
+            sweep.ask("post", path, body, content_type=kind, note=kind).status_code
+            for path, (kind, body) in zip([*login, *pages], cycle(UNREADABLE), strict=False)
+        }
+
+    assert (found, sweep.failed) == ({400}, {})
 
 
 def test_paths_take_odd_values(sweep: Sweep, company: Company) -> None:
