@@ -19,6 +19,10 @@ NOVEMBER_22 = date(2026, 11, 22)
 CHANGES: tuple[Change, ...] = (
     Change(
         date(2026, 11, 28),
+        _("`PUT /policy` requires a live key: the rules hold for live messages, too."),
+    ),
+    Change(
+        date(2026, 11, 28),
         _(
             "`clicks` of a link and `link.clicked` count only what is certainly a person's "
             "browser, by its `User-Agent` and headers; every other client counts in `scanners`, "

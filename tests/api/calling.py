@@ -5,9 +5,11 @@ from typing import Any
 import orjson
 
 from accounts.api.calls import Call
+from accounts.models import Scope
 from api_docs.calls import BY_NAME
 from tests.api.clients import Answer, Api
 
+LIVE = {Scope.TOP_UP, Scope.POLICY}  # whose calls need a live key, some of them
 PHONE, URL = "+79990000000", "https://shop.example/orders/1024"
 ASKED: dict[str, dict[str, Any]] = {
     "sendCode": {"phone": PHONE, "link": URL},

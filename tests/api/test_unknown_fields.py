@@ -7,10 +7,9 @@ import pytest
 
 from accounts.api.calls import Call
 from accounts.api.unknown_fields import MAX_WARNINGS
-from accounts.models import Scope
 from api_docs.calls import CALLS
 from channels.models import Message
-from tests.api.calling import ASKED, addressed
+from tests.api.calling import ASKED, LIVE, addressed
 from tests.api.clients import Answer, Api
 
 PHONE, URL = "+79161234567", "https://example.com/"
@@ -34,7 +33,7 @@ def good(call: Call) -> dict[str, Any]:
 
 @pytest.mark.parametrize("call", WITH_BODY, ids=lambda call: call.name)
 def test_every_call_with_a_body_names_unknown_fields(api: Api, test_api: Api, call: Call) -> None:
-    caller = api if call.scope is Scope.TOP_UP else test_api
+    caller = api if call.scope in LIVE else test_api
 
     answer = perform(caller, call, good(call) | {"zzz": 1})
 
@@ -46,7 +45,7 @@ def test_every_call_with_a_body_names_unknown_fields(api: Api, test_api: Api, ca
 def test_every_call_with_a_body_refuses_unknown_fields_on_request(
     api: Api, test_api: Api, call: Call
 ) -> None:
-    caller = api if call.scope is Scope.TOP_UP else test_api
+    caller = api if call.scope in LIVE else test_api
 
     answer = perform(caller, call, good(call) | {"zzz": 1, "yyy": None}, **STRICT)
 
@@ -124,7 +123,7 @@ POSTED = [call for call in CALLS if call.method == "POST" and call.body]
 
 @pytest.mark.parametrize("call", POSTED, ids=lambda call: call.name)
 def test_empty_optional_text_counts_as_absent(api: Api, test_api: Api, call: Call) -> None:
-    caller = api if call.scope is Scope.TOP_UP else test_api
+    caller = api if call.scope in LIVE else test_api
     empty = {
         field.name: ""
         for field in call.body

@@ -8,14 +8,13 @@ import pytest
 from django.test import Client
 
 from accounts.api.calls import Call
-from accounts.models import Scope
 from api_docs.calls import BY_NAME, CALLS
 from api_docs.pages.page_list import PAGES
 from api_docs.schema.api import document
 from api_docs.schema.schema import refusal_example
 from channels.routing import test_numbers
 from config.errors import Error
-from tests.api.calling import PHONE, addressed, perform
+from tests.api.calling import LIVE, PHONE, addressed, perform
 from tests.api.clients import Api
 from tests.api_docs.reading import LANGUAGES
 
@@ -51,7 +50,7 @@ def example_of_request(call: Call) -> dict[str, Any] | None:
 @pytest.mark.parametrize("call", WITH_BODY, ids=lambda call: call.name)
 def test_example_of_a_request_is_taken(api: Api, test_api: Api, call: Call) -> None:
     example = example_of_request(call)
-    caller = api if call.scope is Scope.TOP_UP else test_api
+    caller = api if call.scope in LIVE else test_api
     if call.name == "verifyCode":
         perform(caller, BY_NAME["sendCode"])
         example = {**(example or {}), "code": code_on_the_phone(caller)}

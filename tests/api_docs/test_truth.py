@@ -13,7 +13,7 @@ from standardwebhooks import Webhook
 
 from accounts.api.calls import Call
 from accounts.api.fields import Field, Schema
-from accounts.models import Event, EventKind, Scope
+from accounts.models import Event, EventKind
 from api_docs.calls import BY_NAME, CALLS
 from api_docs.pages.limits_shown import numbers
 from api_docs.schema import webhook_examples
@@ -23,7 +23,7 @@ from api_docs.schema.schema import error_schema, refusal_example
 from channels.deliver.dispatcher import Dispatcher
 from channels.routing import test_numbers
 from config.errors import Error
-from tests.api.calling import PHONE, addressed, perform
+from tests.api.calling import LIVE, PHONE, addressed, perform
 from tests.api.clients import Api
 from tests.factories import EndpointFactory
 from tests.stack.programs import wait_until
@@ -52,7 +52,7 @@ def check(call: Call, body: Mapping[str, Any]) -> None:
 @pytest.mark.usefixtures("dispatcher", "price_list")
 @pytest.mark.parametrize("call", CALLS, ids=lambda call: call.name)
 def test_answer_has_the_fields_that_are_written_down(api: Api, test_api: Api, call: Call) -> None:
-    answer = perform(api if call.scope is Scope.TOP_UP else test_api, call)
+    answer = perform(api if call.scope in LIVE else test_api, call)
 
     assert (answer.status, answer.body["success"]) == (200, True), answer.body
     assert answer.body["message"] == call.message or call.name.startswith("send")
@@ -122,7 +122,7 @@ def payload(call: Call, field: Field, value: Any) -> dict[str, Any]:
 @pytest.mark.usefixtures("price_list")
 @pytest.mark.parametrize(("call", "field"), CASES)
 def test_bounds_of_a_field_are_kept(api: Api, test_api: Api, call: Call, field: Field) -> None:
-    caller = api if call.scope is Scope.TOP_UP else test_api
+    caller = api if call.scope in LIVE else test_api
     path = addressed(caller, call)
 
     for value in beyond(field):
@@ -137,7 +137,7 @@ def test_bounds_of_a_field_are_kept(api: Api, test_api: Api, call: Call, field: 
 def test_values_within_the_bounds_are_taken(
     api: Api, test_api: Api, call: Call, field: Field
 ) -> None:
-    caller = api if call.scope is Scope.TOP_UP else test_api
+    caller = api if call.scope in LIVE else test_api
     path = addressed(caller, call)
 
     for value in within(field):

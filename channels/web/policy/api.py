@@ -33,6 +33,7 @@ from config.errors import DomainError, Error
 from config.texts import StrOrPromise
 
 DEFAULT_PURPOSE = "verification"
+NOT_IN_TEST = _("The rules hold for live messages, too: replace them with a live key")
 TYPES: dict[str, type] = {
     "country": str,
     "purpose": str,
@@ -59,6 +60,8 @@ class Policy(ApiView):
         return self._rules(Company.objects.get(pk=self.principal.company_id))
 
     def put(self, request: Request) -> HttpResponse:
+        if self.principal.is_test:  # the rules are those of live messages, too
+            raise DomainError(Error.FORBIDDEN, message=NOT_IN_TEST)
         fields = RequestFields(self.payload(request))
         if fields.payload.get(RULES.name) is None:
             fields.add_error(RULES, REQUIRED)

@@ -116,8 +116,9 @@ PUT_POLICY = Call(
     "replacePolicy",
     _("Replace the policy"),
     _(
-        "Replaces all of the company's rules. They take effect within two seconds, for live and "
-        "test keys alike. A request that names a channel uses that channel, unless it is barred."
+        "Replaces all of the company's rules. Requires a live key. They take effect within two "
+        "seconds, for live and test keys alike. A request that names a channel uses that channel, "
+        "unless it is barred."
     ),
     Scope.POLICY,
     message=_("The policy was saved"),

@@ -67,10 +67,13 @@ def test_other_companies_keep_their_rules(api: Api, client_of: ClientOf) -> None
     assert other.get("/policy").body["rules"] == []
 
 
-def test_test_key_shares_the_rules(api: Api, test_api: Api) -> None:
-    put(test_api, [RULE])
+def test_test_key_shares_the_rules_and_changes_none(api: Api, test_api: Api) -> None:
+    put(api, [RULE])
 
-    assert api.get("/policy").body["rules"] == [RULE]
+    refused = put(test_api, [])
+
+    assert (refused.status, refused.code) == (403, "forbidden")
+    assert api.get("/policy").body["rules"] == test_api.get("/policy").body["rules"] == [RULE]
 
 
 @pytest.mark.parametrize(
@@ -136,7 +139,7 @@ def test_preview_shows_channels_and_rules_and_sends_nothing(
     mode: str, client_of: ClientOf, company: Company
 ) -> None:
     client = client_of(company, mode=mode)
-    put(client, [RULE])
+    put(client_of(company), [RULE])
 
     answer = client.get("/policy/preview", {"phone": "8 916 123-45-67"})
 
