@@ -80,7 +80,7 @@ def state(message: Message) -> tuple[str, str]:
 
 def test_click_that_is_refused_costs_no_other(api: Api) -> None:
     message = link_sent(api)
-    refused, good = LinkFactory.create(), Link.objects.get(message_id=message.pk)
+    refused, good = LinkFactory.create(message_id=uuid4()), Link.objects.get(message_id=message.pk)
     with connection.cursor() as cursor:
         cursor.execute(
             "CREATE FUNCTION refuse_row() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 
 import pytest
+from django.db import connection
 from pytest_django import Settings
 
 from accounts.models import Company
@@ -170,8 +171,18 @@ def test_pending_reports_of_one_link_are_limited(ask: Ask, link: Link) -> None:
 @pytest.mark.django_db(transaction=True)
 def test_parallel_reports_keep_to_the_limit(link: Link, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(abuse_reports, "MAX_PENDING_PER_LINK", 2)
-
-    at_once([lambda: abuse_reports.submit(link_id=link.pk, reason="spam", words="")] * 24)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "CREATE FUNCTION be_slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+            " PERFORM pg_sleep(0.3); RETURN NEW; END $$;"
+            " CREATE TRIGGER slow BEFORE INSERT ON links_report"
+            " FOR EACH ROW EXECUTE FUNCTION be_slow()"
+        )
+    try:
+        at_once([lambda: abuse_reports.submit(link_id=link.pk, reason="spam", words="")] * 8)
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("DROP FUNCTION be_slow CASCADE")
 
     assert Report.objects.count() == 2
 
