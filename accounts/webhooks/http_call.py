@@ -5,6 +5,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import Any
 from uuid import UUID
 
@@ -12,7 +13,6 @@ import orjson
 import structlog
 from django.conf import settings
 from django.utils import timezone
-from django.utils.http import parse_http_date_safe
 
 from accounts.models import Delivery, DeliveryAttempt
 from accounts.webhooks import egress, signing
@@ -96,9 +96,17 @@ def seconds_of(retry_after: str, now: datetime) -> float:
     if text.isascii() and text.isdecimal():
         seconds = float(text[:10])
     else:
-        moment = parse_http_date_safe(text)
-        seconds = 0.0 if moment is None else moment - now.timestamp()
+        seconds = _moment(text) - now.timestamp()
     return min(max(seconds, 0.0), MAX_RETRY_AFTER)
+
+
+def _moment(date: str) -> float:
+    """Unix seconds of a date of HTTP or of mail, whose zones some frameworks write; else 0."""
+    try:
+        at = parsedate_to_datetime(date)
+        return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):
+        return 0.0
 
 
 def body_of(event_id: UUID, kind: str, at: datetime, data: Any) -> bytes:

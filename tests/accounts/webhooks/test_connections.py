@@ -28,7 +28,8 @@ def test_addresses_are_tried_by_turns_of_their_families(
 def test_address_that_answers_is_found_behind_dead_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     with listening() as receiver:
         dead = [f"127.0.0.{n}" for n in range(2, 8)]
-        names(monkeypatch, [*dead, "::ffff:127.0.0.1"])
+        of_a_dead_family = [f"127.0.1.{n}" for n in range(1, egress.MAX_ADDRESSES_TRIED)]
+        names(monkeypatch, [*dead, *of_a_dead_family, "::ffff:127.0.0.1"])
         second = outcome(receiver.url.replace("127.0.0.1", HOST))
         names(monkeypatch, [*dead, "127.0.0.1"])
         last = outcome(receiver.url.replace("127.0.0.1", HOST))

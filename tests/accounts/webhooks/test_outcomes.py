@@ -224,6 +224,13 @@ def test_failing_since_is_reset_by_a_success(
         (503, lambda: http_date(time.time() + 300), 300),
         (503, lambda: http_date(time.time() + 10 * 86_400), http_call.MAX_RETRY_AFTER),
         (503, lambda: http_date(time.time() - 300), 0),
+        (503, lambda: http_date(time.time() + 300).replace("GMT", "+0000"), 300),
+        (
+            503,
+            lambda: time.strftime("%A, %d-%b-%y %H:%M:%S GMT", time.gmtime(time.time() + 300)),
+            300,
+        ),
+        (503, lambda: time.asctime(time.gmtime(time.time() + 300)), 300),
         (503, "Mon, 01 Jan 99999 00:00:00 GMT", 0),
         (429, "-5", 0),
         (429, "1.5", 0),

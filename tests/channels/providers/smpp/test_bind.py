@@ -137,7 +137,9 @@ class Deaf:
         self.came = self.asked = 0
         self.port = free_port()
         self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_until_complete, args=[self._live()])
+        self._thread = threading.Thread(
+            target=self._loop.run_until_complete, args=[self._live()], daemon=True
+        )
         self._ended = asyncio.Event()
         self._thread.start()
 
