@@ -32,7 +32,9 @@ def parse(raw: bytes, *, account: str) -> tuple[list[StatementLine], int]:
     documents, unread = _documents(text)
     lines = []
     for document in documents:
-        if account not in {document.get("ПлательщикСчет"), document.get("ПолучательСчет")}:
+        accounts = {_account(document, "Плательщик"), _account(document, "Получатель")}
+        if account not in accounts:
+            unread += "" in accounts  # it may be ours
             continue
         try:
             lines.append(_line(document, account))
@@ -84,7 +86,7 @@ def _fields(lines: list[str]) -> dict[str, str]:
 
 
 def _line(document: Mapping[str, str], account: str) -> StatementLine:
-    is_incoming = document["ПолучательСчет"] == account
+    is_incoming = _account(document, "Получатель") == account
     party = "Плательщик" if is_incoming else "Получатель"
     booked = document.get("ДатаПоступило" if is_incoming else "ДатаСписано")
     documented_on = _day(document["Дата"])
@@ -103,9 +105,14 @@ def _line(document: Mapping[str, str], account: str) -> StatementLine:
         currency="RUB" if account[5:8] == "810" else account[5:8],
         party_name=(document.get(f"{party}1") or document.get(party, ""))[:200],
         party_inn=document.get(f"{party}ИНН", "")[:12],
-        party_account=document.get(f"{party}Счет", "")[:34],
+        party_account=_account(document, party)[:34],
         purpose=_purpose(document)[:500],
     )
+
+
+def _account(document: Mapping[str, str], party: str) -> str:
+    """Some banks write the second field only."""
+    return document.get(f"{party}Счет") or document.get(f"{party}РасчСчет", "")
 
 
 def _purpose(document: Mapping[str, str]) -> str:

@@ -96,6 +96,35 @@ def test_purpose_may_be_given_line_by_line(whole: str) -> None:
     assert incoming.key == original.key
 
 
+def test_account_may_be_in_the_second_of_its_fields() -> None:
+    """As some banks write it: the first one is absent, or empty."""
+    raw = FILE.replace("ПлательщикСчет", "ПлательщикРасчСчет")
+    raw = raw.replace("ПолучательСчет=", "ПолучательСчет=\nПолучательРасчСчет=")
+
+    lines, unread = exchange_1c.parse(raw.encode(), account=ACCOUNT)
+    usual, _unread = exchange_1c.parse(FILE.encode(), account=ACCOUNT)
+
+    assert unread == 1
+    assert lines == usual
+
+
+def test_document_without_our_account_may_be_ours_all_the_same() -> None:
+    raw = FILE.replace(f"ПолучательСчет={ACCOUNT}\n", "")
+
+    (outgoing,), unread = exchange_1c.parse(raw.encode(), account=ACCOUNT)
+
+    assert (outgoing.document_number, unread) == ("4", 2)
+
+
+def test_party_may_have_no_account() -> None:
+    """As with cash that is paid in."""
+    raw = FILE.replace("ПлательщикСчет=40702810900000000099\n", "")
+
+    (incoming, _outgoing), unread = exchange_1c.parse(raw.encode(), account=ACCOUNT)
+
+    assert (incoming.amount, incoming.party_account, unread) == (Decimal("1900.00"), "", 1)
+
+
 @pytest.mark.parametrize("written", ["1 900,00", "1\u00a0900.00", "1\u202f900,00", "1900"])
 def test_thousands_may_be_set_apart(written: str) -> None:
     raw = FILE.replace("Сумма=1900.00", f"Сумма={written}").encode()
