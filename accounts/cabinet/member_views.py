@@ -21,6 +21,7 @@ from accounts.people.roles import (
     nobody,
 )
 from accounts.security import reauthentication
+from accounts.sign_in.addresses import as_stored, is_same
 from config.input.integers import parse_integer
 
 ALL = "all"
@@ -35,6 +36,9 @@ class InvitationForm(forms.Form):
     role = forms.ChoiceField(
         label=gettext_lazy("Role"), choices=Member.Role.choices, initial=Member.Role.DEVELOPER
     )
+
+    def clean_email(self) -> str:
+        return as_stored(self.cleaned_data["email"])
 
 
 class RoleForm(forms.Form):
@@ -138,7 +142,7 @@ def invitation_join(request: HttpRequest, token: str) -> HttpResponse:
     if invitation is None:
         return render(request, "cabinet/invitation_void.html", status=410)
     user = request.user
-    is_theirs = isinstance(user, User) and user.email.lower() == invitation.email.lower()
+    is_theirs = isinstance(user, User) and is_same(user.email, invitation.email)
     if request.method == "POST" and isinstance(user, User) and is_theirs:
         members.join(invitation=invitation, user=user, ip=client_ip(request.META))
         request.session["company"] = invitation.company_id

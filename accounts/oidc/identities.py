@@ -6,15 +6,13 @@ somebody typed and nobody confirmed is nobody's: the person whom the provider vo
 with an account of his own, so that nothing a stranger prepared under it is his.
 """
 
-from functools import reduce
-from operator import or_
 from uuid import uuid4
 
 from allauth.account.models import EmailAddress
 from allauth.socialaccount.models import SocialAccount
 from django.conf import settings
 from django.db import IntegrityError, transaction
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.translation import get_language
 
@@ -25,7 +23,7 @@ from accounts.oidc import grants
 from accounts.oidc.claims import Claims
 from accounts.oidc.refusals import Reason, RefusedError
 from accounts.security import notifications, sessions
-from config.input.hosts import address_spellings
+from accounts.sign_in.addresses import is_of, is_same
 
 
 def find(claims: Claims) -> User | None:
@@ -58,19 +56,15 @@ def _require_creatable(claims: Claims) -> None:
 
 def _is_taken(address: str) -> bool:
     """By a user who confirmed it, or to whom an operator gave it."""
-    if EmailAddress.objects.filter(_is(address), verified=True).exists():
+    if EmailAddress.objects.filter(is_of(address), verified=True).exists():
         return True
-    owners = User.objects.filter(_is(address))
+    owners = User.objects.filter(is_of(address))
     return owners.exclude(pk__in=_unconfirmed(address).values("user")).exists()
-
-
-def _is(address: str) -> Q:
-    return reduce(or_, (Q(email__iexact=one) for one in address_spellings(address)))
 
 
 def _unconfirmed(address: str) -> QuerySet[EmailAddress]:
     """The operators of the desk may have been given theirs by hand."""
-    return EmailAddress.objects.filter(_is(address), verified=False, user__is_staff=False)
+    return EmailAddress.objects.filter(is_of(address), verified=False, user__is_staff=False)
 
 
 def _release(address: str, request: HttpRequest) -> None:
@@ -78,7 +72,7 @@ def _release(address: str, request: HttpRequest) -> None:
     users = User.objects.filter(pk__in=_unconfirmed(address).values("user")).order_by("pk")
     for user in users.select_for_update(no_key=True):
         record_authentication_event("address.removed", user=user, request=request, subject=address)
-        if user.email.lower() in map(str.lower, address_spellings(address)):  # it signed up with it
+        if is_same(user.email, address):  # it signed up with it
             user.email = f"{uuid4()}@nobody.invalid"  # RFC 2606: never anybody's
             user.set_unusable_password()
             user.save(update_fields=["email", "password"])

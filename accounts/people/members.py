@@ -17,6 +17,7 @@ from accounts.models import Company, Invitation, Member, User, UserSession
 from accounts.outbox import mail
 from accounts.security import sessions
 from accounts.security.notifications import post_company_change, post_to_user
+from accounts.sign_in.addresses import is_same
 
 SALT = "accounts.invitation"
 MAX_INVITATIONS_A_DAY = 20  # per company: invitations must not become a way to send spam
@@ -90,9 +91,7 @@ def revoke_invitation(*, invitation: Invitation, user: User, ip: str | None = No
 def join(*, invitation: Invitation, user: User, ip: str | None = None) -> Member | None:
     """Accept the invitation once; None when it is no longer open."""
     rows = Invitation.objects.open().filter(pk=invitation.pk)
-    if user.email.lower() != invitation.email.lower() or not rows.update(
-        accepted_at=timezone.now()
-    ):
+    if not is_same(user.email, invitation.email) or not rows.update(accepted_at=timezone.now()):
         return None
     member, _made = Member.objects.get_or_create(
         company=invitation.company, user=user, defaults={"role": invitation.role}

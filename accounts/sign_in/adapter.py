@@ -22,6 +22,7 @@ from accounts.outbox import mail
 from accounts.security import provider_sessions, sessions
 from accounts.security.reauthentication import has_factor
 from accounts.sign_in import throttle
+from accounts.sign_in.addresses import as_stored
 
 PROVIDER_METHOD = {"id": "sso", "description": _("Single sign-on")}
 
@@ -51,6 +52,9 @@ class AccountAdapter(DefaultAccountAdapter):
             "“Forgot the password?”"
         )
     }
+
+    def clean_email(self, email: str) -> str:
+        return as_stored(super().clean_email(email))
 
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
         """Append to the outbox: no page waits for or depends on the mail server."""

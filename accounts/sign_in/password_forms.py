@@ -16,6 +16,7 @@ from accounts.audit.events import record_authentication_event
 from accounts.models import User
 from accounts.security.notifications import primary_address
 from accounts.sign_in import passwords
+from accounts.sign_in.addresses import as_stored
 from accounts.sign_in.passwords import require_bounded
 
 # Instead of a sentence from each validator; what is wrong with a password its error says.
@@ -41,7 +42,8 @@ class BoundedPasswordsMixin(Base):
 
 
 class LoginForm(BoundedPasswordsMixin, allauth.LoginForm):
-    pass
+    def clean_login(self) -> str:
+        return as_stored(super().clean_login())
 
 
 class ReauthenticateForm(BoundedPasswordsMixin, allauth.ReauthenticateForm):
@@ -66,6 +68,7 @@ class ResetPasswordForm(allauth.ResetPasswordForm):
     users: list[User]
 
     def clean_email(self) -> str:
+        self.cleaned_data["email"] = as_stored(self.cleaned_data["email"])
         email: str = super().clean_email()
         self.users = [one for one in self.users if _may_reset(one, email)]
         return email

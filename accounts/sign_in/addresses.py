@@ -1,0 +1,39 @@
+"""E-mail addresses as people write them: one mailbox has several spellings.
+
+Chrome sends an international domain in ASCII, other browsers as it is typed. An invisible character
+that was pasted along is a part of a domain for Django, and of none for the mail.
+"""
+
+from functools import reduce
+from operator import or_
+
+from allauth.account.models import EmailAddress
+from django.core.exceptions import ValidationError
+from django.core.validators import EmailValidator
+from django.db.models import Q
+
+from accounts.models import User
+from config.input.hosts import HostError, address_spellings, ascii_host, unicode_host
+
+
+def is_same(one: str, other: str) -> bool:
+    return one.lower() in map(str.lower, address_spellings(other))
+
+
+def is_of(address: str) -> Q:
+    """The rows whose `email` is this address."""
+    return reduce(or_, (Q(email__iexact=one) for one in address_spellings(address)))
+
+
+def as_stored(address: str) -> str:
+    """As its account has it; one that has none yet, as people read it. Raises ValidationError."""
+    if address.isascii() and "xn--" not in address.lower():
+        return address
+    name, _at, domain = address.rpartition("@")
+    try:
+        read = f"{name}@{unicode_host(ascii_host(domain))}"
+    except HostError:
+        raise ValidationError(EmailValidator.message, code=EmailValidator.code) from None
+    found = User.objects.filter(is_of(address)).values_list("email", flat=True)
+    others = EmailAddress.objects.filter(is_of(address)).values_list("email", flat=True)
+    return next(iter([*found[:1], *others[:1]]), read)

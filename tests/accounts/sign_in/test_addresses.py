@@ -1,0 +1,72 @@
+"""E-mail addresses that are typed in one way and come in another."""
+
+import pytest
+from django.core.exceptions import ValidationError
+from django.test import Client
+from django.urls import reverse
+
+from accounts.models import Invitation, Mail, Member, User
+from accounts.people import members
+from accounts.sign_in import addresses
+from tests.factories import PASSWORD, UserFactory
+
+pytestmark = pytest.mark.django_db
+READ, SENT_BY_CHROME = "anna@пример.рф", "anna@xn--e1afmkfd.xn--p1ai"
+PASTED = ["anna@example.com\u200b", "anna@exam\u00adple.com\ufeff", "anna@ｅxample.com"]
+ANNA = "anna@example.com"
+
+
+def sign_in(client: Client, address: str) -> bool:
+    client.post(reverse("account_login"), {"login": address, "password": PASSWORD})
+    return "_auth_user_id" in client.session
+
+
+@pytest.mark.parametrize("typed", PASTED)
+def test_what_is_pasted_along_is_no_part_of_an_address(client: Client, typed: str) -> None:
+    form = {"email": typed, "company": "Demo", "country": "RU", "password1": PASSWORD}
+
+    client.post(reverse("account_signup"), form)
+
+    assert User.objects.get().email == ANNA
+
+
+@pytest.mark.parametrize("typed", [*PASTED, ANNA])
+def test_account_is_found_by_a_pasted_address(client: Client, typed: str) -> None:
+    UserFactory.create(email=ANNA)
+
+    assert sign_in(client, typed)
+
+
+@pytest.mark.parametrize("stored", [READ, SENT_BY_CHROME])
+@pytest.mark.parametrize("typed", [READ, SENT_BY_CHROME, READ.upper()])
+def test_any_browser_finds_an_international_address(
+    client: Client, stored: str, typed: str
+) -> None:
+    UserFactory.create(email=stored)
+    form = {"email": typed, "company": "Demo", "country": "RU", "password1": PASSWORD}
+
+    client.post(reverse("account_signup"), form)
+    client.post(reverse("account_reset_password"), {"email": typed})
+
+    assert User.objects.count() == 1
+    assert Mail.objects.filter(template="account/email/password_reset_key", to=stored).exists()
+    assert sign_in(client, typed)
+
+
+@pytest.mark.parametrize("invited", [READ, SENT_BY_CHROME, READ + "\u200b"])
+@pytest.mark.parametrize("email", [READ, SENT_BY_CHROME])
+def test_invitation_is_of_the_mailbox(
+    client: Client, owner: Member, invited: str, email: str
+) -> None:
+    client.post(reverse("member-invite"), {"email": invited, "role": "developer"})
+    user = UserFactory.create(email=email)
+
+    members.join(invitation=Invitation.objects.get(), user=user)
+
+    assert owner.company.members.filter(user=user).exists()
+
+
+@pytest.mark.parametrize("address", ["anna@при\u0301мер\u2028.рф", f"anna@{'я' * 300}.рф"])
+def test_domain_that_stands_for_none_is_refused(address: str) -> None:
+    with pytest.raises(ValidationError):
+        addresses.as_stored(address)
