@@ -7,7 +7,7 @@ from channels import full_reconciliation, reconciliation, retention
 from channels.deliver.heartbeats import HeartbeatWriter
 from channels.history import background_export, day_counts, drop_watch
 from channels.providers.base import SendError, TransientError
-from channels.providers.telegram.bot import BotText, TelegramBot
+from channels.providers.telegram_bot.provider import BotText, TelegramBot
 from channels.vendor_accounts import approvals, availability, registry
 from channels.web.forms import filter_of
 from config.monitoring import metrics

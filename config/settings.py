@@ -8,7 +8,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from config import logs
 from config.channels import CHANNELS
-from config.environment import vendor_settings
+from config.environment import addresses, payment_settings, vendor_settings
 from config.environment.oidc_settings import *  # noqa: F403 - its __all__ are settings
 from config.environment.openapi_settings import SPECTACULAR_SETTINGS  # noqa: F401 - a setting
 from config.environment.operator_settings import (  # noqa: F401 - settings of these names
@@ -18,7 +18,6 @@ from config.environment.operator_settings import (  # noqa: F401 - settings of t
     OPERATOR_TELEGRAM_BOT_TOKEN,
     OPERATOR_TELEGRAM_CHAT_ID,
 )
-from config.environment.payment_settings import *  # noqa: F403 - its __all__ are settings
 from config.environment.production_checks import require_safe, validate_environment
 from config.environment.sign_in_settings import (
     FACTOR_FORMS,
@@ -33,6 +32,7 @@ from config.environment.variables import (
     at_least,
     env,
     keyring,
+    provider_timeout,
     web_address,
     zero_or_at_least,
 )
@@ -73,7 +73,7 @@ _FACTORS = "" if PRODUCTION else f"1:{sha256(b'mfa' + SECRET_KEY.encode()).hexdi
 MFA_KEYS = keyring(env.str("MFA_KEYS", _FACTORS), "MFA_KEYS")  # encrypt second factors at rest
 
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", [] if PRODUCTION else ["*"])
-CSRF_TRUSTED_ORIGINS: list[str] = env.list("CSRF_TRUSTED_ORIGINS", [])
+CSRF_TRUSTED_ORIGINS = [PUBLIC_URL]
 TRUSTED_PROXY_COUNT = at_least(0, "TRUSTED_PROXY_COUNT", 0)
 ALLAUTH_TRUSTED_PROXY_COUNT = TRUSTED_PROXY_COUNT
 
@@ -203,20 +203,20 @@ PATIENCE_RANGE = (10, 600)  # range a company may set
 LEASE = env.int("LEASE", 30)  # seconds a worker may hold an attempt without an outcome
 SEND_WAIT = env.float("SEND_WAIT", 8.0)  # seconds a send waits for its first outcome
 SEND_WAITERS = env.int("SEND_WAITERS", 48)  # per process; a slow vendor must leave room to verify
-PROVIDER_TIMEOUT = (env.float("PROVIDER_CONNECT", 2.0), env.float("PROVIDER_READ", 8.0))
+PROVIDER_TIMEOUT = provider_timeout(env.str("PROVIDER_TIMEOUT", "") or "2,8")
 if sum(PROVIDER_TIMEOUT) + 5 >= LEASE:
-    raise ImproperlyConfigured("LEASE must exceed PROVIDER_CONNECT + PROVIDER_READ + 5")
+    raise ImproperlyConfigured("LEASE must exceed the sum of PROVIDER_TIMEOUT by more than 5")
 DELIVERY_THREADS = env.int("DELIVERY_THREADS", 32)
 MAX_SMS_SEGMENTS = 3
 LINK_BLOCKLIST: list[str] = env.list("LINK_BLOCKLIST", [])  # hosts no link may lead to
 # Requests for unknown links, per visitor: (count, seconds).
-LINK_MISS_LIMIT = (at_least(1, "LINK_MISS_LIMIT", 30), 600)
+LINK_MISS_LIMIT = (30, 600)
 
 COOL_DOWN = 60  # seconds between codes to one phone of one company
 CODE_LIMITS = [(5, 600), (10, 3600), (20, 86_400)]  # sends per company and phone: (count, seconds)
 LINK_LIMITS = [(5, 600), (20, 86_400)]
 # A company may set its own: a cool-down in this range, counts of the windows up to these.
-COOL_DOWN_RANGE = (at_least(1, "MIN_COOL_DOWN", 30), 3600)
+COOL_DOWN_RANGE = (30, 3600)
 MAX_CODE_LIMITS = (10, 20, 20)
 MAX_LINK_LIMITS = (10, 20)
 # Per phone over all companies, codes and links apart: a burst size, refilled evenly over a day. The
@@ -228,17 +228,17 @@ WRONG_CODE_LIMITS = [(10, 3600), (20, 86_400)]  # wrong codes per company and ph
 REFUSED_VERIFY_LIMIT = (10, 600)  # verify calls without a live code
 API_RATE = (env.int("API_RATE", 1000), 10)  # requests per key: (count, seconds)
 TEST_QUOTAS = {  # per company and day, all test keys together
-    "links": at_least(1, "TEST_LINKS_A_DAY", 3000),
-    "messages": at_least(1, "TEST_MESSAGES_A_DAY", 3000),
+    "links": 3000,
+    "messages": 3000,
 }
 MESSAGE_STORAGE = "config.server.message_storage.MessageStorage"
 MAX_API_BODY = 65_536  # bytes
 DATA_UPLOAD_MAX_MEMORY_SIZE = 4 * 2**20  # vendors batch receipts; the API has its own limit
 BODY_TIMEOUT = env.float("BODY_TIMEOUT", 10.0)  # seconds from the headers to the end of the body
-MAX_BODIES = at_least(1, "MAX_BODIES", 1000)  # received at once, per process
-MAX_BODIES_PER_SENDER = at_least(1, "MAX_BODIES_PER_SENDER", 100)  # a key; without one, an address
-MAX_BODY_MEMORY = at_least(2**23, "MAX_BODY_MEMORY", 2**26)  # bytes of them, per process
-UNREAD_TIMEOUT = env.float("UNREAD_TIMEOUT", 60.0)  # seconds without reading the response
+MAX_BODIES = 1000  # received at once, per process
+MAX_BODIES_PER_SENDER = 100  # a key; without one, an address
+MAX_BODY_MEMORY = 2**26  # bytes of them, per process
+UNREAD_TIMEOUT = 60.0  # seconds without reading the response
 PHONE_RETENTION, RAW_RETENTION = 90, 30  # days
 # Whole months after this one that stay in the database; 0: all. What is younger may still change.
 MIN_KEPT_MONTHS = 4
@@ -249,7 +249,7 @@ COUNTRY_DATABASE = env.str("COUNTRY_DATABASE", "")  # a MaxMind .mmdb file
 
 # --- Webhooks ----------------------------------------------------------------------------------
 
-WEBHOOK_THREADS = env.int("WEBHOOK_THREADS", 32)  # calls at once, per worker
+WEBHOOK_THREADS = 32  # calls at once, per worker
 WEBHOOK_CONNECT = 3.0  # seconds to connect to an endpoint
 WEBHOOK_TIMEOUT = 10.0  # seconds for the whole call
 WEBHOOK_LEASE = 60  # seconds until a call without a recorded outcome is repeated
@@ -258,16 +258,14 @@ MAX_ENDPOINTS = 10  # per company and mode
 
 # --- Providers -----------------------------------------------------------------------------------
 
-WHATSAPP = vendor_settings.ACCOUNTS["WHATSAPP"]
-TELEGRAM_GATEWAY = vendor_settings.ACCOUNTS["TELEGRAM_GATEWAY"]
-TELEGRAM_BOT = vendor_settings.ACCOUNTS["TELEGRAM_BOT"]
-TWILIO = vendor_settings.ACCOUNTS["TWILIO"]
-SMSC = vendor_settings.ACCOUNTS["SMSC"]
-SMPP = vendor_settings.ACCOUNTS["SMPP"]
-FURTHER_ACCOUNTS = vendor_settings.FURTHER_ACCOUNTS
-HTTP_PROVIDER_ACCOUNTS = vendor_settings.HTTP_PROVIDER_ACCOUNTS
+PROVIDER_ACCOUNTS = vendor_settings.accounts()
+GATEWAY_ACCOUNTS = payment_settings.accounts()
+PAYMENT_GATEWAYS = payment_settings.enabled(["invoice"] if PRODUCTION else ["invoice", "sandbox"])
+PAYMENT_PROXY = addresses.proxy("payments")
+addresses.check_names({*PROVIDER_ACCOUNTS, *GATEWAY_ACCOUNTS, "payments", "oidc"})
 MAX_BREAKER_PAUSE = env.int("MAX_BREAKER_PAUSE", 3600)  # seconds that a breaker stays open
-TELEGRAM_BOT_ASSUME_CONTACT = env.bool("TELEGRAM_BOT_ASSUME_CONTACT", False)
+# With the simulator everybody has shared their contact with its bot.
+TELEGRAM_BOT_ASSUME_CONTACT = bool(SIMULATOR_URL)
 
 # --- People ----------------------------------------------------------------------------------
 
@@ -277,9 +275,7 @@ AUTH_PASSWORD_VALIDATORS = PASSWORD_VALIDATORS
 ACCOUNT_LOGIN_METHODS = {"email"}
 ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*"]
 ACCOUNT_USER_MODEL_USERNAME_FIELD = None
-ACCOUNT_EMAIL_VERIFICATION = env.str(
-    "ACCOUNT_EMAIL_VERIFICATION", "mandatory" if PRODUCTION else "optional"
-)
+ACCOUNT_EMAIL_VERIFICATION = "mandatory" if PRODUCTION else "optional"
 ACCOUNT_SIGNUP_FORM_CLASS = "accounts.cabinet.forms.SignupForm"
 ACCOUNT_FORMS = {
     "signup": "accounts.sign_in.password_forms.EnumerationSafeSignupForm",
@@ -309,13 +305,15 @@ SOCIALACCOUNT_EMAIL_AUTHENTICATION = False  # an address opens nothing: accounts
 SOCIALACCOUNT_STORE_TOKENS = False
 
 _MAIL = "django.core.mail.backends.smtp" if PRODUCTION else "config.local.file_email_backend"
-EMAIL_BACKEND = env.str("EMAIL_BACKEND", f"{_MAIL}.EmailBackend")
+_SERVER = env.dj_email_url("EMAIL_URL", "") if env.str("EMAIL_URL", "") else {}
+EMAIL_BACKEND: str = _SERVER.get("EMAIL_BACKEND", f"{_MAIL}.EmailBackend")
 EMAIL_FILE_PATH = VAR_DIR / "mail"
-EMAIL_HOST = env.str("EMAIL_HOST", "localhost")
-EMAIL_PORT = env.int("EMAIL_PORT", 25)
-EMAIL_HOST_USER = env.str("EMAIL_HOST_USER", "")
-EMAIL_HOST_PASSWORD = env.str("EMAIL_HOST_PASSWORD", "")
-EMAIL_USE_TLS = env.bool("EMAIL_USE_TLS", False)
+EMAIL_HOST: str = _SERVER.get("EMAIL_HOST") or "localhost"
+EMAIL_PORT: int = _SERVER.get("EMAIL_PORT") or 25
+EMAIL_HOST_USER: str = _SERVER.get("EMAIL_HOST_USER") or ""
+EMAIL_HOST_PASSWORD: str = _SERVER.get("EMAIL_HOST_PASSWORD") or ""
+EMAIL_USE_TLS: bool = _SERVER.get("EMAIL_USE_TLS", False)
+EMAIL_USE_SSL: bool = _SERVER.get("EMAIL_USE_SSL", False)
 EMAIL_TIMEOUT = 10  # seconds; a hanging mail server blocks one task, no page
 DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", "Kvitok <no-reply@localhost>")
 

@@ -10,6 +10,7 @@ from api_docs.pages.home import home
 from api_docs.pages.views import fill_key, llms, page_as_markdown
 from api_docs.pages.views import page as docs_page
 from api_docs.pages.views import search as docs_search
+from billing.gateways.declared import GATEWAYS
 from billing.orders import payment_webhooks as payment_hooks
 from billing.web import order_views, sandbox_views
 from billing.web.documents import views as document_views
@@ -25,10 +26,11 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("api/", include("config.api")),
     # As programs misspell it: `BASE/` + `/api/v1`, say.
     re_path(r"^/*[aA][pP][iI](?:/|$)", NotFoundView.as_view()),
-    path("hooks/sandbox-gateway", payment_hooks.receive, {"gateway": "sandbox"}),
-    path("hooks/tbank", payment_hooks.receive, {"gateway": "tbank"}),
-    path("hooks/stripe", payment_hooks.receive, {"gateway": "stripe"}),
-    path("hooks/yookassa", payment_hooks.receive, {"gateway": "yookassa"}),
+    *(
+        path(f"hooks/{one.hook}", payment_hooks.receive, {"gateway": one.name})
+        for one in GATEWAYS.values()
+        if one.hook
+    ),
     path("hooks/<slug:hook>", vendor_webhooks.vendor_webhook),
     path("hooks/<slug:hook>/<slug:account>", vendor_webhooks.vendor_webhook),
     path("sandbox-gateway/<str:payment_id>", sandbox_views.page, name="sandbox-gateway"),

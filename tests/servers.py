@@ -131,7 +131,7 @@ LONG = (
     "tests/tools/test_command_line.py",
     "tests/upgrade/",
 )
-_FOREIGN = ("PUBLIC_URL", "SHORT_URL", "DEBUG", "SENTRY_DSN", "EMAIL_BACKEND")
+_FOREIGN = ("PUBLIC_URL", "SHORT_URL", "DEBUG", "SENTRY_DSN", "EMAIL_URL")
 
 
 @pytest.hookimpl(wrapper=True)
@@ -244,13 +244,11 @@ def environment() -> dict[str, str]:
         "REQUEST_LOG_DAYS": "0",  # its thread would write between the tests
         "LOG_LEVEL": "ERROR",  # threads that miss their Redis would talk between the tests
         # ms: eight transactions after one another may take seconds on a busy machine.
-        "DATABASE_LOCK_TIMEOUT": "60000",
-        "DATABASE_STATEMENT_TIMEOUT": "60000",
+        "PGOPTIONS": "-c lock_timeout=60000 -c statement_timeout=60000",
         "SECRET_KEY": made["SECRET_KEY"],
         "OTP_KEYS": made["OTP_KEYS"],
         "WEBHOOK_KEYS": made["WEBHOOK_KEYS"],
         "SIMULATOR_PORT": str(port),
         "SIMULATOR_URL": simulator_url,
-        "TELEGRAM_BOT_ASSUME_CONTACT": "1",
         **accounts(simulator_url, made, {}),
     }

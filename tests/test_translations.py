@@ -28,7 +28,7 @@ CALLS |= dict.fromkeys(["pgettext", "pgettext_lazy", "npgettext", "npgettext_laz
 # Texts sent to phones, in the language of the message: data, not gettext.
 MESSAGE_TEXTS = {
     "api_docs/pages/message_samples.py",
-    "channels/providers/telegram/bot.py",
+    "channels/providers/telegram_bot/provider.py",
     "links/make/message_text.py",
     "otp/texts/rendering.py",
 }

@@ -12,7 +12,7 @@ from django.db.models import Q
 
 from billing.bank_statements.lines import StatementLine
 from billing.gateways.base import PaymentEvent, PaymentState, RefundEvent
-from billing.gateways.tbank import TBank
+from billing.gateways.tbank.gateway import TBank
 from billing.models import BankTransfer, Order, Payment
 from billing.orders import payments, refunds
 from config.ids import parse_id

@@ -32,9 +32,9 @@ FIRST = timedelta(days=30)
 
 def read_due() -> int:
     """Returns how many lines were read; 0 if it is not time yet."""
-    if not settings.TBANK_STATEMENT:
+    if not settings.GATEWAY_ACCOUNTS["tbank"]["has_statement"]:
         return 0
-    account = settings.TBANK_ACCOUNT
+    account = settings.GATEWAY_ACCOUNTS["tbank"]["account"]
     StatementMark.objects.get_or_create(account=account)
     now = timezone.now()
     # The claim is committed before the call, so that a bank that hangs is asked by one process.

@@ -30,8 +30,9 @@ KOPECK = Decimal("0.01")
 
 
 def api() -> ProviderApi:
-    url, token = settings.TBANK_URL.rstrip("/"), settings.TBANK_TOKEN
-    return ProviderApi(url, f"Bearer {token}", pool_by(settings.PAYMENT_PROXY))
+    account = settings.GATEWAY_ACCOUNTS["tbank"]
+    bearer = f"Bearer {account['token']}"
+    return ProviderApi(account["url"].rstrip("/"), bearer, pool_by(settings.PAYMENT_PROXY))
 
 
 def operations(

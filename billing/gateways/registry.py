@@ -1,27 +1,17 @@
 """Builds the payment gateways that the settings enable."""
 
+from collections.abc import Callable
 from functools import cache
+from importlib import import_module
+from typing import cast
 
 from django.conf import settings
-from django.utils.translation import gettext_lazy as _
 
-from billing.gateways.bank_invoice import Invoice
 from billing.gateways.base import Gateway
+from billing.gateways.declared import GATEWAYS
 from billing.gateways.http import pool_by
-from billing.gateways.sandbox import Sandbox
-from billing.gateways.stripe import Stripe
-from billing.gateways.tbank import TBank
-from billing.gateways.yookassa import YooKassa
 from billing.models import Seller
 from config.texts import StrOrPromise
-
-TITLES: dict[str, StrOrPromise] = {
-    Invoice.name: _("Bank invoice"),
-    Sandbox.name: _("Demo payment"),
-    Stripe.name: _("Card (Stripe)"),
-    YooKassa.name: _("Card or SBP (YooKassa)"),
-    TBank.name: _("SBP for companies (T-Bank)"),
-}
 
 
 def find(name: str) -> Gateway | None:
@@ -45,41 +35,21 @@ def askable() -> list[str]:
 
 
 def title(name: str) -> str:
-    return str(TITLES.get(name, name))
+    return str(GATEWAYS[name].title) if name in GATEWAYS else name
+
+
+def note(name: str) -> StrOrPromise:
+    """What the payer should know of this way to pay."""
+    return GATEWAYS[name].note
 
 
 @cache
 def _build(name: str) -> Gateway:
-    match name:
-        case Invoice.name:
-            return Invoice(public_url=settings.PUBLIC_URL)
-        case Sandbox.name:
-            return Sandbox(public_url=settings.PUBLIC_URL, secret=settings.SECRET_KEY)
-        case Stripe.name:
-            return Stripe(
-                url=settings.STRIPE_URL,
-                secret_key=settings.STRIPE_SECRET_KEY,
-                webhook_secret=settings.STRIPE_WEBHOOK_SECRET,
-                pool=pool_by(settings.PAYMENT_PROXY),
-            )
-        case YooKassa.name:
-            return YooKassa(
-                url=settings.YOOKASSA_URL,
-                shop_id=settings.YOOKASSA_SHOP_ID,
-                secret_key=settings.YOOKASSA_SECRET_KEY,
-                networks=settings.YOOKASSA_NETWORKS,
-                has_receipts=settings.YOOKASSA_RECEIPTS,
-                pool=pool_by(settings.PAYMENT_PROXY),
-            )
-        case TBank.name:
-            return TBank(
-                url=settings.TBANK_URL,
-                token=settings.TBANK_TOKEN,
-                account=settings.TBANK_ACCOUNT,
-                webhook_secret=settings.TBANK_WEBHOOK_SECRET,
-                pool=pool_by(settings.PAYMENT_PROXY),
-            )
-    raise LookupError(name)  # the settings reject such a name at start
+    module = import_module(f"billing.gateways.{name}.gateway")
+    make = cast(Callable[..., Gateway], getattr(module, GATEWAYS[name].gateway))
+    if not GATEWAYS[name].url:  # of ours
+        return make(public_url=settings.PUBLIC_URL)
+    return make(**settings.GATEWAY_ACCOUNTS[name], pool=pool_by(settings.PAYMENT_PROXY))
 
 
 def forget_settings() -> None:

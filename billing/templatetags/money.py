@@ -14,6 +14,7 @@ from config.ids import public_id
 
 register = template.Library()
 register.filter("way", registry.title)
+register.filter("gateway_note", registry.note)
 
 
 @register.filter

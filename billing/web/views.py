@@ -23,7 +23,7 @@ from accounts.people.roles import CabinetRequest, can_manage_money, can_see_mone
 from accounts.security import reauthentication
 from billing import message_prices
 from billing.gateways import registry
-from billing.gateways.bank_invoice import Invoice
+from billing.gateways.invoice.gateway import Invoice
 from billing.models import BalanceAlert, Order, Tariff
 from billing.orders import billing_profiles, orders, prices
 from billing.orders.prices import Quote

@@ -6,7 +6,7 @@ from hashlib import sha1
 
 from channels import extensions
 from channels.models import Message
-from channels.providers.telegram.gateway import TelegramGateway
+from channels.providers.telegram_gateway.provider import TelegramGateway
 from channels.vendor_accounts.registry import codes_go_by_gateway
 from config.channels import of_row
 

@@ -15,7 +15,7 @@ from channels.providers.inbound import (
     Started,
     Stopped,
 )
-from channels.providers.telegram.bot import BotText
+from channels.providers.telegram_bot.provider import BotText
 from channels.recipients import opt_out, telegram_contacts
 from channels.tasks import send_telegram_reply
 

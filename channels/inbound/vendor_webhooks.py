@@ -48,7 +48,7 @@ def _as_http_status(hook: WebhookView) -> WebhookView:
 @require_http_methods(["GET", "POST"])
 @_as_http_status
 def vendor_webhook(request: HttpRequest, hook: str, account: str = "") -> HttpResponse:
-    """Handles any vendor's webhook, at the path that `registry.VENDORS` gives it."""
+    """Handles any vendor's webhook, at the path that the vendor's folder gives it."""
     name = registry.account_at(hook, account)
     if name is None:
         return HttpResponse(status=404)

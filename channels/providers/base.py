@@ -169,7 +169,6 @@ class Provider(ABC):
     """An account with a vendor."""
 
     name: str
-    title: ClassVar[str]  # the vendor's product, as people know it
     channel: str  # its name
     capabilities: Capabilities
     has_handshake: ClassVar[bool] = False  # the vendor verifies our webhook's URL by a GET

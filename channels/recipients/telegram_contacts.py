@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import Attempt, Contact
-from channels.providers.telegram.bot import TelegramBot
+from channels.providers.telegram_bot.provider import TelegramBot
 from channels.vendor_accounts import registry
 
 _CHAT_GONE_CODES = {"400", "403"}  # Telegram: the chat does not exist, or the bot is blocked

@@ -14,7 +14,7 @@ from django.db import connection
 
 from channels.phone_numbers import e164_or_none
 from channels.providers.inbound import Recipient
-from channels.vendor_accounts.registry import vendor_of
+from channels.providers.vendors import vendor_of
 from config.input.characters import stored_text
 from config.outbox_loop import write_in_batches
 from config.storage.statements.json_rows import dump_rows, json_rows

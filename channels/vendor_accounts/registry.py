@@ -6,22 +6,18 @@ They come from the environment, and from what operators entered (`stored_credent
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
+from importlib import import_module
 from typing import Any, cast
 from uuid import UUID
 
 from django.conf import settings
 
 from channels.providers.base import Content, Provider
+from channels.providers.declaration import Guide, GuideFacts, Vendor
 from channels.providers.hosted_provider import HostedProvider
 from channels.providers.http import HttpProvider
 from channels.providers.scripted import ScriptedProvider
-from channels.providers.smpp.provider import Smpp
-from channels.providers.smsc import Smsc
-from channels.providers.telegram.bot import TelegramBot
-from channels.providers.telegram.gateway import TelegramGateway
-from channels.providers.twilio.messaging import Twilio
-from channels.providers.whatsapp.cloud_api import WhatsAppCloud
-from channels.vendor_accounts.credential_fields import FIELDS
+from channels.providers.vendors import VENDORS, vendor_of
 from config.channels import CHANNELS, Channel
 from config.once import Once
 from config.process_state import on_reset
@@ -31,45 +27,17 @@ _stored: dict[str, Mapping[str, str]] = {}
 _instances: dict[str, tuple[dict[str, Any], Provider]] = {}  # with the options they were made of
 
 
-@dataclass(frozen=True, slots=True)
-class Vendor:
-    """A vendor: its class, its setting, and the path under /hooks/ of its webhook.
-
-    An account without `required_option` is not configured. With `takes_callback_url` each send
-    names the webhook's URL.
-    """
-
-    provider_class: type[Provider]
-    setting: str
-    hook: str
-    required_option: str = "token"
-    takes_callback_url: bool = False
-
-
-# In the default order of preference; the operator can set another.
-VENDORS = {
-    "whatsapp_cloud": Vendor(WhatsAppCloud, "WHATSAPP", "whatsapp"),
-    "telegram_gateway": Vendor(
-        TelegramGateway, "TELEGRAM_GATEWAY", "telegram-gateway", takes_callback_url=True
-    ),
-    "telegram_bot": Vendor(TelegramBot, "TELEGRAM_BOT", "telegram-bot"),
-    "smpp": Vendor(Smpp, "SMPP", "", required_option="host"),
-    "twilio": Vendor(
-        Twilio, "TWILIO", "twilio", required_option="auth_token", takes_callback_url=True
-    ),
-    "smsc": Vendor(Smsc, "SMSC", "smsc", required_option="password"),
-}
-
-
-def vendor_of(provider: str) -> str:
-    """The vendor of an account: `twilio` for `twilio:kz`."""
-    return provider.partition(":")[0]
-
-
 def hook_url(provider: str) -> str:
     vendor, _, account = provider.partition(":")
     path = f"{VENDORS[vendor].hook}/{account}".rstrip("/")
     return f"{settings.PUBLIC_URL}/hooks/{path}"
+
+
+def guide(name: str) -> Guide:
+    """The setup steps of an account, configured or not."""
+    vendor = VENDORS[vendor_of(name)]
+    options = settings.PROVIDER_ACCOUNTS[vendor.name]
+    return vendor.guide(GuideFacts(hook_url(name), settings.SHORT_URL, options))
 
 
 @Once
@@ -81,32 +49,31 @@ def live_providers() -> dict[str, Provider]:
     """
     return {
         name: _instance(name, vendor, options)
-        for title, vendor in VENDORS.items()
-        for name, options in (_of_environment(title) | _of_operators(title)).items()
+        for vendor in VENDORS.values()
+        for name, options in (_of_environment(vendor) | _of_operators(vendor)).items()
     }
 
 
 def is_in_environment(name: str) -> bool:
     """Whether it configures the account; what operators entered under the name is not used."""
-    return name in _of_environment(vendor_of(name))
+    return name in _of_environment(VENDORS[vendor_of(name)])
 
 
-def _of_environment(title: str) -> dict[str, Mapping[str, Any]]:
-    vendor = VENDORS[title]
-    found = {title: getattr(settings, vendor.setting)}
-    for account, options in settings.FURTHER_ACCOUNTS.get(vendor.setting, {}).items():
-        found[f"{title}:{account}"] = options
-    return {name: options for name, options in found.items() if options[vendor.required_option]}
-
-
-def _of_operators(title: str) -> dict[str, Mapping[str, Any]]:
-    """Options that operators do not enter are those of the vendor's first account."""
-    vendor = VENDORS[title]
-    own = {field.option: field.default for field in FIELDS.get(title, ())}
+def _of_environment(vendor: Vendor) -> dict[str, Mapping[str, Any]]:
     return {
-        name: {**getattr(settings, vendor.setting), **own, **options}
+        name: options
+        for name, options in settings.PROVIDER_ACCOUNTS.items()
+        if vendor_of(name) == vendor.name and options[vendor.required]
+    }
+
+
+def _of_operators(vendor: Vendor) -> dict[str, Mapping[str, Any]]:
+    """Options that operators do not enter are those of the vendor's first account."""
+    own = {field.name: field.default for field in vendor.fields}
+    return {
+        name: {**settings.PROVIDER_ACCOUNTS[vendor.name], **own, **options}
         for name, options in sorted(_stored.items())
-        if vendor_of(name) == title and options.get(vendor.required_option)
+        if vendor_of(name) == vendor.name and options.get(vendor.required)
         if not is_in_environment(name)
     }
 
@@ -127,10 +94,15 @@ def _instance(name: str, vendor: Vendor, options: Mapping[str, Any]) -> Provider
     return known[1]
 
 
+def provider_class(vendor: Vendor) -> type[Provider]:
+    module = import_module(f"channels.providers.{vendor.folder}.provider")
+    return cast(type[Provider], getattr(module, vendor.provider))
+
+
 def _build(name: str, vendor: Vendor, options: Mapping[str, Any]) -> Provider:
     callback = {"callback_url": hook_url(name)} if vendor.takes_callback_url else {}
     own = {option: value for option, value in options.items() if option != "proxy"}
-    make = cast(Callable[..., Provider], vendor.provider_class)
+    make = cast(Callable[..., Provider], provider_class(vendor))
     provider = make(**own, **callback, timeout=settings.PROVIDER_TIMEOUT)
     provider.name = name
     if isinstance(provider, HttpProvider):
@@ -140,8 +112,8 @@ def _build(name: str, vendor: Vendor, options: Mapping[str, Any]) -> Provider:
 
 def account_at(hook: str, account: str) -> str | None:
     """The name of the configured account whose webhook is /hooks/<hook>/<account>."""
-    for title, vendor in VENDORS.items():
-        name = f"{title}:{account}" if account else title
+    for vendor in VENDORS.values():
+        name = f"{vendor.name}:{account}" if account else vendor.name
         if vendor.hook == hook and name in live_providers():
             return name
     return None
@@ -254,7 +226,7 @@ def codes_go_by_gateway() -> bool:
     """Whether Telegram Gateway, in Telegram's words, carries plain codes; those with a link go by
     the bot.
     """
-    gateway = ("live", Content.CODE, TelegramGateway.name)
+    gateway = ("live", Content.CODE, "telegram_gateway")
     return any((route.mode, route.content, route.provider) == gateway for route in routes())
 
 

@@ -17,8 +17,8 @@ from django.db.models import Max
 from accounts.audit import events
 from accounts.models import User
 from channels.models import ProviderAccount
+from channels.providers.vendors import VENDORS, vendor_of
 from channels.vendor_accounts import registry
-from channels.vendor_accounts.credential_fields import FIELDS
 from config.encrypted_texts import EncryptedTexts, key_id_of
 from config.process_state import on_reset
 
@@ -62,11 +62,9 @@ def shown(name: str) -> dict[str, str]:
     """What the form may show: everything but secrets."""
     row = ProviderAccount.objects.filter(name=name).first()
     options = decode(row.credentials) if row else {}
-    fields = FIELDS[registry.vendor_of(name)]
+    fields = VENDORS[vendor_of(name)].fields
     return {
-        one.option: options[one.option]
-        for one in fields
-        if one.option in options and not one.is_secret
+        one.name: options[one.name] for one in fields if one.name in options and not one.is_secret
     }
 
 
@@ -79,7 +77,7 @@ def save(*, name: str, values: Mapping[str, str], user: User, ip: str) -> list[s
     """Stores what is not empty, and of secrets only new ones; returns the names of what changed."""
     row = ProviderAccount.objects.select_for_update().filter(name=name).first()
     before = decode(row.credentials) if row else {}
-    secret = {one.option for one in FIELDS[registry.vendor_of(name)] if one.is_secret}
+    secret = {one.name for one in VENDORS[vendor_of(name)].fields if one.is_secret}
     kept = {option: text for option, text in before.items() if option in secret}
     after = kept | {option: text for option, text in values.items() if text}
     changed = sorted(

@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
-from config.environment.proxies import for_account
+from config.environment.addresses import proxy
 from config.environment.variables import at_least, env
 
 __all__ = [
@@ -85,7 +85,7 @@ OIDC_TRUSTED_AMR = frozenset(_names("OIDC_TRUSTED_AMR"))
 OIDC_TRUSTED_ACR = _names("OIDC_TRUSTED_ACR")
 OIDC_SESSION_AGE = at_least(1, "OIDC_SESSION_HOURS", 8) * 3600
 OIDC_REQUIRED_FOR_DESK = env.bool("OIDC_REQUIRED_FOR_DESK", False)
-OIDC_PROXY = for_account(env.str("OIDC_PROXY", ""), "OIDC_PROXY")
+OIDC_PROXY = proxy("oidc")
 
 if OIDC_ISSUER and not OIDC_CLIENT_ID:
     raise ImproperlyConfigured("OIDC_ISSUER needs OIDC_CLIENT_ID")

@@ -63,10 +63,6 @@ def _hosts(values: Mapping[str, Any]) -> Iterator[str]:
         yield "ALLOWED_HOSTS is empty: list your hosts, separated by commas"
     if any(host.startswith(("*", ".*")) or host == "." for host in hosts):
         yield "ALLOWED_HOSTS accepts every host: list your own instead of *"
-    for origin in values["CSRF_TRUSTED_ORIGINS"]:
-        if not origin.startswith("https://") or origin.removeprefix("https://") in {"*", "*."}:
-            yield "CSRF_TRUSTED_ORIGINS must hold https:// origins of your own only"
-            break
 
 
 def _secrets(values: Mapping[str, Any]) -> Iterator[str]:
@@ -87,10 +83,8 @@ def _secrets(values: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _mail(values: Mapping[str, Any]) -> Iterator[str]:
-    if values["ACCOUNT_EMAIL_VERIFICATION"] != "mandatory":
-        yield "ACCOUNT_EMAIL_VERIFICATION must be mandatory: unset it"
     if values["EMAIL_BACKEND"].startswith(_LOCAL_MAIL):
-        yield "EMAIL_BACKEND sends no e-mails: unset it and set EMAIL_HOST"
+        yield "EMAIL_URL sends no e-mails: set it to smtp://user:password@host:587?tls=1"
 
 
 def _money(values: Mapping[str, Any]) -> Iterator[str]:
@@ -101,11 +95,12 @@ def _money(values: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _vendors(values: Mapping[str, Any]) -> Iterator[str]:
-    accounts = values["HTTP_PROVIDER_ACCOUNTS"]
-    if not all(account["api_url"].startswith("https://") for account in accounts):
-        yield "providers' API URLs must be https in production"
-    if values["TELEGRAM_BOT_ASSUME_CONTACT"] or values["SIMULATOR_URL"]:
-        yield "TELEGRAM_BOT_ASSUME_CONTACT and SIMULATOR_URL belong to development: unset them"
+    urls = [options.get("api_url") for options in values["PROVIDER_ACCOUNTS"].values()]
+    urls += [options.get("url") for options in values["GATEWAY_ACCOUNTS"].values()]
+    if not all(url.startswith("https://") for url in urls if url):
+        yield "VENDOR_URLS must be https in production"
+    if values["SIMULATOR_URL"]:
+        yield "SIMULATOR_URL belongs to development: unset it"
 
 
 def _metrics(values: Mapping[str, Any]) -> Iterator[str]:

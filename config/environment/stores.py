@@ -1,12 +1,13 @@
 """Connections and timeouts of PostgreSQL, Redis and ClickHouse."""
 
+import os
 from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
 from environs import EnvError
 
 from config.environment import clickhouse_address, redis_address
-from config.environment.variables import at_least, env
+from config.environment.variables import at_least, env, split_options, whole_option
 from config.primary_connection import PrimaryConnection
 
 __all__ = [
@@ -25,7 +26,7 @@ __all__ = [
 ]
 
 try:
-    DATABASES = {"default": env.dj_db_url("DATABASE_URL")}
+    DATABASES: dict[str, Any] = {"default": env.dj_db_url("DATABASE_URL")}
     REDIS_URL = redis_address.with_password(env.str("REDIS_URL"), env.str("REDIS_PASSWORD", ""))
 except EnvError as error:
     raise ImproperlyConfigured(
@@ -45,17 +46,18 @@ _NETWORK: dict[str, Any] = {
 }
 # Set where DATABASE_URL leads to a pooler in transaction mode: there a session is one transaction.
 _DIRECT_URL = env.str("DATABASE_DIRECT_URL", "")
-_LOCK_TIMEOUT = at_least(1, "DATABASE_LOCK_TIMEOUT", 3000)  # ms
-_STATEMENT_TIMEOUT = at_least(0, "DATABASE_STATEMENT_TIMEOUT", 10_000)  # ms; 0: none
+_GIVEN: dict[str, Any] = DATABASES["default"].get("OPTIONS", {})
+# What a session sets, as libpq takes it from the URL or from PGOPTIONS; it comes after ours.
+_SESSION = _GIVEN.pop("options", "") or os.environ.get("PGOPTIONS", "")
 DATABASES["default"] |= {
     "CONN_MAX_AGE": 0,
     "OPTIONS": _NETWORK
-    | DATABASES["default"].get("OPTIONS", {})
+    | _GIVEN
     | {
         # 64 request threads share 8 connections: each uses one for 1–2 ms.
         "pool": {
             "min_size": 1,
-            "max_size": env.int("DATABASE_POOL", 8),
+            "max_size": at_least(1, "DATABASE_POOL", 8),
             "timeout": 5,
             "connection_class": PrimaryConnection,
             # Pauses between its attempts double until this long. Then the next request tries.
@@ -64,14 +66,14 @@ DATABASES["default"] |= {
         # Django's default is off for both; together they give a fifth of the throughput.
         "server_side_binding": True,
         "prepare_threshold": 2 if env.bool("DATABASE_PREPARED_STATEMENTS", True) else None,
-        "options": f"-c lock_timeout={_LOCK_TIMEOUT} -c statement_timeout={_STATEMENT_TIMEOUT}"
+        "options": "-c lock_timeout=3000 -c statement_timeout=10000"
         # Planning some hot statements takes longer than running them, and lists must not change
         # their plan with what is asked for.
         " -c plan_cache_mode=force_generic_plan"
         # The default, 4, is that of rotating disks: a few rows of a table of some ten thousand
         # were found by reading all of it.
         " -c random_page_cost=1.1"
-        " -c idle_in_transaction_session_timeout=20000",
+        f" -c idle_in_transaction_session_timeout=20000 {_SESSION}",
     },
 }
 if _DIRECT_URL:
@@ -89,20 +91,22 @@ CELERY_BROKER_READ_URL = CELERY_BROKER_WRITE_URL = (
     else BROKER_URL
 )
 
-REDIS_TIMEOUT = env.float("REDIS_TIMEOUT", 0.05)  # a slow limiter is worse than none
+REDIS_TIMEOUT = 0.05  # seconds; a slow limiter is worse than none
 CACHES = {
     "default": {"BACKEND": "config.storage.cache.PostgresCache"},  # allauth counts log-ins here
     "rate": {"BACKEND": "config.storage.rate_cache.RateCache", "KEY_PREFIX": "rate"},
 }
 RATELIMIT_USE_CACHE = "rate"
 
-CLICKHOUSE_URL = env.str("CLICKHOUSE_URL", "")  # a copy of the clicks; empty: none
+# A copy of the clicks; empty: none.
+CLICKHOUSE_URL, _CLICKHOUSE = split_options(env.str("CLICKHOUSE_URL", ""))
 if CLICKHOUSE_URL:
     clickhouse_address.parse(CLICKHOUSE_URL)
-CLICKHOUSE_CA = env.str("CLICKHOUSE_CA", "")  # a file of certificates; empty: the public ones
+_NAME = "CLICKHOUSE_URL"
+CLICKHOUSE_CA = _CLICKHOUSE.pop("ca", "")  # a file of certificates; empty: the public ones
 # Seconds that the stream keeps clicks for a ClickHouse that is away.
-CLICKHOUSE_BACKLOG = at_least(60, "CLICKHOUSE_BACKLOG", 21_600)
+CLICKHOUSE_BACKLOG = whole_option(_CLICKHOUSE, _NAME, "backlog", 21_600, at_least=60)
 # Statistics of links come from there, for periods that it has in full.
-CLICKHOUSE_READS = env.bool("CLICKHOUSE_READS", False)
-if CLICKHOUSE_READS and not CLICKHOUSE_URL:
-    raise ImproperlyConfigured("CLICKHOUSE_READS needs CLICKHOUSE_URL")
+CLICKHOUSE_READS = bool(whole_option(_CLICKHOUSE, _NAME, "reads", 0))
+if _CLICKHOUSE:
+    raise ImproperlyConfigured(f"CLICKHOUSE_URL has no option {min(_CLICKHOUSE)}")

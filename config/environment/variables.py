@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 from environs import EnvValidationError, FileAwareEnv
@@ -50,6 +51,33 @@ def at_least(least: int, name: str, default: int) -> int:
     if value < least:
         raise ImproperlyConfigured(f"{name} must be {least} or more")
     return value
+
+
+def provider_timeout(text: str) -> tuple[float, float]:
+    """`2,8`: seconds to connect to a provider, and seconds without a word of its answer."""
+    try:
+        connect, read = map(float, text.split(","))
+    except ValueError:
+        connect = read = 0
+    if not (0 < connect < 3600 and 0 < read < 3600):
+        raise ImproperlyConfigured("PROVIDER_TIMEOUT must be two numbers of seconds: 2,8")
+    return connect, read
+
+
+def split_options(url: str) -> tuple[str, dict[str, str]]:
+    """A URL without its query, and the query's options by name."""
+    parts = urlsplit(url)
+    return parts._replace(query="").geturl(), dict(parse_qsl(parts.query, keep_blank_values=True))
+
+
+def whole_option(
+    options: dict[str, Any], variable: str, name: str, default: int, *, at_least: int = 0
+) -> int:
+    """Takes a whole number out of a URL's options."""
+    text = str(options.pop(name, default))
+    if not (text.isascii() and text.isdigit() and at_least <= int(text) < 10**9):
+        raise ImproperlyConfigured(f"{variable}: {name} must be {at_least} or more")
+    return int(text)
 
 
 def zero_or_at_least(least: int, name: str, default: int) -> int:

@@ -6,9 +6,12 @@ Secrets are generated once; providers without credentials from the user use the 
 import json
 import os
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
+from billing.gateways.declared import GATEWAYS
+from channels.providers.vendors import VENDORS
+from config.environment.options import Option, variable
 from config.local.checkout import CHECKOUT
 from config.local.processes import StartError
 
@@ -17,56 +20,18 @@ _SECRETS: dict[str, Callable[[], str]] = {
     "OTP_KEYS": lambda: f"1:{secrets.token_hex(32)}",
     "WEBHOOK_KEYS": lambda: f"1:{secrets.token_hex(32)}",
     "MFA_KEYS": lambda: f"1:{secrets.token_hex(32)}",
-    "WHATSAPP_TOKEN": lambda: f"EAA{secrets.token_hex(32)}",
-    "WHATSAPP_PHONE_NUMBER_ID": lambda: _digits(15),
-    "WHATSAPP_BUSINESS_ACCOUNT_ID": lambda: _digits(15),
-    "WHATSAPP_APP_SECRET": lambda: secrets.token_hex(16),
-    "WHATSAPP_VERIFY_TOKEN": lambda: secrets.token_urlsafe(16),
-    "TELEGRAM_GATEWAY_TOKEN": lambda: secrets.token_urlsafe(24),
-    "TELEGRAM_BOT_TOKEN": lambda: f"{_digits(10)}:{secrets.token_hex(17)}x",
-    "TELEGRAM_BOT_SECRET": lambda: secrets.token_urlsafe(24),
-    "TWILIO_ACCOUNT_SID": lambda: f"AC{secrets.token_hex(16)}",
-    "TWILIO_AUTH_TOKEN": lambda: secrets.token_hex(16),
-    "SMSC_LOGIN": lambda: "demo",
-    "SMSC_PASSWORD": lambda: secrets.token_hex(16),
-    "SMSC_CALLBACK_SECRET": lambda: secrets.token_hex(16),
-    "STRIPE_SECRET_KEY": lambda: f"sk_test_{secrets.token_hex(16)}",
-    "STRIPE_WEBHOOK_SECRET": lambda: f"whsec_{secrets.token_hex(16)}",
-    "YOOKASSA_SHOP_ID": lambda: _digits(6),
-    "YOOKASSA_SECRET_KEY": lambda: f"test_{secrets.token_urlsafe(24)}",
-    "TBANK_TOKEN": lambda: f"t.{secrets.token_urlsafe(32)}",
-    "TBANK_ACCOUNT": lambda: f"40702810{_digits(12)}",
-    "TBANK_WEBHOOK_SECRET": lambda: secrets.token_urlsafe(24),
     "SMPP_PASSWORD": lambda: secrets.token_hex(4),
 }
 _RUNNING_FILE = "environment.json"
 _FORMER = {"CALLBACK_KEYS": "WEBHOOK_KEYS"}  # names in files that earlier versions wrote
-# The variables of a simulated account, in addition to its secrets.
-_ACCOUNTS: dict[str, dict[str, str]] = {
-    "WHATSAPP": {
-        "WHATSAPP_API_URL": "{simulator}/whatsapp",
-        "WHATSAPP_CODE_TEMPLATE": "verification_code",
-        "WHATSAPP_LINK_TEMPLATE": "short_link",
-        "WHATSAPP_CODE_LINK_TEMPLATE": "code_with_link",
-    },
-    "TELEGRAM_GATEWAY": {"TELEGRAM_GATEWAY_API_URL": "{simulator}/telegram-gateway"},
-    "TELEGRAM_BOT": {
-        "TELEGRAM_BOT_API_URL": "{simulator}/telegram-bot",
-        "TELEGRAM_BOT_USERNAME": "simulator_bot",
-    },
-    "TWILIO": {"TWILIO_API_URL": "{simulator}/twilio", "TWILIO_FROM": "+15005550006"},
-    "SMSC": {"SMSC_API_URL": "{simulator}/smsc"},
-}
-# The same of payment providers; they are offered unless the user names others.
-_PAYMENTS: dict[str, dict[str, str]] = {
-    "STRIPE": {"STRIPE_URL": "{simulator}/stripe"},
-    "YOOKASSA": {
-        "YOOKASSA_URL": "{simulator}/yookassa",
-        "YOOKASSA_NETWORKS": "127.0.0.0/8,::1/128",
-    },
-    "TBANK": {"TBANK_URL": "{simulator}/tbank", "TBANK_STATEMENT": "1"},
-}
-_SMS = {"twilio": "TWILIO", "smsc": "SMSC"}  # the simulator plays one of them
+_SIMULATED = {name: vendor for name, vendor in VENDORS.items() if vendor.simulated}
+_SMS = [name for name, vendor in _SIMULATED.items() if vendor.simulated == "sms"]  # plays one
+# Offered unless the user names others.
+_PAID_BY = [gateway for gateway in GATEWAYS.values() if gateway.url]
+_DECLARED = [
+    *((vendor.prefix, vendor.options) for vendor in _SIMULATED.values()),
+    *((gateway.prefix, gateway.options) for gateway in _PAID_BY),
+]
 
 
 def is_set(environ: Mapping[str, str], name: str) -> bool:
@@ -75,14 +40,24 @@ def is_set(environ: Mapping[str, str], name: str) -> bool:
 
 
 def new_secrets() -> dict[str, str]:
-    return {name: make() for name, make in _SECRETS.items()}
+    return {name: make() for name, make in _makers().items()}
+
+
+def _makers() -> dict[str, Callable[[], str]]:
+    """Of each secret, by the name of its variable."""
+    return _SECRETS | {
+        variable(prefix, option): option.simulated
+        for prefix, options in _DECLARED
+        for option in options
+        if callable(option.simulated)
+    }
 
 
 def stored_secrets(path: Path) -> dict[str, str]:
     """The secrets in a file, generated at the first run; later runs add new ones."""
     known = _read(path)
-    if missing := _SECRETS.keys() - known:
-        known |= {name: _SECRETS[name]() for name in missing}
+    if missing := (makers := _makers()).keys() - known:
+        known |= {name: makers[name]() for name in missing}
         _write(path, known)
     return known
 
@@ -91,36 +66,59 @@ def accounts(
     simulator_url: str, secrets: Mapping[str, str], environ: Mapping[str, str]
 ) -> dict[str, str]:
     """Simulated accounts with every provider that has no credentials in `environ`."""
-    found: dict[str, str] = {}
-    unplayed = set(_SMS.values()) - {_SMS[_chosen_sms(environ)]}
-    for provider, fixed in _ACCOUNTS.items():
-        if provider in unplayed:
+    unplayed = {*_SMS} - {_chosen_sms(environ)}
+    values: dict[str, str] = {}
+    urls: dict[str, str] = {}
+    for vendor in _SIMULATED.values():
+        own = [vendor.variable(option.name) for option in vendor.options]
+        if vendor.name in unplayed or any(is_set(environ, name) for name in own if name in secrets):
             continue
-        own = {name: value for name, value in secrets.items() if name.startswith(f"{provider}_")}
-        if not any(is_set(environ, name) for name in own):
-            found |= {name: text.format(simulator=simulator_url) for name, text in fixed.items()}
-            found |= own | {f"{provider}_PROXY": "direct"}  # the simulator is on loopback
-    return found
+        values |= _simulated(vendor.prefix, vendor.options, secrets)
+        urls[vendor.name] = f"{simulator_url}/{vendor.hook}"
+    return values | _addresses(environ, urls, [*urls])
+
+
+def _simulated(
+    prefix: str, options: Iterable[Option], secrets: Mapping[str, str]
+) -> dict[str, str]:
+    made = [(variable(prefix, one), one.simulated) for one in options if one.simulated]
+    return {name: text if isinstance(text, str) else secrets[name] for name, text in made}
+
+
+def _addresses(
+    environ: Mapping[str, str], urls: Mapping[str, str], without_proxy: Iterable[str]
+) -> dict[str, str]:
+    """In addition to those in `environ`. The simulator is on loopback, where no proxy leads."""
+    ours = {
+        "VENDOR_URLS": [f"{name}={url}" for name, url in urls.items()],
+        "PROXIES": [f"{name}=direct" for name in without_proxy],
+    }
+    return {
+        variable: ",".join(filter(None, [environ.get(variable, ""), *items]))
+        for variable, items in ours.items()
+    }
 
 
 def payment_accounts(
     simulator_url: str, secrets: Mapping[str, str], environ: Mapping[str, str]
 ) -> dict[str, str]:
-    """All of the simulator, or, where the user has set any account, none."""
-    names = [name for name in secrets if name.startswith(tuple(f"{one}_" for one in _PAYMENTS))]
-    if any(is_set(environ, name) for name in (*names, "PAYMENT_GATEWAYS")):
+    """All of the simulator, or none where the user has set any account.
+
+    `environ` holds what `accounts` returned, too.
+    """
+    values: dict[str, str] = {}
+    for gateway in _PAID_BY:
+        values |= _simulated(gateway.prefix, gateway.options, secrets)
+    if any(is_set(environ, name) for name in (*values, "PAYMENT_GATEWAYS")):
         return {}
-    found = {
-        "PAYMENT_GATEWAYS": ",".join(["invoice", "sandbox", *map(str.lower, _PAYMENTS)]),
-        "PAYMENT_PROXY": "direct",  # the simulator is on loopback
-    }
-    for fixed in _PAYMENTS.values():
-        found |= {name: text.format(simulator=simulator_url) for name, text in fixed.items()}
-    return found | {name: secrets[name] for name in names}
+    urls = {gateway.name: f"{simulator_url}/{gateway.hook}" for gateway in _PAID_BY}
+    return (
+        values | {"PAYMENT_GATEWAYS": ",".join(GATEWAYS)} | _addresses(environ, urls, ["payments"])
+    )
 
 
 def _chosen_sms(environ: Mapping[str, str]) -> str:
-    chosen = environ.get("SIMULATED_SMS") or "twilio"
+    chosen = environ.get("SIMULATED_SMS") or _SMS[0]
     if chosen not in _SMS:
         raise StartError(f"SIMULATED_SMS must be one of {', '.join(_SMS)}, not {chosen!r}")
     return chosen
@@ -135,7 +133,6 @@ def environment(
     defaults = {
         "PUBLIC_URL": f"http://{reachable(host)}:{port}",
         "SIMULATOR_URL": f"http://127.0.0.1:{simulator_port}",
-        "TELEGRAM_BOT_ASSUME_CONTACT": "1",
         "AUTO_APPROVE_COMPANIES": "1",
         "STATUS_MIN_COMPANIES": "1",  # the demo has one that sends
         "MAX_BREAKER_PAUSE": "30",  # short, to try out faults
@@ -154,10 +151,9 @@ def environment(
         "PYTHONUNBUFFERED": "1",
     }
     chosen = defaults | set_by_user | ours
-    smpp = {} if is_set(set_by_user, "SMPP_HOST") else simulated_smpp(chosen, known)
-    simulated = accounts(chosen["SIMULATOR_URL"], known, set_by_user)
-    payments = payment_accounts(chosen["SIMULATOR_URL"], known, set_by_user)
-    return chosen | simulated | payments | smpp
+    smpp = {} if is_set(set_by_user, "SMPP_URL") else simulated_smpp(chosen, known)
+    chosen |= accounts(chosen["SIMULATOR_URL"], known, set_by_user)
+    return chosen | payment_accounts(chosen["SIMULATOR_URL"], known, chosen) | smpp
 
 
 def simulated_smpp(environ: Mapping[str, str], secrets: Mapping[str, str]) -> dict[str, str]:
@@ -165,14 +161,8 @@ def simulated_smpp(environ: Mapping[str, str], secrets: Mapping[str, str]) -> di
     port = environ.get("SIMULATOR_SMPP_PORT", "")
     if not port:
         return {}
-    return {
-        "SMPP_HOST": "127.0.0.1",
-        "SMPP_PORT": port,
-        "SMPP_TLS": "0",
-        "SMPP_SYSTEM_ID": "kvitok",
-        "SMPP_PASSWORD": secrets["SMPP_PASSWORD"],
-        "SMPP_SOURCE": "Kvitok",
-    }
+    login = f"kvitok:{secrets['SMPP_PASSWORD']}"
+    return {"SMPP_URL": f"smpp://{login}@127.0.0.1:{port}?source=Kvitok"}
 
 
 def publish(made: Mapping[str, str], environ: Mapping[str, str], *, var: Path) -> None:

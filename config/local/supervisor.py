@@ -169,8 +169,8 @@ def _beat(context: RunContext) -> Child:
 def _smpp(context: RunContext) -> list[Child]:
     """One process per configured account."""
     further = [name.strip() for name in context.environ.get("SMPP_ACCOUNTS", "").split(",")]
-    accounts = {"smpp": "SMPP_HOST"} | {
-        f"smpp:{name}": f"SMPP_{name.upper()}_HOST" for name in further if name
+    accounts = {"smpp": "SMPP_URL"} | {
+        f"smpp:{name}": f"SMPP_{name.upper()}_URL" for name in further if name
     }
     return [
         context.child(name.replace(":", "-"), "manage.py", "run_smpp", "--account", name)

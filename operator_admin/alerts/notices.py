@@ -19,7 +19,7 @@ from django.utils import timezone, translation
 
 from accounts.outbox import mail
 from channels.providers.base import SendError
-from channels.providers.telegram.bot import TelegramBot
+from channels.providers.telegram_bot.provider import TelegramBot
 from channels.vendor_accounts import operator_mail
 from operator_admin.alerts.rules import RULES
 from operator_admin.models import Alert, TelegramNotice
@@ -119,7 +119,7 @@ def chat() -> TelegramBot | None:
     """The bot that writes to the operators' chat; None if there is none."""
     if not (settings.OPERATOR_TELEGRAM_BOT_TOKEN and settings.OPERATOR_TELEGRAM_CHAT_ID):
         return None
-    ours = settings.TELEGRAM_BOT
+    ours = settings.PROVIDER_ACCOUNTS["telegram_bot"]
     return _bot(ours["api_url"], ours.get("proxy", ""), settings.OPERATOR_TELEGRAM_BOT_TOKEN)
 
 

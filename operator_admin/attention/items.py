@@ -15,7 +15,8 @@ from billing.gateways import registry as gateways
 from billing.models import BankTransfer, Payment, Refund
 from billing.wallet.amounts import money
 from channels.models import VendorApproval
-from channels.vendor_accounts import error_texts, registry
+from channels.providers.vendors import VENDORS, vendor_of
+from channels.vendor_accounts import error_texts
 from config.storage.statements.named_rows import fetch_all
 from config.texts import StrOrPromise
 from links.models import Report
@@ -182,5 +183,5 @@ def _url(row: Row) -> str:
         return reverse("admin:incident", args=[row.id])
     if row.kind in _MODELS:
         return reverse(f"admin:{_MODELS[row.kind]}_change", args=[row.id])
-    is_known = registry.vendor_of(row.subject) in registry.VENDORS
+    is_known = vendor_of(row.subject) in VENDORS
     return reverse("admin:vendor", args=[row.subject]) if is_known else reverse("admin:providers")

@@ -27,7 +27,7 @@ def credentials() -> list[Finding]:
 
 def statement() -> list[Finding]:
     """Says when the bank account's statement was last read, if it is read at all."""
-    if not settings.TBANK_STATEMENT:
+    if not settings.GATEWAY_ACCOUNTS["tbank"]["has_statement"]:
         return []
     title, mark = "bank statement", StatementMark.objects.first()
     if mark is not None and mark.error:

@@ -100,9 +100,8 @@ def _bind(name: str, beats: list[figures.Heartbeat]) -> Finding:
         return failed(title, _("its process was not heard of"), cure)
     facts = alive[0].facts
     cure = _(
-        "Read the log of {unit}: it says why the centre lets nobody in. Compare SMPP_HOST, "
-        "SMPP_PORT, SMPP_TLS, SMPP_SYSTEM_ID and SMPP_PASSWORD with what the vendor gave "
-        "you."
+        "Read the log of {unit}: it says why the centre lets nobody in. Compare SMPP_URL with what "
+        "the vendor gave you."
     ).format(unit=unit)
     detail = _("bound, {unanswered} of {window} under way").format(
         unanswered=facts.get("unanswered", 0), window=facts.get("window", 0)

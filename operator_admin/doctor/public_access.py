@@ -20,7 +20,7 @@ UNDERSCORE_IP = (
 
 
 def mail_server() -> Finding:
-    cure = _("Mend EMAIL_HOST, EMAIL_PORT, EMAIL_HOST_USER, EMAIL_HOST_PASSWORD, EMAIL_USE_TLS.")
+    cure = _("Correct EMAIL_URL.")
     backend = settings.EMAIL_BACKEND.split(".")[-2]
     if backend in {"filebased", "letter_files"}:
         get_connection()  # makes the folder

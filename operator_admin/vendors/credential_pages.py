@@ -16,17 +16,15 @@ from django.views.decorators.http import require_POST
 from accounts.client_ip import client_ip
 from accounts.model_admin.admin import operator
 from accounts.security import reauthentication
+from channels.providers.declaration import ACCOUNT_NAME
+from channels.providers.vendors import VENDORS, vendor_of
 from channels.vendor_accounts import availability, registry, stored_credentials
-from channels.vendor_accounts.credential_fields import FIELDS, CredentialField
-from config.environment.vendor_settings import ACCOUNT_NAME
+from config.environment.options import Option
 from config.input.form_fields import LineField
 from operator_admin.vendors.account_admin import CHANGE
-from operator_admin.vendors.setup_guide import Step, guide
 
 LONGEST = 500  # characters
 ACCOUNT = "account"  # the field with the name of a further account
-# Variables of the environment whose option has another name.
-OPTIONS = {"TWILIO_FROM": "sender", "TELEGRAM_BOT_SECRET": "secret_token"}
 
 
 class CredentialsForm(forms.Form):
@@ -36,7 +34,8 @@ class CredentialsForm(forms.Form):
         super().__init__(*args, **kwargs)
         self.name = name
         self.is_stored = not is_further and stored_credentials.has_stored(name)
-        places = _places(guide(name).steps, registry.VENDORS[registry.vendor_of(name)].setting)
+        # Where in the vendor's console each option is found.
+        places = {one: step.where for step in registry.guide(name).steps for one in step.options}
         if is_further:
             self.fields[ACCOUNT] = forms.RegexField(
                 rf"\A{ACCOUNT_NAME.pattern}\Z",
@@ -44,10 +43,10 @@ class CredentialsForm(forms.Form):
                 help_text=_("Up to 12 small Latin letters and digits, such as kz."),
                 error_messages={"invalid": _("Up to 12 small Latin letters and digits.")},
             )
-        for one in FIELDS[registry.vendor_of(name)]:
-            self.fields[one.option] = self._field(one, places.get(one.option, ""))
+        for one in VENDORS[vendor_of(name)].fields:
+            self.fields[one.name] = self._field(one, places.get(one.name, ""))
 
-    def _field(self, one: CredentialField, place: str) -> forms.CharField:
+    def _field(self, one: Option, place: str) -> forms.CharField:
         keeps = one.is_secret and self.is_stored
         widget = forms.PasswordInput if one.is_secret else forms.TextInput
         attributes = {"autocomplete": "off", "spellcheck": "false", "class": "vTextField"}
@@ -71,7 +70,7 @@ class CredentialsForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         data = super().clean() or self.cleaned_data
-        secret = {one.option for one in FIELDS[registry.vendor_of(self.name)] if one.is_secret}
+        secret = {one.name for one in VENDORS[vendor_of(self.name)].fields if one.is_secret}
         for option, text in list(data.items()):  # an error removes one
             if text != text.strip():
                 self.add_error(option, _("Paste it without spaces and line breaks around it."))
@@ -82,17 +81,8 @@ class CredentialsForm(forms.Form):
         return data
 
 
-def _places(steps: tuple[Step, ...], setting: str) -> dict[str, str]:
-    """Where in the vendor's console each option is found."""
-    return {
-        OPTIONS.get(variable, variable.removeprefix(f"{setting}_").lower()): step.where
-        for step in steps
-        for variable in step.variables
-    }
-
-
 def can_be_entered(name: str) -> bool:
-    return registry.vendor_of(name) in FIELDS and not registry.is_in_environment(name)
+    return bool(VENDORS[vendor_of(name)].fields) and not registry.is_in_environment(name)
 
 
 def form_for(name: str, data: Any = None) -> CredentialsForm:

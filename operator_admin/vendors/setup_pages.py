@@ -17,6 +17,8 @@ from accounts.client_ip import client_ip
 from accounts.model_admin.admin import operator
 from channels.models import ProviderAccount, VendorApproval
 from channels.providers.base import Check, Provider
+from channels.providers.declaration import Snippet, Step
+from channels.providers.vendors import VENDORS, vendor_of
 from channels.vendor_accounts import (
     approvals,
     availability,
@@ -24,14 +26,12 @@ from channels.vendor_accounts import (
     registry,
     stored_credentials,
 )
-from channels.vendor_accounts.credential_fields import FIELDS
 from config.texts import StrOrPromise
 from operator_admin.doctor import processes, vendor_texts, vendors
 from operator_admin.site import page
 from operator_admin.vendors import credential_pages, trial_message
 from operator_admin.vendors.account_admin import CHANGE
 from operator_admin.vendors.credential_pages import CredentialsForm
-from operator_admin.vendors.setup_guide import Snippet, Step, guide
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ def show(request: HttpRequest, name: str) -> HttpResponse:
 @page("providers/<str:name>/add/", "vendor-add")
 def add(request: HttpRequest, name: str) -> HttpResponse:
     """A further account of a vendor."""
-    if name not in FIELDS:
+    if not _can_have_more(name):
         raise Http404
     credential_pages.check_rights(request)
     form = credential_pages.CredentialsForm(request.POST or None, name=name, is_further=True)
@@ -87,7 +87,7 @@ def add(request: HttpRequest, name: str) -> HttpResponse:
         "title": error_texts.provider_title(name),
         "name": name,
         "form": form,
-        "console": guide(name).console,
+        "console": registry.guide(name).console,
     }
     return TemplateResponse(request, "operator_admin/vendor_add.html", context)
 
@@ -124,7 +124,7 @@ def _page(
 ) -> HttpResponse:
     if not _is_known(name):
         raise Http404
-    setup = guide(name)
+    setup = registry.guide(name)
     if form is None and credential_pages.can_be_entered(name):
         form = credential_pages.form_for(name)
     context = {
@@ -140,7 +140,7 @@ def _page(
         "form": form,
         "is_in_environment": registry.is_in_environment(name),
         "has_stored": stored_credentials.has_stored(name),
-        "can_have_more": name in FIELDS,
+        "can_have_more": _can_have_more(name),
         "can_try": request.user.has_perm("billing.add_transfer"),
         "approvals": VendorApproval.objects.filter(provider=name).order_by(
             "-is_used", "kind", "name", "language"
@@ -178,29 +178,28 @@ def _has_approvals(name: str) -> bool:
 
 def _is_known(name: str) -> bool:
     return (
-        name in registry.VENDORS
+        name in VENDORS
         or name in registry.live_providers()
         or ProviderAccount.objects.filter(name=name).exists()
-    ) and registry.vendor_of(name) in registry.VENDORS
+    ) and vendor_of(name) in VENDORS
+
+
+def _can_have_more(name: str) -> bool:
+    vendor = VENDORS.get(name)
+    return vendor is not None and vendor.has_further_accounts and bool(vendor.fields)
 
 
 def _step_views(name: str, steps: tuple[Step, ...]) -> Iterator[StepView]:
     for n, step in enumerate(steps, start=1):
         copies = [(f"copy-{n}-{m}", one) for m, one in enumerate(step.copies, start=1)]
-        variables = [_variable(name, one) for one in step.variables]
+        variables = list(dict.fromkeys(_variable(name, one) for one in step.options))
         yield StepView(step.where, step.what, variables, copies)
 
 
-def _variable(name: str, variable: str) -> Variable:
-    """The variable of this account: for `twilio:kz`, TWILIO_FROM is TWILIO_KZ_FROM."""
-    vendor, _, account = name.partition(":")
-    setting = registry.VENDORS[vendor].setting
-    rest = variable.removeprefix(f"{setting}_")
-    option = credential_pages.OPTIONS.get(variable, rest.lower())
-    if account:
-        options = settings.FURTHER_ACCOUNTS.get(setting, {}).get(account, {})
-        return Variable(f"{setting}_{account.upper()}_{rest}", bool(options.get(option)))
-    return Variable(variable, bool(getattr(settings, setting).get(option)))
+def _variable(name: str, option: str) -> Variable:
+    vendor, account = VENDORS[vendor_of(name)], name.partition(":")[2]
+    options = settings.PROVIDER_ACCOUNTS.get(name, {})
+    return Variable(vendor.variable(option, account), bool(options.get(option)))
 
 
 def _result(name: str, check: Check) -> Result:

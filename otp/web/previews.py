@@ -14,7 +14,7 @@ from accounts.keys.company_texts import CompanyTexts
 from accounts.models import Company
 from accounts.people.roles import CabinetRequest, can_read_settings, member_required
 from channels.providers import gsm
-from channels.providers.telegram.gateway import TelegramGateway
+from channels.providers.telegram_gateway.provider import TelegramGateway
 from channels.routing.channel_plan import price
 from channels.vendor_accounts import registry
 from config.channels import BY_NAME, CHANNELS, Channel

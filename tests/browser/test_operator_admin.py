@@ -29,7 +29,7 @@ def second_factor(settings: Settings) -> None:
 
 @pytest.fixture
 def vendor(settings: Settings) -> Iterator[None]:
-    twilio = settings.TWILIO
+    twilio = settings.PROVIDER_ACCOUNTS["twilio"]
     url = f"{twilio['api_url']}/2010-04-01/Accounts/{twilio['account_sid']}/Messages.json"
     with responses.RequestsMock(assert_all_requests_are_fired=False) as wire:
         wire.post(url, json={"sid": "SM1", "status": "queued"}, status=201)
@@ -39,7 +39,7 @@ def vendor(settings: Settings) -> Iterator[None]:
 @pytest.fixture
 def account(settings: Settings) -> Iterator[None]:
     """With Twilio, a trial one."""
-    twilio = settings.TWILIO
+    twilio = settings.PROVIDER_ACCOUNTS["twilio"]
     url = f"{twilio['api_url']}/2010-04-01/Accounts/{twilio['account_sid']}"
     ours = {"phone_number": twilio["sender"], "capabilities": {"sms": True}}
     sid = twilio["account_sid"]

@@ -30,7 +30,7 @@ def test_vendor_is_connected_and_tested_without_a_file(
     page.get_by_role("button", name="Сохранить").click()
     expect(page.get_by_text("проверьте подключение")).to_be_visible()
 
-    url = settings.SMSC["api_url"]
+    url = settings.PROVIDER_ACCOUNTS["smsc"]["api_url"]
     with responses.RequestsMock(assert_all_requests_are_fired=False) as wire:
         wire.add_passthru(live_server.url)
         for method in ("GET", "POST"):
@@ -53,7 +53,7 @@ def test_vendor_is_asked_what_it_has_approved(
     page.locator("input[name=password]").fill("from the vendor")
     page.get_by_label("Имя отправителя").fill("KVITOK")
     page.get_by_role("button", name="Сохранить").click()
-    senders = f"{settings.SMSC['api_url']}/sys/senders.php"
+    senders = f"{settings.PROVIDER_ACCOUNTS['smsc']['api_url']}/sys/senders.php"
     with responses.RequestsMock(assert_all_requests_are_fired=False) as wire:
         wire.add_passthru(live_server.url)
         for method in ("GET", "POST"):

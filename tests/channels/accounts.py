@@ -1,6 +1,7 @@
 """Several accounts of one vendor, and the operator's settings for them."""
 
 from datetime import timedelta
+from typing import Any
 
 from django.utils import timezone
 from pytest_django import Settings
@@ -13,15 +14,22 @@ KZ, UZ = "twilio:kz", "twilio:uz"
 LONG = timedelta(minutes=5)
 
 
-def name_accounts(settings: Settings, *names: str, vendor: str = "TWILIO") -> None:
+def set_account(settings: Settings, name: str, options: dict[str, Any]) -> None:
+    """Gives an account these options as well."""
+    account = settings.PROVIDER_ACCOUNTS[name] | options
+    settings.PROVIDER_ACCOUNTS = settings.PROVIDER_ACCOUNTS | {name: account}
+
+
+def name_accounts(settings: Settings, *names: str, vendor: str = "twilio") -> None:
     """Configures further accounts of a vendor, each with its own credentials."""
-    first = getattr(settings, vendor)
+    first = settings.PROVIDER_ACCOUNTS[vendor]
 
     def own(name: str) -> dict[str, object]:
         credentials = {"account_sid": f"AC{name}", "auth_token": name, "token": name}
         return {**first, **{one: credentials[one] for one in credentials if one in first}}
 
-    settings.FURTHER_ACCOUNTS = {vendor: {name: own(name) for name in names}}
+    further = {f"{vendor}:{name}": own(name) for name in names}
+    settings.PROVIDER_ACCOUNTS = settings.PROVIDER_ACCOUNTS | further
     registry.clear_caches()
 
 

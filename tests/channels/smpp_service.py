@@ -42,7 +42,7 @@ class Service:
 
 
 def account(port: int) -> dict[str, Any]:
-    """As `settings.SMPP` says it."""
+    """As `settings.PROVIDER_ACCOUNTS["smpp"]` says it."""
     return {
         "host": "127.0.0.1",
         "port": port,
@@ -66,7 +66,7 @@ def service(servers: Servers, logs: Path, port: int, bytecode: Path) -> Service:
         "TWILIO_AUTH_TOKEN": "",  # or its turn would come after a refusal
         "LOG_LEVEL": "INFO",
         "PYTHONUNBUFFERED": "1",
-        **{f"SMPP_{name.upper()}": str(value) for name, value in account(port).items()},
+        "SMPP_URL": f"smpp://kvitok:secret@127.0.0.1:{port}?source=Kvitok&window={WINDOW}",
     }
     if sys.dont_write_bytecode:
         own |= {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(bytecode)}

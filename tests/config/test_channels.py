@@ -13,7 +13,8 @@ from django.utils import translation
 
 from channels.models import Message
 from channels.providers.base import Content
-from channels.vendor_accounts.registry import VENDORS
+from channels.providers.vendors import VENDORS
+from channels.vendor_accounts.registry import provider_class
 from config.channels import BY_NAME, CHANNELS, Channel, join_titles
 from config.local.embedded import temporary
 
@@ -95,7 +96,7 @@ def test_declaration_fits_what_reads_it(channel: Channel) -> None:
     assert channel.contents <= set(Content)
     assert bool(channel.link_sent) is (Content.LINK in channel.contents)
     assert f".chart-{channel.colour} " in style
-    assert channel.name in {vendor.provider_class.channel for vendor in VENDORS.values()}
+    assert channel.name in {provider_class(vendor).channel for vendor in VENDORS.values()}
 
 
 @pytest.mark.parametrize("language", ["en", "ru"])

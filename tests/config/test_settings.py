@@ -90,13 +90,16 @@ def test_good_settings_start() -> None:
         ({"PRICE_WHATSAPP": "0"}, "PRICE_WHATSAPP must be 1 or more"),
         ({"PRICE_TELEGRAM": "0"}, "PRICE_TELEGRAM must be 1 or more"),
         ({"PRICE_SMS": "-16"}, "PRICE_SMS must be 1 or more"),
-        ({"LEASE": "15"}, "LEASE must exceed PROVIDER_CONNECT + PROVIDER_READ + 5"),
-        ({"PROVIDER_READ": "23"}, "LEASE must exceed PROVIDER_CONNECT + PROVIDER_READ + 5"),
-        ({"DATABASE_LOCK_TIMEOUT": "0"}, "DATABASE_LOCK_TIMEOUT must be 1 or more"),
-        ({"DATABASE_STATEMENT_TIMEOUT": "-1"}, "DATABASE_STATEMENT_TIMEOUT must be 0 or more"),
-        ({"CLICKHOUSE_READS": "1"}, "CLICKHOUSE_READS needs CLICKHOUSE_URL"),
+        ({"LEASE": "15"}, "LEASE must exceed the sum of PROVIDER_TIMEOUT by more than 5"),
+        ({"PROVIDER_TIMEOUT": "2,23"}, "LEASE must exceed the sum of PROVIDER_TIMEOUT"),
+        ({"PROVIDER_TIMEOUT": "2"}, "PROVIDER_TIMEOUT must be two numbers of seconds"),
+        ({"PROVIDER_TIMEOUT": "2,-8"}, "PROVIDER_TIMEOUT must be two numbers of seconds"),
+        ({"PROVIDER_TIMEOUT": "2,nan"}, "PROVIDER_TIMEOUT must be two numbers of seconds"),
+        ({"DATABASE_POOL": "0"}, "DATABASE_POOL must be 1 or more"),
         ({"CLICKHOUSE_URL": "clickhouse:9000"}, "CLICKHOUSE_URL must be https://"),
-        ({"CLICKHOUSE_BACKLOG": "1"}, "CLICKHOUSE_BACKLOG must be 60 or more"),
+        ({"CLICKHOUSE_URL": "http://c:1/?backlog=1"}, "CLICKHOUSE_URL: backlog must be 60 or more"),
+        ({"CLICKHOUSE_URL": "http://c:1/?backlg=90"}, "CLICKHOUSE_URL has no option backlg"),
+        ({"CLICKHOUSE_URL": "http://c:1/?reads=yes"}, "CLICKHOUSE_URL: reads must be 0 or more"),
         ({"WHATSAPP_LANGUAGES": "ru:ru"}, "WHATSAPP_LANGUAGES must name a template language"),
         ({"WHATSAPP_LANGUAGES": "ru:,en:en"}, "WHATSAPP_LANGUAGES must name a template language"),
         (
@@ -150,16 +153,17 @@ def test_database_that_vanished_is_noticed() -> None:
 
 @pytest.mark.parametrize(("given", "milliseconds"), [(None, 10_000), ("0", 0), ("250", 250)])
 def test_statements_have_their_time(given: str | None, milliseconds: int) -> None:
-    found = options(**{"DATABASE_STATEMENT_TIMEOUT": given} if given else {})
+    found = options(**{"PGOPTIONS": f"-c statement_timeout={given}"} if given else {})
 
-    assert f"-c statement_timeout={milliseconds} " in found["options"]
+    last = found["options"].split("-c statement_timeout=")[-1]
+    assert last.split()[0] == str(milliseconds)
 
 
 def test_locks_have_their_time() -> None:
-    given = options(DATABASE_LOCK_TIMEOUT="250")
+    given = options(DATABASE_URL="postgresql:///kvitok?options=-c%20lock_timeout%3D250")
 
     assert options()["options"].startswith("-c lock_timeout=3000 ")
-    assert given["options"].startswith("-c lock_timeout=250 ")
+    assert given["options"].endswith(" -c lock_timeout=250")
 
 
 def test_pooler_gets_no_settings_of_the_session() -> None:

@@ -24,6 +24,7 @@ from links.clicks.buffer import STREAM
 from operator_admin import doctor
 from operator_admin.doctor import money, processes, public_access, stores, vendors
 from operator_admin.doctor.finding import Finding
+from tests.channels.accounts import set_account
 from tests.config.environment.test_production_checks import SAFE
 from tests.config.test_settings import GOOD, SECRET
 from tests.factories import MessageFactory, WalletFactory
@@ -120,7 +121,7 @@ def test_process_that_is_silent_fails_the_check(kind: str, check: Any) -> None:
 @pytest.mark.django_db
 def test_smpp_account_is_checked_by_its_process_heartbeat(settings: Settings) -> None:
     assert processes.binds() == []
-    settings.SMPP = settings.SMPP | {"host": "127.0.0.1", "source": "Kvitok"}
+    set_account(settings, "smpp", {"host": "127.0.0.1", "source": "Kvitok"})
     registry.clear_caches()
     assert [one.detail for one in processes.binds()] == ["its process was not heard of"]
     facts = {"bound": 0, "unanswered": 0, "window": 10}
@@ -132,7 +133,7 @@ def test_smpp_account_is_checked_by_its_process_heartbeat(settings: Settings) ->
     (bound,) = processes.binds()
 
     assert (unbound.ok, unbound.detail) == (False, "not bound")
-    assert "SMPP_SYSTEM_ID" in unbound.cure
+    assert "SMPP_URL" in unbound.cure
     assert (bound.ok, bound.detail) == (True, "bound, 3 of 10 under way")
     assert "SMPP" not in [one.name for one in vendors.providers()]
 
@@ -217,7 +218,7 @@ def test_email_server(settings: Settings) -> None:
         settings.EMAIL_PORT = port
         assert public_access.mail_server().ok
 
-    assert "EMAIL_HOST" in public_access.mail_server().cure
+    assert "EMAIL_URL" in public_access.mail_server().cure
 
 
 def test_email_server_that_refuses_the_password_fails_the_check(settings: Settings) -> None:

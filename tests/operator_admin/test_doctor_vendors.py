@@ -12,6 +12,7 @@ from channels.vendor_accounts import registry, vendor_alerts
 from operator_admin import doctor
 from operator_admin.doctor import vendors
 from operator_admin.doctor.finding import Finding
+from tests.channels.accounts import set_account
 from tests.factories import CompanyFactory
 
 pytestmark = pytest.mark.usefixtures("english")
@@ -20,7 +21,7 @@ pytestmark = pytest.mark.usefixtures("english")
 def test_no_provider_fails_the_check(settings: Settings) -> None:
     for name in ("WHATSAPP", "TELEGRAM_GATEWAY", "TELEGRAM_BOT"):
         setattr(settings, name, getattr(settings, name) | {"token": ""})
-    settings.TWILIO = settings.TWILIO | {"auth_token": ""}
+    set_account(settings, "twilio", {"auth_token": ""})
     registry.clear_caches()
 
     assert [one.name for one in doctor.run(vendors.providers)] == ["providers"]
@@ -29,8 +30,8 @@ def test_no_provider_fails_the_check(settings: Settings) -> None:
 @pytest.mark.django_db
 def test_provider_that_refuses_its_token_fails_the_check(settings: Settings) -> None:
     with responses.RequestsMock() as wire:
-        wire.get(f"{settings.TWILIO['api_url']}/2010-04-01/Accounts/"
-                 f"{settings.TWILIO['account_sid']}.json",
+        wire.get(f"{settings.PROVIDER_ACCOUNTS['twilio']['api_url']}/2010-04-01/Accounts/"
+                 f"{settings.PROVIDER_ACCOUNTS['twilio']['account_sid']}.json",
                  json={"code": 20003, "message": "Authenticate"}, status=401)  # fmt: skip
         (found,) = [one for one in _providers() if one.name == "Twilio"]
 
@@ -46,7 +47,10 @@ TWILIO = "/2010-04-01/Accounts"
 def test_missing_setup_of_an_account_fails_with_its_cure(settings: Settings) -> None:
     CompanyFactory.create(country="KZ")
     CompanyFactory.create(country="RU", status="pending")
-    url, sid = settings.TWILIO["api_url"], settings.TWILIO["account_sid"]
+    url, sid = (
+        settings.PROVIDER_ACCOUNTS["twilio"]["api_url"],
+        settings.PROVIDER_ACCOUNTS["twilio"]["account_sid"],
+    )
     account = f"{url}{TWILIO}/{sid}"
     with responses.RequestsMock(assert_all_requests_are_fired=False) as wire:
         wire.get(f"{account}.json", json={"sid": sid, "status": "active", "type": "Trial"})
@@ -65,13 +69,14 @@ def test_missing_setup_of_an_account_fails_with_its_cure(settings: Settings) -> 
     }  # fmt: skip
     geo = found["Twilio: the countries it may send to"]
     assert (geo.detail, "Geo permissions" in geo.cure) == ("KZ", True)
-    assert asked == [f"{settings.TWILIO['api_url']}/v1/Messaging/GeoPermissions?CountryCode=KZ"]
+    assert asked == [
+        f"{settings.PROVIDER_ACCOUNTS['twilio']['api_url']}/v1/Messaging/GeoPermissions?CountryCode=KZ"
+    ]
 
 
 @pytest.mark.django_db
 def test_unknown_balance_is_taken_from_the_last_alert(settings: Settings) -> None:
-    settings.FURTHER_ACCOUNTS = {}
-    url = f"{settings.TELEGRAM_GATEWAY['api_url']}/checkVerificationStatus"
+    url = f"{settings.PROVIDER_ACCOUNTS['telegram_gateway']['api_url']}/checkVerificationStatus"
     name = "Telegram Gateway: the balance"
     with responses.RequestsMock(assert_all_requests_are_fired=False) as wire:
         wire.post(url, json={"ok": False, "error": "REQUEST_ID_INVALID"})

@@ -14,14 +14,14 @@ from django.test import RequestFactory
 from django.utils import translation
 
 from accounts.models import User
-from channels.vendor_accounts.registry import VENDORS
+from channels.providers.vendors import VENDORS
 from tests.operator_admin.operators import make_operator
 
 pytestmark = pytest.mark.django_db
 
 CYRILLIC = re.compile("[а-яё]", re.IGNORECASE)
 NAMES = {"ID", "e-mail", "WhatsApp", "Telegram", "SMS", "English"}  # the same in every language
-NAMES |= {vendor.provider_class.title for vendor in VENDORS.values()}
+NAMES |= {vendor.title for vendor in VENDORS.values()}
 SITE = sorted(admin.site._registry.items(), key=lambda pair: pair[0]._meta.label)
 
 

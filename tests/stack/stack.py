@@ -37,8 +37,7 @@ BODY_TIMEOUT = 5.0
 SPEED = {
     "SEND_WAIT": str(SEND_WAIT),
     "SEND_WAITERS": str(SEND_WAITERS),
-    "PROVIDER_CONNECT": "1",
-    "PROVIDER_READ": str(PROVIDER_READ),
+    "PROVIDER_TIMEOUT": f"1,{PROVIDER_READ}",
     "LEASE": "10",
     "MAX_BREAKER_PAUSE": "2",
     "BODY_TIMEOUT": str(BODY_TIMEOUT),
@@ -181,7 +180,7 @@ def _environ(url: str, database: str, logs: Path) -> dict[str, str]:
     if sys.dont_write_bytecode:  # a dozen starts would each compile everything anew
         cache = str(logs / "bytecode")
         own |= {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": cache}
-    payments = payment_accounts(os.environ["SIMULATOR_URL"], new_secrets(), {})
+    payments = payment_accounts(os.environ["SIMULATOR_URL"], new_secrets(), os.environ)
     return dict(os.environ) | SPEED | payments | own
 
 

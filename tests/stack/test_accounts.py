@@ -19,7 +19,7 @@ pytestmark = pytest.mark.timeout(300)  # two restarts, and calls that hang, on a
 
 SHARE = 24  # threads of 32 that one account may have
 DELIVERED = Outcome(["delivered"], charged=1, copies=1)
-PATIENT = {"PROVIDER_READ": "12", "LEASE": "20"}  # so that what hangs does so for a while
+PATIENT = {"PROVIDER_TIMEOUT": "1,12", "LEASE": "20"}  # so that what hangs does so for a while
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +32,8 @@ def second(running_stack: Stack) -> Iterator[Carrier]:
     environ = stack.simulator.environ | own
     simulator = Program(SIMULATOR, log=stack.logs / "kz.log", environ=environ, url=f"{url}/livez")
     simulator.start()
-    named = {"TWILIO_ACCOUNTS": "kz", "TWILIO_KZ_API_URL": f"{url}/twilio"} | {
+    urls = f"{os.environ['VENDOR_URLS']},twilio:kz={url}/twilio"
+    named = {"TWILIO_ACCOUNTS": "kz", "VENDOR_URLS": urls} | {
         f"TWILIO_KZ_{name}": os.environ[f"TWILIO_{name}"]
         for name in ("ACCOUNT_SID", "AUTH_TOKEN", "FROM")
     }

@@ -179,8 +179,7 @@ def environment(
     return (
         inherited
         | servers.environ()
-        | accounts(vendors, made, {})
-        | (payment_accounts(vendors, made, {}) if has_payments else {})
+        | _accounts(vendors, made, has_payments=has_payments)
         | _short_intervals(speed)
         | {
             "ENVIRONMENT": "development",
@@ -191,13 +190,18 @@ def environment(
             "PUBLIC_URL": url(ports.from_vendors),
             "SIMULATOR_PORT": str(ports.simulator),
             "SIMULATOR_LOG": str(place / "simulator.sqlite3"),
-            "TELEGRAM_BOT_ASSUME_CONTACT": "1",
+            "SIMULATOR_URL": url(ports.simulator),
             "API_RATE": "1000000",
             "PYTHONUNBUFFERED": "1",
             **_bytecode(),
             MARK: str(place),
         }
     )
+
+
+def _accounts(vendors: str, made: dict[str, str], *, has_payments: bool) -> dict[str, str]:
+    simulated = accounts(vendors, made, {})
+    return simulated | (payment_accounts(vendors, made, simulated) if has_payments else {})
 
 
 def _bytecode() -> dict[str, str]:
@@ -213,8 +217,7 @@ def _short_intervals(speed: Speed) -> dict[str, str]:
         "HOLD_DEADLINE_LINK": str(speed.hold_deadline),
         "LEASE": str(speed.lease),
         "SEND_WAIT": str(speed.send_wait),
-        "PROVIDER_CONNECT": str(speed.connect),
-        "PROVIDER_READ": str(speed.read),
+        "PROVIDER_TIMEOUT": f"{speed.connect},{speed.read}",
         "MAX_BREAKER_PAUSE": "2",
     }
 

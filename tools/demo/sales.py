@@ -8,8 +8,8 @@ from django.utils import timezone
 
 from accounts.models import Company, User
 from billing.gateways import registry
-from billing.gateways.bank_invoice import Invoice
 from billing.gateways.base import Gateway
+from billing.gateways.invoice.gateway import Invoice
 from billing.models import Order, Package, Seller, Tariff
 from billing.orders import billing_profiles, orders, payments, prices
 from billing.wallet import ledger

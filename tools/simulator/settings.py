@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 
 class SettingsError(Exception):
@@ -60,6 +60,7 @@ class Settings:
 
 def read_settings(env: Mapping[str, str]) -> Settings:
     public_url = env.get("PUBLIC_URL", "http://127.0.0.1:8000").rstrip("/")
+    centre = urlsplit(env.get("SMPP_URL", ""))
     return Settings(
         port=_whole(env, "SIMULATOR_PORT", 8001, 0, 65535),
         log_path=Path(
@@ -89,9 +90,9 @@ def read_settings(env: Mapping[str, str]) -> Settings:
         smsc_sender=env.get("SMSC_SENDER", ""),
         smsc_callback_secret=env.get("SMSC_CALLBACK_SECRET", ""),
         smpp_port=_smpp_port(env),
-        smpp_system_id=env.get("SMPP_SYSTEM_ID", ""),
-        smpp_password=env.get("SMPP_PASSWORD", ""),
-        smpp_window=_whole(env, "SMPP_WINDOW", 10, 1, 1000),
+        smpp_system_id=centre.username or "",
+        smpp_password=centre.password or "",
+        smpp_window=int(dict(parse_qsl(centre.query)).get("window", "10")),
         payments=_payments(env),
         own_url=_own_url(env),
     )

@@ -19,7 +19,7 @@ from config.storage.migration_locks import (
 from config.storage.rendered_states import render_first
 
 # Seconds: longer than PostgreSQL's `deadlock_timeout` of 1 s, after which an autovacuum yields to
-# us; shorter than `DATABASE_LOCK_TIMEOUT`, 3 s, so that what queues behind us succeeds.
+# us; shorter than the lock timeout of the service, 3 s, so that what queues behind us succeeds.
 # Where the role may shorten `deadlock_timeout`, this is 0.5 s at most.
 _LOCK_TIMEOUT = 2.0
 _GIVE_UP_AFTER = 900.0

@@ -24,8 +24,8 @@ class Command(BaseCommand):
         if provider is None:
             known = ", ".join(registry.hosted_providers()) or "none"
             raise CommandError(
-                f"No SMPP account {name!r} is configured (there are: {known}): set SMPP_HOST, or "
-                "name it in SMPP_ACCOUNTS and set its SMPP_…_HOST."
+                f"No SMPP account {name!r} is configured (there are: {known}): set SMPP_URL, or "
+                "name it in SMPP_ACCOUNTS and set its SMPP_…_URL."
             )
         metrics.start()
         self.stdout.write(f"{name}: started")

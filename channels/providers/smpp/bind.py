@@ -48,9 +48,9 @@ class Peer:
         for name, longest in _MAX_LENGTHS.items():
             value = getattr(self, name)
             if len(value) > longest or not value.isascii():
-                raise ValueError(f"SMPP_{name.upper()} must be ASCII, {longest} octets at most")
+                raise ValueError(f"SMPP_URL: {name} must be ASCII, {longest} octets at most")
         if not all(host and 0 < port < 65_536 for host, port in self.addresses):
-            raise ValueError("SMPP_HOST: each is a name, or a name and a port: a.example:2776")
+            raise ValueError("SMPP_URL: each host is a name, or a name and a port: a.example:2776")
 
     @property
     def addresses(self) -> list[tuple[str, int]]:

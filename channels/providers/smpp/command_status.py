@@ -69,7 +69,7 @@ def parse_overrides(written: Mapping[str, str]) -> dict[int, http.Verdict]:
         return {int(number, 0): VERDICT_NAMES[word] for number, word in written.items()}
     except KeyError as error:
         raise ValueError(
-            f"SMPP_STATUSES: unknown verdict {error}; known: {', '.join(VERDICT_NAMES)}"
+            f"SMPP_URL: statuses: unknown verdict {error}; known: {', '.join(VERDICT_NAMES)}"
         ) from None
 
 

@@ -59,7 +59,6 @@ PartKey = tuple[str, int, int]  # our attempt id, the part's number, the total
 
 class Smpp(HostedProvider):
     name = "smpp"
-    title = "SMPP"
     channel = "sms"
     capabilities = Capabilities(frozenset(Content), receipts=True)
 

@@ -134,7 +134,9 @@ def parse_states(written: Mapping[str, str]) -> dict[str, ReceiptState | None]:
         return {_own_word(word): _OWN_STATES[state.lower()] for word, state in written.items()}
     except KeyError as error:
         names = ", ".join(_OWN_STATES)
-        raise ValueError(f"SMPP_RECEIPT_STATES: unknown state {error}; known: {names}") from None
+        raise ValueError(
+            f"SMPP_URL: receipt_states: unknown state {error}; known: {names}"
+        ) from None
 
 
 def _own_word(written: str) -> str:
@@ -157,7 +159,7 @@ def read(deliver: Pdu, receipt_format: ReceiptFormat) -> InboundEvents | None:
 
 
 def _not_understood(word: str) -> InboundEvents:
-    """For the operator, who may name the state in SMPP_RECEIPT_STATES."""
+    """For the operator, who may name the state by `receipt_states`."""
     shown = "".join(char for char in word if char.isalnum())[:_MAX_WORD] or "no state"
     return InboundEvents(b"", alerts=[AccountAlert("receipt", shown, AlertKind.WARNING)])
 

@@ -61,13 +61,13 @@ class MessageFormat:
         longest = MAX_NUMBER_DIGITS if self._digits else MAX_NAME_LENGTH
         if not (self.source.isascii() and 0 < len(self._digits or self.source) <= longest):
             raise ValueError(
-                f"SMPP_SOURCE is a name of up to {MAX_NAME_LENGTH} ASCII characters, a number of "
-                f"up to {MAX_NUMBER_DIGITS} digits or a short code"
+                f"SMPP_URL: source is a name of up to {MAX_NAME_LENGTH} ASCII characters, a "
+                f"number of up to {MAX_NUMBER_DIGITS} digits or a short code"
             )
         for name, value, allowed in (
-            ("SMPP_ALPHABET", self.alphabet, [*DefaultAlphabet]),
-            ("SMPP_LONG", self.long, [*LongMessages]),
-            ("SMPP_VALIDITY", self.validity, [*ValidityFormat]),
+            ("alphabet", self.alphabet, [*DefaultAlphabet]),
+            ("long", self.long, [*LongMessages]),
+            ("validity", self.validity, [*ValidityFormat]),
         ):
             if value not in allowed:
                 raise ValueError(f"{name} is one of {', '.join(allowed)}")

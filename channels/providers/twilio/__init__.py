@@ -1,1 +1,1 @@
-"""Twilio: SMS."""
+"""SMS by Twilio."""

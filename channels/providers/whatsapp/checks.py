@@ -9,21 +9,11 @@ from urllib.parse import quote
 
 from channels.providers import http
 from channels.providers.base import AccountRequirements, Check, SendError
+from channels.providers.whatsapp.vendor import WEBHOOK_FIELDS
 
 NUMBER_FIELDS = (
     "id,display_phone_number,status,platform_type,quality_rating,code_verification_status,"
     "name_status"
-)
-# The first brings receipts and STOP replies; by the others Meta warns about the account.
-WEBHOOK_FIELDS = (
-    "messages",
-    "account_update",
-    "account_alerts",
-    "account_review_update",
-    "phone_number_quality_update",
-    "message_template_status_update",
-    "message_template_quality_update",
-    "template_category_update",
 )
 _BAD_NAMES = {"DECLINED", "EXPIRED", "NONE"}
 

@@ -15,13 +15,12 @@ from billing.models import BankTransfer, Order, StatementMark
 from billing.wallet import ledger
 from operator_admin.doctor import payment_gateways
 from tests.billing.gateways import test_contract
-from tests.billing.gateways.vendors import SETTINGS, TBankVendor, operation
+from tests.billing.gateways.vendors import ACCOUNT, TBankVendor, operation
 from tests.billing.top_ups import place_order
 from tests.factories import CompanyFactory, SellerFactory
 
 wire = test_contract.wire
 pytestmark = pytest.mark.django_db
-ACCOUNT = str(SETTINGS["TBANK_ACCOUNT"])
 URL = f"{TBankVendor.url}/statement"
 
 
@@ -165,7 +164,8 @@ def test_days_before_the_last_reading_are_read_again(invoice: Order) -> None:
 
 
 def test_nothing_is_read_unless_it_is_asked_for(invoice: Order, settings: Any) -> None:
-    settings.TBANK_STATEMENT = False
+    account = settings.GATEWAY_ACCOUNTS["tbank"] | {"has_statement": False}
+    settings.GATEWAY_ACCOUNTS = settings.GATEWAY_ACCOUNTS | {"tbank": account}
 
     assert reading.read_due() == 0
     assert payment_gateways.statement() == []

@@ -5,10 +5,12 @@ from decimal import Decimal
 
 import pytest
 import responses
+from pytest_django import Settings
 
 from accounts.models import Company
-from billing.gateways import registry, yookassa
+from billing.gateways import registry
 from billing.gateways.base import GatewayError
+from billing.gateways.yookassa import gateway as yookassa
 from billing.models import BillingProfile, Payment
 from billing.wallet import ledger
 from tests.billing.gateways import test_contract
@@ -51,9 +53,10 @@ def test_payment_is_asked_for(vendor: YooKassaVendor, payer: Company) -> None:
 
 @pytest.mark.parametrize(("inn", "has_receipt"), [("", True), ("7800000002", False)])
 def test_persons_get_a_receipt(
-    vendor: YooKassaVendor, payer: Company, settings: object, inn: str, has_receipt: bool
+    vendor: YooKassaVendor, payer: Company, settings: Settings, inn: str, has_receipt: bool
 ) -> None:
-    settings.YOOKASSA_RECEIPTS = True  # type: ignore[attr-defined]
+    account = settings.GATEWAY_ACCOUNTS["yookassa"] | {"has_receipts": True}
+    settings.GATEWAY_ACCOUNTS = settings.GATEWAY_ACCOUNTS | {"yookassa": account}
     registry.forget_settings()
     SellerFactory.create(vat_rate=Decimal(22))
     BillingProfile.objects.create(company=payer, inn=inn)

@@ -7,26 +7,33 @@ from decimal import Decimal
 from typing import Any
 
 import responses
+from django.conf import settings
 from django.test import Client
 
 from accounts.models import Company
 from billing.bank_statements import reading
-from billing.gateways.stripe import Stripe
+from billing.gateways.stripe.gateway import Stripe
 from billing.models import Order, StatementMark
 from billing.orders import orders
 from billing.orders.prices import Quote
 from tests.billing.top_ups import gateway
 
-SETTINGS = {
+ACCOUNT = "40702810110011000430"
+SETTINGS: dict[str, Any] = {
     "PAYMENT_GATEWAYS": ["invoice", "sandbox", "stripe", "yookassa", "tbank"],
-    "TBANK_ACCOUNT": "40702810110011000430",
-    "TBANK_STATEMENT": True,
-    "TBANK_TOKEN": "t.test",
-    "TBANK_WEBHOOK_SECRET": "from-the-bank",
-    "STRIPE_SECRET_KEY": "sk_test_1",
-    "STRIPE_WEBHOOK_SECRET": "whsec_test",
-    "YOOKASSA_SHOP_ID": "100500",
-    "YOOKASSA_SECRET_KEY": "test_secret",
+    "GATEWAY_ACCOUNTS": {
+        "stripe": settings.GATEWAY_ACCOUNTS["stripe"]
+        | {"secret_key": "sk_test_1", "webhook_secret": "whsec_test"},
+        "yookassa": settings.GATEWAY_ACCOUNTS["yookassa"]
+        | {"shop_id": "100500", "secret_key": "test_secret"},
+        "tbank": settings.GATEWAY_ACCOUNTS["tbank"]
+        | {
+            "account": ACCOUNT,
+            "has_statement": True,
+            "token": "t.test",
+            "webhook_secret": "from-the-bank",
+        },
+    },
 }
 
 
@@ -217,7 +224,7 @@ class TBankVendor(Vendor):
             "paymentUrl": f"https://b2b.cbrpay.ru/{payment_id}",
             "type": "Onetime",
             "status": "Ready",
-            "accountNumber": SETTINGS["TBANK_ACCOUNT"],
+            "accountNumber": ACCOUNT,
             **more,
         }
 
@@ -244,9 +251,9 @@ class TBankVendor(Vendor):
     def read_statement(self) -> int:
         page = {"operations": self.operations, "nextCursor": None}
         responses.upsert("GET", f"{self.url}/statement", json=page)
-        StatementMark.objects.get_or_create(account=SETTINGS["TBANK_ACCOUNT"])
-        status = self.post({"operationId": "news", "accountNumber": SETTINGS["TBANK_ACCOUNT"]})
-        reading.read(str(SETTINGS["TBANK_ACCOUNT"]))
+        StatementMark.objects.get_or_create(account=ACCOUNT)
+        status = self.post({"operationId": "news", "accountNumber": ACCOUNT})
+        reading.read(str(ACCOUNT))
         return status
 
     def post(self, notice: dict[str, Any], authorization: str = "Bearer from-the-bank") -> int:
@@ -268,13 +275,13 @@ def operation(name: str, amount: str, purpose: str, **changes: Any) -> dict[str,
         "bicRu": "044525225",
         "bankName": "ПАО СБЕРБАНК",
     }
-    ours = {"acct": SETTINGS["TBANK_ACCOUNT"], "inn": "7700000005", "name": "ООО Продавец"}
+    ours = {"acct": ACCOUNT, "inn": "7700000005", "name": "ООО Продавец"}
     kind = changes.get("kind", "Credit")
     return {
         "operationId": name,
         "operationDate": "2026-11-25T09:15:04Z",
         "operationStatus": changes.get("status", "Transaction"),
-        "accountNumber": SETTINGS["TBANK_ACCOUNT"],
+        "accountNumber": ACCOUNT,
         "typeOfOperation": kind,
         "documentNumber": changes.get("number", "17"),
         "docDate": "2026-11-25",

@@ -6,7 +6,6 @@ from datetime import timedelta
 from decimal import Decimal
 
 import pytest
-from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.test import override_settings
@@ -14,7 +13,7 @@ from django.utils import timezone
 
 from accounts.models import Company, Event, Mail, Member
 from billing.gateways.base import PaymentState
-from billing.gateways.sandbox import Sandbox, webhook_body
+from billing.gateways.sandbox.gateway import Sandbox, webhook_body
 from billing.models import Order, Payment, Transfer
 from billing.orders import orders, payments
 from billing.wallet import ledger
@@ -162,8 +161,9 @@ def test_forged_or_malformed_webhook_is_refused(
 def test_signature_is_of_this_body_by_this_service(payer: Company) -> None:
     order, small = place_order(payer), place_order(payer, tokens=1)
     body, other = webhook_body(payment_event(order)), webhook_body(payment_event(small))
-    ours = Sandbox(public_url="", secret=settings.SECRET_KEY)
-    theirs = Sandbox(public_url="", secret="another")
+    ours = Sandbox(public_url="")
+    with override_settings(SECRET_KEY="another"):
+        theirs = Sandbox(public_url="")
 
     assert [post_webhook(body, ours.sign(other)), post_webhook(body, theirs.sign(body))] == [
         403,

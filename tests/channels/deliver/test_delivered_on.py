@@ -18,6 +18,7 @@ from channels.recipients import telegram_contacts
 from channels.vendor_accounts import registry
 from otp import settlement
 from tests.api.clients import Api
+from tests.channels.accounts import set_account
 from tests.channels.message_stages import PHONE, claim
 from tests.channels.providers.vendors import payload
 from tests.otp.sent_codes import code_of
@@ -27,7 +28,7 @@ LINK = "https://example.com/"
 
 
 def choose(settings: Settings, delivered_on: str) -> None:
-    settings.TELEGRAM_BOT = settings.TELEGRAM_BOT | {"delivered_on": delivered_on}
+    set_account(settings, "telegram_bot", {"delivered_on": delivered_on})
     registry.clear_caches()
     telegram_contacts.share(phone=PHONE, chat_id=7770000001)
 
@@ -36,7 +37,7 @@ def by_bot(api: Api, path: str, **body: object) -> Message:
     """Sent, and taken by Telegram."""
     api.post(path, {"phone": PHONE, "channel": "telegram"} | body)
     (claimed,) = claim()
-    bot = configured.TELEGRAM_BOT
+    bot = configured.PROVIDER_ACCOUNTS["telegram_bot"]
     with responses.RequestsMock() as wire:
         wire.post(
             f"{bot['api_url']}/bot{bot['token']}/sendMessage",

@@ -28,9 +28,8 @@ from tests.otp.sent_codes import code_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-WHATSAPP = (
-    f"{django_settings.WHATSAPP['api_url']}/{django_settings.WHATSAPP['version']}"
-    f"/{django_settings.WHATSAPP['phone_number_id']}/messages"
+WHATSAPP = "{api_url}/{version}/{phone_number_id}/messages".format_map(
+    django_settings.PROVIDER_ACCOUNTS["whatsapp_cloud"]
 )
 NOT_ON_WHATSAPP = {"error": {"code": 131026, "message": "Message undeliverable", "type": "OAuth"}}
 
@@ -140,7 +139,7 @@ def test_throttled_message_is_retried_later(
 def test_bot_link_is_proved_by_acceptance(
     wire: responses.RequestsMock, dispatcher: Dispatcher, api: Api
 ) -> None:
-    bot = django_settings.TELEGRAM_BOT
+    bot = django_settings.PROVIDER_ACCOUNTS["telegram_bot"]
     wire.post(
         f"{bot['api_url']}/bot{bot['token']}/sendMessage",
         json={"ok": True, "result": {"message_id": 7, "chat": {"id": 79161234567}}},

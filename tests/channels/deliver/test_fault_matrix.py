@@ -20,8 +20,10 @@ from channels import wakeups
 from channels.deliver import sweeps
 from channels.deliver.dispatcher import Dispatcher
 from channels.models import Attempt, Message, Receipt
+from channels.providers.vendors import VENDORS
 from channels.vendor_accounts import registry
 from tests.api.clients import Api
+from tests.channels.accounts import set_account
 from tests.channels.message_stages import message_of
 from tests.stack.programs import wait_until
 from tests.tools.simulator.peers import ACCOUNT, Simulator, get
@@ -41,19 +43,19 @@ SENDS: dict[str, tuple[str, str, int]] = {
 
 
 ACCOUNTS = {
-    "WHATSAPP": {
+    "whatsapp_cloud": {
         "token": ACCOUNT["WHATSAPP_TOKEN"],
         "phone_number_id": ACCOUNT["WHATSAPP_PHONE_NUMBER_ID"],
         "app_secret": ACCOUNT["WHATSAPP_APP_SECRET"],
     },
-    "TELEGRAM_GATEWAY": {"token": ACCOUNT["TELEGRAM_GATEWAY_TOKEN"]},
-    "TELEGRAM_BOT": {"token": ACCOUNT["TELEGRAM_BOT_TOKEN"]},
-    "TWILIO": {
+    "telegram_gateway": {"token": ACCOUNT["TELEGRAM_GATEWAY_TOKEN"]},
+    "telegram_bot": {"token": ACCOUNT["TELEGRAM_BOT_TOKEN"]},
+    "twilio": {
         "account_sid": ACCOUNT["TWILIO_ACCOUNT_SID"],
         "auth_token": ACCOUNT["TWILIO_AUTH_TOKEN"],
         "sender": ACCOUNT["TWILIO_FROM"],
     },
-    "SMSC": {
+    "smsc": {
         "login": ACCOUNT["SMSC_LOGIN"],
         "password": ACCOUNT["SMSC_PASSWORD"],
         "callback_secret": ACCOUNT["SMSC_CALLBACK_SECRET"],
@@ -135,14 +137,13 @@ def accounts(settings: Settings, simulator: Simulator) -> Settings:
     settings.PUBLIC_URL, settings.PROVIDER_TIMEOUT = simulator.public_url, (1.0, 0.6)
     settings.SEND_WAIT = 0.1
     for name, fields in ACCOUNTS.items():
-        setattr(settings, name, getattr(settings, name) | fields)
+        set_account(settings, name, fields)
     return settings
 
 
 def lead_to(settings: Settings, url: str) -> None:
     for name in ACCOUNTS:
-        path = name.lower().replace("_", "-")
-        setattr(settings, name, getattr(settings, name) | {"api_url": f"{url}/{path}"})
+        set_account(settings, name, {"api_url": f"{url}/{VENDORS[name].hook}"})
     registry.clear_caches()
 
 
@@ -206,10 +207,8 @@ def begin(api: Api, simulator: Simulator, accounts: Settings, provider: str, fau
     """The message is accepted, and what will go wrong with it is set."""
     path, channel, _ = SENDS[provider]
     for other, (_, its_channel, _) in SENDS.items():  # or a second try would go by one of them
-        vendor = registry.VENDORS[other]
         if other != provider and its_channel == channel:
-            options = getattr(accounts, vendor.setting) | {vendor.required_option: ""}
-            setattr(accounts, vendor.setting, options)
+            set_account(accounts, other, {VENDORS[other].required: ""})
     lead_to(accounts, "http://127.0.0.1:1" if fault == "no connection" else simulator.url)
     phone = f"7926{list(FAULTS).index(fault):03}{list(SENDS).index(provider):04}"
     for one in FAULTS[fault][0]:

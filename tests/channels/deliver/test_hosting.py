@@ -20,6 +20,7 @@ from channels.providers.hosted_provider import HostedProvider
 from channels.vendor_accounts import availability, registry
 from config.storage.redis_client import redis_client
 from tests.api.clients import Api
+from tests.channels.accounts import set_account
 from tests.channels.message_stages import PHONE, send
 from tests.channels.providers.centre import Centre
 from tests.stack.programs import wait_until
@@ -38,7 +39,7 @@ def centre() -> Iterator[Centre]:
 def account(centre: Centre, settings: Settings) -> HostedProvider:
     own = {"host": "127.0.0.1", "port": centre.port, "tls": False, "window": 3}
     names: dict[str, Any] = {"system_id": "kvitok", "password": "secret", "source": "Kvitok"}
-    settings.SMPP = settings.SMPP | own | names
+    set_account(settings, "smpp", own | names)
     registry.clear_caches()
     return registry.hosted_providers()["smpp"]
 

@@ -24,6 +24,7 @@ from channels.outcomes import receipts, transitions
 from channels.vendor_accounts import registry
 from tests.api.clients import Api
 from tests.api.races import at_once
+from tests.channels.accounts import set_account
 from tests.channels.message_stages import PHONE, claim, send, submitted
 from tests.otp.aging import age_rows
 
@@ -39,11 +40,9 @@ Wire = responses.RequestsMock
 def smsc(settings: Settings) -> None:
     """SMS goes by SMSC alone."""
     account = {"login": "demo", "password": "secret-password", "sender": ""}
-    settings.SMSC = account | {
-        "api_url": "https://smsc.example.com",
-        "callback_secret": SECRET,
-    }
-    settings.TWILIO = settings.TWILIO | {"auth_token": ""}
+    account |= {"api_url": "https://smsc.example.com", "callback_secret": SECRET}
+    set_account(settings, "smsc", account)
+    set_account(settings, "twilio", {"auth_token": ""})
     registry.clear_caches()
 
 

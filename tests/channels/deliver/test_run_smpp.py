@@ -24,6 +24,7 @@ from config.environment.variables import ROOT
 from config.local.embedded import Servers
 from tests.api.clients import Api, ClientOf
 from tests.channels import smpp_service
+from tests.channels.accounts import set_account
 from tests.channels.smpp_service import OPEN, RUN, Service, attempts, states, wait_until_settled
 from tests.factories import CompanyFactory
 from tests.ports import free_port
@@ -47,7 +48,7 @@ def service(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Service]:
     port = free_port()
-    settings.SMPP = settings.SMPP | smpp_service.account(port)
+    set_account(settings, "smpp", smpp_service.account(port))
     registry.clear_caches()
     bytecode = tmp_path_factory.getbasetemp() / "bytecode"  # compiled once, not at each start
     one = smpp_service.service(servers, tmp_path, port, bytecode)

@@ -23,6 +23,7 @@ from channels.outcomes import transitions
 from channels.vendor_accounts import registry
 from tests.api.clients import Api
 from tests.api.races import at_once
+from tests.channels.accounts import set_account
 from tests.channels.message_stages import accepted, claim, send, submitted
 from tests.factories import (
     AttemptFactory,
@@ -168,7 +169,7 @@ def test_provider_gets_the_remaining_lifetime_of_a_code(api: Api) -> None:
 
 def test_message_without_a_route_waits_and_expires(api: Api, settings: Settings) -> None:
     send(api, channel="sms")
-    settings.TWILIO = settings.TWILIO | {"auth_token": ""}
+    set_account(settings, "twilio", {"auth_token": ""})
     registry.clear_caches()
 
     assert claim() == []
@@ -221,7 +222,7 @@ def test_poll_interval_grows(test_api: Api) -> None:
 def test_attempt_of_a_removed_account_is_not_polled(api: Api, settings: Settings) -> None:
     accepted(api, channel="sms")
     Attempt.objects.update(poll_at=past(minutes=1))
-    settings.TWILIO = settings.TWILIO | {"auth_token": ""}
+    set_account(settings, "twilio", {"auth_token": ""})
     registry.clear_caches()
 
     assert sweeps.poll() == 0

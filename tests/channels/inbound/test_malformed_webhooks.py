@@ -19,7 +19,9 @@ from pytest_django import Settings
 from channels.models import BlockedPhone, Contact, KnownRecipient
 from channels.outcomes import receipts
 from channels.providers.inbound import InvalidSignatureError, WebhookRequest
+from channels.providers.vendors import VENDORS
 from channels.vendor_accounts import registry
+from tests.channels.accounts import set_account
 from tests.channels.providers import vendors
 
 pytestmark = pytest.mark.django_db
@@ -48,8 +50,8 @@ def is_form(vendor: str) -> bool:
 
 def signed(vendor: str, body: bytes) -> WebhookRequest:
     """Signed with the secret of the account in the settings."""
-    account, signer = registry.VENDORS[vendor], vendors.VENDORS[vendor]
-    return signer.call(body, getattr(configured, account.setting)[signer.secret_setting])
+    signer = vendors.VENDORS[vendor]
+    return signer.call(body, configured.PROVIDER_ACCOUNTS[vendor][signer.secret_setting])
 
 
 def paths(value: Any, prefix: Path = ()) -> Iterator[Path]:
@@ -106,9 +108,9 @@ def accounts(settings: Settings) -> None:
     """Of every vendor, also of those that the simulator does not play beside each other."""
     settings.PUBLIC_URL = "https://kvitok.example.com"
     for name in CALLERS:
-        account, signer = registry.VENDORS[name], vendors.VENDORS[name]
-        secrets = {account.required_option: "110201543:token", signer.secret_setting: "secret"}
-        setattr(settings, account.setting, getattr(settings, account.setting) | secrets)
+        signer = vendors.VENDORS[name]
+        secrets = {VENDORS[name].required: "110201543:token", signer.secret_setting: "secret"}
+        set_account(settings, name, secrets)
     registry.clear_caches()
 
 

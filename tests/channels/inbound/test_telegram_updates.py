@@ -32,7 +32,7 @@ SHARED = "+998901234567"
 
 
 def post_webhook(body: bytes, secret: str = "") -> int:
-    token = secret or settings.TELEGRAM_BOT["secret_token"]
+    token = secret or settings.PROVIDER_ACCOUNTS["telegram_bot"]["secret_token"]
     answer = Client().post(
         "/hooks/telegram-bot",
         body,
@@ -69,7 +69,8 @@ def replies() -> Iterator[list[tuple[int, str, bool]]]:
 
 
 def bot_url() -> str:
-    return f"{settings.TELEGRAM_BOT['api_url']}/bot{settings.TELEGRAM_BOT['token']}/sendMessage"
+    account = settings.PROVIDER_ACCOUNTS["telegram_bot"]
+    return f"{account['api_url']}/bot{account['token']}/sendMessage"
 
 
 @pytest.mark.parametrize(
@@ -238,7 +239,7 @@ def test_stopped_contact_gets_nothing(api: Api, settings: SettingsFixture, assum
 
 
 def test_stop_by_sms_keeps_the_telegram_contact(api: Api) -> None:
-    account = settings.TWILIO
+    account = settings.PROVIDER_ACCOUNTS["twilio"]
     url = f"{account['api_url']}/2010-04-01/Accounts/{account['account_sid']}/Messages.json"
     api.post("/otp/send", {"phone": PHONE, "channel": "sms"})
     (claimed,) = claim()

@@ -21,7 +21,7 @@ from channels.providers import inbound
 from channels.providers.inbound import AccountAlert, AlertKind, InboundEvents, ReceiptState
 from channels.vendor_accounts import registry
 from tests.api.clients import Api
-from tests.channels.accounts import name_accounts
+from tests.channels.accounts import name_accounts, set_account
 from tests.channels.message_stages import claim, send
 from tests.factories import AttemptFactory
 from tests.session_settings import session_setting
@@ -42,7 +42,7 @@ ALERT = AccountAlert("template_paused", "verification_code", AlertKind.TEMPLATE)
 def post_webhook(
     body: bytes = BODY, secret: str | None = None, path: str = "/hooks/whatsapp"
 ) -> Any:
-    key = (secret or configured.WHATSAPP["app_secret"]).encode()
+    key = (secret or configured.PROVIDER_ACCOUNTS["whatsapp_cloud"]["app_secret"]).encode()
     signature = "sha256=" + hmac.new(key, body, hashlib.sha256).hexdigest()
     return Client(raise_request_exception=False).post(
         path,
@@ -130,7 +130,7 @@ def test_without_the_database_the_webhook_answers_503() -> None:
 
 
 def test_webhook_of_an_unconfigured_account_is_404(settings: Settings) -> None:
-    settings.TWILIO = settings.TWILIO | {"auth_token": ""}
+    set_account(settings, "twilio", {"auth_token": ""})
     registry.clear_caches()
 
     for hook in ("twilio", "smsc", "pigeons"):
@@ -139,7 +139,7 @@ def test_webhook_of_an_unconfigured_account_is_404(settings: Settings) -> None:
 
 def test_only_whatsapp_answers_get(settings: Settings) -> None:
     verification = {"hub.mode": "subscribe", "hub.challenge": "42"}
-    token = {"hub.verify_token": settings.WHATSAPP["verify_token"]}
+    token = {"hub.verify_token": settings.PROVIDER_ACCOUNTS["whatsapp_cloud"]["verify_token"]}
 
     assert Client().get("/hooks/whatsapp", verification | token).content == b"42"
     assert Client().get("/hooks/whatsapp", verification).status_code == 403
@@ -148,8 +148,8 @@ def test_only_whatsapp_answers_get(settings: Settings) -> None:
 
 @pytest.mark.django_db
 def test_each_account_has_its_own_webhook_url(settings: Settings) -> None:
-    name_accounts(settings, "kz", vendor="WHATSAPP")
-    settings.FURTHER_ACCOUNTS["WHATSAPP"]["kz"]["app_secret"] = "kz's own"
+    name_accounts(settings, "kz", vendor="whatsapp_cloud")
+    settings.PROVIDER_ACCOUNTS["whatsapp_cloud:kz"]["app_secret"] = "kz's own"
     registry.clear_caches()
 
     assert post_webhook(secret="kz's own").status_code == 403
@@ -160,8 +160,8 @@ def test_each_account_has_its_own_webhook_url(settings: Settings) -> None:
 
 @pytest.mark.django_db
 def test_receipt_of_one_account_moves_no_attempt_of_another(settings: Settings) -> None:
-    name_accounts(settings, "kz", vendor="WHATSAPP")
-    secret = settings.WHATSAPP["app_secret"]
+    name_accounts(settings, "kz", vendor="whatsapp_cloud")
+    secret = settings.PROVIDER_ACCOUNTS["whatsapp_cloud"]["app_secret"]
     attempt = AttemptFactory.create(provider="whatsapp_cloud", provider_id="wamid.1")
 
     assert post_webhook(secret=secret, path="/hooks/whatsapp/kz").status_code == 200

@@ -23,14 +23,14 @@ CHALLENGE = {"hub.mode": "subscribe", "hub.challenge": "1158201444"}
 
 
 def post_webhook(body: bytes) -> int:
-    key = settings.WHATSAPP["app_secret"].encode()
+    key = settings.PROVIDER_ACCOUNTS["whatsapp_cloud"]["app_secret"].encode()
     signature = "sha256=" + hmac.new(key, body, hashlib.sha256).hexdigest()
     headers = {"X-Hub-Signature-256": signature}
     return Client().post("/hooks/whatsapp", body, "application/json", headers=headers).status_code
 
 
 def test_meta_get_is_answered_with_its_challenge() -> None:
-    token = settings.WHATSAPP["verify_token"]
+    token = settings.PROVIDER_ACCOUNTS["whatsapp_cloud"]["verify_token"]
 
     answer = Client().get("/hooks/whatsapp", CHALLENGE | {"hub.verify_token": token})
 

@@ -341,7 +341,7 @@ def whatsapp_status(attempt: Attempt, status: str = "delivered", code: str = "")
 
 
 def call_hook(body: bytes, signature: str | None = None) -> int:
-    secret = settings.WHATSAPP["app_secret"].encode()
+    secret = settings.PROVIDER_ACCOUNTS["whatsapp_cloud"]["app_secret"].encode()
     signed = "sha256=" + hmac.new(secret, body, hashlib.sha256).hexdigest()
     response = Client().post(
         "/hooks/whatsapp",
@@ -379,7 +379,7 @@ def test_receipt_with_a_bad_signature_is_not_stored(api: Api, signature: str) ->
 def test_changed_byte_breaks_the_signature(api: Api) -> None:
     attempt = accepted(api)
     body = whatsapp_status(attempt)
-    secret = settings.WHATSAPP["app_secret"].encode()
+    secret = settings.PROVIDER_ACCOUNTS["whatsapp_cloud"]["app_secret"].encode()
     signature = "sha256=" + hmac.new(secret, body, hashlib.sha256).hexdigest()
 
     assert call_hook(body.replace(b"delivered", b"delivereD"), signature) == 403

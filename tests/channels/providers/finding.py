@@ -8,6 +8,7 @@ from typing import Any
 from channels import providers
 from channels.providers.base import Provider
 from channels.providers.http import HttpProvider
+from channels.providers.vendors import VENDORS
 from channels.vendor_accounts import registry
 
 # Not reached over HTTP, so each has tests of its own kind: PDUs of a real message centre, and the
@@ -20,7 +21,7 @@ def provider_classes() -> set[type[Provider]]:
     """Of the product: a module or a package in `channels/providers` is enough to be found."""
     for module in pkgutil.walk_packages(providers.__path__, PACKAGE):
         importlib.import_module(module.name)
-    registered = {one.provider_class for one in registry.VENDORS.values()}
+    registered = {registry.provider_class(one) for one in VENDORS.values()}
     root: Any = Provider  # abstract, which mypy lets no variable of this type be
     found = {one for one in _below(root) if one.__module__.startswith(PACKAGE)} | registered
     return {one for one in found if not inspect.isabstract(one)}

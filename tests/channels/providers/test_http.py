@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from channels.providers.base import AmbiguousError, SendError, TransientError
-from channels.providers.telegram.bot import TelegramBot
+from channels.providers.telegram_bot.provider import TelegramBot
 from tests.channels.providers.vendors import BOT_TOKEN, bot, message, payload
 
 ACCEPTED = payload("telegram_bot", "accepted_2026-09.json")

@@ -12,9 +12,10 @@ from pytest_django import Settings
 
 from channels.providers import connections
 from channels.providers.base import Accepted, SendError, TransientError
-from channels.providers.telegram.bot import TelegramBot
+from channels.providers.telegram_bot.provider import TelegramBot
 from channels.vendor_accounts import registry
-from config.environment import proxies
+from config.environment import addresses
+from tests.channels.accounts import set_account
 from tests.channels.providers.local_proxies import (
     ESCAPED,
     LOGIN,
@@ -147,7 +148,14 @@ def test_environment_of_other_programs_is_ignored(monkeypatch: pytest.MonkeyPatc
 
 def test_registry_gives_each_account_its_proxy(settings: Settings) -> None:
     url = "http://127.0.0.1:3128"
-    settings.TELEGRAM_BOT = {**settings.TELEGRAM_BOT, "token": BOT_TOKEN, "proxy": url}
+    set_account(
+        settings,
+        "telegram_bot",
+        {
+            "token": BOT_TOKEN,
+            "proxy": url,
+        },
+    )
     registry.clear_caches()
 
     provider = registry.live_providers()["telegram_bot"]
@@ -170,16 +178,23 @@ def test_registry_gives_each_account_its_proxy(settings: Settings) -> None:
     ],
 )
 def test_proxy_that_cannot_work_is_refused_without_quoting_it(text: str) -> None:
-    refused = start(TWILIO_PROXY=text)
+    refused = start(PROXIES=f"twilio={text}")
 
     assert refused.returncode != 0
-    assert "TWILIO_PROXY must be http://host:port" in refused.stderr
+    assert "PROXIES: twilio must be http://host:port" in refused.stderr
     assert "s3cret" not in refused.stderr
 
 
 def test_accounts_take_their_own_proxy_or_the_one_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(proxies, "OUTGOING_PROXY", "http://all:3128")
+    text = "http://all:3128,twilio=socks5h://own:1080/,twilio:kz=direct"
+    monkeypatch.setattr(addresses, "PROXIES", addresses.named(text))
 
-    assert proxies.for_account("", "X") == "http://all:3128"
-    assert proxies.for_account("socks5h://own:1080/", "X") == "socks5h://own:1080"
-    assert proxies.for_account("direct", "X") == ""
+    assert addresses.proxy("smsc") == "http://all:3128"
+    assert addresses.proxy("twilio:uz", "twilio") == "socks5h://own:1080"
+    assert addresses.proxy("twilio:kz", "twilio") == ""
+
+
+def test_proxy_of_no_account_is_refused() -> None:
+    refused = start(PROXIES="twillio=http://127.0.0.1:3128")
+
+    assert "PROXIES: no such account: 'twillio'" in refused.stderr

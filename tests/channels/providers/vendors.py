@@ -15,11 +15,11 @@ import requests
 from channels.providers.base import Content, Outgoing
 from channels.providers.http import HttpProvider
 from channels.providers.inbound import InboundEvents, WebhookRequest
-from channels.providers.smsc import Smsc
-from channels.providers.telegram.bot import TelegramBot
-from channels.providers.telegram.gateway import TelegramGateway
-from channels.providers.twilio.messaging import Twilio
-from channels.providers.whatsapp.cloud_api import WhatsAppCloud
+from channels.providers.smsc.provider import Smsc
+from channels.providers.telegram_bot.provider import TelegramBot
+from channels.providers.telegram_gateway.provider import TelegramGateway
+from channels.providers.twilio.provider import Twilio
+from channels.providers.whatsapp.provider import WhatsAppCloud
 
 CODE = "482915"
 PHONE = "+998901234567"

@@ -248,11 +248,12 @@ def test_a_receipt_is_no_reply() -> None:
 
 def test_signed_replies_of_both_vendors_are_applied() -> None:
     meta = meta_call(
-        payload("whatsapp_cloud", "message_stop_2026-11.json"), settings.WHATSAPP["app_secret"]
+        payload("whatsapp_cloud", "message_stop_2026-11.json"),
+        settings.PROVIDER_ACCOUNTS["whatsapp_cloud"]["app_secret"],
     )
     sms = twilio_call(
         payload("twilio", "message_stop_2026-11.form"),
-        settings.TWILIO["auth_token"],
+        settings.PROVIDER_ACCOUNTS["twilio"]["auth_token"],
         f"{settings.PUBLIC_URL}/hooks/twilio",
     )
     forged = WebhookRequest(sms.url, {"X-Twilio-Signature": "forged"}, sms.body)
@@ -281,7 +282,10 @@ USER_ID = "US.13491208655302741918"
 
 def tell_meta(file: str, ref: str = "att-1") -> int:
     body = payload("whatsapp_cloud", file).replace(b"att-1", ref.encode())
-    return _call("/hooks/whatsapp", meta_call(body, settings.WHATSAPP["app_secret"]))
+    return _call(
+        "/hooks/whatsapp",
+        meta_call(body, settings.PROVIDER_ACCOUNTS["whatsapp_cloud"]["app_secret"]),
+    )
 
 
 @pytest.mark.parametrize(

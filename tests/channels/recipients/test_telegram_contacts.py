@@ -19,6 +19,7 @@ from channels.vendor_accounts import registry
 from config.errors import Error
 from tests.api.clients import Api
 from tests.api_docs.test_truth import strict
+from tests.channels.accounts import set_account
 from tests.channels.message_stages import PHONE
 from tests.channels.providers.vendors import payload
 from tests.factories import AttemptFactory, MemberFactory, MessageFactory
@@ -28,7 +29,7 @@ URL = "https://t.me/kvitok_bot?start=contact"
 
 
 def name_the_bot(settings: Settings, name: str = "kvitok_bot") -> None:
-    settings.TELEGRAM_BOT = settings.TELEGRAM_BOT | {"username": name}
+    set_account(settings, "telegram_bot", {"username": name})
     registry.clear_caches()
 
 
@@ -84,7 +85,7 @@ def test_repeated_call_gets_the_same_error(api: Api, dispatcher: Dispatcher) -> 
 
 def test_person_who_blocked_the_bot_has_to_open_it_too(api: Api, dispatcher: Dispatcher) -> None:
     telegram_contacts.share(phone=PHONE, chat_id=7)
-    bot = django_settings.TELEGRAM_BOT
+    bot = django_settings.PROVIDER_ACCOUNTS["telegram_bot"]
     with responses.RequestsMock() as wire:
         url = f"{bot['api_url']}/bot{bot['token']}/sendMessage"
         wire.post(url, body=payload("telegram_bot", "error_blocked_2026-09.json"), status=403)

@@ -11,6 +11,7 @@ from channels.vendor_accounts import registry
 from config.channels import BY_NAME, CHANNELS
 from config.errors import DomainError, Error
 from tests.api.clients import Api
+from tests.channels.accounts import set_account
 
 PHONE = "+79161234567"
 URL = "https://example.com/"
@@ -31,7 +32,7 @@ def turn_off(settings: Settings, *names: str) -> None:
 
 def code_only(settings: Settings) -> None:
     """WhatsApp without a template for codes with links, as a new account has it."""
-    settings.WHATSAPP = settings.WHATSAPP | {"code_link_template": ""}
+    set_account(settings, "whatsapp_cloud", {"code_link_template": ""})
     registry.clear_caches()
 
 

@@ -15,6 +15,7 @@ from channels.models import VendorApproval
 from channels.tasks import look_at_approvals
 from channels.vendor_accounts import approvals, registry
 from operator_admin.doctor import vendors
+from tests.channels.accounts import set_account
 from tests.operator_admin.operators import make_operator, sign_in
 
 pytestmark = pytest.mark.django_db
@@ -23,11 +24,14 @@ TEMPLATES = re.compile(r".*/message_templates\?.*")
 
 @pytest.fixture(autouse=True)
 def waba(settings: Settings) -> None:
-    settings.WHATSAPP = {
-        **settings.WHATSAPP,
-        "business_account_id": "102290129340398",
-        "code_template": "verification_code",
-    }
+    set_account(
+        settings,
+        "whatsapp_cloud",
+        {
+            "business_account_id": "102290129340398",
+            "code_template": "verification_code",
+        },
+    )
     registry.clear_caches()
 
 

@@ -165,8 +165,10 @@ def wire() -> Iterator[responses.RequestsMock]:
         yield mock
 
 
-def address(sid: str, settings: Settings) -> str:
-    return f"{settings.TWILIO['api_url']}/2010-04-01/Accounts/{sid}/Messages.json"
+def address(settings: Settings, sid: str = "") -> str:
+    first = settings.PROVIDER_ACCOUNTS["twilio"]
+    sid = sid or first["account_sid"]
+    return f"{first['api_url']}/2010-04-01/Accounts/{sid}/Messages.json"
 
 
 def attempts() -> list[tuple[str, str, int]]:
@@ -188,8 +190,8 @@ def test_account_at_fault_gives_the_message_to_another(
     what: str,
 ) -> None:
     name_accounts(settings, "kz")
-    wire.post(address(settings.TWILIO["account_sid"], settings), json=refusal, status=status)
-    wire.post(address("ACkz", settings), json=TAKEN, status=201)
+    wire.post(address(settings), json=refusal, status=status)
+    wire.post(address(settings, "ACkz"), json=TAKEN, status=201)
 
     answer = api.post("/otp/send", {"phone": PHONE, "channel": "sms"})
 
@@ -197,8 +199,9 @@ def test_account_at_fault_gives_the_message_to_another(
     assert attempts() == [("twilio", "failed", 1), (KZ, "sent", 1)]
     assert Attempt.objects.get(n=1).error_class == what
     assert [call.request.url for call in wire.calls] == [
-        address(settings.TWILIO["account_sid"], settings), address("ACkz", settings),
-    ]  # fmt: skip
+        address(settings),
+        address(settings, "ACkz"),
+    ]
     assert ledger.balance(api.company.pk) == (984, 16)
     assert Transfer.objects.filter(kind="hold").count() == 1
     assert account().open_until is not None
@@ -209,7 +212,7 @@ def test_next_message_does_not_try_the_account_at_fault(
 ) -> None:
     name_accounts(settings, "kz")
     open_breaker("twilio")
-    wire.post(address("ACkz", settings), json=TAKEN, status=201)
+    wire.post(address(settings, "ACkz"), json=TAKEN, status=201)
 
     answer = api.post("/otp/send", {"phone": PHONE, "channel": "sms"})
 
@@ -220,7 +223,7 @@ def test_next_message_does_not_try_the_account_at_fault(
 def test_account_at_fault_without_another_is_delivery_failed(
     wire: responses.RequestsMock, dispatcher: Dispatcher, api: Api, settings: Settings
 ) -> None:
-    wire.post(address(settings.TWILIO["account_sid"], settings), json=DEAD, status=401)
+    wire.post(address(settings), json=DEAD, status=401)
 
     answer = api.post("/otp/send", {"phone": PHONE, "channel": "sms"})
 
@@ -236,8 +239,8 @@ def test_destination_the_account_may_not_send_to_goes_by_another_and_shuts_nobod
     operator = UserFactory.create(is_staff=True, language="en")
     name_accounts(settings, "kz")
     wrong = {"code": code, "message": "Permission has not been enabled"}
-    wire.post(address(settings.TWILIO["account_sid"], settings), json=wrong, status=400)
-    wire.post(address("ACkz", settings), json=TAKEN, status=201)
+    wire.post(address(settings), json=wrong, status=400)
+    wire.post(address(settings, "ACkz"), json=TAKEN, status=201)
 
     answer = api.post("/otp/send", {"phone": PHONE, "channel": "sms"})
 
@@ -254,7 +257,7 @@ def test_sender_or_account_that_twilio_refuses_is_left_alone(
     wire: responses.RequestsMock, dispatcher: Dispatcher, api: Api, settings: Settings, code: int
 ) -> None:
     wrong = {"code": code, "message": "no"}
-    wire.post(address(settings.TWILIO["account_sid"], settings), json=wrong, status=400)
+    wire.post(address(settings), json=wrong, status=400)
 
     answer = api.post("/otp/send", {"phone": PHONE, "channel": "sms"})
 
@@ -267,7 +270,11 @@ def test_callback_that_accuses_the_account_is_heeded(
     settings: Settings, code: str, is_shut: bool
 ) -> None:
     body = f"MessageSid=SM1&MessageStatus=undelivered&ErrorCode={code}".encode()
-    call = twilio_call(body, settings.TWILIO["auth_token"], f"{settings.PUBLIC_URL}/hooks/twilio")
+    call = twilio_call(
+        body,
+        settings.PROVIDER_ACCOUNTS["twilio"]["auth_token"],
+        f"{settings.PUBLIC_URL}/hooks/twilio",
+    )
 
     answer = Client().post(
         "/hooks/twilio",
@@ -284,7 +291,7 @@ def test_callback_that_accuses_the_account_is_heeded(
 def test_poll_that_accuses_the_account_is_heeded(
     wire: responses.RequestsMock, dispatcher: Dispatcher, api: Api, settings: Settings
 ) -> None:
-    url = address(settings.TWILIO["account_sid"], settings)
+    url = address(settings)
     wire.post(url, json=TAKEN, status=201)
     failed = {"sid": TAKEN["sid"], "status": "undelivered", "error_code": 30002}
     wire.get(url.replace(".json", f"/{TAKEN['sid']}.json"), json=failed)
@@ -311,7 +318,7 @@ def test_fault_of_the_message_is_tried_by_one_account_only(
 ) -> None:
     name_accounts(settings, "kz")
     wrong = {"code": code, "message": "no"}
-    wire.post(address(settings.TWILIO["account_sid"], settings), json=wrong, status=400)
+    wire.post(address(settings), json=wrong, status=400)
 
     answer = api.post("/otp/send", {"phone": PHONE, "channel": "sms"})
 
@@ -332,7 +339,10 @@ def test_bot_is_tried_before_telegram_counts_as_unreachable(
     settings.TELEGRAM_BOT_ASSUME_CONTACT = False
     if has_contact:
         Contact.objects.create(phone=PHONE, chat_id=7)
-    gateway, bot = settings.TELEGRAM_GATEWAY, settings.TELEGRAM_BOT
+    gateway, bot = (
+        settings.PROVIDER_ACCOUNTS["telegram_gateway"],
+        settings.PROVIDER_ACCOUNTS["telegram_bot"],
+    )
     away = {"ok": False, "error": "PHONE_NUMBER_NOT_AVAILABLE"}
     wire.post(f"{gateway['api_url']}/sendVerificationMessage", json=away)
     response = {"ok": True, "result": {"message_id": 7, "chat": {"id": 7}}}
@@ -351,7 +361,7 @@ def test_probe_that_is_taken_closes_the_breaker(
     wire: responses.RequestsMock, dispatcher: Dispatcher, api: Api, settings: Settings
 ) -> None:
     half_open_breaker("twilio")
-    wire.post(address(settings.TWILIO["account_sid"], settings), json=TAKEN, status=201)
+    wire.post(address(settings), json=TAKEN, status=201)
 
     answer = api.post("/otp/send", {"phone": PHONE, "channel": "sms"})
 
@@ -363,7 +373,7 @@ def test_vendor_whose_answers_stay_away_is_left_alone(
     wire: responses.RequestsMock, api: Api, settings: Settings
 ) -> None:
     one = Dispatcher()
-    wire.post(address(settings.TWILIO["account_sid"], settings), json={}, status=500)
+    wire.post(address(settings), json={}, status=500)
     for n in range(20):
         api.post("/otp/send", {"phone": f"+791612345{n:02d}", "channel": "sms"})
 

@@ -33,7 +33,7 @@ PAUSED = AccountAlert("template_paused", "short_link ru", AlertKind.TEMPLATE)
 
 
 def tell_of(body: bytes, secret: str = "") -> int:
-    key = (secret or settings.WHATSAPP["app_secret"]).encode()
+    key = (secret or settings.PROVIDER_ACCOUNTS["whatsapp_cloud"]["app_secret"]).encode()
     signature = "sha256=" + hmac.new(key, body, hashlib.sha256).hexdigest()
     answer = Client().post(
         "/hooks/whatsapp",
@@ -186,8 +186,8 @@ def test_long_alert_text_is_truncated() -> None:
 
 def test_reservation_of_a_send_is_recorded_by_the_dispatcher(api: Api) -> None:
     held = payload("whatsapp_cloud", "accepted_held_2026-11.json")
-    number = settings.WHATSAPP["phone_number_id"]
-    base = f"{settings.WHATSAPP['api_url']}/{settings.WHATSAPP['version']}/{number}"
+    account = settings.PROVIDER_ACCOUNTS["whatsapp_cloud"]
+    base = "{api_url}/{version}/{phone_number_id}".format_map(account)
     send(api, channel="whatsapp")
     (claimed,) = claim()
 

@@ -10,6 +10,7 @@ from channels.history import test_phone
 from channels.vendor_accounts import registry
 from config.channels import BY_NAME
 from tests.api.clients import Api
+from tests.channels.accounts import set_account
 from tests.factories import MessageFactory
 from tests.otp.sent_codes import code_of
 
@@ -43,7 +44,7 @@ def test_each_channel_shows_its_own_words(
     code, other = code_of(PHONE, mode="test"), code_of(OTHER, mode="test")
 
     by_gateway = body_of(client)
-    settings.TELEGRAM_GATEWAY = settings.TELEGRAM_GATEWAY | {"token": ""}
+    set_account(settings, "telegram_gateway", {"token": ""})
     registry.clear_caches()
     by_bot = body_of(client)
 

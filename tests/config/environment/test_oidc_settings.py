@@ -52,7 +52,7 @@ def test_rules_that_grant_nothing_are_refused(text: str) -> None:
         (PROVIDER | {"OIDC_SCOPES": "email"}, "OIDC_SCOPES must name openid"),
         ({"OIDC_ROLES": "a=superuser"}, "need OIDC_ISSUER"),
         (PROVIDER | {"OIDC_SESSION_HOURS": "0"}, "OIDC_SESSION_HOURS must be 1 or more"),
-        (PROVIDER | {"OIDC_PROXY": "proxy"}, "OIDC_PROXY must be"),
+        (PROVIDER | {"PROXIES": "oidc=proxy"}, "PROXIES: oidc must be"),
     ],
 )
 def test_provider_that_cannot_work_is_refused_at_start(changes: dict[str, str], words: str) -> None:

@@ -1,13 +1,20 @@
-"""Further accounts of a vendor read variables of their own."""
+"""Accounts with vendors are read from variables of their own."""
 
 import pytest
 from django.test import override_settings
 
+from billing.gateways.declared import GATEWAYS
+from channels.providers.vendors import VENDORS
 from channels.vendor_accounts import registry
 from config.environment import vendor_settings
+from config.environment.options import variable
+from config.environment.variables import ROOT
 from tests.config.test_settings import start
 
 KZ = {"TWILIO_ACCOUNTS": "kz", "TWILIO_KZ_AUTH_TOKEN": "secret", "TWILIO_KZ_FROM": "+77010000000"}
+SMPP = (
+    "smpps://kvitok:p%40ss@a.example,b.example:2776?source=12345&window=20&statuses=0x401%3Daccount"
+)
 
 
 def test_named_account_has_what_is_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -15,26 +22,27 @@ def test_named_account_has_what_is_its_own(monkeypatch: pytest.MonkeyPatch) -> N
     for name, value in (KZ | {"TWILIO_ACCOUNTS": " kz, uz,"}).items():
         monkeypatch.setenv(name, value)
 
-    found = vendor_settings._further_accounts("TWILIO", vendor_settings._twilio)
+    found = vendor_settings.accounts()
 
-    assert found == {
-        "kz": {
-            "api_url": "https://api.twilio.com",
-            "proxy": "",
-            "account_sid": "",
-            "auth_token": "secret",
-            "sender": "+77010000000",
-        },
-        "uz": {
-            "api_url": "https://api.twilio.com", "proxy": "", "account_sid": "", "auth_token": "",
-            "sender": "",
-        },
-    }  # fmt: skip
+    assert found["twilio"]["auth_token"] == "another secret"
+    kz, uz = found["twilio:kz"], found["twilio:uz"]
+    assert (kz["account_sid"], kz["auth_token"], kz["sender"]) == ("", "secret", "+77010000000")
+    assert (uz["account_sid"], uz["auth_token"], uz["sender"]) == ("", "", "")
+
+
+def test_every_declared_variable_is_listed_in_the_example() -> None:
+    example = (ROOT / ".env.example").read_text(encoding="utf-8")
+    names = {one.variable(option.name) for one in VENDORS.values() for option in one.options}
+    names |= {variable(one.prefix, option) for one in GATEWAYS.values() for option in one.options}
+    names |= {f"{one.prefix}_ACCOUNTS" for one in VENDORS.values() if one.has_further_accounts}
+
+    assert len(names) > 40
+    assert [name for name in sorted(names) if f"\n{name}=" not in example] == []
 
 
 def test_without_names_there_is_the_first_account_alone() -> None:
     assert start().returncode == 0
-    assert vendor_settings._further_accounts("TWILIO", vendor_settings._twilio) == {}
+    assert not any(":" in name for name in vendor_settings.accounts())
 
 
 @pytest.mark.parametrize(
@@ -44,15 +52,17 @@ def test_without_names_there_is_the_first_account_alone() -> None:
         ({"TWILIO_ACCOUNTS": "k-z"}, "'k-z' must be"),
         ({"TWILIO_ACCOUNTS": "7"}, "'7' must be"),
         ({"TWILIO_ACCOUNTS": "kz,kz"}, "TWILIO_ACCOUNTS names an account twice"),
+        ({"VENDOR_URLS": "twilio:kz=https://x.example"}, "no such account: 'twilio:kz'"),
+        ({"VENDOR_URLS": "https://x.example"}, "VENDOR_URLS: no such account: ''"),
         (
             {
                 **KZ,
-                "TWILIO_KZ_API_URL": "http://x.example",
+                "VENDOR_URLS": "twilio:kz=http://x.example",
                 "ENVIRONMENT": "production",
                 "WEBHOOK_KEYS": f"1:{'x' * 32}",
                 "PUBLIC_URL": "https://x.example",
             },
-            "providers' API URLs must be https in production",
+            "VENDOR_URLS must be https in production",
         ),
     ],
 )
@@ -66,15 +76,15 @@ def test_accounts_that_could_not_work_are_refused(changes: dict[str, str], words
 def test_further_smpp_accounts_are_hosted_each_by_a_process_of_its_own(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    own = {"HOST": "smpp.example", "SYSTEM_ID": "kvitok", "SOURCE": "12345", "TLS": "no"}
-    for name, value in own.items():
-        monkeypatch.setenv(f"SMPP_KZ_{name}", value)
+    monkeypatch.setenv("SMPP_KZ_URL", SMPP)
     monkeypatch.setenv("SMPP_ACCOUNTS", "kz")
 
-    found = vendor_settings._further_accounts("SMPP", vendor_settings._smpp)["kz"]
+    found = vendor_settings.accounts()["smpp:kz"]
 
-    assert (found["host"], found["port"], found["tls"]) == ("smpp.example", 2775, False)
-    with override_settings(FURTHER_ACCOUNTS={"SMPP": {"kz": found}}):
+    assert (found["host"], found["port"], found["tls"]) == ("a.example,b.example:2776", 2775, True)
+    assert (found["system_id"], found["password"], found["window"]) == ("kvitok", "p@ss", 20)
+    assert found["statuses"] == {"0x401": "account"}
+    with override_settings(PROVIDER_ACCOUNTS=vendor_settings.accounts()):
         registry.clear_caches()
         assert list(registry.hosted_providers()) == ["smpp:kz"]
         assert "smpp:kz" not in registry.accounts_called_by(None)
@@ -82,15 +92,19 @@ def test_further_smpp_accounts_are_hosted_each_by_a_process_of_its_own(
 
 
 @pytest.mark.parametrize(
-    ("changes", "words"),
+    ("url", "words"),
     [
-        ({"SMPP_ACCOUNTS": "kz", "SMPP_KZ_HOST": "a.example"}, "SMPP_KZ_SYSTEM_ID"),
-        ({"SMPP_PORT": "many"}, "SMPP_PORT must be a number, not 'many'"),
-        ({"SMPP_ENQUIRE": "often"}, "SMPP_ENQUIRE must be a number, not 'often'"),
+        ("smpps://a.example", "SMPP_KZ_URL needs a system_id before the host, and source="),
+        ("https://a.example", "SMPP_KZ_URL must be smpps://system_id:password@host:port"),
+        ("smpps://me:s3cret@a.example?window=many", "SMPP_KZ_URL: window "),
+        ("smpps://me:s3cret@a.example?enquire=often", "SMPP_KZ_URL: enquire "),
+        ("smpps://me:s3cret@a.example?sender=x", "SMPP_KZ_URL has no option sender; known: "),
+        ("smpps://me:s3cret@a.example?sourcex", "SMPP_KZ_URL "),
     ],
 )
-def test_smpp_account_that_could_not_work_is_refused(changes: dict[str, str], words: str) -> None:
-    refused = start(**changes)
+def test_smpp_account_that_could_not_work_is_refused(url: str, words: str) -> None:
+    refused = start(SMPP_ACCOUNTS="kz", SMPP_KZ_URL=url)
 
     assert refused.returncode != 0
     assert words in refused.stderr
+    assert "s3cret" not in refused.stderr

@@ -1,3 +1,4 @@
+import re
 import stat
 from pathlib import Path
 
@@ -9,6 +10,10 @@ from config.local.processes import StartError
 
 def made(var: Path, **environ: str) -> dict[str, str]:
     return environment(environ, var=var, host="127.0.0.1", port=8000, simulator_port=8001)
+
+
+def urls(found: dict[str, str]) -> dict[str, str]:
+    return dict(item.split("=") for item in found["VENDOR_URLS"].split(","))
 
 
 def test_secrets_are_made_once_and_for_our_eyes_only(tmp_path: Path) -> None:
@@ -53,19 +58,23 @@ def test_damaged_secrets_are_refused(tmp_path: Path, text: str) -> None:
 def test_every_provider_speaks_with_the_simulator(tmp_path: Path) -> None:
     found = made(tmp_path)
 
-    assert {name: found[name] for name in sorted(found) if name.endswith("_API_URL")} == {
-        "TELEGRAM_BOT_API_URL": "http://127.0.0.1:8001/telegram-bot",
-        "TELEGRAM_GATEWAY_API_URL": "http://127.0.0.1:8001/telegram-gateway",
-        "TWILIO_API_URL": "http://127.0.0.1:8001/twilio",
-        "WHATSAPP_API_URL": "http://127.0.0.1:8001/whatsapp",
+    assert urls(found) == {
+        "telegram_bot": "http://127.0.0.1:8001/telegram-bot",
+        "telegram_gateway": "http://127.0.0.1:8001/telegram-gateway",
+        "twilio": "http://127.0.0.1:8001/twilio",
+        "whatsapp_cloud": "http://127.0.0.1:8001/whatsapp",
+        "stripe": "http://127.0.0.1:8001/stripe",
+        "tbank": "http://127.0.0.1:8001/tbank",
+        "yookassa": "http://127.0.0.1:8001/yookassa",
     }
+    assert found["PROXIES"].count("=direct") == 5
     assert found["PUBLIC_URL"] == "http://127.0.0.1:8000"
 
 
 def test_another_vendor_may_be_played_for_sms(tmp_path: Path) -> None:
     found = made(tmp_path, SIMULATED_SMS="smsc")
 
-    assert found["SMSC_API_URL"] == "http://127.0.0.1:8001/smsc"
+    assert urls(found)["smsc"] == "http://127.0.0.1:8001/smsc"
     assert found["SMSC_PASSWORD"]
     assert not any(name.startswith("TWILIO_") for name in found)
 
@@ -77,19 +86,18 @@ def test_vendor_without_a_simulator_is_refused(tmp_path: Path) -> None:
 
 def test_smpp_is_there_where_a_port_for_it_is_named(tmp_path: Path) -> None:
     without, found = made(tmp_path), made(tmp_path, SIMULATOR_SMPP_PORT="8002")
-    own = made(tmp_path, SIMULATOR_SMPP_PORT="8002", SMPP_HOST="smpp.example.com")
+    own = made(tmp_path, SIMULATOR_SMPP_PORT="8002", SMPP_URL="smpps://smpp.example.com")
 
-    assert "SMPP_HOST" not in without
-    assert (found["SMPP_HOST"], found["SMPP_PORT"], found["SMPP_TLS"]) == ("127.0.0.1", "8002", "0")
-    assert len(found["SMPP_PASSWORD"]) == 8
-    assert (own["SMPP_HOST"], "SMPP_PORT" in own) == ("smpp.example.com", False)
+    assert "SMPP_URL" not in without
+    assert re.fullmatch(r"smpp://kvitok:\w{8}@127.0.0.1:8002\?source=Kvitok", found["SMPP_URL"])
+    assert own["SMPP_URL"] == "smpps://smpp.example.com"
 
 
 def test_a_provider_with_the_users_credentials_is_left_to_the_user(tmp_path: Path) -> None:
     found = made(tmp_path, TWILIO_AUTH_TOKEN="real", WHATSAPP_TOKEN="")
 
     assert found["TWILIO_AUTH_TOKEN"] == "real"
-    assert "TWILIO_API_URL" not in found
+    assert "twilio" not in urls(found)
     assert found["WHATSAPP_TOKEN"].startswith("EAA")
 
 

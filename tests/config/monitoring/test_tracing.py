@@ -84,7 +84,8 @@ def collector(settings: Settings) -> Iterator[Collector]:
 
 @pytest.fixture
 def twilio(settings: Settings) -> Iterator[None]:
-    url = f"{settings.TWILIO['api_url']}/2010-04-01/Accounts/{settings.TWILIO['account_sid']}"
+    account = settings.PROVIDER_ACCOUNTS["twilio"]
+    url = f"{account['api_url']}/2010-04-01/Accounts/{account['account_sid']}"
     with responses.RequestsMock(assert_all_requests_are_fired=False) as wire:
         wire.add_passthru("http://127.0.0.1")
         wire.post(f"{url}/Messages.json", json={"sid": "SM1", "status": "queued"}, status=201)

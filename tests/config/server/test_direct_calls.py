@@ -117,7 +117,7 @@ def test_webhook_is_answered_as_by_django(both: tuple[Any, Any], secret: str) ->
     status = {"id": "wamid.1", "status": "delivered", "timestamp": "1790000000"}
     change = {"field": "messages", "value": {"statuses": [status]}}
     body = orjson.dumps({"object": "whatsapp_business_account", "entry": [{"changes": [change]}]})
-    key = settings.WHATSAPP["app_secret"] if secret == "ours" else secret
+    key = settings.PROVIDER_ACCOUNTS["whatsapp_cloud"]["app_secret"] if secret == "ours" else secret
     headers = webhook_headers(body, key)
 
     answers = [

@@ -25,6 +25,7 @@ from links.clicks.buffer import STREAM
 from links.models import Link
 from tests.api.clients import Api
 from tests.api.races import at_once
+from tests.channels.accounts import set_account
 from tests.channels.fallback_stages import (
     URL,
     apply_event,
@@ -120,7 +121,7 @@ def test_click_proves_the_delivery_and_sends_no_sms(api: Api) -> None:
 def test_operator_says_whether_a_click_proves_the_bots_delivery(
     api: Api, settings: Settings, delivered_on: str, balance: tuple[int, int]
 ) -> None:
-    settings.TELEGRAM_BOT = settings.TELEGRAM_BOT | {"delivered_on": delivered_on}
+    set_account(settings, "telegram_bot", {"delivered_on": delivered_on})
     registry.clear_caches()
     message = sent(api, url=URL, channel="telegram")
     assert message.attempts.get().provider == "telegram_bot"

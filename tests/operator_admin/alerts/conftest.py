@@ -11,6 +11,7 @@ from pytest_django import Settings
 
 from channels.models import Heartbeat
 from operator_admin.alerts import notices
+from tests.channels.accounts import set_account
 
 TOKEN, CHAT = "42:operators-token", "-1001234567890"
 URL = f"https://telegram.test/bot{TOKEN}/sendMessage"
@@ -32,7 +33,13 @@ def service(transactional_db: None) -> None:
 @pytest.fixture
 def telegram(settings: Settings) -> Iterator[responses.RequestsMock]:
     settings.OPERATOR_TELEGRAM_BOT_TOKEN, settings.OPERATOR_TELEGRAM_CHAT_ID = TOKEN, CHAT
-    settings.TELEGRAM_BOT = {**settings.TELEGRAM_BOT, "api_url": "https://telegram.test"}
+    set_account(
+        settings,
+        "telegram_bot",
+        {
+            "api_url": "https://telegram.test",
+        },
+    )
     notices._bot.cache_clear()
     with responses.RequestsMock(assert_all_requests_are_fired=False) as wire:
         yield wire

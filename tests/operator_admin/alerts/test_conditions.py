@@ -18,6 +18,7 @@ from links.clicks.buffer import STREAM
 from operator_admin.alerts import conditions
 from operator_admin.alerts.rules import RULES
 from operator_admin.models import Alert
+from tests.channels.accounts import set_account
 from tests.factories import AttemptFactory, DeliveryFactory, MessageFactory, WalletFactory
 from tests.operator_admin.alerts.conftest import beat
 
@@ -28,7 +29,15 @@ LATE = timedelta(hours=1)
 
 @pytest.fixture(autouse=True)
 def twilio(settings: Settings) -> None:
-    settings.TWILIO = {**settings.TWILIO, "auth_token": "t", "account_sid": "AC1", "sender": "+1"}
+    set_account(
+        settings,
+        "twilio",
+        {
+            "auth_token": "t",
+            "account_sid": "AC1",
+            "sender": "+1",
+        },
+    )
     registry.clear_caches()
 
 

@@ -18,6 +18,7 @@ from pytest_django import Settings
 from channels.vendor_accounts import registry
 from operator_admin.alerts import examinations
 from operator_admin.doctor import certificates, stores
+from tests.channels.accounts import set_account
 
 
 def certificate(folder: Path, days: int, host: str = "localhost") -> Path:
@@ -120,14 +121,9 @@ def test_failed_check_of_the_doctor_is_a_problem(
 
 @pytest.mark.django_db
 def test_account_that_the_vendor_refuses(settings: Settings) -> None:
-    settings.TWILIO = {
-        "api_url": "http://127.0.0.1:1",
-        "account_sid": "AC1",
-        "auth_token": "t",
-        "sender": "+15005550006",
-    }
-    for other in ("WHATSAPP", "TELEGRAM_GATEWAY", "TELEGRAM_BOT"):
-        setattr(settings, other, {**getattr(settings, other), "token": ""})
+    set_account(settings, "twilio", {"api_url": "http://127.0.0.1:1", "auth_token": "t"})
+    for other in ("whatsapp_cloud", "telegram_gateway", "telegram_bot"):
+        set_account(settings, other, {"token": ""})
     registry.clear_caches()
 
     ((name, facts),) = examinations.account_broken()

@@ -121,7 +121,7 @@ def test_only_vendors_have_further_accounts(client: Client, name: str) -> None:
 
 def test_connection_of_what_was_entered_is_tested(client: Client, settings: Settings) -> None:
     post(client, "smsc", **SMSC)
-    url = f"{settings.SMSC['api_url']}/sys/balance.php"
+    url = f"{settings.PROVIDER_ACCOUNTS['smsc']['api_url']}/sys/balance.php"
     with responses.RequestsMock(assert_all_requests_are_fired=False) as wire:
         wire.post(url, json={"error": "authorise error", "error_code": 2})
         wire.get(url, json={"error": "authorise error", "error_code": 2})

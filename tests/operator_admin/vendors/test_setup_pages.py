@@ -14,10 +14,10 @@ from pytest_django import Settings
 
 from accounts.models import AuditEvent, User
 from channels.models import Heartbeat
+from channels.providers.vendors import VENDORS
 from channels.vendor_accounts import registry
 from operator_admin.doctor import vendor_texts
-from operator_admin.vendors import setup_guide
-from tests.channels.accounts import KZ, create_account, name_accounts
+from tests.channels.accounts import KZ, create_account, name_accounts, set_account
 from tests.factories import CompanyFactory
 from tests.operator_admin.operators import make_operator, sign_in
 from tests.tools.simulator.test_accounts import TOPICS
@@ -50,24 +50,25 @@ def states(page: str) -> list[str]:
 
 
 @pytest.mark.usefixtures("operator")
-@pytest.mark.parametrize("name", list(registry.VENDORS))
+@pytest.mark.parametrize("name", list(VENDORS))
 def test_every_vendor_has_a_page_with_its_settings_and_address(client: Client, name: str) -> None:
     page = shown(client, name)
 
-    guide = setup_guide.guide(name)
-    variables = {one for step in guide.steps for one in step.variables}
+    guide = registry.guide(name)
+    variables = {VENDORS[name].variable(one) for step in guide.steps for one in step.options}
     assert len(guide.steps) >= 3
     assert variables
     assert all(f"<code>{one}</code>" in page for one in variables)
     assert all(step.where in page for step in guide.steps)
-    if registry.VENDORS[name].hook:
-        assert f"{django_settings.PUBLIC_URL}/hooks/{registry.VENDORS[name].hook}" in page
+    if VENDORS[name].hook:
+        assert f"{django_settings.PUBLIC_URL}/hooks/{VENDORS[name].hook}" in page
 
 
-@pytest.mark.parametrize("name", list(registry.VENDORS))
+@pytest.mark.parametrize("name", list(VENDORS))
 def test_every_variable_of_a_guide_is_read_by_the_service(name: str) -> None:
     example = (django_settings.BASE_DIR / ".env.example").read_text(encoding="utf-8")
-    variables = [one for step in setup_guide.guide(name).steps for one in step.variables]
+    steps = registry.guide(name).steps
+    variables = [VENDORS[name].variable(one) for step in steps for one in step.options]
 
     assert [one for one in variables if not re.search(rf"^#? ?{one}=", example, re.M)] == []
 
@@ -88,7 +89,7 @@ def test_page_names_the_variables_and_the_address_of_its_very_account(
 def test_page_tells_which_variables_are_set_and_no_secret(
     client: Client, settings: Settings
 ) -> None:
-    settings.TWILIO = settings.TWILIO | {"auth_token": "s3cret-token", "sender": ""}
+    set_account(settings, "twilio", {"auth_token": "s3cret-token", "sender": ""})
     registry.clear_caches()
 
     page = shown(client, "twilio")
@@ -116,9 +117,15 @@ def test_unknown_account_has_no_page(client: Client, name: str) -> None:
 @pytest.mark.usefixtures("operator")
 def test_connection_is_tested_and_audited(client: Client, settings: Settings) -> None:
     CompanyFactory.create(country="KZ")
-    url, sid = settings.TWILIO["api_url"], settings.TWILIO["account_sid"]
+    url, sid = (
+        settings.PROVIDER_ACCOUNTS["twilio"]["api_url"],
+        settings.PROVIDER_ACCOUNTS["twilio"]["account_sid"],
+    )
     account = f"{url}/2010-04-01/Accounts/{sid}"
-    ours = {"phone_number": settings.TWILIO["sender"], "capabilities": {"sms": True}}
+    ours = {
+        "phone_number": settings.PROVIDER_ACCOUNTS["twilio"]["sender"],
+        "capabilities": {"sms": True},
+    }
     with responses.RequestsMock() as wire:
         wire.get(f"{account}.json", json={"sid": sid, "status": "active", "type": "Full"})
         wire.get(f"{account}/Balance.json", json={"balance": "3.10", "currency": "USD"})
@@ -137,23 +144,29 @@ def test_connection_is_tested_and_audited(client: Client, settings: Settings) ->
 
 @pytest.mark.usefixtures("operator")
 def test_dead_token_is_the_only_thing_that_is_said(client: Client, settings: Settings) -> None:
-    url, sid = settings.TWILIO["api_url"], settings.TWILIO["account_sid"]
+    url, sid = (
+        settings.PROVIDER_ACCOUNTS["twilio"]["api_url"],
+        settings.PROVIDER_ACCOUNTS["twilio"]["account_sid"],
+    )
     with responses.RequestsMock() as wire:
         wire.get(
             f"{url}/2010-04-01/Accounts/{sid}.json",
-            json={"code": 20003, "message": f"Authenticate {settings.TWILIO['auth_token']}"},
+            json={
+                "code": 20003,
+                "message": f"Authenticate {settings.PROVIDER_ACCOUNTS['twilio']['auth_token']}",
+            },
             status=401,
         )
         _, page = ask(client, "twilio")
 
     assert states(page) == ["bad"]
-    assert settings.TWILIO["auth_token"] not in page
+    assert settings.PROVIDER_ACCOUNTS["twilio"]["auth_token"] not in page
     assert "Compare the account's variables" in page
 
 
 @pytest.mark.usefixtures("operator")
 def test_bind_is_reported_by_its_own_process(client: Client, settings: Settings) -> None:
-    settings.SMPP = settings.SMPP | {"host": "127.0.0.1", "source": "Kvitok"}
+    set_account(settings, "smpp", {"host": "127.0.0.1", "source": "Kvitok"})
     registry.clear_caches()
     facts = {"bound": 1, "unanswered": 0, "window": 10}
     Heartbeat.objects.create(process="smpp", kind="smpp", at=timezone.now(), facts=facts)
@@ -195,9 +208,7 @@ def test_anonymous_visitors_are_redirected_to_sign_in(client: Client, method: st
 def test_list_of_providers_leads_to_each_page(client: Client) -> None:
     page = client.get(reverse("admin:providers")).content.decode()
 
-    assert all(
-        f'href="{reverse("admin:vendor", args=[name])}"' in page for name in registry.VENDORS
-    )
+    assert all(f'href="{reverse("admin:vendor", args=[name])}"' in page for name in VENDORS)
 
 
 @pytest.mark.usefixtures("operator")

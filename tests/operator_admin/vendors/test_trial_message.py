@@ -23,7 +23,7 @@ from tests.stack.programs import wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 MESSAGES = (
-    f"{settings.TWILIO['api_url']}/2010-04-01/Accounts/{settings.TWILIO['account_sid']}"
+    f"{settings.PROVIDER_ACCOUNTS['twilio']['api_url']}/2010-04-01/Accounts/{settings.PROVIDER_ACCOUNTS['twilio']['account_sid']}"
     "/Messages.json"
 )
 SENT = {"sid": "SM00000000000000000000000000000001", "status": "queued"}

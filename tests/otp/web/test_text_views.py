@@ -10,6 +10,7 @@ from pytest_django import Settings
 from accounts.models import Member
 from channels.vendor_accounts import registry
 from otp.models import Autofill, CodeText
+from tests.channels.accounts import set_account
 from tests.factories import CodeTextFactory, MemberFactory
 
 FORM = {"body": "{code} — код", "locale": "ru", "channel": "sms", "purpose": "login"}
@@ -158,7 +159,7 @@ def test_telegram_gateway_is_said_to_have_words_of_its_own(
 ) -> None:
     with_gateway = body_of(client, "text-list")
     sample = body_of(client, "text-preview", FORM | {"channel": "telegram"})
-    settings.TELEGRAM_GATEWAY = settings.TELEGRAM_GATEWAY | {"token": ""}
+    set_account(settings, "telegram_gateway", {"token": ""})
     registry.clear_caches()
 
     without = body_of(client, "text-list")

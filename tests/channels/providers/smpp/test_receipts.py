@@ -201,7 +201,7 @@ def test_account_has_states_of_its_own(
 
 
 def test_state_that_means_nothing_to_us_is_refused() -> None:
-    with pytest.raises(ValueError, match="SMPP_RECEIPT_STATES: unknown state 'gone'; known: sent"):
+    with pytest.raises(ValueError, match="receipt_states: unknown state 'gone'; known: sent"):
         parse_states({"FAILED": "gone"})
 
 

@@ -22,7 +22,7 @@ from channels.providers.inbound import (
     Started,
     Stopped,
 )
-from channels.providers.telegram.bot import BotText
+from channels.providers.telegram_bot.provider import BotText
 from tests.channels.providers.vendors import (
     BOT_TOKEN,
     PAYLOADS,

@@ -10,7 +10,7 @@ import urllib3
 
 from billing.gateways.base import DeclinedError, PaymentMethod, PaymentRequest, PaymentState
 from billing.gateways.http import RefusedByProviderError
-from billing.gateways.stripe import Stripe
+from billing.gateways.stripe.gateway import Stripe
 from tests.tools.simulator.peers import ACCOUNT, Receiver, Simulator, get, post
 
 NUMBERS = count(1)

@@ -60,7 +60,6 @@ _STATUSES = {
 
 class Twilio(http.HttpProvider):
     name = "twilio"
-    title = "Twilio"
     channel = "sms"
     capabilities = Capabilities(frozenset(Content), receipts=True, pollable=True)
 

@@ -6,6 +6,8 @@ import json
 from datetime import timedelta
 from decimal import Decimal, InvalidOperation
 
+from django.conf import settings
+
 from billing.gateways.base import (
     Charge,
     Gateway,
@@ -27,9 +29,9 @@ class Sandbox(Gateway):
     lifetime = timedelta(hours=1)
     saves_methods = True
 
-    def __init__(self, *, public_url: str, secret: str) -> None:
+    def __init__(self, *, public_url: str) -> None:
         self.public_url = public_url
-        self.key = hashlib.sha256(b"sandbox gateway:" + secret.encode()).digest()
+        self.key = hashlib.sha256(b"sandbox gateway:" + settings.SECRET_KEY.encode()).digest()
 
     def open(self, payment: PaymentRequest) -> PaymentSession:
         payment_id = f"sandbox-{payment.order_id}"

@@ -49,7 +49,14 @@ class TBank(Gateway):
     can_be_asked = True
 
     def __init__(
-        self, *, url: str, token: str, account: str, webhook_secret: str, pool: urllib3.PoolManager
+        self,
+        *,
+        url: str,
+        token: str,
+        account: str,
+        webhook_secret: str,
+        pool: urllib3.PoolManager,
+        has_statement: bool = False,  # which `billing.bank_statements` reads
     ) -> None:
         self.api = ProviderApi(url.rstrip("/"), f"Bearer {token}", pool)
         self.account = account

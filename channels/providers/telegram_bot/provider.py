@@ -92,7 +92,6 @@ _COMMANDS: dict[str, type[Started | Stopped]] = {"/start": Started, "/stop": Sto
 
 class TelegramBot(http.HttpProvider):
     name = "telegram_bot"
-    title = "Telegram Bot"
     channel = "telegram"
 
     def __init__(

@@ -65,7 +65,6 @@ _POLL_STATES = _STATES | {"-1": ReceiptState.SENT, "-3": ReceiptState.NOT_FOUND}
 
 class Smsc(http.HttpProvider):
     name = "smsc"
-    title = "SMSC"
     channel = "sms"
     capabilities = Capabilities(frozenset(Content), receipts=True, pollable=True)
 

@@ -55,7 +55,6 @@ Change = tuple[str, http.Json]  # field, value
 
 class WhatsAppCloud(http.HttpProvider):
     name = "whatsapp_cloud"
-    title = "WhatsApp Cloud API"
     channel = "whatsapp"
     has_handshake = True
 

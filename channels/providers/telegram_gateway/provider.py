@@ -66,7 +66,6 @@ _STATES = {
 
 class TelegramGateway(http.HttpProvider):
     name = "telegram_gateway"
-    title = "Telegram Gateway"
     channel = "telegram"
     capabilities = Capabilities(frozenset({Content.CODE}), receipts=True, pollable=True)
 

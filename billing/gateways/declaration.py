@@ -1,0 +1,26 @@
+"""What a way to pay declares in its folder, as pure data that the settings read."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from config.environment.options import Option
+from config.texts import StrOrPromise
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeclaredGateway:
+    name: str
+    title: StrOrPromise
+    note: StrOrPromise  # for the payer, below the title
+    gateway: str  # the class in the folder's `gateway.py`
+    position: int  # among the ways to pay in the demo
+    options: tuple[Option, ...] = ()
+    url: str = ""  # of the provider's API
+    hook: str = ""  # the path of its notices under /hooks/
+    check: Callable[[Mapping[str, Any]], str] = lambda _options: ""  # what is wrong, or ""
+
+    @property
+    def prefix(self) -> str:
+        """Of the names of its variables."""
+        return self.name.upper()

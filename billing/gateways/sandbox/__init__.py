@@ -1,0 +1,1 @@
+"""The payment provider of the demo, which moves no money."""

@@ -1,0 +1,1 @@
+"""T-Bank: SBP links for companies."""

@@ -1,0 +1,116 @@
+"""What a vendor declares in its folder: options of an account, texts of its errors, setup steps.
+
+Pure data, which the settings read: nothing here or in a `vendor.py` may import a provider.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.utils.translation import gettext_lazy as _
+
+from config.environment.options import Option
+from config.texts import StrOrPromise
+
+Texts = Mapping[str, StrOrPromise]
+ACCOUNT_NAME = re.compile(r"[a-z][a-z0-9]{0,11}")
+
+
+@dataclass(frozen=True, slots=True)
+class Snippet:
+    """A text to copy to the vendor as it is."""
+
+    label: StrOrPromise
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    where: str  # the vendor's own names of pages, in its language
+    what: StrOrPromise
+    options: tuple[str, ...] = ()  # found or chosen there
+    copies: tuple[Snippet, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Guide:
+    """The setup steps in the vendor's own terms; what the first send needs comes first."""
+
+    console: str
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GuideFacts:
+    """What a guide has to name."""
+
+    hook_url: str
+    short_url: str
+    options: Mapping[str, Any]
+
+    @property
+    def address(self) -> Snippet:
+        return Snippet(_("Webhook address"), self.hook_url)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vendor:
+    name: str  # of its first account; further ones are `name:account`
+    title: str  # the vendor's product, as people know it
+    position: int  # in the default order of preference
+    provider: str  # the class in the folder's `provider.py`
+    options: tuple[Option, ...]
+    guide: Callable[[GuideFacts], Guide]
+    required: str = "token"  # the option without which an account is not configured
+    url: str = ""  # of its API over HTTP
+    takes_callback_url: bool = False  # each send names the webhook's URL
+    has_further_accounts: bool = True
+    split: Callable[[str], dict[str, str]] | None = None  # options written as one URL
+    check: Callable[[Mapping[str, Any]], str] = lambda _options: ""  # what is wrong, or ""
+    simulated: str = ""  # the channel that the simulator plays it for
+    failures: Texts = field(default_factory=dict)  # by the vendor's code of an attempt or receipt
+    alerts: Texts = field(default_factory=dict)  # by the code of an alert, for operators
+    advice: Texts = field(default_factory=dict)  # for the company, by the code
+    cures: Texts = field(default_factory=dict)  # for operators, by the topic of a check
+    folder: str = ""
+
+    @property
+    def prefix(self) -> str:
+        """Of the names of its variables."""
+        return self.folder.upper()
+
+    @property
+    def hook(self) -> str:
+        """The path of its webhook under /hooks/; empty if it calls none."""
+        return self.folder.replace("_", "-") if self.url else ""
+
+    @property
+    def fields(self) -> tuple[Option, ...]:
+        """What operators may enter in the admin."""
+        return tuple(option for option in self.options if option.label)
+
+    def variable(self, option: str, account: str = "") -> str:
+        """The name of an option's variable: `TWILIO_FROM`, or `TWILIO_KZ_FROM` of an account."""
+        own = f"{self.prefix}_{account.upper()}_" if account else f"{self.prefix}_"
+        if self.split:
+            return f"{own}URL"
+        ends = {one.name: one.variable for one in self.options}
+        return own + (ends.get(option) or option.upper())
+
+
+def texts(*rows: tuple[Iterable[str], StrOrPromise]) -> Texts:
+    """The same text for each of several codes."""
+    return {code: text for codes, text in rows for code in codes}
+
+
+ACCOUNT_FAULT = _(
+    "The service's account with the provider has a problem. The operator has been notified."
+)
+BAD_NUMBER = _("The provider does not accept this number.")
+BUSY = _("The provider could not accept the message at that moment.")
+NO_ACCOUNT_THERE = _(
+    "This number has no account in this messenger, or cannot receive such messages."
+)
+OTHER_CHANNEL = _("This channel does not reach the number. Send by another one.")
+TOO_FAST = _("The provider asks us to send more slowly.")

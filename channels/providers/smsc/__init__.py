@@ -1,0 +1,1 @@
+"""SMS by SMSC and the companies that resell it."""

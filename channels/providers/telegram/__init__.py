@@ -1,1 +1,0 @@
-"""Telegram: the Gateway for codes, the Bot API for texts and links."""

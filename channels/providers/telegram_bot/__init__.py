@@ -1,0 +1,1 @@
+"""Messages by our bot to people who shared their contact with it."""

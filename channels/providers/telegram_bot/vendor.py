@@ -1,0 +1,114 @@
+"""A bot of Telegram: the options of an account, texts and setup."""
+
+import secrets
+
+from django.utils.translation import gettext_lazy as _
+
+from channels.providers.declaration import (
+    ACCOUNT_FAULT,
+    TOO_FAST,
+    Guide,
+    GuideFacts,
+    Snippet,
+    Step,
+    Vendor,
+)
+from config.environment.options import Option, one_of
+
+OPTIONS = (
+    Option(
+        "token",
+        _("Token of the bot"),
+        is_secret=True,
+        simulated=lambda: f"{secrets.randbelow(9 * 10**9) + 10**9}:{secrets.token_hex(17)}x",
+    ),
+    Option(
+        "username",
+        _("Name of the bot, without @"),
+        read=lambda text: text.removeprefix("@"),
+        simulated="simulator_bot",
+    ),
+    Option(
+        "secret_token",
+        _("Secret token of the webhook"),
+        variable="SECRET",
+        is_ours=True,
+        simulated=lambda: secrets.token_urlsafe(24),
+    ),
+    Option("delivered_on", default="accept", read=one_of("accept", "click", "never")),
+)
+FAILURES = {
+    "400": _("The bot cannot write to this chat."),
+    "401": ACCOUNT_FAULT,
+    "403": _("The person has blocked the bot or left Telegram."),
+    "no_contact": _("The person has not shared this number with the bot."),
+    "404": ACCOUNT_FAULT,
+    "429": TOO_FAST,
+}
+ADVICE = {
+    "403": _("Send by another channel, or ask the person to unblock the bot."),
+    "no_contact": _(
+        "Ask the person to open the bot and share their number, or send by another channel."
+    ),
+}
+
+CURES = {
+    "secret": _(
+        "Set TELEGRAM_BOT_SECRET and give it to setWebhook: without it no update is accepted."
+    ),
+    "webhook_address": _("Run the setWebhook command of this page."),
+    "webhook_fields": _(
+        "Run the setWebhook command of this page: its allowed_updates name what is missing."
+    ),
+    "webhook_calls": _(
+        "Telegram cannot deliver updates to us. Fix what it names; they will then arrive."
+    ),
+}
+
+
+def _guide(facts: GuideFacts) -> Guide:
+    command = (
+        "curl https://api.telegram.org/bot$TELEGRAM_BOT_TOKEN/setWebhook "
+        f"-d url={facts.hook_url} -d secret_token=$TELEGRAM_BOT_SECRET "
+        '-d allowed_updates=\'["message","my_chat_member"]\''
+    )
+    return Guide(
+        "https://t.me/BotFather",
+        (
+            Step(
+                "@BotFather → /newbot",
+                _("Create the bot; its name without @ goes into the settings too."),
+                ("token", "username"),
+            ),
+            Step(
+                "@BotFather → /setjoingroups → Disable",
+                _("The bot works in private chats only."),
+            ),
+            Step(
+                "Bot API → setWebhook",
+                _(
+                    "Choose a secret of 1 to 256 letters, digits, _ and -, and give it to Telegram "
+                    "once, with the address."
+                ),
+                ("secret_token",),
+                (facts.address, Snippet(_("Set the webhook"), command)),
+            ),
+        ),
+    )
+
+
+# A person shares a contact with one bot, and no other can write to them.
+VENDOR = Vendor(
+    name="telegram_bot",
+    title="Telegram Bot",
+    position=30,
+    provider="TelegramBot",
+    options=OPTIONS,
+    guide=_guide,
+    url="https://api.telegram.org",
+    has_further_accounts=False,
+    simulated="telegram",
+    failures=FAILURES,
+    advice=ADVICE,
+    cures=CURES,
+)

@@ -1,0 +1,1 @@
+"""Codes by Telegram's own gateway."""

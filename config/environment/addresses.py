@@ -1,0 +1,64 @@
+"""Where calls to vendors go, and by which proxy: `PROXIES` and `VENDOR_URLS`."""
+
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+from django.core.exceptions import ImproperlyConfigured
+
+from config.environment.variables import env
+
+DIRECT = "direct"  # past the proxy of all
+# Not socks4 and socks5: with them the name would be resolved here, and by whom is often the point.
+PROXY_SCHEMES = ("http", "https", "socks5h")
+
+
+def named(text: str) -> dict[str, str]:
+    """`smsc=https://smsc.kz,twilio:kz=…`; what has no name is for all: the name is empty."""
+    pairs = (item.strip().rpartition("=") for item in text.split(",") if item.strip())
+    return {name.strip(): value.strip().rstrip("/") for name, _sign, value in pairs}
+
+
+def _proxies() -> dict[str, str]:
+    found = named(env.str("PROXIES", ""))
+    for name, text in found.items():
+        if text != DIRECT and not _is_proxy(text):  # never quoted: it may hold a password
+            raise ImproperlyConfigured(
+                f"PROXIES: {name or 'the one of all'} must be http://host:port, "
+                "https://host:port or socks5h://host:port, with user:password@ before the host "
+                f"if the proxy wants them (percent-encoded), or {DIRECT}"
+            )
+    return found
+
+
+def _is_proxy(text: str) -> bool:
+    try:
+        url = urlsplit(text)
+        is_whole = bool(url.hostname and url.port) and not (url.path or url.query or url.fragment)
+    except ValueError:
+        return False
+    return is_whole and url.scheme in PROXY_SCHEMES and text.isascii()
+
+
+PROXIES = _proxies()
+VENDOR_URLS = named(env.str("VENDOR_URLS", ""))
+
+
+def first_of(known: Mapping[str, str], *names: str) -> str:
+    return next((known[name] for name in names if known.get(name)), "")
+
+
+def proxy(*names: str) -> str:
+    """The proxy of the first name that has one, else the one of all; empty: none."""
+    url = first_of(PROXIES, *names, "")
+    return "" if url == DIRECT else url
+
+
+def check_names(known: set[str]) -> None:
+    """Raises ImproperlyConfigured for a name that nothing reads: a misspelt one is no proxy."""
+    for variable, found in (("PROXIES", PROXIES), ("VENDOR_URLS", VENDOR_URLS)):
+        allowed = known | ({""} if variable == "PROXIES" else set())
+        if unknown := found.keys() - allowed:
+            raise ImproperlyConfigured(
+                f"{variable}: no such account: {min(unknown)!r}; known: "
+                f"{', '.join(sorted(filter(None, allowed)))}"
+            )
