@@ -67,9 +67,9 @@ def remove(*, company: Company, user: User | None, ip: str | None = None) -> boo
     """Removes the method and turns off what charged it; a call under way is not called back."""
     setting = AutoTopUp.objects.select_for_update(of=("self",)).filter(company=company).first()
     saved = SavedMethod.objects.select_for_update().filter(company=company).first()
+    MethodSaving.objects.filter(order__company=company).delete()  # one on its way is not wanted
     if saved is None:
         return False
-    MethodSaving.objects.filter(order__company=company).delete()
     _end_uncharged(company, gateway=saved.gateway)
     saved.delete()
     if setting is not None and setting.is_on and setting.gateway == saved.gateway:

@@ -266,8 +266,10 @@ def test_first_payment_that_ends_unpaid_saves_nothing(payer: Company) -> None:
     assert MethodSaving.objects.count() == SavedMethod.objects.count() == 0
 
 
-def test_method_removed_meanwhile_is_not_saved_after_all(payer: Company) -> None:
-    save(payer)
+@pytest.mark.parametrize("has_one", [True, False])
+def test_method_removed_meanwhile_is_not_saved_after_all(payer: Company, *, has_one: bool) -> None:
+    if has_one:
+        save(payer)
     order = place_order(payer, saves_method=True)
     saved_methods.remove(company=payer, user=user_of(payer))
     post_webhook(payment_event(order))
