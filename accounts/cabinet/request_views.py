@@ -29,7 +29,7 @@ from config.input.form_fields import DayBoundField, LineField
 AROUND = timedelta(minutes=1)  # between the time in an id and that of its request
 OUTCOMES: dict[str, tuple[Any, Q]] = {
     "ok": (_("answered"), Q(status__lt=400)),
-    "warned": (_("answered, unknown fields"), Q(status__lt=400) & ~Q(fields=[])),
+    "warned": (_("with unknown fields"), Q(status__lt=400) & ~Q(fields=[])),
     "refused": (_("refused"), Q(status__gte=400, status__lt=500)),
     "failed": (_("failed"), Q(status__gte=500)),
 }

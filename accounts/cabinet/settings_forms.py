@@ -142,7 +142,11 @@ class ChannelsSection(SectionForm):
         super().__init__(*args, **kwargs)
         channel = cast(forms.ChoiceField, self.fields["default_channel"])
         _blank, *named = channel.choices  # type: ignore[misc]
-        channel.choices = [("", _first_connected()), *named]
+        channel.choices = [("", _("The first connected one")), *named]
+        facts = {"channels": channels.join_titles()}
+        channel.help_text = (
+            _("Taken in this order: %(channels)s.") % facts + f" {channel.help_text}"
+        )
         company = self.instance
         chain = company.fallback_chain or fallback_forms.offered_chain(company.default_channel)
         self.fields.update(fallback_forms.chain_fields(chain))
@@ -337,10 +341,6 @@ SECTIONS: dict[str, type[SectionForm]] = {
         SecuritySection,
     )
 }
-
-
-def _first_connected() -> str:
-    return _("One, the first connected of %(channels)s") % {"channels": channels.join_titles()}
 
 
 def lifetimes(current: int | None) -> list[tuple[int | str, Any]]:

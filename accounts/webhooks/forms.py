@@ -67,7 +67,7 @@ class NewEndpointForm(EndpointForm):
 
 
 class ExampleForm(forms.Form):
-    kind = forms.ChoiceField(label=_("Event"), choices=event_choices)
+    kind = forms.ChoiceField(label=_("Event"), choices=[(kind, kind) for kind in EventKind.values])
 
 
 def field_of(error: DomainError) -> str | None:

@@ -81,7 +81,7 @@ class StatementFilter(forms.Form):
         label=_("Operation"),
         required=False,
         choices=[
-            ("", _("what changed the balance")),
+            ("", _("balance changes")),
             ("all", _("all, including holds")),
             *Transfer.Kind.choices,
         ],

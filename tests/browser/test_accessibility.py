@@ -62,6 +62,18 @@ FIND_OVERFLOW = """() => {
         .map((one) => one.outerHTML.slice(0, 120));
     return over > 0 ? [`${over} px wider than the screen: ${wide.slice(-3)}`] : [];
 }"""
+# A select shows one line of what is chosen, and cuts what does not fit into it.
+FIND_CUT_CHOICES = """() => {
+    const pen = document.createElement("canvas").getContext("2d");
+    return [...document.querySelectorAll("select")].flatMap((select) => {
+        if (!select.checkVisibility() || select.multiple) return [];
+        const style = getComputedStyle(select), text = select.selectedOptions[0]?.text ?? "";
+        const padding = parseFloat(style.paddingLeft) + parseFloat(style.paddingRight);
+        pen.font = style.font;
+        const over = pen.measureText(text).width - (select.clientWidth - padding);
+        return over > 1 ? [`cut off in ${select.name}: ${text}`] : [];
+    });
+}"""
 
 
 @pytest.fixture
@@ -95,6 +107,8 @@ class PageAudit:
         """Of the page that is open."""
         found = [f"in the markup: {one[:120]}" for one in INLINE_CODE.findall(markup)]
         found += self.page.evaluate("window.breaches")
+        self.page.set_viewport_size({"width": 360, "height": 740})
+        found += self.page.evaluate(FIND_CUT_CHOICES)
         self.page.evaluate(AXE)
         return found + [
             f"{width} {theme}: {one}"

@@ -70,5 +70,5 @@ class ProfileForm(forms.ModelForm):  # type: ignore[type-arg]
 
 
 def _service_zone() -> str:
-    place = time_zones.place_of(settings.TIME_ZONE, get_language() or settings.LANGUAGE_CODE)
+    place = time_zones.city_of(settings.TIME_ZONE, get_language() or settings.LANGUAGE_CODE)
     return _("The service's: %(place)s") % {"place": place}

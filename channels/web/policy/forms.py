@@ -42,9 +42,9 @@ class RuleForm(forms.Form):
         label=_("Order"),
         required=False,
         choices=[
-            ("", _("As the next rule that matches says")),
+            ("", _("From the next rule")),
             ("no", _("As above")),
-            ("yes", _("Smart: what reaches each number")),
+            ("yes", _("Smart: by past deliveries")),
         ],
         coerce=lambda chosen: chosen == "yes",
         empty_value=None,
