@@ -33,6 +33,9 @@ class GroupedIntegerField(IntegerField):
         kwargs.setdefault("widget", forms.TextInput(attrs=attrs))
         super().__init__(**kwargs)
 
+    def prepare_value(self, value: Any) -> Any:
+        return grouped(value) if isinstance(value, int) else value
+
     def to_python(self, value: Any) -> int | None:
         if isinstance(value, str):
             value = ungrouped(value)

@@ -172,7 +172,8 @@ def took(ms: int | None) -> str:
     if ms is None:
         return "—"
     if ms < 1000:
-        return f"{number_format(ms, 0)}\u00a0{gettext('ms')}"
+        shown = number_format(ms, 0) if ms >= 1 else "<\u00a01"
+        return f"{shown}\u00a0{gettext('ms')}"
     for size, words in ((3_600_000, gettext("h")), (60_000, gettext("min")), (1000, gettext("s"))):
         if ms >= size or size == 1000:
             amount = ms / size

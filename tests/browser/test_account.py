@@ -61,11 +61,14 @@ def path_in_mail(to: str, beginning: str) -> str:
 def test_another_address_is_confirmed_and_made_the_main_one(
     page: Page, live_server: LiveServer, user: User
 ) -> None:
-    add_address(user, "second@example.com", verified=False)
     enter(page, live_server, user)
     page.get_by_role("link", name="E-mail").click()
     page.get_by_role("link", name="Изменить адреса").click()
     confirm(page)
+    expect(page.get_by_role("button", name="Добавить")).to_be_visible()
+    expect(page.get_by_role("button", name="Сделать основным")).to_have_count(0)
+    add_address(user, "second@example.com", verified=False)
+    page.reload()
     Mail.objects.all().delete()
 
     page.get_by_label("second@example.com").check()

@@ -18,6 +18,14 @@ def test_grouped_digits_are_a_whole_number(typed: str, language: str) -> None:
         assert GroupedIntegerField().clean(typed) == 1900
 
 
+def test_number_is_shown_in_groups_and_read_back() -> None:
+    with translation.override("ru"):
+        shown = GroupedIntegerField().prepare_value(1_000_000)
+
+        assert shown == "1\u00a0000\u00a0000"
+        assert GroupedIntegerField().clean(shown) == 1_000_000
+
+
 @pytest.mark.parametrize(
     "typed", ["1,90", "1.900", "1,9000", "19,00", "1,900,0", "1900,5", "много"]
 )

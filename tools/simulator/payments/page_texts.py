@@ -1,6 +1,8 @@
 """The payment pages' texts, Russian first."""
 
 RU = {
+    "other": "en",
+    "other_lang": "English",
     "payment": "Оплата",
     "payments": "Платежи",
     "lead": "Симулятор платёжных провайдеров: деньги не списываются.",
@@ -34,7 +36,7 @@ RU = {
     "transfer": "Банковский перевод на счёт в Т-Банке",
     "transfer_lead": "Строка появится в выписке; точный перевод оплатит счёт сам.",
     "purpose": "Назначение платежа",
-    "purpose_hint": "Оплата по счёту № 2026-1",
+    "purpose_hint": "Счёт № 2026-1",
     "payer": "Плательщик",
     "inn": "ИНН",
     "send": "Перевести",
@@ -42,6 +44,8 @@ RU = {
     "bad_amount": "Сумма должна быть больше нуля.",
 }
 EN = {
+    "other": "ru",
+    "other_lang": "Русский",
     "payment": "Payment",
     "payments": "Payments",
     "lead": "Simulator of payment providers: no money is taken.",
@@ -75,7 +79,7 @@ EN = {
     "transfer": "Bank transfer to the account at T-Bank",
     "transfer_lead": "It will stand in the statement; an exact one pays its invoice by itself.",
     "purpose": "Purpose of the payment",
-    "purpose_hint": "Payment of invoice No. 2026-1",
+    "purpose_hint": "Invoice No. 2026-1",
     "payer": "Payer",
     "inn": "INN",
     "send": "Transfer",

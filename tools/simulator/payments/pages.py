@@ -51,7 +51,8 @@ class PaymentPages:
         )
         rows = f'<ul class="payments">{rows}</ul>' if rows else f"<p>{words['none']}</p>"
         body = Template((HERE / "templates" / "list.html").read_text(encoding="utf-8"))
-        return _page(words, words["payments"], body.substitute(words, rows=rows, notice=notice))
+        text = body.substitute(words, rows=rows, notice=notice)
+        return _page(words | {"here": "/payments"}, words["payments"], text)
 
     async def transfer(self, request: web.Request) -> web.Response:
         given, words = await form(request), _words(request)
@@ -101,7 +102,8 @@ class PaymentPages:
         body = Template((HERE / "templates" / "payment.html").read_text(encoding="utf-8"))
         # A policy of forms holds for where they are sent on as well: the browser leaves by itself.
         away = {"Refresh": f"1; url={payment.return_url}"} if leaves and _is_http(payment) else {}
-        return _page(words, words["payment"], body.substitute(words, **facts), away)
+        here = {"here": f"/pay/{_safe(payment.id)}"}
+        return _page(words | here, words["payment"], body.substitute(words, **facts), away)
 
     def _forms(self, payment: Payment, words: Mapping[str, str]) -> str:
         if payment.state == PAID:
