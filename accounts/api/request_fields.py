@@ -4,7 +4,8 @@ All errors are collected, so a client sees every invalid field at once.
 """
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
 
@@ -13,6 +14,7 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from accounts.api.fields import Field
+from accounts.api.pagination import limit_of
 from accounts.api.unknown_fields import MAX_WARNINGS, meant, refusal_text
 from config.errors import DomainError, Error
 from config.input import characters
@@ -45,6 +47,16 @@ class RequestFields:
 
     def add_error(self, field: Field, message: StrOrPromise) -> None:
         self.errors.setdefault(field.name, []).append(message)
+
+    @contextmanager
+    def collecting(self) -> Iterator[None]:
+        """Adds to the errors those of fields that a use case refuses inside."""
+        try:
+            yield
+        except DomainError as refused:
+            if not refused.errors:
+                raise
+            self.errors |= refused.errors
 
     def check(self) -> None:
         if self.errors:
@@ -140,6 +152,11 @@ class QueryFields(RequestFields):
 
     def __init__(self, query: Mapping[str, str]) -> None:
         super().__init__({name: text for name, text in query.items() if text})
+
+    def check(self) -> None:
+        with self.collecting():
+            limit_of(self.payload)
+        super().check()
 
     def time(self, field: Field) -> datetime | None:
         """An ISO 8601 time, or a date as its start in UTC."""

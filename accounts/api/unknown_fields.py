@@ -79,10 +79,20 @@ def errors_of(warnings: Iterable[FieldWarning], call: Call) -> dict[str, list[St
 
 
 def meant(name: str, known: Iterable[str]) -> str | None:
-    """The known name most like this one; `linkExpiresIn` is `link_expires_in`."""
-    spelled = {_bare(one): one for one in known}
-    near = get_close_matches(_bare(name[:MAX_NAME]), spelled, n=1)
+    """The known name most like this one, of the same object; `linkExpiresIn` is `link_expires_in`.
+
+    `links[].tags` has more in common with `links[].alias` than `tags` with `alias`.
+    """
+    above, last = _split(name[:MAX_NAME])
+    spelled = {_bare(own): one for one in known for whose, own in [_split(one)] if whose == above}
+    near = get_close_matches(_bare(last), spelled, n=1)
     return spelled[near[0]] if near else None
+
+
+def _split(name: str) -> tuple[str, str]:
+    """`links[].`, and `url`."""
+    above, dot, last = name.rpartition(".")
+    return above + dot, last
 
 
 def _bare(name: str) -> str:

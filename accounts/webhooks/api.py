@@ -168,13 +168,15 @@ def _requested_fields(
     """The validated fields; for a PATCH of a stored endpoint only those present."""
     url = fields.text(NEW_URL if stored else URL)
     description = fields.text(DESCRIPTION)
-    fields.check()
+    kinds = fields.payload.get(EVENTS.name)
     wanted: dict[str, Any] = {}
-    if url is not None:
-        wanted["url"] = endpoints.check_url(url)
     if description is not None:
         wanted["description"] = description
-    kinds = fields.payload.get(EVENTS.name)
-    if stored is None or kinds is not None:
-        wanted["kinds"] = endpoints.check_kinds(kinds, scopes, stored.kinds if stored else ())
+    with fields.collecting():
+        if stored is None or kinds is not None:
+            wanted["kinds"] = endpoints.check_kinds(kinds, scopes, stored.kinds if stored else ())
+    with fields.collecting():
+        if url is not None:
+            wanted["url"] = endpoints.check_url(url)
+    fields.check()
     return wanted

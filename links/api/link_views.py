@@ -154,11 +154,10 @@ def in_state(state: str) -> Q:
 
 def _period(query: QueryFields, interval: str) -> tuple[datetime, datetime]:
     """The last 30 days or 48 hours unless asked otherwise."""
-    end = query.time(CLICKS_TO) or timezone.now()
+    end, start = query.time(CLICKS_TO) or timezone.now(), query.time(CLICKS_FROM)
     query.check()
     usual = timedelta(hours=48) if interval == "hour" else timedelta(days=29)
-    start = query.time(CLICKS_FROM) or end - usual
-    query.check()
+    start = start or end - usual
     longest = (
         timedelta(hours=statistics.MAX_HOURS)
         if interval == "hour"

@@ -3,12 +3,17 @@
 from collections.abc import Sequence
 from typing import Any
 
+import orjson
 import pytest
 
+from accounts.api.calls import Call
+from accounts.models import Scope
+from api_docs.calls import CALLS
 from channels.models import Message
 from links.models import Link
 from otp.models import Verification
 from tests.api.books import books
+from tests.api.calling import addressed
 from tests.api.clients import Api
 
 PHONE = "+79161234567"
@@ -162,6 +167,33 @@ def test_all_invalid_fields_are_reported_together(api: Api) -> None:
         "channel": ["Допустимо: whatsapp, telegram, sms"],
         "link_expires_in": ["От 60 до 2592000"],
     }
+
+
+@pytest.mark.usefixtures("dispatcher", "price_list")
+@pytest.mark.parametrize("call", [call for call in CALLS if call.body], ids=lambda call: call.name)
+def test_every_call_reports_all_fields_of_a_wrong_type_together(
+    api: Api, test_api: Api, call: Call
+) -> None:
+    caller = api if call.scope is Scope.TOP_UP else test_api
+    path = addressed(caller, call)
+    wrong = {field.name: {"a": [1]} for field in call.body}
+
+    answer = caller.call(call.method, path, orjson.dumps(wrong))
+
+    assert (answer.code, set(answer.body["errors"])) == ("invalid_input", set(wrong))
+
+
+@pytest.mark.usefixtures("dispatcher", "price_list")
+@pytest.mark.parametrize("call", [call for call in CALLS if call.query], ids=lambda call: call.name)
+def test_every_list_reports_all_wrong_filters_together(api: Api, test_api: Api, call: Call) -> None:
+    caller = test_api if call.path.startswith("/test/") else api
+    texts = {"phone", "slug", "batch", "cursor", "purpose"}  # which may be anything
+    wrong = {field.name: "?" for field in call.query or () if field.name not in texts}
+    needed = {"phone": PHONE} if any(field.required for field in call.query or ()) else {}
+
+    answer = caller.get(addressed(caller, call), wrong | needed)
+
+    assert set(answer.body.get("errors", {})) == set(wrong)
 
 
 @pytest.mark.parametrize("lifetime", [59, 2_592_001, "60"])

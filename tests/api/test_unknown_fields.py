@@ -89,6 +89,16 @@ def test_fields_of_listed_objects_are_named_by_their_path(test_api: Api) -> None
     assert list(refused.body["errors"]) == ["links[].alais"]
 
 
+@pytest.mark.parametrize("name", ["zzz", "tags"])
+def test_field_of_a_listed_object_is_compared_with_its_own_fields_alone(
+    test_api: Api, name: str
+) -> None:
+    """What stands before the name says nothing of what was meant."""
+    answer = test_api.post("/links/bulk", {"links": [{"url": URL, name: 1}]})
+
+    assert answer.body["warnings"] == [{"code": "unknown_field", "field": f"links[].{name}"}]
+
+
 def test_refusals_name_them_too(test_api: Api) -> None:
     """`phnoe` is why a phone is missing."""
     answer = test_api.post("/otp/send", {"phnoe": PHONE})
