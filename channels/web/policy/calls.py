@@ -118,7 +118,7 @@ PUT_POLICY = Call(
     _(
         "Replaces all of the company's rules. Requires a live key. They take effect within two "
         "seconds, for live and test keys alike. A request that names a channel uses that channel, "
-        "unless it is barred."
+        "unless it is barred. Unknown fields of a rule are refused."
     ),
     Scope.POLICY,
     message=_("The policy was saved"),

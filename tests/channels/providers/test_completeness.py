@@ -23,12 +23,40 @@ from tools.simulator.faults import PROVIDERS
 from tools.simulator.pages.page_texts import LANGUAGES
 
 ROOT = Path(__file__).resolve().parents[3]
+GUIDE = (ROOT / "docs/adding-a-provider.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture(params=sorted(http_providers()))
 def name(request: pytest.FixtureRequest) -> str:
     named: str = request.param
     return named
+
+
+def asked_here() -> Iterator[str]:
+    """The files whose entries this module looks for, by its imports."""
+    sources = r"^from ((?:channels\.vendor_accounts|operator_admin|tests|tools)[\w.]*) import (.+)"
+    for module, names in re.findall(sources, Path(__file__).read_text("utf-8"), re.MULTILINE):
+        places = [
+            ROOT.joinpath(*module.split("."), *more) for more in [[], *zip(names.split(", "))]
+        ]
+        yield from (f"{one.relative_to(ROOT)}.py" for one in places if Path(f"{one}.py").is_file())
+
+
+def test_guide_names_every_file_that_is_asked_here() -> None:
+    ours = "tests/channels/providers/finding.py"
+
+    assert [file for file in asked_here() if f"`{file}`" not in GUIDE] == [ours]
+
+
+def test_guide_names_the_tests_that_every_provider_passes() -> None:
+    shared = {one.name for one in (ROOT / "tests/channels/providers").glob("test_*.py")}
+    others = {"test_gsm.py", "test_scripted.py", *(f"test_{name}.py" for name in registry.VENDORS)}
+
+    assert {name for name in shared - others if f"{name}`" not in GUIDE} == set()
+
+
+def test_guide_makes_the_tools_before_it_runs_them() -> None:
+    assert GUIDE.index("`make dev`") < GUIDE.index("-m pytest")
 
 
 def test_has_its_line_in_the_registry(name: str) -> None:

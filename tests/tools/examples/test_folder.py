@@ -1,6 +1,7 @@
 """docs/examples is complete and short enough to read on a page."""
 
 import re
+import tomllib
 from pathlib import Path
 
 from tools.examples.languages import LANGUAGES
@@ -44,6 +45,14 @@ def test_programs_take_addresses_and_secrets_from_the_environment() -> None:
         names = {"KVITOK_SECRET"} if is_receiver else {"KVITOK_URL", "KVITOK_KEY"}
         assert names <= set(re.findall(r"KVITOK_[A-Z]+", text)), path
         assert re.search(r"kv_(live|test)_|https?://(?!127\.0\.0\.1)", text) is None, path
+
+
+def test_oldest_release_of_rust_is_named() -> None:
+    """Cargo then says so, instead of an error in a crate."""
+    manifest = tomllib.loads((SOURCES / "rust/Cargo.toml").read_text(encoding="utf-8"))
+    read = (SOURCES / "README.md").read_text(encoding="utf-8")
+
+    assert f"({manifest['package']['rust-version']} or newer" in read
 
 
 def test_every_call_is_given_up_after_ten_seconds() -> None:

@@ -4,6 +4,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from config.environment.variables import ROOT
+from config.local.demo_environment import simulated_smpp
 from tools.simulator.api import Api
 from tools.simulator.faults import KINDS
 from tools.simulator.outcomes import KINDS as OUTCOMES
@@ -17,6 +18,14 @@ def test_every_call_is_documented() -> None:
     routes = Api(nothing, nothing).routes(LocalOnly(frozenset()))
 
     assert [one for one in routes if f"`{one.method} {one.path}`" not in TEXT] == []
+
+
+def test_log_in_of_the_message_centre_is_documented() -> None:
+    made = simulated_smpp({"SIMULATOR_SMPP_PORT": "8002"}, {"SMPP_PASSWORD": "made up"})
+
+    assert f"`{made['SMPP_HOST']}:{made['SMPP_PORT']}`" in TEXT
+    assert f"`system_id` `{made['SMPP_SYSTEM_ID']}`" in TEXT
+    assert "`SMPP_PASSWORD` in `var/secrets.json`" in TEXT
 
 
 def test_every_fault_and_outcome_is_documented() -> None:

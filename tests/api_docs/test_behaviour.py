@@ -1,0 +1,136 @@
+"""What the pages say of the API's behaviour, beside what it does."""
+
+import re
+from datetime import datetime
+from typing import Any
+
+import orjson
+import pytest
+from django.conf import settings
+from django.test import Client
+from django.utils import translation
+
+import config.api
+from accounts.api.base_view import ApiView
+from accounts.api.calls import Call
+from api_docs.calls import BY_NAME, CALLS
+from channels.routing import test_numbers
+from config.errors import Error
+from tests.api.calling import PHONE, addressed
+from tests.api.clients import Api
+from tests.api_docs.reading import LANGUAGES
+from tests.factories import MessageFactory
+
+pytestmark = [
+    pytest.mark.usefixtures("dispatcher", "price_list"),
+    pytest.mark.parametrize("language", LANGUAGES),
+]
+
+
+def page(slug: str, language: str) -> str:
+    return Client().get(f"/docs/{slug}.md?lang={language}").content.decode()
+
+
+def replaced(api: Api, **rule: Any) -> int:
+    return api.call("PUT", "/policy", orjson.dumps({"rules": [rule]})).status
+
+
+def test_size_of_a_body_is_that_of_the_limits(test_api: Api, language: str) -> None:
+    shown = page("limits", language)
+    larger = [one for one in config.api.VIEWS if one.max_body != ApiView.max_body]
+    sizes = {call.path: view.max_body for view in larger for call in view.calls if call.has_body}
+    assert set(sizes) == {"/links/bulk"}
+
+    for path, size in {"/otp/send": ApiView.max_body, **sizes}.items():
+        refused = test_api.call("POST", path, b" " * (size + 1))
+
+        assert re.search(rf"\b{size // 1024} (KB|КБ)", shown)
+        assert path == "/otp/send" or f"`POST {path}`" in shown
+        assert str(size // 1024) in refused.body["message"]
+        assert test_api.call("POST", path, b"{}".ljust(size)).body["errors"]
+
+
+def test_patience_is_bounded_as_the_page_says(test_api: Api, language: str) -> None:
+    least, most = settings.PATIENCE_RANGE
+    bounds = re.search(r"`patience`: .* (\d+) (?:to|до) (\d+)\.", page("policy", language))
+
+    assert bounds is not None
+    assert (int(bounds[1]), int(bounds[2])) == (least, most)
+    tried = [replaced(test_api, patience={"sms": n}) for n in (least - 1, least, most, most + 1)]
+    assert tried == [422, 200, 200, 422]
+
+
+def test_texts_that_are_in_one_language_are_named(test_api: Api, language: str) -> None:
+    shown = page("quickstart", language)
+
+    for error in [error for error in Error if not error.is_translated]:
+        assert re.search(rf"\b{error.status.value}\b.*«{error.message}»", shown)
+    answer = test_api.post("/otp/send", {"phone": "+79990000002"}, accept_language="en")
+    assert (answer.status, answer.body["message"]) == (402, "Недостаточно токенов")
+
+
+def test_day_of_a_filter_means_its_beginning(test_api: Api, language: str) -> None:
+    asked = re.search(r"`to=(\d{4}-\d\d-\d\d)`", page("calls", language))
+    assert asked is not None
+    day = asked[1]
+    for moment in (f"{day}T00:00:00Z", f"{day[:-1]}0T23:59:59Z"):
+        MessageFactory.create(
+            company=test_api.company, mode="test", created_at=datetime.fromisoformat(moment)
+        )
+
+    until, since = (test_api.get("/messages", {name: day}).body["data"] for name in ("to", "from"))
+
+    assert [one["created_at"][:10] for one in until] == [f"{day[:-1]}0"]
+    assert [one["created_at"][:10] for one in since] == [day]
+
+
+def test_limit_of_a_test_key_is_named(test_api: Api, language: str) -> None:
+    most, seconds = settings.CODE_LIMITS[0]
+    words = {"ru": f"{most} за {seconds // 60} минут", "en": f"{most} in {seconds // 60} minutes"}
+    assert words[language] in page("test-mode", language)
+
+    sent = [test_api.post("/otp/send", {"phone": PHONE}).status for _ in range(most + 1)]
+
+    assert sent == [*[200] * most, 429]
+
+
+def test_numbers_that_play_their_part_with_codes_alone_are_named(
+    test_api: Api, language: str
+) -> None:
+    link = BY_NAME["sendLink"].request_example()
+    statuses = {
+        digits: [
+            test_api.post(path, body | {"phone": f"+7999000{digits}"}).status
+            for path, body in (("/otp/send", {}), ("/links/send", link))
+        ]
+        for digits in test_numbers.OUTCOMES
+    }
+    shown = page("test-mode", language)
+    sentence = next(one for one in re.split(r"[.:] ", shown) if one.startswith("0004, "))
+
+    of_codes = {digits for digits, (code, link) in statuses.items() if code != link == 200}
+    assert set(re.findall(r"\d{4}", sentence)) == of_codes | {test_numbers.EXPIRED_CODE}
+
+
+def test_http_is_refused_where_the_page_says(test_api: Api, language: str) -> None:
+    words = {"ru": "для разработки", "en": "in development"}
+    shown = page("errors", language)
+
+    assert words[language] in re.split(r"`https_required`", shown)[1].split("\n- ")[0]
+    assert test_api.get("/channels").status == 200  # by http, in development
+
+
+@pytest.mark.parametrize(
+    "call", [call for call in CALLS if call.has_nested_fields], ids=lambda call: call.name
+)
+def test_unknown_field_of_a_listed_object_is_refused_where_the_pages_say(
+    test_api: Api, call: Call, language: str
+) -> None:
+    body = {field.name: [{"zzz": 1}] for field in call.body if field.fields}
+    answer = test_api.call(call.method, addressed(test_api, call), orjson.dumps(body))
+
+    named = f"`{call.method} {call.path}`" in page("quickstart", language)
+    with translation.override(language):
+        described = re.search("unknown fields|неизвестн", str(call.description), re.IGNORECASE)
+    assert answer.body["warnings"]
+    assert named is (described is not None) is (answer.status == 422)
