@@ -50,6 +50,8 @@ TEXTS = {
     "{day}",
     "missing": "the chain breaks after row {last}: rows of {day} are missing: it does not give the "
     "head of {day}",
+    "ends_earlier": "the file ends before all rows of {day}, after row {last}, or lacks some: it "
+    "does not give the head of that day",
     "row": "row {row} cannot be read",
     "tokens": "row {row}: the tokens are {shown}, and {sealed} as sealed",
     "change": "row {row}: the change is {shown}, and {sealed} as sealed",
@@ -58,7 +60,7 @@ TEXTS = {
     "partial": "the file has not all operations: download the whole statement, holds included",
     "no_heads_yet": "there is no head yet, so nothing can be proved",
     "no_opening": "the heads have none of {day} with its balance and transfers",
-    "columns": "{path} has no column with sealed lines: download it again",
+    "columns": "{path} is no statement with sealed lines: download it again",
     "encoding": "{path} is no text in UTF-8: download it again",
     "heads": "{path} has no heads",
 }
@@ -166,6 +168,14 @@ class Chain:
         self.head = hashlib.sha256("".join(f"{line}\n" for line in lines).encode()).hexdigest()
         self.parts = {}
 
+    def lacks_rows_of(self, head: Head) -> bool:
+        """At the end of the file: downloaded before that day was over, say."""
+        if head.head == self.head or not self.last:
+            return False
+        if head.transfers is None:
+            return self.last.row < self.first_unproved
+        return self.transfers < head.transfers
+
     def compare(self, head: Head) -> None:
         """The statement has been read to the end of the head's day."""
         found = [self.head, self.transfers, self.balance]
@@ -214,12 +224,15 @@ def _read(
         chain.add(line, balance)
     chain.close_day()
     for head in expected:
+        if chain.lacks_rows_of(head):
+            last = chain.last.row if chain.last else chain.first_unproved - 1
+            raise BrokenError("ends_earlier", day=head.day, last=last)
         chain.compare(head)
 
 
 def _is_partial(error: BrokenError, chain: Chain, rest: Iterator[tuple[Line, int]]) -> bool:
     """Whether the rows are chosen ones: charges without the holds that they end."""
-    if error.code not in {"chain", "missing", "balance"}:
+    if error.code not in {"chain", "missing", "balance", "ends_earlier"}:
         return False
     try:
         kinds = chain.kinds | {line.kind for line, _balance in rest}
@@ -247,7 +260,10 @@ def _rows(path: Path) -> Iterator[tuple[Line, int]]:
         reader, number = csv.reader(file, delimiter=separator), 2
         while (cells := _cells(reader, number)) is not None:
             # An opening balance: older months are archived.
-            if number > 2 or cells[2:3] != [""]:
+            is_opening = number == 2 and cells[2:3] == [""]
+            if number == 2 and not is_opening and not "".join(cells[7:8]).startswith("["):
+                raise UnreadableError("columns", path=path)
+            if not is_opening:
                 yield _line(number, cells)
             number += 1
 

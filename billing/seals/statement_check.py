@@ -6,8 +6,9 @@ here it is loaded as a module.
 
 import importlib.util
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -45,19 +46,24 @@ def program() -> ModuleType:
     return module
 
 
-def check(company: Company, content: bytes) -> Verdict:
-    """Compares the file with the heads that are stored now."""
+def check(company: Company, content: bytes, *, begins_after: datetime | None = None) -> Verdict:
+    """Compares the file with the heads that are stored now.
+
+    `begins_after` is of the last archived transfer: what is sealed up to its day is not compared.
+    """
     verify = program()
-    rows = Seal.objects.filter(company=company).order_by("day").defer("parts")
+    seals = Seal.objects.filter(company=company).order_by("day").defer("parts")
     heads = [
         verify.Head(f"{seal.day:%Y-%m-%d}", seal.head, seal.transfers, seal.balance)
-        for seal in rows
+        for seal in seals
     ]
+    after = _day_with(begins_after, heads) if begins_after else None
     with NamedTemporaryFile(suffix=".csv") as file:
         file.write(content)
         file.flush()
         try:
-            chain = verify.verify(verify.read_statement(Path(file.name)), heads, None)
+            rows = verify.read_statement(Path(file.name))
+            chain = verify.verify(rows, heads, after)
         except verify.VerifyError as error:
             return Verdict(problem=error.code, facts=error.facts)
     last_row = chain.last.row if chain.last else 1
@@ -68,3 +74,9 @@ def check(company: Company, content: bytes) -> Verdict:
         rows=chain.first_unproved - 2,
         rest=last_row + 1 - chain.first_unproved,
     )
+
+
+def _day_with(moment: datetime, heads: Sequence[Any]) -> str | None:
+    """The sealed day of a transfer."""
+    day = f"{moment.astimezone(UTC):%Y-%m-%d}"
+    return next((head.day for head in heads if head.day >= day), None)

@@ -37,6 +37,10 @@ _UNSUITABLE: dict[str, StrOrPromise] = {
         "The file does not begin with the first operation. Download the full statement and "
         "upload that."
     ),
+    "ends_earlier": _(
+        "The file ends before the operations of %(day)s, or lacks some of them. Download the full "
+        "statement and upload that."
+    ),
     "columns": _(
         "This is not a statement, or its column with sealed lines is gone. Upload the file as "
         "it was downloaded."

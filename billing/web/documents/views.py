@@ -31,6 +31,7 @@ from billing.models import ClosedMonth, Document, Seller
 from billing.orders import billing_profiles
 from billing.seals import statement_check
 from billing.signed_links import DOCUMENTS
+from billing.wallet import archived
 from billing.web.documents import verdict_texts
 from billing.web.documents.forms import PeriodForm, StatementCheckForm
 from billing.web.opened_by_link import opened_by
@@ -196,7 +197,11 @@ def statement_checked(request: CabinetRequest) -> HttpResponse:
     form = StatementCheckForm(request.POST or None, request.FILES or None)
     verdict = None
     if request.method == "POST" and form.is_valid():
-        verdict = statement_check.check(request.company, form.cleaned_data["file"])
+        opening = archived.opening(request.company.pk)
+        begins_after = opening.at if opening else None
+        verdict = statement_check.check(
+            request.company, form.cleaned_data["file"], begins_after=begins_after
+        )
     problem = verdict_texts.sentence(verdict) if verdict and verdict.problem else None
     context = {"form": form, "verdict": verdict, "sentence": problem}
     return render(request, "billing/statement_check.html", context)

@@ -1,7 +1,5 @@
 """The pages and files of documents, as an accountant and a stranger open them."""
 
-import json
-import re
 from collections.abc import Iterable
 from datetime import timedelta
 from io import BytesIO
@@ -11,24 +9,19 @@ from uuid import uuid4
 import pypdf
 import pytest
 import time_machine
-from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.signing import Signer
 from django.http import StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.test import Client
 from django.urls import reverse
-from django.utils import timezone, translation
+from django.utils import timezone
 
 from accounts.models import AuditEvent, Mail, Member
 from billing.documents import document_links, document_pdf, issuing, month_closing
 from billing.models import Document
-from billing.seals import sealing, statement_check
-from billing.seals.statement_check import MAX_BYTES
 from billing.signed_links import DOCUMENTS, INVOICES, LIFETIME, LinkExpiredError, SignedLinks
-from billing.web.documents import verdict_texts
 from tests.api.clients import Api
 from tests.billing.documents.history import at, buy, company, seal, seller, use
-from tests.billing.seals.books import busy_company
 from tests.document_factories import DocumentFactory
 from tests.factories import ApiKeyFactory, MemberFactory
 
@@ -271,92 +264,3 @@ def test_list_of_the_api(accountant: Member) -> None:
     }
     assert Client().get(act["pdf_url"]).content.startswith(b"%PDF")
     assert b"windows-1251" in Client().get(act["xml_url"]).content[:60]
-
-
-def upload(client: Client, content: bytes) -> str:
-    file = SimpleUploadedFile("statement.csv", content)
-    return client.post(reverse("statement-check"), {"file": file}).content.decode()
-
-
-@pytest.fixture
-def statement(client: Client) -> bytes:
-    one = busy_company()
-    sealing.seal()
-    client.force_login(MemberFactory.create(company=one, role=Member.Role.ACCOUNTANT).user)
-    response = client.get(f"{reverse('balance-csv')}?kind=all")
-    return streamed(response)
-
-
-def test_statement_is_proved_on_the_page(client: Client, statement: bytes) -> None:
-    page = upload(client, statement)
-
-    assert "Доказано." in page
-    heads = json.loads(client.get(reverse("balance-heads")).content)
-    assert heads["data"][-1]["head"] in page
-    assert "Ещё не запечатана 1 операция после них" in page.replace("\xa0", " ")
-
-
-def test_changed_line_is_named(client: Client, statement: bytes) -> None:
-    lines = statement.decode("utf-8-sig").splitlines(keepends=True)
-
-    page = upload(client, "".join([*lines[:5], *lines[6:]]).encode())
-
-    assert "Не доказано" in page
-    assert "Отличается одна из строк" in page
-
-
-@pytest.mark.parametrize("language", ["ru", "en"])
-@pytest.mark.parametrize("query", ["", "?kind=capture", "?kind=top_up", "?kind=hold"])
-def test_chosen_operations_are_no_forgery(
-    client: Client, statement: bytes, query: str, language: str
-) -> None:
-    client.cookies["django_language"] = language
-    file = streamed(client.get(f"{reverse('balance-csv')}{query}"))
-
-    page = upload(client, file)
-
-    said = {"ru": "Скачайте полную выписку", "en": "Download the full statement and upload"}
-    assert said[language] in page
-    assert "alert-danger" not in page
-
-
-def test_statement_of_the_last_days_is_no_forgery(client: Client, statement: bytes) -> None:
-    since = (timezone.localdate() - timedelta(days=40)).isoformat()
-
-    page = upload(
-        client, streamed(client.get(f"{reverse('balance-csv')}?kind=all&date_from={since}"))
-    )
-
-    assert "Файл начинается не с первой операции." in page
-
-
-def test_first_day_has_nothing_to_compare_with(client: Client) -> None:
-    member = MemberFactory.create(company=busy_company(), role=Member.Role.ACCOUNTANT)
-    client.force_login(member.user)
-
-    page = upload(client, streamed(client.get(f"{reverse('balance-csv')}?kind=all")))
-
-    assert "Пока нечего сверять" in page
-    assert "Файл не удалось проверить" not in page
-
-
-def test_every_code_of_the_program_has_a_sentence() -> None:
-    program = statement_check.program()
-    codes = {code for texts in verdict_texts.TEXTS.values() for code in texts}
-    assert codes | verdict_texts.OF_THE_PROGRAM_ALONE == set(program.TEXTS)
-
-    facts = {name: name for name in ("row", "first", "last", "day", "shown", "sealed", "expected")}
-    with translation.override("ru"):
-        for code in codes:
-            text = verdict_texts.sentence(statement_check.Verdict(code, facts)).text
-            words = set(re.findall("[A-Za-z]+", text)) - facts.keys() - {"UTF"}
-            assert not words, text
-
-
-@pytest.mark.parametrize("content", [b"\xff\xfe\x00", b"a,b\n1,2\n", b"x" * 10])
-def test_other_file_is_refused_kindly(client: Client, statement: bytes, content: bytes) -> None:
-    assert "Файл не удалось проверить." in upload(client, content)
-
-
-def test_file_that_is_too_long_is_refused(client: Client, statement: bytes) -> None:
-    assert "больше 3 МБ" in upload(client, b"x" * (MAX_BYTES + 1))

@@ -170,7 +170,7 @@ def give_another_balance(files: Files) -> None:
         (move_a_time, "the chain breaks between row 2 and row 4"),
         (drop_a_hold, "the chain breaks between row 16 and row 16"),
         (drop_a_charge, "the chain breaks between row 2 and row 3"),
-        (drop_the_last_day, "after row 17: rows of"),
+        (drop_the_last_day, "the file ends before all rows of"),
         (add_a_row, "the chain breaks between row 16 and row 18"),
         (swap_two_rows, "row 4 is out of order"),
         (give_another_head, "the chain breaks between row 11 and row 13"),
