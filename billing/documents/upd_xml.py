@@ -49,6 +49,9 @@ PROPRIETORS = ("индивидуальный предприниматель", "�
 # Of a name: letters, or an initial with its full stop.
 _WORD = re.compile(r"[^\W\d_]\.|[^\W\d_]+(?:[-'’][^\W\d_]+)*")
 _PATRONYMIC = ("вич", "ьич", "мич", "кич", "вна", "чна", "оглы", "оглу", "кызы", "гызы", "уулу")
+_OF_TWO_WORDS = {"оглы", "оглу", "кызы", "гызы", "уулу"}  # of such a patronymic the second
+# Endings that no first name has but these.
+_SURNAME = re.compile(r"(?!(?:яков|лев|ева)$).+(?:ова?|ева?|ёва?|ский|ская|цкий|цкая)")
 _NOT_NAMES = {
     *("глава", "кфх", "крестьянское", "крестьянского", "фермерское", "фермерского", "хозяйство"),
     *("хозяйства", "ип", "индивидуальный", "предприниматель", "адвокат", "нотариус", "самозанятый"),
@@ -304,9 +307,9 @@ def _proprietor(party: dict[str, Any]) -> Name | None:
 
 
 def parse_name(text: str) -> Name | None:
-    """«Иванов Иван Иванович», «Иванов И. И.», «И. И. Иванов» or «Иванов Иван».
+    """«Иванов Иван Иванович», «Иванов И. И.», «И. И. Иванов», or «Иванов Иван» if its order shows.
 
-    None for anything else, such as «Глава КФХ Иванов Иван» or «Иван Иванович Иванов»: a wrong name
+    None for anything else, such as «Глава КФХ Иванов Иван» or «Фермер Иванов И. И.»: a wrong name
     in a tax document is worse than none, and a person can make the document by hand.
     """
     words = text.replace(".", ". ").split()
@@ -316,10 +319,20 @@ def parse_name(text: str) -> Name | None:
         return None
     last, first, *middle = words
     is_order_known = not (last.endswith(".") or _is_patronymic(last) or _is_patronymic(first))
-    is_middle_known = all(word.endswith(".") for word in middle) or _is_patronymic(middle[-1])
-    if not (is_order_known and is_middle_known and _NOT_NAMES.isdisjoint(map(str.lower, words))):
+    if first.endswith("."):
+        is_known = all(word.endswith(".") for word in middle)
+    elif middle:
+        length = 1 + (middle[-1].lower() in _OF_TWO_WORDS)
+        is_known = _is_patronymic(middle[-1]) and len(middle) == length
+    else:
+        is_known = _is_surname(last) and not _is_surname(first)
+    if not (is_order_known and is_known and _NOT_NAMES.isdisjoint(map(str.lower, words))):
         return None
     return Name(last[:60], first[:60], " ".join(middle)[:60])
+
+
+def _is_surname(word: str) -> bool:
+    return bool(_SURNAME.fullmatch(word.lower()))
 
 
 def _is_patronymic(word: str) -> bool:

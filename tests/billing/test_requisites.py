@@ -255,3 +255,28 @@ def test_requisites_are_ascii_digits(validator: Any, right: str) -> None:
 @pytest.mark.parametrize(("number", "is_right"), [("200988541", True), ("200988542", False)])
 def test_unp(number: str, is_right: bool) -> None:
     assert (requisites.format_errors(country="BY", inn=number, kpp="") == {}) is is_right
+
+
+@pytest.mark.parametrize(
+    ("country", "number"),
+    [
+        ("RU", "0012345673"),  # no region
+        ("KZ", "000000000010"),  # no month
+        ("KZ", "991340000017"),
+        ("KZ", "980590000398"),  # no kind of organisation, nor a day
+        ("BY", "UNP200988541"),
+        ("BY", "УНП200988541"),
+    ],
+)
+def test_control_digit_alone_makes_no_number(country: str, number: str) -> None:
+    assert set(requisites.format_errors(country=country, inn=number, kpp="")) == {"inn"}
+
+
+@pytest.mark.parametrize("kpp", ["000001001", "770700001", "770701000"])
+def test_no_part_of_a_kpp_is_zero(kpp: str) -> None:
+    with pytest.raises(ValidationError):
+        requisites.KPP(kpp)
+
+
+def test_iin_of_a_person_begins_with_a_date() -> None:
+    assert is_bin("980531300129")
