@@ -196,6 +196,18 @@ def test_company_reads_what_became_of_it(payer: Company, page: Any, client: Clie
     assert "Оплатить 1 900,00" in text
 
 
+@pytest.mark.parametrize("amount", ["950.00", "1900.00"])
+def test_company_whose_money_went_back_is_told_so(payer: Company, page: Any, amount: str) -> None:
+    payment = pay(place_order(payer))
+    assert "токены на балансе" in page()
+
+    refunds.apply_event("sandbox", RefundEvent("r1", payment.payment_id, Decimal(amount), "RUB"))
+
+    assert "токены на балансе" not in page()
+    assert "деньги возвращены, а токены изъяты" in page()
+    assert "токены на балансе" not in page("balance-order-status")
+
+
 def test_company_that_paid_twice_or_late_is_told_so(payer: Company, page: Any) -> None:
     order = place_order(payer)
     Order.objects.update(state="expired", finished_at=timezone.now())
