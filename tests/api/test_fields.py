@@ -7,13 +7,12 @@ import orjson
 import pytest
 
 from accounts.api.calls import Call
-from accounts.models import Scope
 from api_docs.calls import CALLS
 from channels.models import Message
 from links.models import Link
 from otp.models import Verification
 from tests.api.books import books
-from tests.api.calling import addressed
+from tests.api.calling import LIVE, addressed
 from tests.api.clients import Api
 
 PHONE = "+79161234567"
@@ -174,7 +173,7 @@ def test_all_invalid_fields_are_reported_together(api: Api) -> None:
 def test_every_call_reports_all_fields_of_a_wrong_type_together(
     api: Api, test_api: Api, call: Call
 ) -> None:
-    caller = api if call.scope is Scope.TOP_UP else test_api
+    caller = api if call.scope in LIVE else test_api
     path = addressed(caller, call)
     wrong = {field.name: {"a": [1]} for field in call.body}
 

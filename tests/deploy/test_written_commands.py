@@ -61,7 +61,7 @@ def test_set_up_and_upgrade_need_no_tag(tmp_path: Path) -> None:
 
 def test_first_start_makes_redis_keep_what_it_has(tmp_path: Path) -> None:
     """Clicks wait there until they are counted."""
-    command = lines(FIRST_START, "sed -i", "redis.conf").partition(" &&")[0]
+    command = lines(SET_UP, "sed -i", "redis.conf").partition(" &&")[0]
     settings = tmp_path / "redis.conf"
     settings.write_text("# appendonly no\nappendonly no\nappendfsync everysec\n")
 
