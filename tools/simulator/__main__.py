@@ -11,7 +11,7 @@ import time
 from aiohttp import web
 
 from tools.simulator.app import build_app
-from tools.simulator.messages.message_log import LogInUseError, MessageLog
+from tools.simulator.message_log import LogInUseError, MessageLog
 from tools.simulator.settings import Settings, SettingsError, read_settings
 
 HOST = "127.0.0.1"

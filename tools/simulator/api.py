@@ -2,38 +2,31 @@
 
 import json
 from functools import partial
-from typing import Any
 
 from aiohttp import web
 
 from tools.simulator.carrier import Carrier
-from tools.simulator.faults import read_fault
-from tools.simulator.messages.message import Message
-from tools.simulator.messages.message_content import digits
-from tools.simulator.outcomes import read_outcomes
+from tools.simulator.faults import read_fault, read_outcomes
+from tools.simulator.messages import Message, digits, is_phone
 from tools.simulator.pages.local_only import LocalOnly
-from tools.simulator.request_bodies import MalformedError, json_object
+from tools.simulator.request_bodies import json_body
 from tools.simulator.telegram.bot import TelegramBot
 from tools.simulator.vendor import json_answer
-from tools.simulator.whatsapp.cloud_api import TITLES, account_event
+from tools.simulator.whatsapp.cloud_api import account_event
+from tools.simulator.whatsapp.templates import TITLES
 
 LONGEST_REPLY = 70
 CONTACT_ACTIONS = ("share", "unshare", "block", "unblock", "start", "stop")
 _LACKS = (  # what an account's setup may be without
     "registration",  # of the number
-    "verification",
-    "quality",
-    "display_name",
+    *("verification", "quality", "display_name"),
     "subscription",  # of the app to the account
     "template",  # one of them is not approved in one language
     "template_rejected",
     "template_paused",  # people complained of it
     "campaign",  # of the messaging service: US carriers' review failed
     "webhook",  # no address to call is set
-    "webhook_fields",
-    "money",
-    "sender",
-    "country",
+    *("webhook_fields", "money", "sender", "country"),
     "trial",  # the account was never upgraded
 )
 
@@ -74,8 +67,9 @@ class Api:
         return json_answer([message.shown() for message in self._carrier.log.of_phone(phone)])
 
     async def contact(self, request: web.Request) -> web.Response:
-        phone, action = digits(request.match_info["phone"]), (await _body(request)).get("action")
-        if not 7 <= len(phone) <= 15:
+        phone = digits(request.match_info["phone"])
+        action = (await json_body(request)).get("action")
+        if not is_phone(phone):
             return _errors({"phone": "must have 7 to 15 digits"})
         if action not in CONTACT_ACTIONS:
             return _errors({"action": f"must be one of {', '.join(CONTACT_ACTIONS)}"})
@@ -93,7 +87,7 @@ class Api:
 
     async def reply(self, request: web.Request) -> web.Response:
         """The person writes back, STOP if nothing else is asked for."""
-        message, text = self._asked_of(request), (await _body(request)).get("text", "STOP")
+        message, text = self._asked_of(request), (await json_body(request)).get("text", "STOP")
         if message is None:
             return _errors({"id": "no such message"}, 404)
         vendor = self._carrier.vendors[message.provider]
@@ -101,8 +95,9 @@ class Api:
             return _errors({"id": "nobody writes back to this vendor's number"})
         if not isinstance(text, str) or not 1 <= len(text) <= LONGEST_REPLY:
             return _errors({"text": f"must have 1 to {LONGEST_REPLY} characters"})
-        make = partial(vendor.reply, message, text)
-        self._carrier.courier.run([make], vendor.name, message.phone)
+        self._carrier.courier.run(
+            [partial(vendor.reply, message, text)], vendor.name, message.phone
+        )
         return json_answer({"text": text}, 201)
 
     def _asked_of(self, request: web.Request) -> Message | None:
@@ -112,13 +107,12 @@ class Api:
 
     async def alert(self, request: web.Request) -> web.Response:
         """WhatsApp says something of the account: an error's code, or a template's end."""
-        body = await _body(request)
+        body = await json_body(request)
         make = account_event(self._carrier.settings, body)
         if make is None:
-            return _errors(
-                {"code": f"must be one of {', '.join(map(str, TITLES))}, or template, or field"}
-            )
-        self._carrier.courier.run([make], "whatsapp", "")
+            known = ", ".join(map(str, TITLES))
+            return _errors({"code": f"must be one of {known}, or template, or field"})
+        self._carrier.courier.run([make], "whatsapp")
         return json_answer(body, 201)
 
     async def lacks(self, _request: web.Request) -> web.Response:
@@ -126,10 +120,10 @@ class Api:
 
     async def set_lacks(self, request: web.Request) -> web.Response:
         """What the accounts lack from now on, as fresh ones would."""
-        wanted, errors = _read_lacks(await _body(request))
-        if errors:
-            return _errors(errors)
-        self._carrier.lacks = wanted
+        wanted = (await json_body(request)).get("lacks")
+        if not isinstance(wanted, list) or not set(map(str, wanted)) <= set(_LACKS):
+            return _errors({"lacks": f"must be a list of {', '.join(_LACKS)}"})
+        self._carrier.lacks = set(map(str, wanted))
         return await self.lacks(request)
 
     async def faults(self, _request: web.Request) -> web.Response:
@@ -154,7 +148,7 @@ class Api:
 
     async def add_outcomes(self, request: web.Request) -> web.Response:
         """What becomes of messages to these numbers from now on, channel by channel."""
-        outcomes, errors = read_outcomes(await _body(request))
+        outcomes, errors = read_outcomes(await json_body(request))
         if errors:
             return _errors(errors)
         self._carrier.outcomes.add(outcomes)
@@ -175,20 +169,5 @@ class Api:
         return json_answer({"cleared": 1})
 
 
-async def _body(request: web.Request) -> dict[str, Any]:
-    try:
-        return json_object(await request.read())
-    except MalformedError:
-        return {}
-
-
 def _errors(errors: dict[str, str], status: int = 400) -> web.Response:
     return json_answer({"errors": errors}, status)
-
-
-def _read_lacks(body: dict[str, object]) -> tuple[set[str], dict[str, str]]:
-    """What is asked for, and the mistakes in it by field."""
-    wanted = body.get("lacks")
-    if not isinstance(wanted, list) or not set(map(str, wanted)) <= set(_LACKS):
-        return set(), {"lacks": f"must be a list of {', '.join(_LACKS)}"}
-    return set(map(str, wanted)), {}

@@ -1,38 +1,63 @@
-"""Handles a well-formed send: applies faults, logs the message, schedules receipts."""
+"""Handles a well-formed send: applies faults, logs the message, schedules receipts and visits.
+
+Visits are those of bots that open the links of a message: messengers for previews, scanners for
+threats. Nobody does unless a fault says so, as with the messages that the service sends: WhatsApp
+previews free text whose sender asks for it and no button of a template; the bot says `is_disabled`;
+and a phone previews an SMS of an unknown sender at a tap. A message that is forwarded is another
+thing. Only the service's own links are opened, on loopback, and none is followed to where it leads.
+"""
 
 import asyncio
-import socket
-import struct
-from collections.abc import Callable
+from collections.abc import Iterator
+from functools import partial
+from urllib.parse import urlsplit
 
+import aiohttp
 from aiohttp import web
+from yarl import URL
 
-from tools.simulator.faults import LOST, SERVER_ERROR, SILENCES, FaultPlan, Faults
-from tools.simulator.messages.link_previews import LinkPreviews
-from tools.simulator.messages.message import Message
-from tools.simulator.messages.message_log import MessageLog
-from tools.simulator.outcomes import Outcomes
+from tools.simulator.channels import CHANNELS
+from tools.simulator.faults import (
+    LOST,
+    PREVIEW,
+    SCAN,
+    SERVER_ERROR,
+    SILENCES,
+    FaultPlan,
+    Faults,
+    Outcomes,
+)
+from tools.simulator.message_log import MessageLog
+from tools.simulator.messages import Message
 from tools.simulator.pages.server_sent_events import Events
 from tools.simulator.receipt_sender import ReceiptSender
 from tools.simulator.settings import Settings
-from tools.simulator.vendor import HttpVendor, Tell, Vendor
+from tools.simulator.vendor import LOOPBACK, HttpVendor, Tell, Vendor, abort
 from tools.simulator.wire_log import WireLog
 
-ABORT_ON_CLOSE = struct.pack("ii", 1, 0)  # SO_LINGER on, 0 s: the peer gets a RST
+TIMEOUT = aiohttp.ClientTimeout(total=10)
+# A scanner with a browser's headers; only its speed gives it away.
+SCANNER = {
+    "User-Agent": "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36"
+    " (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36",
+    "Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
+    "Accept-Language": "en-US,en;q=0.9",
+    "Sec-Fetch-Site": "none",
+    "Sec-Fetch-Mode": "navigate",
+    "Sec-Fetch-Dest": "document",
+}
 
 
 class Carrier:
     def __init__(self, settings: Settings, log: MessageLog) -> None:
         self.settings = settings
         self.log = log
-        self.faults = Faults()
-        self.outcomes = Outcomes()
+        self.faults, self.outcomes, self.events = Faults(), Outcomes(), Events()
         self.lacks: set[str] = set()
-        self.events = Events()
         self.vendors: dict[str, Vendor] = {}
         self.wire = WireLog(settings, self.events)
         self.courier = ReceiptSender(log, self.events, self.vendors, self.wire)
-        self._visits = LinkPreviews(settings, self.wire)
+        self._own = {urlsplit(url)[:2] for url in (settings.short_url, settings.public_url)}
 
     async def carry(
         self, request: web.Request, vendor: HttpVendor, message: Message
@@ -42,17 +67,22 @@ class Carrier:
         request["exchange"].phone = message.phone
         if not plan.is_taken:
             await asyncio.sleep(plan.latency)
-            return _untaken(request, vendor, message, plan)
+            if plan.answer is None or plan.answer == LOST:
+                return _hang_up(request, reset=True)
+            raise vendor.refusal(plan.answer, message)
         self.keep(vendor, message, plan)
         delay = self.delay(plan)
         if plan.answer in SILENCES:
             self.courier.start(message, delay)
             await asyncio.sleep(plan.latency + plan.hold)
-            return _hang_up(request, abort=plan.answer == "reset")
+            return _hang_up(request, reset=plan.answer == "reset")
         if plan.latency:
             await asyncio.sleep(plan.latency)
         self.courier.start(message, delay)
-        return _broken() if plan.answer == SERVER_ERROR else vendor.accepted(message)
+        if plan.answer == SERVER_ERROR:  # what stands before the vendor answers in its place
+            text = "<html>502 Bad Gateway</html>"
+            return web.Response(status=502, text=text, content_type="text/html")
+        return vendor.accepted(message)
 
     def plan(self, vendor: Vendor, phone: str) -> FaultPlan:
         scripted = self.outcomes.plan(phone, vendor.channel)
@@ -68,37 +98,39 @@ class Carrier:
             message.extra["arrives"] = message.at + plan.arrival
         self.log.add(message)
         self.events.changed([message.phone])
-        visits = [_made(visit) for visit in self._visits.of(message)]
-        self.courier.run(visits, vendor.name, message.phone)
+        self.courier.run([partial(_same, one) for one in self._visits(message)], vendor.name)
 
     def delay(self, plan: FaultPlan) -> float:
         """Seconds until the first receipt."""
         return self.settings.receipt_delay + plan.late
 
+    def _visits(self, message: Message) -> Iterator[Tell]:
+        previewer = {"User-Agent": CHANNELS[message.channel].previewer}
+        for kind, headers in ((PREVIEW, previewer), (SCAN, SCANNER)):
+            if headers["User-Agent"] and message.suffers(kind):
+                for link in message.links:
+                    parts = urlsplit(link)
+                    if parts[:2] in self._own and parts.hostname in LOOPBACK:
+                        yield partial(self._open, message, link, headers)
 
-def _made(visit: Tell) -> Callable[[], Tell]:
-    return lambda: visit
+    async def _open(self, message: Message, link: str, headers: dict[str, str]) -> bool:
+        exchange = self.wire.visit(message.provider, message.phone, link, headers)
+        try:
+            async with (
+                aiohttp.ClientSession(timeout=TIMEOUT) as session,
+                session.get(URL(link, encoded=True), headers=headers, allow_redirects=False) as got,
+            ):
+                self.wire.end(exchange, str(got.status), await got.read())
+        except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
+            self.wire.end(exchange, type(error).__name__)
+        return True  # nobody tries again
 
 
-def _untaken(
-    request: web.Request, vendor: HttpVendor, message: Message, plan: FaultPlan
-) -> web.StreamResponse:
-    if plan.answer is None or plan.answer == LOST:
-        return _hang_up(request, abort=True)
-    return vendor.refused(plan.answer, message)
+def _same(visit: Tell) -> Tell:
+    return visit
 
 
-def _broken() -> web.Response:
-    """What stands before the vendor answers in its place."""
-    return web.Response(status=502, text="<html>502 Bad Gateway</html>", content_type="text/html")
-
-
-def _hang_up(request: web.Request, *, abort: bool) -> web.Response:
-    transport = request.transport
-    request["exchange"].outcome = "reset" if abort else "closed"
-    if transport is not None:
-        if abort:
-            peer: socket.socket = transport.get_extra_info("socket")
-            peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, ABORT_ON_CLOSE)
-        transport.abort()
+def _hang_up(request: web.Request, *, reset: bool) -> web.Response:
+    request["exchange"].outcome = "reset" if reset else "closed"
+    abort(request.transport, reset=reset)
     return web.Response()  # has nowhere to go any more

@@ -1,4 +1,4 @@
-"""Sends receipts to the service until it acknowledges them."""
+"""Sends receipts and notices to the service until it acknowledges them."""
 
 import asyncio
 import time
@@ -9,11 +9,11 @@ import aiohttp
 from aiohttp import web
 from yarl import URL
 
-from tools.simulator.messages.message import DUPLICATE, SILENT, Message
-from tools.simulator.messages.message_log import MessageLog
+from tools.simulator.message_log import MessageLog
+from tools.simulator.messages import DUPLICATE, SILENT, Message
 from tools.simulator.pages.server_sent_events import Events
 from tools.simulator.vendor import Post, Tell, Vendor
-from tools.simulator.wire_log import Exchange, WireLog
+from tools.simulator.wire_log import WireLog
 
 GAPS = (0.2, 0.5, 1, 2, 4, 7, *[10] * 30)  # about five minutes
 TIMEOUT = aiohttp.ClientTimeout(sock_connect=2, sock_read=10)
@@ -25,19 +25,11 @@ class ReceiptSender:
     def __init__(
         self, log: MessageLog, events: Events, vendors: Mapping[str, Vendor], wire: WireLog
     ) -> None:
-        self._log = log
-        self._events = events
-        self._vendors = vendors
-        self._wire = wire
+        self._log, self._events, self._vendors, self._wire = log, events, vendors, wire
         self._jobs: dict[int, asyncio.Task[None]] = {}
         self._single_calls: set[asyncio.Task[None]] = set()
 
     async def running(self, _app: web.Application) -> AsyncIterator[None]:
-        await self.open()
-        yield
-        await self.close()
-
-    async def open(self) -> None:
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=AT_ONCE),
             cookie_jar=aiohttp.DummyCookieJar(),
@@ -46,8 +38,7 @@ class ReceiptSender:
         now = time.time()
         for message in self._log.unfinished():
             self.start(message, max(0.0, message.extra.get("due", 0) - now))
-
-    async def close(self) -> None:
+        yield
         tasks = [*self._jobs.values(), *self._single_calls]
         for task in tasks:
             task.cancel()
@@ -77,13 +68,17 @@ class ReceiptSender:
         self._note(message)
         self.start(message, 0)
 
-    def run(self, posts: Iterable[MakePost], provider: str, phone: str) -> None:
+    def run(
+        self, posts: Iterable[MakePost], provider: str, phone: str = "", delay: float = 0.0
+    ) -> asyncio.Task[None]:
         """Calls that belong to no message, one after the other."""
-        task = asyncio.create_task(self._run(list(posts), provider, phone))
+        task = asyncio.create_task(self._run(list(posts), provider, phone, delay))
         self._single_calls.add(task)
         task.add_done_callback(self._single_calls.discard)
+        return task
 
-    async def _run(self, posts: list[MakePost], provider: str, phone: str) -> None:
+    async def _run(self, posts: list[MakePost], provider: str, phone: str, delay: float) -> None:
+        await asyncio.sleep(delay)
         for make in posts:
             await self._push(make, provider, phone)
 
@@ -118,26 +113,27 @@ class ReceiptSender:
         for gap in GAPS:
             # Made anew each time: a signature may hold the time of its own making.
             post = make()
-            if post is None or await self._deliver(post, provider, phone):
+            if post is None:
+                return True
+            if isinstance(post, Post):
+                is_taken = await self._is_taken(post, provider, phone)
+            else:
+                is_taken = await post()
+            if is_taken:
                 return True
             await asyncio.sleep(gap)
         return False
 
-    async def _deliver(self, post: Post | Tell, provider: str, phone: str) -> bool:
-        if not isinstance(post, Post):
-            return await post()
-        return await self._is_taken(post, self._wire.receipt(provider, phone, post))
-
-    async def _is_taken(self, post: Post, exchange: Exchange) -> bool:
+    async def _is_taken(self, post: Post, provider: str, phone: str) -> bool:
+        exchange, url = self._wire.receipt(provider, phone, post), URL(post.url, encoded=True)
         try:
             async with self._session.post(
-                URL(post.url, encoded=True),
-                data=post.body,
-                headers=post.headers,
-                allow_redirects=False,
+                url, data=post.body, headers=post.headers, allow_redirects=False
             ) as answer:
-                self._wire.end(exchange, str(answer.status), await answer.read())
-                return answer.status == 200 or (post.any_2xx and 200 <= answer.status < 300)
+                status = answer.status
+                self._wire.end(exchange, str(status), await answer.read())
         except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
             self._wire.end(exchange, type(error).__name__)
             return False
+        is_final = post.or_403 and status == web.HTTPForbidden.status_code
+        return is_final or status == web.HTTPOk.status_code or (post.any_2xx and status // 100 == 2)

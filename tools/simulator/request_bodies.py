@@ -23,6 +23,14 @@ def json_object(raw: bytes) -> dict[str, Any]:
     return body
 
 
+async def json_body(request: web.Request) -> dict[str, Any]:
+    """Of our own API; what is no object says nothing."""
+    try:
+        return json_object(await request.read())
+    except MalformedError:
+        return {}
+
+
 def mapping(value: object) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 

@@ -13,10 +13,9 @@ from aiohttp import web
 from tools.simulator import signatures
 from tools.simulator.carrier import Carrier
 from tools.simulator.faults import BARRED
-from tools.simulator.messages import message_content
-from tools.simulator.messages.message import Message
-from tools.simulator.request_bodies import MalformedError, form, whole
-from tools.simulator.vendor import HttpVendor, Post, json_answer
+from tools.simulator.messages import Message, digits, is_phone
+from tools.simulator.request_bodies import form, whole
+from tools.simulator.vendor import HttpVendor, Post, RefusedError, json_answer
 
 LARGEST_ID = 2**31 - 1
 VALIDITY = re.compile(r"(?:[01]?[0-9]|2[0-4])(?::[0-5][0-9])?")
@@ -28,33 +27,28 @@ HOME = ZoneInfo("Europe/Moscow")
 WORDS = {"sent": 0, "delivered": 1, "read": 2, "failed": 20}
 
 
-class RefusedError(Exception):
-    def __init__(self, code: int, words: str) -> None:
-        super().__init__(words)
-        self.code = code
-        self.words = words
+def _refused(code: int, words: str) -> RefusedError:
+    """SMSC puts its errors into a 200."""
+    return RefusedError({"error": words, "error_code": code})
 
 
-PARAMETERS = RefusedError(1, "parameters error")
-AUTHORISE = RefusedError(2, "authorise error")
-NOT_FOUND = RefusedError(3, "message not found")
-INVALID_NUMBER = RefusedError(7, "invalid number")
-REPEATED = RefusedError(9, "duplicate request, wait a minute")
+PARAMETERS = _refused(1, "parameters error")
+REPEATED = _refused(9, "duplicate request, wait a minute")
 REFUSED = {
-    "unreachable": RefusedError(8, "can't to deliver"),
-    "refuse": RefusedError(6, "message is denied"),
-    "account": RefusedError(3, "no money"),
-    "throttle": RefusedError(9, "too many concurrent requests"),
+    "unreachable": _refused(8, "can't to deliver"),
+    "refuse": _refused(6, "message is denied"),
+    "account": _refused(3, "no money"),
+    "throttle": _refused(9, "too many concurrent requests"),
 }
 
 
 class Smsc(HttpVendor):
     name = "smsc"
     channel = "sms"
+    malformed = PARAMETERS
 
     def __init__(self, carrier: Carrier) -> None:
-        self._carrier = carrier
-        self._settings = carrier.settings
+        super().__init__(carrier)
         self._polls: dict[str, list[float]] = {}
 
     def routes(self) -> list[web.RouteDef]:
@@ -66,110 +60,83 @@ class Smsc(HttpVendor):
         ]
 
     async def send(self, request: web.Request) -> web.StreamResponse:
-        try:
-            message = self._message(await self._given(request))
-        except RefusedError as refused:
-            return _refusal(refused)
-        return await self._carrier.carry(request, self, message)
+        message = self._message(await self._given(request))
+        return await self.carrier.carry(request, self, message)
 
     async def poll(self, request: web.Request) -> web.Response:
-        try:
-            given = await self._given(request)
-            request["exchange"].phone = message_content.digits(given.get("phone", ""))
-            message = self._found(given)
-        except RefusedError as refused:
-            return _refusal(refused)
+        given = await self._given(request)
+        request["exchange"].phone = digits(given.get("phone", ""))
+        message = self._found(given)
         at = int(message.at)
         status = {"status": WORDS[message.state], "last_date": _date(at), "last_timestamp": at}
         return json_answer(status)
 
     async def balance(self, request: web.Request) -> web.Response:
-        try:
-            given = await self._given(request)
-        except RefusedError as refused:
-            return _refusal(refused)
-        balance = {"balance": "0.00" if "money" in self._carrier.lacks else "1000.00"}
+        given = await self._given(request)
+        balance = {"balance": "0.00" if "money" in self.carrier.lacks else "1000.00"}
         return json_answer(balance | ({"currency": "RUR"} if given.get("cur") == "1" else {}))
 
     async def senders(self, request: web.Request) -> web.Response:
         """The names that the moderator has approved."""
-        try:
-            given = await self._given(request)
-            if given.get("get") != "1":
-                raise PARAMETERS
-        except RefusedError as refused:
-            return _refusal(refused)
-        ours = [] if "sender" in self._carrier.lacks else [self._settings.smsc_sender]
+        if (await self._given(request)).get("get") != "1":
+            raise PARAMETERS
+        ours = [] if "sender" in self.carrier.lacks else [self.settings.smsc_sender]
         return json_answer([{"sender": name} for name in filter(None, ["SMSC.RU", *ours])])
 
     def accepted(self, message: Message) -> web.Response:
         return json_answer({"id": message.extra["id"], "cnt": 1})
 
-    def refused(self, kind: str, message: Message) -> web.Response:
-        return _refusal(REFUSED[kind])
+    def refusal(self, kind: str, message: Message) -> RefusedError:
+        return REFUSED[kind]
 
     def receipt(self, message: Message, event: str, moment: float) -> Post:
         phone, number, word = message.phone, str(message.extra["id"]), str(WORDS[event])
-        secret = self._settings.smsc_callback_secret
+        error = "0"
+        if event == "failed":
+            error = "252" if message.suffers(BARRED) else "6"
         fields = {
             "id": number,
             "phone": phone,
             "status": word,
             "time": _date(int(moment)),
             "ts": str(int(moment)),
-            "err": _error_of(message, event),
+            "err": error,
             "type": "0",
-            "md5": signatures.smsc(secret, number, phone, word),
+            "md5": signatures.smsc(self.settings.smsc_callback_secret, number, phone, word),
         }
-        url = f"{self._settings.public_url}/hooks/smsc?md5&charset=utf-8"
+        url = f"{self.settings.public_url}/hooks/smsc?md5&charset=utf-8"
         headers = {"Content-Type": "application/x-www-form-urlencoded"}
         return Post(url, urlencode(fields).encode(), headers)
 
     async def _given(self, request: web.Request) -> Mapping[str, str]:
         """The parameters, from the query or the body, of somebody who may ask."""
-        try:
-            given = dict(request.query) | await form(request)
-        except MalformedError:
-            raise PARAMETERS from None
-        login, password = self._settings.smsc_login, self._settings.smsc_password
+        given = dict(request.query) | await form(request)
+        login, password = self.settings.smsc_login, self.settings.smsc_password
         pair = (given.get("login"), given.get("psw"))
         if not password or (pair != (login, password) and given.get("apikey") != password):
-            raise AUTHORISE
+            raise _refused(2, "authorise error")
         if given.get("fmt") != "3":
             raise PARAMETERS
         return given
 
     def _message(self, given: Mapping[str, str]) -> Message:
-        phone, text = message_content.digits(given.get("phones", "")), given.get("mes", "")
+        phone, text = digits(given.get("phones", "")), given.get("mes", "")
         number = whole(given.get("id", secrets.randbelow(LARGEST_ID) + 1)) or 0
         if not text or len(text) > LONGEST_TEXT or not 1 <= number <= LARGEST_ID:
             raise PARAMETERS
         if given.get("charset") != "utf-8" or not VALIDITY.fullmatch(given.get("valid", "24")):
             raise PARAMETERS
-        if not 7 <= len(phone) <= 15 or phone.startswith("0"):
-            raise INVALID_NUMBER
-        self._check_repeat(phone, text)
-        read = message_content.read(text)
-        return Message(
-            channel=self.channel,
-            provider=self.name,
-            provider_id=f"{phone}:{number}",
-            phone=phone,
-            text=text,
-            code=read.code,
-            links=read.links,
-            extra={"id": number},
-        )
-
-    def _check_repeat(self, phone: str, text: str) -> None:
+        if not is_phone(phone) or phone.startswith("0"):
+            raise _refused(7, "invalid number")
         since = time.time() - REPEAT
-        earlier = self._carrier.log.of_phone(phone, 5)
-        if any(one.text == text and one.at > since for one in earlier if one.provider == self.name):
+        earlier = (one for one in self.carrier.log.of_phone(phone, 5) if one.provider == self.name)
+        if any(one.text == text and one.at > since for one in earlier):
             raise REPEATED
+        return self.message(f"{phone}:{number}", phone, text, extra={"id": number})
 
     def _found(self, given: Mapping[str, str]) -> Message:
         """Of several messages under one id, the latest: SMSC lets its clients repeat an id."""
-        known_as = f"{message_content.digits(given.get('phone', ''))}:{given.get('id', '')}"
+        known_as = f"{digits(given.get('phone', ''))}:{given.get('id', '')}"
         now = time.time()
         polls = [at for at in self._polls.pop(known_as, []) if at > now - 60]
         self._polls[known_as] = [*polls, now]
@@ -177,22 +144,11 @@ class Smsc(HttpVendor):
             del self._polls[next(iter(self._polls))]
         if len(polls) >= POLLS_A_MINUTE:
             raise REPEATED
-        message = self._carrier.log.by_provider_id(self.name, known_as)
+        message = self.carrier.log.by_provider_id(self.name, known_as)
         if message is None:
-            raise NOT_FOUND
+            raise _refused(3, "message not found")
         return message
-
-
-def _error_of(message: Message, event: str) -> str:
-    if event != "failed":
-        return "0"
-    return "252" if message.suffers(BARRED) else "6"
 
 
 def _date(moment: int) -> str:
     return datetime.fromtimestamp(moment, HOME).strftime("%d.%m.%Y %H:%M:%S")
-
-
-def _refusal(refused: RefusedError) -> web.Response:
-    """SMSC puts its errors into a 200."""
-    return json_answer({"error": refused.words, "error_code": refused.code})

@@ -3,7 +3,7 @@
 import re
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from itertools import count
 from typing import Any
@@ -12,22 +12,19 @@ from urllib.parse import parse_qsl
 from aiohttp import web
 
 from tools.simulator.faults import PROVIDERS
-from tools.simulator.messages.message import iso
+from tools.simulator.messages import iso
 from tools.simulator.pages.server_sent_events import Events
 from tools.simulator.settings import Settings
-from tools.simulator.vendor import Post
+from tools.simulator.vendor import Handler, Post
 
 MAX_EXCHANGES = 300
 MAX_BODY = 4000  # bytes of a body that are kept
-MIN_SECRET_LENGTH = (
-    5  # characters of what is no secret to anybody: masked, it would take codes with it
-)
+MIN_SECRET_LENGTH = 5  # shorter is no secret to anybody: masked, it would take codes with it
 FORM = "application/x-www-form-urlencoded"
 MASK = "•••"
 SECRET_SETTING = re.compile(r".*_(token|secret|password)")
 SECRET_FIELDS = re.compile(r"^((?:psw|apikey|password|token|secret)=).*$", re.MULTILINE)
 BOT_TOKEN = re.compile(r"/bot[^/\s]+/")
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 @dataclass(slots=True)
@@ -54,11 +51,12 @@ class WireLog:
         self.providers = list(PROVIDERS)  # whose calls are kept
         self._kept: deque[Exchange] = deque(maxlen=MAX_EXCHANGES)
         self._numbers = count(1)
-        named = {name: value for name, value in asdict(settings).items() if isinstance(value, str)}
-        found = {value for name, value in named.items() if SECRET_SETTING.fullmatch(name)}
-        self._secrets = [
-            one for one in sorted(found, key=len, reverse=True) if len(one) > MIN_SECRET_LENGTH
-        ]
+        secrets = {
+            value
+            for name, value in asdict(settings).items()
+            if SECRET_SETTING.fullmatch(name) and len(value) > MIN_SECRET_LENGTH
+        }
+        self._secrets = sorted(secrets, key=len, reverse=True)
 
     def recorded(self, provider: str, handler: Handler) -> Handler:
         """The handler of a vendor's route, with its calls kept."""

@@ -1,16 +1,18 @@
 """Restricts the pages and their API, which show codes, to this machine's browser."""
 
-from collections.abc import Awaitable, Callable
 from urllib.parse import urlsplit
 
 from aiohttp import web
 
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+from tools.simulator.settings import Settings
+from tools.simulator.vendor import Handler
 
 
 class LocalOnly:
-    def __init__(self, host_names: frozenset[str]) -> None:
-        self._host_names = host_names
+    def __init__(self, settings: Settings) -> None:
+        """A foreign name of ours is a rebinding attack."""
+        own = urlsplit(settings.own_url).hostname
+        self._host_names = {"127.0.0.1", "localhost", "::1", own}
 
     def __call__(self, handler: Handler) -> Handler:
         async def guarded(request: web.Request) -> web.StreamResponse:

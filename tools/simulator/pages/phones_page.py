@@ -2,6 +2,7 @@
 
 import html
 import time
+from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
 from string import Template
@@ -11,15 +12,12 @@ from aiohttp import web
 
 from tools.simulator.carrier import Carrier
 from tools.simulator.channels import CHANNELS
-from tools.simulator.faults import KINDS, Fault
-from tools.simulator.messages.message import Message, iso
-from tools.simulator.messages.message_content import CLOSING, LINK, digits
-from tools.simulator.messages.phones import Phone
+from tools.simulator.faults import KINDS
+from tools.simulator.messages import CLOSING, LINK, Message, Phone, digits, iso
 from tools.simulator.pages.local_only import LocalOnly
-from tools.simulator.pages.page_texts import LANGUAGES, choose, fault_words
+from tools.simulator.pages.page_texts import LANGUAGES, fault_words, language_of
 
 HERE = Path(__file__).parent
-PAGE = Template((HERE / "templates" / "page.html").read_text(encoding="utf-8"))
 PHONES, MESSAGES, MESSAGES_ALONE = 30, 10, 500
 HEADERS = {
     "Cache-Control": "no-store",
@@ -38,6 +36,46 @@ CONTACT_ACTIONS = {
 }
 
 
+class View:
+    """One rendering in one language; every word that came from outside is escaped."""
+
+    template: str
+
+    def __init__(self, carrier: Carrier, request: web.Request) -> None:
+        self.carrier, self.query = carrier, request.query
+        self.lang = language_of(request)
+        self.wanted = digits(self.query.get("phone", ""))
+        self.words = {name: html.escape(word) for name, word in LANGUAGES[self.lang].items()}
+
+    def page(self, **parts: str) -> str:
+        text = (HERE / "templates" / self.template).read_text(encoding="utf-8")
+        shared = {
+            "lang": self.lang,
+            "other": "ru" if self.lang == "en" else "en",
+            "wanted": self.wanted,
+            "faults_title": self.words["faults"],
+            "kinds": self.options(KINDS, "kind", any_word="kind_latency"),
+        }
+        return Template(text).substitute(self.words | shared | parts)
+
+    def options(self, values: Iterable[str], kind: str, any_word: str, chosen: str = "") -> str:
+        shown = [f'<option value="">{self.words[any_word]}</option>']
+        for value in values:
+            selected = " selected" if value == chosen else ""
+            word = self.words[f"{kind}_{value}"]
+            shown.append(f'<option value="{value}"{selected}>{word}</option>')
+        return "".join(shown)
+
+    def quiet(self, word: str) -> str:
+        return f'<p class="quiet">{self.words[word]}</p>'
+
+    def button(self, word: str, data: str, method: str = "") -> str:
+        """For the page's script; `data` are its attributes."""
+        how = f' data-method="{method}"' if method else ""
+        text = self.words[word]
+        return f'<button type="button" class="needs-js"{how} data-{data}>{text}</button>'
+
+
 class PhonesPage:
     def __init__(self, carrier: Carrier) -> None:
         self._carrier = carrier
@@ -50,153 +88,91 @@ class PhonesPage:
         ]
 
     async def show(self, request: web.Request) -> web.Response:
-        lang = choose(request.query.get("lang", ""), request.headers.get("Accept-Language", ""))
-        wanted = digits(request.query.get("phone", ""))
-        text = PhonesView(self._carrier, lang, wanted).render()
+        text = PhonesView(self._carrier, request).render()
         return web.Response(text=text, content_type="text/html", headers=HEADERS)
 
 
-class PhonesView:
-    """One rendering in one language; every word that came from outside is escaped."""
-
-    def __init__(self, carrier: Carrier, lang: str, wanted: str) -> None:
-        self._carrier = carrier
-        self._lang = lang
-        self._wanted = wanted
-        self._words = {name: html.escape(word) for name, word in LANGUAGES[lang].items()}
+class PhonesView(View):
+    template = "page.html"
 
     def render(self) -> str:
-        words = self._words
-        other = "ru" if self._lang == "en" else "en"
-        parts = {
-            "lang": self._lang,
-            "other": other,
-            "wanted": self._wanted,
-            "reset": f'<a href="/?lang={self._lang}">{words["all_phones"]}</a>'
-            if self._wanted
-            else "",
-            "phones": self._phones(),
-            "faults_title": words["faults"],
-            "faults": self._faults(),
-            "kinds": "".join(self._kind(kind) for kind in ("", *KINDS)),
-            "channels": "".join(
-                f'<option value="{name}">{channel.title}</option>'
-                for name, channel in CHANNELS.items()
-            ),
-        }
-        return PAGE.substitute(words | parts)
+        reset = f'<a href="/?lang={self.lang}">{self.words["all_phones"]}</a>'
+        channels = (f'<option value="{n}">{one.title}</option>' for n, one in CHANNELS.items())
+        return self.page(
+            reset=reset if self.wanted else "",
+            phones=self._phones(),
+            faults=self._faults(),
+            channels="".join(channels),
+        )
 
     def _phones(self) -> str:
-        fitting = (p for p in self._carrier.log.phones if self._wanted in p.digits)
+        fitting = (p for p in self.carrier.log.phones if self.wanted in p.digits)
         found = list(islice(fitting, PHONES + 1))
         if not found:
             return self._nothing()
-        limit = MESSAGES_ALONE if len(found) == 1 and self._wanted else MESSAGES
+        limit = MESSAGES_ALONE if len(found) == 1 and self.wanted else MESSAGES
         cards = [self._phone(phone, limit) for phone in found[:PHONES]]
         if len(found) > PHONES:
-            cards.append(f'<p class="quiet">{self._words["more_phones"]}</p>')
+            cards.append(self.quiet("more_phones"))
         return "".join(cards)
 
     def _nothing(self) -> str:
-        words = self._words
-        if self._wanted:
-            return (
-                f'<div class="empty"><h2>{words["not_found"]}</h2>'
-                f"<p>{words['not_found_hint']}</p></div>"
-            )
+        title, hint = ("not_found", "not_found_hint") if self.wanted else ("empty", "empty_hint")
         example = (
-            f"curl -X POST {self._carrier.settings.public_url}/api/v1/otp/send \\\n"
+            f"curl -X POST {self.carrier.settings.public_url}/api/v1/otp/send \\\n"
             "  -H 'Authorization: Bearer kv_live_…' \\\n"
             "  -H 'Content-Type: application/json' \\\n"
             """  -d '{"phone": "+77010000000"}'"""
         )
-        return (
-            f'<div class="empty"><h2>{words["empty"]}</h2><p>{words["empty_hint"]}</p>'
-            f"<pre>{html.escape(example)}</pre></div>"
-        )
+        shown = "" if self.wanted else f"<pre>{html.escape(example)}</pre>"
+        head = f"<h2>{self.words[title]}</h2><p>{self.words[hint]}</p>"
+        return f'<div class="empty">{head}{shown}</div>'
 
     def _phone(self, phone: Phone, limit: int) -> str:
-        query = html.escape(urlencode({"lang": self._lang, "phone": phone.digits}))
-        messages = self._carrier.log.of_phone(phone.digits, limit)
+        words, query = self.words, {"lang": self.lang, "phone": phone.digits}
+        messages = self.carrier.log.of_phone(phone.digits, limit)
         rows = "".join(self._message(message) for message in messages)
-        more = ""
-        if phone.messages > len(messages):
-            more = f'<p><a href="/?{query}">{self._words["more"]}</a></p>'
-        listed = f'<ul class="messages">{rows}</ul>' if rows else self._quiet("no_messages")
+        link = f'<a href="/?{html.escape(urlencode(query))}">'
+        more = f"<p>{link}{words['more']}</a></p>" if phone.messages > len(messages) else ""
+        listed = f'<ul class="messages">{rows}</ul>' if rows else self.quiet("no_messages")
+        url = f'url="/phones/{phone.digits}/contact" data-action='
+        actions = CONTACT_ACTIONS[phone.contact]
+        buttons = "".join(self.button(action, f'{url}"{action}"') for action in actions)
         return (
             f'<article class="phone" data-phone="{phone.digits}">'
-            f'<header><h2><a href="/?{query}">+{phone.digits}</a></h2></header>'
-            f"{self._contact(phone)}{listed}{more}</article>"
-        )
-
-    def _contact(self, phone: Phone) -> str:
-        words = self._words
-        buttons = "".join(
-            f'<button type="button" class="needs-js" data-url="/phones/{phone.digits}/contact" '
-            f'data-action="{action}">{words[action]}</button>'
-            for action in CONTACT_ACTIONS[phone.contact]
-        )
-        state = words[f"contact_{phone.contact}"]
-        return (
+            f"<header><h2>{link}+{phone.digits}</a></h2></header>"
             f'<div class="contact"><span class="quiet" data-contact="{phone.contact}">'
-            f"{words['contact']}: {state}</span>{buttons}</div>"
+            f"{words['contact']}: {words[f'contact_{phone.contact}']}</span>{buttons}</div>"
+            f"{listed}{more}</article>"
         )
 
     def _message(self, message: Message) -> str:
-        words = self._words
+        words, url = self.words, f'url="/messages/{message.id}'
+        vendor = self.carrier.vendors[message.provider]
+        acts = ""
+        if message.code:
+            acts += f'<code class="code">{html.escape(message.code)}</code>'
+            acts += self.button("copy", "copy")
+        if vendor.can_read and message.state in {"sent", "delivered"}:
+            acts += self.button("mark_read", f'{url}/read"')
+        if vendor.can_reply:
+            acts += self.button("reply_stop", f'{url}/reply"')
+        acts = f'<div class="acts">{acts}</div>' if acts else ""
         return (
             f'<li data-message="{message.id}"><div class="meta">'
             f"<b>{words[f'provider_{message.provider}']}</b>"
             f'<span class="state-{message.state}">{words[f"state_{message.state}"]}</span>'
             f'<time datetime="{iso(message.at)}">{clock(message.at)}</time></div>'
-            f'<p class="text">{_linked(message.text)}</p>{self._acts(message)}</li>'
+            f'<p class="text">{_linked(message.text)}</p>{acts}</li>'
         )
-
-    def _acts(self, message: Message) -> str:
-        words, acts = self._words, ""
-        if message.code:
-            acts += (
-                f'<code class="code">{html.escape(message.code)}</code>'
-                f'<button type="button" class="needs-js" data-copy>{words["copy"]}</button>'
-            )
-        vendor = self._carrier.vendors[message.provider]
-        if vendor.can_read and message.state in {"sent", "delivered"}:
-            acts += (
-                f'<button type="button" class="needs-js" data-url="/messages/{message.id}/read">'
-                f"{words['mark_read']}</button>"
-            )
-        if vendor.can_reply:
-            acts += (
-                f'<button type="button" class="needs-js" data-url="/messages/{message.id}/reply">'
-                f"{words['reply_stop']}</button>"
-            )
-        return f'<div class="acts">{acts}</div>' if acts else ""
 
     def _faults(self) -> str:
-        rows = "".join(self._fault(fault) for fault in self._carrier.faults)
-        if not rows:
-            return self._quiet("no_faults")
-        clear = self._words["clear"]
-        return (
-            f"<ul>{rows}</ul>"
-            '<button type="button" class="needs-js" data-method="DELETE" data-url="/faults">'
-            f"{clear}</button>"
-        )
-
-    def _fault(self, fault: Fault) -> str:
-        return (
-            f"<li><span>{fault_words(fault, self._words)}</span>"
-            '<button type="button" class="needs-js" data-method="DELETE" '
-            f'data-url="/faults/{fault.id}">'
-            f"{self._words['remove']}</button></li>"
-        )
-
-    def _kind(self, kind: str) -> str:
-        word = self._words[f"kind_{kind or 'latency'}"]
-        return f'<option value="{kind}">{word}</option>'
-
-    def _quiet(self, word: str) -> str:
-        return f'<p class="quiet">{self._words[word]}</p>'
+        rows = ""
+        for fault in self.carrier.faults:
+            remove = self.button("remove", f'url="/faults/{fault.id}"', "DELETE")
+            rows += f"<li><span>{fault_words(fault, self.words)}</span>{remove}</li>"
+        clear = self.button("clear", 'url="/faults"', "DELETE")
+        return f"<ul>{rows}</ul>{clear}" if rows else self.quiet("no_faults")
 
 
 def clock(moment: float) -> str:

@@ -1,8 +1,10 @@
-"""The payment page that a person presses, the list of payments, and a form for bank transfers."""
+"""The payment page that a person presses, the list of payments, and a JSON API for tests."""
 
 import html
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from decimal import Decimal, InvalidOperation
+from itertools import islice
 from pathlib import Path
 from string import Template
 
@@ -10,17 +12,87 @@ from aiohttp import web
 
 from tools.simulator.pages.control_page import FORM_HEADERS
 from tools.simulator.pages.local_only import LocalOnly
-from tools.simulator.pages.page_texts import choose
-from tools.simulator.payments.actions import ACTIONS, HOWS, ImpossibleError, Till
-from tools.simulator.payments.book import OPEN, PAID, Operation, Payment
-from tools.simulator.payments.page_texts import TEXTS
-from tools.simulator.request_bodies import form
+from tools.simulator.pages.page_texts import language_of, read_texts
+from tools.simulator.payments.till import (
+    ACTIONS,
+    CALL_FAULTS,
+    HOWS,
+    OPEN,
+    PAID,
+    CallFault,
+    ImpossibleError,
+    Operation,
+    Payment,
+    Till,
+)
+from tools.simulator.request_bodies import form, json_body
 
 HERE = Path(__file__).parent
-PAGE = Template((HERE / "templates" / "page.html").read_text(encoding="utf-8"))
+TEXTS = read_texts(HERE / "texts.csv")
 SHOWN = 50
 LEAVES = {"pay", "cancel"}  # after which the payer goes back to the shop
 LONGEST_PURPOSE = 210
+OPERATION = {"amount", "purpose", "inn", "name", "number", "currency", "is_incoming"}
+
+
+class PaymentApi:
+    """Payments and what happens to them, transfers, faults of calls."""
+
+    def __init__(self, till: Till) -> None:
+        self._till = till
+
+    def routes(self, guard: LocalOnly) -> list[web.RouteDef]:
+        return [
+            web.get("/payments.json", guard(self.payments)),
+            web.post("/payments/{id}/actions", guard(self.act)),
+            web.post("/transfers", guard(self.transfer)),
+            web.post("/payment-faults", guard(self.add_fault)),
+            web.delete("/payment-faults", guard(self.clear_faults)),
+        ]
+
+    async def payments(self, _request: web.Request) -> web.Response:
+        return web.json_response([asdict(one) for one in self._till.book.newest()])
+
+    async def act(self, request: web.Request) -> web.Response:
+        payment = self._till.book.payments.get(request.match_info["id"])
+        body = await json_body(request)
+        action, how = body.get("action"), body.get("how", "")
+        if payment is None:
+            return _error("no such payment", 404)
+        if action not in ACTIONS or how not in {"", *HOWS}:
+            return _error(f"action: {', '.join(ACTIONS)}; how: {', '.join(HOWS)}")
+        try:
+            amount, delay = str(body.get("amount", "")), float(body.get("delay", 0))
+            await self._till.act(payment, action, how=how, amount=amount, delay=delay)
+        except (ImpossibleError, ValueError, TypeError, InvalidOperation) as error:
+            return _error(str(error))
+        return web.json_response(asdict(payment))
+
+    async def transfer(self, request: web.Request) -> web.Response:
+        body = await json_body(request)
+        try:
+            operation = Operation(**{name: body[name] for name in OPERATION & body.keys()})
+            if Decimal(operation.amount) <= 0:
+                return _error("amount: more than 0")
+        except (TypeError, InvalidOperation) as error:
+            return _error(str(error))
+        self._till.transfer(operation)
+        return web.json_response({"id": operation.id, "number": operation.number}, status=201)
+
+    async def add_fault(self, request: web.Request) -> web.Response:
+        body = await json_body(request)
+        provider, kind = str(body.get("provider")), str(body.get("kind"))
+        if provider not in self._till.providers or kind not in CALL_FAULTS:
+            names = f"provider: {', '.join(self._till.providers)}"
+            return _error(f"{names}; kind: {', '.join(CALL_FAULTS)}")
+        more = {name: int(body[name]) for name in ("times", "latency_ms") if name in body}
+        self._till.providers[provider].faults.append(CallFault(provider, kind, **more))
+        return web.json_response(body, status=201)
+
+    async def clear_faults(self, _request: web.Request) -> web.Response:
+        for provider in self._till.providers.values():
+            provider.faults.clear()
+        return web.json_response({})
 
 
 class PaymentPages:
@@ -38,21 +110,22 @@ class PaymentPages:
         ]
 
     async def list(self, request: web.Request) -> web.Response:
-        return self._list(request, "")
+        return self._list(_words(request), "")
 
-    def _list(self, request: web.Request, notice: str) -> web.Response:
-        words = _words(request)
-        newest = [one for one, _ in zip(self._till.book.newest(), range(SHOWN), strict=False)]
+    def _list(self, words: Mapping[str, str], notice: str) -> web.Response:
         rows = "".join(
-            f'<li><a href="/pay/{_safe(one.id)}">{_safe(one.title)}</a> '
-            f"{_safe(one.amount)} {_safe(one.currency)} · {_safe(one.provider)} · "
+            f'<li><a href="/pay/{html.escape(one.id)}">{html.escape(one.title)}</a> '
+            f"{html.escape(f'{one.amount} {one.currency} · {one.provider}')} · "
             f"{words[f'state_{one.state}']}</li>"
-            for one in newest
+            for one in islice(self._till.book.newest(), SHOWN)
         )
         rows = f'<ul class="payments">{rows}</ul>' if rows else f"<p>{words['none']}</p>"
-        body = Template((HERE / "templates" / "list.html").read_text(encoding="utf-8"))
-        text = body.substitute(words, rows=rows, notice=notice)
-        return _page(words | {"here": "/payments"}, words["payments"], text)
+        return _page(
+            words | {"here": "/payments"},
+            words["payments"],
+            "list.html",
+            {"rows": rows, "notice": notice},
+        )
 
     async def transfer(self, request: web.Request) -> web.Response:
         given, words = await form(request), _words(request)
@@ -61,17 +134,17 @@ class PaymentPages:
         except InvalidOperation:
             amount = Decimal(0)
         if amount <= 0:
-            return self._list(request, _alert(words["bad_amount"]))
+            return self._list(words, _alert(words["bad_amount"]))
         purpose = given.get("purpose", "")[:LONGEST_PURPOSE]
         inn, name = given.get("inn", "")[:12], given.get("name", "")[:160]
         self._till.transfer(Operation(f"{amount:.2f}", purpose, inn=inn, name=name))
-        return self._list(request, _alert(words["transferred"]))
+        return self._list(words, _alert(words["transferred"]))
 
     async def show(self, request: web.Request) -> web.Response:
-        payment = self._till.book.payments.get(request.match_info["id"])
+        words, payment = _words(request), self._till.book.payments.get(request.match_info["id"])
         if payment is None:
-            return web.Response(status=404, text=_words(request)["no_payment"])
-        return self._payment(request, payment, "")
+            return web.Response(status=404, text=words["no_payment"])
+        return self._payment(words, payment, "")
 
     async def press(self, request: web.Request) -> web.Response:
         payment = self._till.book.payments.get(request.match_info["id"])
@@ -83,81 +156,75 @@ class PaymentPages:
             amount = given.get("amount", "").replace(",", ".")
             await self._till.act(payment, action, how=how, amount=amount)
         except (ImpossibleError, InvalidOperation):
-            return self._payment(request, payment, _alert(words["impossible"]))
-        return self._payment(request, payment, _alert(words["done"]), leaves=action in LEAVES)
+            return self._payment(words, payment, _alert(words["impossible"]))
+        return self._payment(words, payment, _alert(words["done"]), leaves=action in LEAVES)
 
     def _payment(
-        self, request: web.Request, payment: Payment, notice: str, *, leaves: bool = False
+        self, words: Mapping[str, str], payment: Payment, notice: str, *, leaves: bool = False
     ) -> web.Response:
-        words = _words(request)
+        url = payment.return_url
+        # Only what a browser opens, and nothing in it that could begin another header.
+        is_http = url.startswith(("http://", "https://")) and url.isprintable()
+        back = f'<p><a href="{html.escape(url)}">{words["back"]}</a></p>'
         facts = {
             "notice": notice,
-            "name": _safe(payment.title),
-            "sum": f"{_safe(payment.amount)} {_safe(payment.currency)}",
+            "name": html.escape(payment.title),
+            "sum": html.escape(f"{payment.amount} {payment.currency}"),
             "state": words[f"state_{payment.state}"],
-            "provider": _safe(payment.provider),
-            "back": _back(payment, words),
-            "forms": self._forms(payment, words),
+            "provider": html.escape(payment.provider),
+            "back": back if is_http else "",
+            "forms": "".join(
+                f'<form method="post">{one}</form>' for one in self._forms(payment, words)
+            ),
         }
-        body = Template((HERE / "templates" / "payment.html").read_text(encoding="utf-8"))
         # A policy of forms holds for where they are sent on as well: the browser leaves by itself.
-        away = {"Refresh": f"1; url={payment.return_url}"} if leaves and _is_http(payment) else {}
-        here = {"here": f"/pay/{_safe(payment.id)}"}
-        return _page(words | here, words["payment"], body.substitute(words, **facts), away)
+        away = {"Refresh": f"1; url={url}"} if leaves and is_http else {}
+        here = {"here": f"/pay/{html.escape(payment.id)}"}
+        return _page(words | here, words["payment"], "payment.html", facts, away)
 
-    def _forms(self, payment: Payment, words: Mapping[str, str]) -> str:
+    def _forms(self, payment: Payment, words: Mapping[str, str]) -> Sequence[str]:
+        def button(action: str, look: str = "") -> str:
+            word = words[f"do_{action}"]
+            return f'<button type="submit" name="action" value="{action}"{look}>{word}</button>'
+
         if payment.state == PAID:
-            disputes = self._till.providers[payment.provider].has_disputes
-            wanted = "dispute_won" if payment.disputed else "dispute"
-            more = _button(wanted, words) if disputes else ""
-            left = f"{payment.left:.2f}"
-            label = f'<label>{words["amount"]} <input name="amount" value="{left}"></label>'
-            refund = _form(label + _button("refund", words)) if payment.left > 0 else ""
-            return refund + _form(_button("notify", words)) + (_form(more) if more else "")
+            left = f'<input name="amount" value="{payment.left:.2f}">'
+            label = f"<label>{words['amount']} {left}</label>"
+            forms = [label + button("refund")] if payment.left > 0 else []
+            forms.append(button("notify"))
+            if self._till.providers[payment.provider].has_disputes:
+                forms.append(button("dispute_won" if payment.disputed else "dispute"))
+            return forms
         hows = "".join(f'<option value="{how}">{words[f"how_{how}"]}</option>' for how in HOWS)
         select = f'<label>{words["how"]} <select name="how">{hows}</select></label>'
-        cancel = _form(_button("cancel", words)) if payment.state == OPEN else ""
-        return _form(select + _button("pay", words, is_primary=True)) + cancel
-
-
-def _form(inner: str) -> str:
-    return f'<form method="post">{inner}</form>'
-
-
-def _button(action: str, words: Mapping[str, str], *, is_primary: bool = False) -> str:
-    look = ' class="primary"' if is_primary else ""
-    word = words[f"do_{action}"]
-    return f'<button type="submit" name="action" value="{action}"{look}>{word}</button>'
-
-
-def _back(payment: Payment, words: Mapping[str, str]) -> str:
-    if not _is_http(payment):
-        return ""
-    return f'<p><a href="{_safe(payment.return_url)}">{words["back"]}</a></p>'
-
-
-def _is_http(payment: Payment) -> bool:
-    """And nothing in it that could begin another header."""
-    url = payment.return_url
-    return url.startswith(("http://", "https://")) and url.isprintable()
+        cancel = [button("cancel")] if payment.state == OPEN else []
+        return [select + button("pay", ' class="primary"'), *cancel]
 
 
 def _alert(text: str) -> str:
     return f'<p class="notice" role="status">{text}</p>'
 
 
-def _words(request: web.Request) -> dict[str, str]:
-    lang = choose(request.query.get("lang", ""), request.headers.get("Accept-Language", ""))
-    return TEXTS[lang] | {"lang": lang}
+def _words(request: web.Request) -> Mapping[str, str]:
+    lang = language_of(request)
+    return {**TEXTS[lang], "lang": lang}
 
 
 def _page(
-    words: Mapping[str, str], title: str, body: str, headers: Mapping[str, str] | None = None
+    words: Mapping[str, str],
+    title: str,
+    template: str,
+    facts: Mapping[str, str],
+    headers: Mapping[str, str] | None = None,
 ) -> web.Response:
-    text = PAGE.substitute(words, title=title, body=body)
+    body, page = (
+        Template((HERE / "templates" / name).read_text(encoding="utf-8"))
+        for name in (template, "page.html")
+    )
+    text = page.substitute(words, title=title, body=body.substitute(words, **facts))
     shown = {**FORM_HEADERS, **(headers or {})}
     return web.Response(text=text, content_type="text/html", headers=shown)
 
 
-def _safe(text: str) -> str:
-    return html.escape(text, quote=True)
+def _error(text: str, status: int = 422) -> web.Response:
+    return web.json_response({"error": text}, status=status)

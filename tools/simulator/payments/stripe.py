@@ -1,33 +1,43 @@
 """Stripe Checkout and charges of saved cards: https://docs.stripe.com/api/checkout/sessions and
-https://docs.stripe.com/api/payment_intents.
+https://docs.stripe.com/api/payment_intents. What is the same in every object is in `stripe.json`.
 """
 
 import hashlib
 import hmac
 import json
+import re
 import secrets
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 from aiohttp import web
 
-from tools.simulator.payments import stripe_objects as objects
-from tools.simulator.payments.book import CANCELED, OPEN, PAID, Payment
-from tools.simulator.payments.provider import Call, PaymentProvider
+from tools.simulator.payments.till import CANCELED, OPEN, PAID, Call, Payment, PaymentProvider
 from tools.simulator.request_bodies import form, whole
-from tools.simulator.vendor import Post
+from tools.simulator.vendor import Json, Post, RefusedError
 
 SESSIONS = "/stripe/v1/checkout/sessions"
 INTENTS = "/stripe/v1/payment_intents"
 DEFAULT_LIMIT = 10
 EXPANDED = "payment_intent.payment_method"
+DAY = 86_400
+SAVES_METHOD = "payment_intent_data[setup_future_usage]"
+STATUSES = {PAID: "complete", CANCELED: "expired"}
+OBJECTS: dict[str, Json] = json.loads(Path(__file__).with_suffix(".json").read_text("utf-8"))
+# Of its own account of the currencies: two decimals in each but a few.
+WITHOUT_CENTS = {"bif", "clp", "djf", "gnf", "jpy", "kmf", "krw", "mga", "pyg", "rwf"}
+WITHOUT_CENTS |= {"vnd", "vuv", "xaf", "xof", "xpf"}
+THOUSANDTHS = {"bhd", "jod", "kwd", "omr", "tnd"}
 
 
 class Stripe(PaymentProvider):
     name = "stripe"
     has_disputes = True
+    malformed = RefusedError({"error": {"type": "invalid_request_error", "message": "Form"}}, 400)
 
     def routes(self) -> list[web.RouteDef]:
         return [
@@ -45,21 +55,18 @@ class Stripe(PaymentProvider):
         minor = given.get(f"{price}[unit_amount]", "")
         if given.get("mode") != "payment" or len(currency) != 3 or not minor.isdecimal():
             return _error(400, "Missing required param: line_items.", param="line_items")
-        return self._once(
-            request,
-            Payment(
-                id=f"cs_test_{secrets.token_hex(29)}",
-                provider=self.name,
-                order=given.get("client_reference_id", ""),
-                amount=objects.major(minor, currency),
-                currency=currency.upper(),
-                title=given.get(f"{price}[product_data][name]", ""),
-                return_url=given.get("success_url", ""),
-                fields=given,
-            ),
-            # A repeat is answered as the first time, when the page was open.
-            lambda payment: self.session(replace(payment, state=OPEN)),
+        payment = Payment(
+            id=f"cs_test_{secrets.token_hex(29)}",
+            provider=self.name,
+            order=given.get("client_reference_id", ""),
+            amount=str(Decimal(minor) / _units(currency)),
+            currency=currency.upper(),
+            title=given.get(f"{price}[product_data][name]", ""),
+            return_url=given.get("success_url", ""),
+            fields=given,
         )
+        # A repeat is answered as the first time, when the page was open.
+        return self._once(request, payment, lambda made: self.session(replace(made, state=OPEN)))
 
     async def charge(self, request: web.Request) -> web.Response:
         """Without the payer, at once."""
@@ -72,25 +79,22 @@ class Stripe(PaymentProvider):
             text = f"No such PaymentMethod: '{method}'"
             return _error(400, text, code="resource_missing", param="payment_method")
         named = f"pi_{secrets.token_hex(12)}"
-        return self._once(
-            request,
-            Payment(
-                id=named,
-                provider=self.name,
-                order=given.get("metadata[order]", ""),
-                amount=objects.major(minor, currency),
-                currency=currency.upper(),
-                title=given.get("description", ""),
-                return_url="",
-                state=PAID,
-                reference=named,
-                fields=given,
-            ),
-            objects.intent,
+        payment = Payment(
+            id=named,
+            provider=self.name,
+            order=given.get("metadata[order]", ""),
+            amount=str(Decimal(minor) / _units(currency)),
+            currency=currency.upper(),
+            title=given.get("description", ""),
+            return_url="",
+            state=PAID,
+            reference=named,
+            fields=given,
         )
+        return self._once(request, payment, intent)
 
     def _once(
-        self, request: web.Request, payment: Payment, shown: Callable[[Payment], dict[str, Any]]
+        self, request: web.Request, payment: Payment, shown: Callable[[Payment], Json]
     ) -> web.Response:
         """One payment for each idempotency key."""
         key = request.headers.get("Idempotency-Key", "")
@@ -104,54 +108,63 @@ class Stripe(PaymentProvider):
         return web.json_response(shown(made))
 
     def _is_saved(self, method: str, customer: str) -> bool:
-        pages = (one for one in self._own() if not objects.is_intent(one) and one.state == PAID)
         return any(
-            objects.SAVES_METHOD in one.fields
-            and (objects.method_id(one), objects.customer_id(one)) == (method, customer)
-            for one in pages
+            SAVES_METHOD in one.fields and (_method_id(one), _customer(one)) == (method, customer)
+            for one in self._own()
+            if not _is_intent(one) and one.state == PAID
         )
 
     def _own(self) -> list[Payment]:
         return [one for one in self.book.newest() if one.provider == self.name]
 
     async def list(self, request: web.Request) -> web.Response:
-        sessions = [self.session(one) for one in self._own() if not objects.is_intent(one)]
+        sessions = [self.session(one) for one in self._own() if not _is_intent(one)]
         limit = whole(request.query.get("limit")) or DEFAULT_LIMIT
-        return web.json_response(
-            {
-                "object": "list",
-                "data": sessions[:limit],
-                "has_more": len(sessions) > limit,
-                "url": "/v1/checkout/sessions",
-            }
-        )
+        page = {"object": "list", "data": sessions[:limit], "has_more": len(sessions) > limit}
+        return web.json_response(page | {"url": "/v1/checkout/sessions"})
 
     async def retrieve(self, request: web.Request) -> web.Response:
         named = request.match_info["id"]
         payment = self.book.of(self.name, named)
-        if payment is None or objects.is_intent(payment):
+        if payment is None or _is_intent(payment):
             return _missing("checkout.session", named)
         session = self.session(payment)
         expanded = {value for name, value in request.query.items() if name.startswith("expand[")}
         if EXPANDED in expanded and payment.state == PAID:
-            method = {"payment_method": objects.method(payment)}
-            session["payment_intent"] = objects.intent(payment) | method
+            session["payment_intent"] = intent(payment) | {"payment_method": _method(payment)}
         return web.json_response(session)
 
     async def retrieve_intent(self, request: web.Request) -> web.Response:
         named = request.match_info["id"]
         paid = (one for one in self._own() if one.state == PAID)
         payment = next((one for one in paid if one.reference == named), None)
-        if payment is None:
-            return _missing("payment_intent", named)
-        return web.json_response(objects.intent(payment))
+        return web.json_response(intent(payment)) if payment else _missing("payment_intent", named)
 
-    def session(self, payment: Payment) -> dict[str, Any]:
-        return objects.session(payment, self.page(payment))
+    def session(self, payment: Payment) -> Json:
+        is_paid, fields = payment.state == PAID, payment.fields
+        return OBJECTS["session"] | {
+            "id": payment.id,
+            "amount_subtotal": _minor(payment, payment.amount),
+            "amount_total": _minor(payment, payment.amount),
+            "cancel_url": fields.get("cancel_url"),
+            "client_reference_id": payment.order or None,
+            "created": int(payment.at),
+            "currency": payment.currency.lower(),
+            "customer": _customer(payment),
+            "customer_creation": fields.get("customer_creation", "if_required"),
+            "customer_email": fields.get("customer_email"),
+            "expires_at": int(payment.at) + DAY,
+            "metadata": _metadata(payment, "metadata"),
+            "payment_intent": payment.reference if is_paid else None,
+            "payment_status": "paid" if is_paid else "unpaid",
+            "status": STATUSES.get(payment.state, "open"),
+            "success_url": payment.return_url,
+            "url": self.page(payment) if payment.state == OPEN else None,
+        }
 
     def notice(self, payment: Payment) -> Post:
-        if objects.is_intent(payment):
-            return self._post("payment_intent.succeeded", objects.intent(payment))
+        if _is_intent(payment):
+            return self._post("payment_intent.succeeded", intent(payment))
         kind = "expired" if payment.state == CANCELED else "completed"
         return self._post(f"checkout.session.{kind}", self.session(payment))
 
@@ -160,32 +173,23 @@ class Stripe(PaymentProvider):
         return self._post("checkout.session.completed", paid, secret="whsec_somebody")  # noqa: S106
 
     def refund_notice(self, payment: Payment, refund_id: str) -> Post:
-        return self._post("refund.created", objects.refund(payment, refund_id))
+        amount = _minor(payment, payment.refunds[refund_id])
+        refund = OBJECTS["refund"] | _about(payment) | {"id": refund_id, "amount": amount}
+        return self._post("refund.created", refund)
 
     def dispute_notice(self, payment: Payment, *, is_won: bool) -> Post:
         kind = f"charge.dispute.funds_{'reinstated' if is_won else 'withdrawn'}"
-        return self._post(kind, objects.dispute(payment, is_won=is_won))
+        own = {"id": f"du_{payment.reference[3:]}", "amount": _minor(payment, payment.amount)}
+        status = {"status": "won" if is_won else "needs_response"}
+        return self._post(kind, OBJECTS["dispute"] | _about(payment) | own | status)
 
-    def _post(self, kind: str, what: dict[str, Any], secret: str = "") -> Post:
-        event = {
-            "id": f"evt_{secrets.token_hex(12)}",
-            "object": "event",
-            "api_version": "2026-10-28.endive",
-            "created": int(time.time()),
-            "data": {"object": what},
-            "livemode": False,
-            "pending_webhooks": 1,
-            "request": {"id": None, "idempotency_key": None},
-            "type": kind,
-        }
+    def _post(self, kind: str, what: Json, secret: str = "") -> Post:
+        named = {"id": f"evt_{secrets.token_hex(12)}", "type": kind, "data": {"object": what}}
+        event = OBJECTS["event"] | named | {"created": int(time.time())}
         body, sent_at = json.dumps(event).encode(), str(int(time.time()))
         key = (secret or self.settings.stripe_webhook_secret).encode()
         mac = hmac.new(key, f"{sent_at}.".encode() + body, hashlib.sha256).hexdigest()
-        headers = {
-            "Content-Type": "application/json",
-            "Stripe-Signature": f"t={sent_at},v1={mac}",
-        }
-        return Post(self.hook, body, headers, any_2xx=True)
+        return self.to_service(body, {"Stripe-Signature": f"t={sent_at},v1={mac}"})
 
     def _ours(self, call: Call) -> Call:
         async def answer(request: web.Request) -> web.Response:
@@ -195,6 +199,72 @@ class Stripe(PaymentProvider):
             return await call(request)
 
         return self.guarded(answer)
+
+
+def intent(payment: Payment) -> Json:
+    """Of a payment that was made."""
+    of_form = "metadata" if _is_intent(payment) else "payment_intent_data[metadata]"
+    return OBJECTS["intent"] | {
+        "id": payment.reference,
+        "amount": _minor(payment, payment.amount),
+        "amount_received": _minor(payment, payment.amount),
+        "created": int(payment.at),
+        "currency": payment.currency.lower(),
+        "customer": _customer(payment),
+        "description": payment.fields.get("description"),
+        "latest_charge": f"ch_{payment.reference[3:]}",
+        "metadata": _metadata(payment, of_form),
+        "payment_method": _method_id(payment),
+        "setup_future_usage": payment.fields.get(SAVES_METHOD),
+    }
+
+
+def _method(payment: Payment) -> Json:
+    empty = dict.fromkeys(("address", "name", "phone", "tax_id"))
+    return OBJECTS["method"] | {
+        "id": _method_id(payment),
+        "billing_details": empty | {"email": payment.fields.get("customer_email")},
+        "created": int(payment.at),
+        "customer": _customer(payment),
+    }
+
+
+def _about(payment: Payment) -> dict[str, Any]:
+    """Of what happens to a payment later."""
+    named = {"charge": f"ch_{payment.reference[3:]}", "payment_intent": payment.reference}
+    return named | {"created": int(payment.at), "currency": payment.currency.lower()}
+
+
+def _minor(payment: Payment, amount: str) -> int:
+    return int(Decimal(amount) * _units(payment.currency))
+
+
+def _units(currency: str) -> int:
+    if currency.lower() in WITHOUT_CENTS:
+        return 1
+    return 1000 if currency.lower() in THOUSANDTHS else 100
+
+
+def _is_intent(payment: Payment) -> bool:
+    """Made by a charge without the payer, not on a page."""
+    return payment.id == payment.reference
+
+
+def _customer(payment: Payment) -> str | None:
+    if _is_intent(payment):
+        return payment.fields["customer"]
+    is_created = payment.fields.get("customer_creation") == "always" and payment.state == PAID
+    return f"cus_{payment.reference[3:17]}" if is_created else None
+
+
+def _method_id(payment: Payment) -> str:
+    return payment.fields.get("payment_method") or f"pm_{payment.reference[3:]}"
+
+
+def _metadata(payment: Payment, name: str) -> dict[str, str]:
+    named = re.compile(rf"{re.escape(name)}\[([^]]+)\]")
+    found = ((named.fullmatch(field), value) for field, value in payment.fields.items())
+    return {match[1]: value for match, value in found if match}
 
 
 def _missing(kind: str, named: str) -> web.Response:

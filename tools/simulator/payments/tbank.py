@@ -9,35 +9,35 @@ from uuid import uuid4
 
 from aiohttp import web
 
-from tools.simulator.payments.book import CANCELED, PAID, Operation, Payment
-from tools.simulator.payments.provider import PaymentProvider
-from tools.simulator.request_bodies import MalformedError, json_object
-from tools.simulator.vendor import Post
+from tools.simulator.payments.till import CANCELED, PAID, Bank, Call, Operation, Payment
+from tools.simulator.request_bodies import json_object
+from tools.simulator.vendor import Json, Post, RefusedError
 
 STATUSES = {PAID: "Paid", CANCELED: "Cancelled"}
 MAX_PURPOSE, SMALLEST, LARGEST = 210, 10, 999_999
-VAT = {"0", "5", "7", "10", "20", "22"}
+VAT = {None, "0", "5", "7", "10", "20", "22"}
 
 
-class TBank(PaymentProvider):
+def _refused(status: int, words: str) -> RefusedError:
+    body = {"errorId": str(uuid4()), "errorMessage": words, "errorCode": str(status)}
+    return RefusedError(body, status)
+
+
+class TBank(Bank):
     name = "tbank"
+    malformed = _refused(400, "Некорректный запрос")
 
     def routes(self) -> list[web.RouteDef]:
         return [
-            web.post("/tbank/api/v1/b2b/qr/onetime", self.guarded(self.create)),
-            web.get("/tbank/api/v1/b2b/qr/{id}/info", self.guarded(self.info)),
-            web.get("/tbank/api/v1/statement", self.guarded(self.statement)),
+            web.post("/tbank/api/v1/b2b/qr/onetime", self._ours(self.create)),
+            web.get("/tbank/api/v1/b2b/qr/{id}/info", self._ours(self.info)),
+            web.get("/tbank/api/v1/statement", self._ours(self.statement)),
         ]
 
     async def create(self, request: web.Request) -> web.Response:
-        if not self._is_ours(request):
-            return _error(401, "Ошибка аутентификации")
-        try:
-            given = json_object(await request.read())
-        except MalformedError:
-            return _error(400, "Некорректный запрос")
+        given = json_object(await request.read())
         if wrong := _mistake(given, self.settings.tbank_account):
-            return _error(400, f"Некорректный запрос: {wrong}")
+            raise _refused(400, f"Некорректный запрос: {wrong}")
         payment = Payment(
             id=str(uuid4()),
             provider=self.name,
@@ -51,36 +51,30 @@ class TBank(PaymentProvider):
         return web.json_response(self.link(payment))
 
     async def info(self, request: web.Request) -> web.Response:
-        if not self._is_ours(request):
-            return _error(401, "Ошибка аутентификации")
         payment = self.book.of(self.name, request.match_info["id"])
         if payment is None:
-            return _error(422, "Ошибка при обработке данных")
+            raise _refused(422, "Ошибка при обработке данных")
         return web.json_response(self.link(payment))
 
     async def statement(self, request: web.Request) -> web.Response:
-        if not self._is_ours(request):
-            return _error(401, "Ошибка аутентификации")
         query = request.query
         if query.get("accountNumber") != self.settings.tbank_account:
-            return _error(403, "Ошибка авторизации")
+            raise _refused(403, "Ошибка авторизации")
         try:
             since, until = (datetime.fromisoformat(query[name]) for name in ("from", "to"))
             limit, start = int(query.get("limit", "100")), int(query.get("cursor") or 0)
         except (KeyError, ValueError):
-            return _error(400, "Некорректный запрос")
+            raise self.malformed from None
         # Seconds are left out, so the last one belongs to it as a whole.
         first, last = since.timestamp(), until.timestamp() + 1
         found = [one for one in self.book.operations if first <= one.at < last]
         page = list(islice(found, start, start + limit))
         end = start + len(page)
-        answer = {
-            "operations": [self.operation(one) for one in page],
-            "nextCursor": str(end) if end < len(found) else None,
-        }
-        return web.json_response(answer)
+        following = str(end) if end < len(found) else None
+        operations = [self.operation(one) for one in page]
+        return web.json_response({"operations": operations, "nextCursor": following})
 
-    def link(self, payment: Payment) -> dict[str, Any]:
+    def link(self, payment: Payment) -> Json:
         return {
             "qrId": payment.id,
             "paymentUrl": self.page(payment),
@@ -90,7 +84,7 @@ class TBank(PaymentProvider):
             "sum": float(payment.amount),
         }
 
-    def operation(self, one: Operation) -> dict[str, Any]:
+    def operation(self, one: Operation) -> Json:
         at = datetime.fromtimestamp(one.at, UTC)
         ours = {"acct": self.settings.tbank_account, "inn": "7700000005", "name": "Продавец"}
         theirs = {"acct": "40702810900000000099", "inn": one.inn, "name": one.name}
@@ -122,28 +116,31 @@ class TBank(PaymentProvider):
         return self.news()
 
     def news(self) -> Post:
-        """The statement has a new operation."""
         newest = self.book.operations[-1:]
-        account = self.settings.tbank_account
         known = self.operation(newest[0]) if newest else {"operationId": "none"}
-        return self._post(known | {"accountNumber": account})
+        return self._post(known | {"accountNumber": self.settings.tbank_account})
 
-    def paid(self, payment: Payment) -> None:
+    def paid(self, payment: Payment) -> list[Post]:
         self.book.book(Operation(payment.amount, payment.title))
+        return [self.news()]
 
     def refunded(self, payment: Payment, amount: str) -> None:
         self.book.book(Operation(amount, f"Возврат: {payment.title}", is_incoming=False))
 
     def _post(self, notice: dict[str, Any], secret: str = "") -> Post:
         bearer = f"Bearer {secret or self.settings.tbank_webhook_secret}"
-        headers = {"Content-Type": "application/json", "Authorization": bearer}
-        return Post(self.hook, json.dumps(notice).encode(), headers, any_2xx=True)
+        return self.to_service(json.dumps(notice).encode(), {"Authorization": bearer})
 
-    def _is_ours(self, request: web.Request) -> bool:
-        return request.headers.get("Authorization") == f"Bearer {self.settings.tbank_token}"
+    def _ours(self, call: Call) -> Call:
+        async def answer(request: web.Request) -> web.Response:
+            if request.headers.get("Authorization") != f"Bearer {self.settings.tbank_token}":
+                raise _refused(401, "Ошибка аутентификации")
+            return await call(request)
+
+        return self.guarded(answer)
 
 
-def _mistake(given: dict[str, Any], account: str) -> str:
+def _mistake(given: Json, account: str) -> str:
     amount, purpose = given.get("sum"), given.get("purpose")
     if isinstance(amount, bool) or not isinstance(amount, int | float):
         return "sum"
@@ -153,11 +150,6 @@ def _mistake(given: dict[str, Any], account: str) -> str:
         return "purpose"
     if not isinstance(given.get("ttl"), int):
         return "ttl"
-    if given.get("vat") is not None and given["vat"] not in VAT:
+    if given.get("vat") not in VAT:
         return "vat"
     return "" if given.get("accountNumber") in {None, account} else "accountNumber"
-
-
-def _error(status: int, words: str) -> web.Response:
-    body = {"errorId": str(uuid4()), "errorMessage": words, "errorCode": str(status)}
-    return web.json_response(body, status=status)

@@ -4,43 +4,45 @@ import json
 from base64 import b64encode
 from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
-from typing import Any
 from uuid import uuid4
 
 from aiohttp import web
 
-from tools.simulator.payments.book import CANCELED, PAID, Payment
-from tools.simulator.payments.provider import PaymentProvider
-from tools.simulator.request_bodies import MalformedError, json_object, mapping
-from tools.simulator.vendor import Post
+from tools.simulator.payments.till import CANCELED, OPEN, PAID, Call, Payment, PaymentProvider
+from tools.simulator.request_bodies import json_object, mapping
+from tools.simulator.vendor import Json, Post, RefusedError
 
 STATUSES = {PAID: "succeeded", CANCELED: "canceled"}
 
 
+def _refused(status: int, code: str, words: str) -> RefusedError:
+    body = {"type": "error", "id": str(uuid4()), "code": code, "description": words}
+    return RefusedError(body, status)
+
+
 class YooKassa(PaymentProvider):
     name = "yookassa"
+    malformed = _refused(400, "invalid_request", "Missing amount")
 
     def routes(self) -> list[web.RouteDef]:
         return [
-            web.post("/yookassa/v3/payments", self.guarded(self.create)),
-            web.get("/yookassa/v3/payments/{id}", self.guarded(self.retrieve)),
-            web.get("/yookassa/v3/refunds/{id}", self.guarded(self.refund)),
-            web.get("/yookassa/v3/me", self.guarded(self.me)),
+            web.post("/yookassa/v3/payments", self._ours(self.create)),
+            web.get("/yookassa/v3/payments/{id}", self._ours(self.retrieve)),
+            web.get("/yookassa/v3/refunds/{id}", self._ours(self.refund)),
+            web.get("/yookassa/v3/me", self._ours(self.me)),
         ]
 
     async def create(self, request: web.Request) -> web.Response:
-        if not self._is_ours(request):
-            return _error(401, "invalid_credentials", "Error in shopId or secret key")
         key = request.headers.get("Idempotence-Key", "")
+        given = json_object(await request.read())
         try:
-            given = json_object(await request.read())
             amount = mapping(given.get("amount"))
             Decimal(str(amount["value"]))
             currency = str(amount["currency"])
-        except (MalformedError, KeyError, InvalidOperation):
-            return _error(400, "invalid_request", "Missing amount")
+        except (KeyError, InvalidOperation):
+            raise self.malformed from None
         if not key:
-            return _error(400, "invalid_request", "Idempotence key is missing")
+            raise _refused(400, "invalid_request", "Idempotence key is missing")
         payment = self.book.made_by(self.name, key) or Payment(
             id=str(uuid4()),
             provider=self.name,
@@ -55,31 +57,25 @@ class YooKassa(PaymentProvider):
         return web.json_response(self.payment(payment))
 
     async def retrieve(self, request: web.Request) -> web.Response:
-        if not self._is_ours(request):
-            return _error(401, "invalid_credentials", "Error in shopId or secret key")
         payment = self.book.of(self.name, request.match_info["id"])
         if payment is None:
-            return _error(404, "not_found", "Payment doesn't exist")
+            raise _refused(404, "not_found", "Payment doesn't exist")
         return web.json_response(self.payment(payment))
 
     async def refund(self, request: web.Request) -> web.Response:
-        if not self._is_ours(request):
-            return _error(401, "invalid_credentials", "Error in shopId or secret key")
         wanted = request.match_info["id"]
-        own = (one for one in self.book.payments.values() if one.provider == self.name)
-        payment = next((one for one in own if wanted in one.refunds), None)
-        if payment is None:
-            return _error(404, "not_found", "Refund doesn't exist")
-        return web.json_response(_refund(payment, wanted))
+        for payment in self.book.payments.values():
+            if payment.provider == self.name and wanted in payment.refunds:
+                return web.json_response(_refund(payment, wanted))
+        raise _refused(404, "not_found", "Refund doesn't exist")
 
-    async def me(self, request: web.Request) -> web.Response:
-        if not self._is_ours(request):
-            return _error(401, "invalid_credentials", "Error in shopId or secret key")
+    async def me(self, _request: web.Request) -> web.Response:
         shop = {"account_id": self.settings.yookassa_shop_id, "status": "enabled", "test": True}
         return web.json_response(shop)
 
-    def payment(self, payment: Payment) -> dict[str, Any]:
-        shown: dict[str, Any] = {
+    def payment(self, payment: Payment) -> Json:
+        page = {"type": "redirect", "confirmation_url": self.page(payment)}
+        return {
             "id": payment.id,
             "status": STATUSES.get(payment.state, "pending"),
             "paid": payment.state == PAID,
@@ -90,11 +86,7 @@ class YooKassa(PaymentProvider):
             "recipient": {"account_id": self.settings.yookassa_shop_id, "gateway_id": "1"},
             "refundable": payment.state == PAID and payment.left > 0,
             "test": True,
-        }
-        if payment.state == "open":
-            page = {"type": "redirect", "confirmation_url": self.page(payment)}
-            shown["confirmation"] = page
-        return shown
+        } | ({"confirmation": page} if payment.state == OPEN else {})
 
     def notice(self, payment: Payment) -> Post:
         kind = "canceled" if payment.state == CANCELED else "succeeded"
@@ -108,26 +100,22 @@ class YooKassa(PaymentProvider):
     def refund_notice(self, payment: Payment, refund_id: str) -> Post:
         return self._post("refund.succeeded", _refund(payment, refund_id))
 
-    def _post(self, event: str, what: dict[str, Any]) -> Post:
+    def _post(self, event: str, what: Json) -> Post:
         body = {"type": "notification", "event": event, "object": what}
-        headers = {"Content-Type": "application/json"}
-        return Post(self.hook, json.dumps(body).encode(), headers)
+        return self.to_service(json.dumps(body).encode(), {})
 
-    def _is_ours(self, request: web.Request) -> bool:
-        pair = f"{self.settings.yookassa_shop_id}:{self.settings.yookassa_secret_key}"
-        basic = f"Basic {b64encode(pair.encode()).decode()}"
-        return request.headers.get("Authorization") == basic
+    def _ours(self, call: Call) -> Call:
+        async def answer(request: web.Request) -> web.Response:
+            pair = f"{self.settings.yookassa_shop_id}:{self.settings.yookassa_secret_key}"
+            basic = f"Basic {b64encode(pair.encode()).decode()}"
+            if request.headers.get("Authorization") != basic:
+                raise _refused(401, "invalid_credentials", "Error in shopId or secret key")
+            return await call(request)
 
-
-def _refund(payment: Payment, refund_id: str) -> dict[str, Any]:
-    return {
-        "id": refund_id,
-        "status": "succeeded",
-        "amount": {"value": payment.refunds[refund_id], "currency": payment.currency},
-        "payment_id": payment.id,
-    }
+        return self.guarded(answer)
 
 
-def _error(status: int, code: str, words: str) -> web.Response:
-    body = {"type": "error", "id": str(uuid4()), "code": code, "description": words}
-    return web.json_response(body, status=status)
+def _refund(payment: Payment, refund_id: str) -> Json:
+    amount = {"value": payment.refunds[refund_id], "currency": payment.currency}
+    named = {"id": refund_id, "payment_id": payment.id}
+    return named | {"status": "succeeded", "amount": amount}

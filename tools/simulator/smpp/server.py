@@ -7,19 +7,137 @@ import socket
 import time
 from collections.abc import AsyncIterator
 from functools import partial
+from itertools import count
 
 from aiohttp import web
 
 from tools.simulator.carrier import Carrier
 from tools.simulator.faults import LOST, SERVER_ERROR, SILENCES, FaultPlan
-from tools.simulator.messages import message_content
-from tools.simulator.messages.message import Message
+from tools.simulator.messages import Message
 from tools.simulator.smpp import pdu
-from tools.simulator.smpp import text as smpp_text
-from tools.simulator.smpp.pdu import Bind, Query, Submit
-from tools.simulator.smpp.session import OK, THROTTLED, Session
-from tools.simulator.smpp.text import Parts, UnreadableError
-from tools.simulator.vendor import Tell, Vendor
+from tools.simulator.smpp.pdu import BadPduError, Bind, Head, Parts, Query, Submit, UnreadableError
+from tools.simulator.vendor import Tell, Vendor, abort
+
+OK = 0x00
+INVALID_LENGTH, INVALID_COMMAND, NOT_BOUND, ALREADY_BOUND = 0x02, 0x03, 0x04, 0x05
+THROTTLED = 0x58
+BINDS = {pdu.BIND_RECEIVER, pdu.BIND_TRANSMITTER, pdu.BIND_TRANSCEIVER}
+RECEIVERS = {pdu.BIND_RECEIVER, pdu.BIND_TRANSCEIVER}
+SENDERS = {pdu.BIND_TRANSMITTER, pdu.BIND_TRANSCEIVER}
+PATIENCE = 10.0  # seconds for a deliver_sm to be answered
+
+
+class Session:
+    def __init__(
+        self, centre: "Smpp", reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        self._centre, self._reader, self._writer = centre, reader, writer
+        self._bound_as: int | None = None
+        self._numbers = count(1)
+        self._pending_responses: dict[int, asyncio.Future[int]] = {}
+        self._under_way: set[asyncio.Task[None]] = set()
+
+    @property
+    def can_receive(self) -> bool:
+        return self._bound_as in RECEIVERS and not self._writer.is_closing()
+
+    async def run(self) -> None:
+        try:
+            while not self._writer.is_closing():
+                await self._next()
+        except (OSError, EOFError):
+            pass
+        finally:
+            self.close()
+
+    def close(self, *, reset: bool = False) -> None:
+        for task in self._under_way:
+            task.cancel()
+        for response in self._pending_responses.values():
+            response.cancel()
+        if reset:
+            abort(self._writer.transport)
+        self._writer.close()
+
+    async def deliver(self, body: bytes) -> bool:
+        """Whether the client says that it has it."""
+        sequence = next(self._numbers)
+        response: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        self._pending_responses[sequence] = response
+        self._writer.write(pdu.write(pdu.DELIVER_SM, OK, sequence, body))
+        try:
+            async with asyncio.timeout(PATIENCE):
+                return await response == OK
+        except (TimeoutError, asyncio.CancelledError):
+            return False
+        finally:
+            del self._pending_responses[sequence]
+
+    async def _next(self) -> None:
+        octets = await self._reader.readexactly(pdu.HEADER.size)
+        length, *rest = pdu.HEADER.unpack(octets)
+        head = Head(*rest)
+        if not pdu.HEADER.size <= length <= pdu.LONGEST:
+            self._nack(head, INVALID_LENGTH)
+            raise EOFError
+        body = await self._reader.readexactly(length - pdu.HEADER.size)
+        try:
+            self._handle(head, body)
+        except BadPduError:
+            self._answer(head, INVALID_LENGTH)
+
+    def _handle(self, head: Head, body: bytes) -> None:
+        if head.is_response:
+            response = self._pending_responses.get(head.sequence)
+            if response is not None and not response.done():
+                response.set_result(head.status)
+        elif head.command in BINDS:
+            self._enter(head, Bind.read(body))
+        elif head.command == pdu.ENQUIRE_LINK:
+            self._answer(head, OK)
+        elif head.command == pdu.UNBIND:
+            self._answer(head, OK)
+            self._writer.close()
+        elif head.command == pdu.SUBMIT_SM:
+            self._submit(head, body)
+        elif head.command == pdu.QUERY_SM and self._bound_as in SENDERS:
+            self._answer(head, *self._centre.look_up(Query.read(body)))
+        else:
+            self._nack(head, INVALID_COMMAND)
+
+    def _enter(self, head: Head, bind: Bind) -> None:
+        status = ALREADY_BOUND if self._bound_as else self._centre.admit(bind)
+        if status == OK:
+            self._bound_as = head.command
+        name = pdu.cstring("simulator") if status == OK else b""
+        self._answer(head, status, name)
+
+    def _submit(self, head: Head, body: bytes) -> None:
+        if self._bound_as not in SENDERS:
+            self._answer(head, NOT_BOUND)
+        elif len(self._under_way) >= self._centre.window:
+            self._answer(head, THROTTLED)
+        else:
+            task = asyncio.create_task(self._take(head, Submit.read(body)))
+            self._under_way.add(task)
+            task.add_done_callback(self._under_way.discard)
+
+    async def _take(self, head: Head, submit: Submit) -> None:
+        answer = await self._centre.take(self, submit)
+        if answer is not None:
+            status, message_id = answer
+            self._answer(head, status, pdu.cstring(message_id) if status == OK else b"")
+
+    def _answer(self, head: Head, status: int, body: bytes = b"") -> None:
+        self._write(pdu.write(head.command | pdu.RESPONSE, status, head.sequence, body))
+
+    def _nack(self, head: Head, status: int) -> None:
+        self._write(pdu.write(pdu.GENERIC_NACK, status, head.sequence))
+
+    def _write(self, octets: bytes) -> None:
+        if not self._writer.is_closing():
+            self._writer.write(octets)
+
 
 INVALID_SOURCE, INVALID_DEST, INVALID_PASSWORD, INVALID_SYSTEM_ID = 0x0A, 0x0B, 0x0E, 0x0F
 SYSTEM_ERROR, QUERY_FAILED = 0x08, 0x67
@@ -45,8 +163,7 @@ class Smpp(Vendor):
     can_reply = True
 
     def __init__(self, carrier: Carrier) -> None:
-        self._carrier = carrier
-        self._settings = carrier.settings
+        super().__init__(carrier)
         self._parts = Parts()
         self._first_of: dict[str, str] = {}
         self._sessions: dict[Session, asyncio.Task[None]] = {}
@@ -73,7 +190,7 @@ class Smpp(Vendor):
             self._sessions.pop(session, None)
 
     def admit(self, bind: Bind) -> int:
-        known, password = self._settings.smpp_system_id, self._settings.smpp_password
+        known, password = self.settings.smpp_system_id, self.settings.smpp_password
         if not known or bind.system_id != known:
             return INVALID_SYSTEM_ID
         return OK if bind.password == password else INVALID_PASSWORD
@@ -82,23 +199,25 @@ class Smpp(Vendor):
         """Faults decide, as with other vendors, but for each part of a long message separately."""
         try:
             _check(submit)
-            piece = smpp_text.read(submit)
+            piece = pdu.read_text(submit)
         except UnreadableError as unreadable:
             return unreadable.status, ""
-        plan = self._carrier.plan(self, submit.dest)
+        plan = self.carrier.plan(self, submit.dest)
         if plan.answer in REFUSALS:
             await asyncio.sleep(plan.latency)
             return REFUSALS[plan.answer], ""
         if plan.answer == LOST:
-            session.close(abort=True)
+            session.close(reset=True)
             return None
         message_id = secrets.token_hex(5)
         whole = self._parts.add(submit, piece, message_id)
-        message = self._message(submit, *whole) if whole else None
-        if message is not None:
+        message = None
+        if whole:
+            text, ids = whole
+            extra = {"ids": ids, "source": submit.source, "registered": submit.registered & 3}
+            message = self.message(ids[0], submit.dest, text, extra=extra)
             self._remember(message)
-        if message is not None:
-            self._carrier.keep(self, message, plan)
+            self.carrier.keep(self, message, plan)
         return await self._reply(session, plan, message, message_id)
 
     async def _reply(
@@ -107,12 +226,12 @@ class Smpp(Vendor):
         if plan.answer not in SILENCES:
             await asyncio.sleep(plan.latency)
         if message is not None:
-            self._carrier.courier.start(message, self._carrier.delay(plan))
+            self.carrier.courier.start(message, self.carrier.delay(plan))
         if plan.answer not in SILENCES:
             return OK, message_id
         if plan.answer == "reset":
             await asyncio.sleep(plan.latency)
-            session.close(abort=True)
+            session.close(reset=True)
         return None
 
     def _remember(self, message: Message) -> None:
@@ -122,22 +241,9 @@ class Smpp(Vendor):
         while len(self._first_of) > REMEMBERED:
             del self._first_of[next(iter(self._first_of))]
 
-    def _message(self, submit: Submit, text: str, ids: list[str]) -> Message:
-        read = message_content.read(text)
-        return Message(
-            channel=self.channel,
-            provider=self.name,
-            provider_id=ids[0],
-            phone=submit.dest,
-            text=text,
-            code=read.code,
-            links=read.links,
-            extra={"ids": ids, "source": submit.source, "registered": submit.registered & 3},
-        )
-
     def look_up(self, query: Query) -> tuple[int, bytes]:
         """The id of any part is good; nobody but the sender may ask."""
-        message = self._carrier.log.by_provider_id(
+        message = self.carrier.log.by_provider_id(
             self.name, self._first_of.get(query.message_id, query.message_id)
         )
         if message is None or message.extra["source"] != query.source:

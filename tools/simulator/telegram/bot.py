@@ -3,24 +3,22 @@
 A phone's chat with the bot has the phone's digits as its id.
 """
 
+import json
 import re
 import time
 from collections.abc import Callable
-from functools import partial
+from dataclasses import dataclass
 from itertools import count
 from typing import Any
+from urllib.parse import urlsplit
 
 from aiohttp import web
 
 from tools.simulator.carrier import Carrier
 from tools.simulator.faults import FaultPlan
-from tools.simulator.messages import message_content
-from tools.simulator.messages.message import Message
-from tools.simulator.messages.phones import Phone
-from tools.simulator.request_bodies import MalformedError, fields, whole
-from tools.simulator.telegram.keyboards import ButtonError, Keyboard, read_keyboard
-from tools.simulator.telegram.people import Webhook, block_update, command_update, contact_update
-from tools.simulator.vendor import HttpVendor, Json, is_callback, json_answer
+from tools.simulator.messages import Message, Phone
+from tools.simulator.request_bodies import MalformedError, fields, json_object, mappings, whole
+from tools.simulator.vendor import HttpVendor, Json, Post, RefusedError, is_callback, json_answer
 
 TOKEN = re.compile(r"[0-9]{1,20}:[\w-]{1,128}", re.ASCII)
 SECRET = re.compile(r"[\w-]{1,256}", re.ASCII)
@@ -29,31 +27,44 @@ BLOCKING = {"block", "unblock", "share", "start"}  # what changes whether the bo
 WORDS = {"start": "/start contact", "stop": "/stop"}
 CANNOT_START = "Forbidden: bot can't initiate conversation with a user"
 BLOCKED = "Forbidden: bot was blocked by the user"
+ACTIONS = ("url", "callback_data", "web_app", "login_url", "copy_text", "switch_inline_query")
 
 
-class RefusedError(Exception):
-    def __init__(self, status: int, description: str, **parameters: int) -> None:
-        super().__init__(description)
-        self.status = status
-        self.description = description
-        self.parameters = parameters
+def _refused(status: int, description: str, **parameters: int) -> RefusedError:
+    body: Json = {"ok": False, "error_code": status, "description": description}
+    return RefusedError(body | ({"parameters": parameters} if parameters else {}), status)
 
 
 REFUSALS = {
-    "unreachable": RefusedError(403, CANNOT_START),
-    "refuse": RefusedError(400, "Bad Request: BUTTON_URL_INVALID"),
-    "account": RefusedError(401, "Unauthorized"),
-    "throttle": RefusedError(429, "Too Many Requests: retry after 1", retry_after=1),
+    "unreachable": _refused(403, CANNOT_START),
+    "refuse": _refused(400, "Bad Request: BUTTON_URL_INVALID"),
+    "account": _refused(401, "Unauthorized"),
+    "throttle": _refused(429, "Too Many Requests: retry after 1", retry_after=1),
 }
+NOT_FOUND = _refused(404, "Not Found")
+
+
+@dataclass(frozen=True, slots=True)
+class Webhook:
+    url: str
+    secret: str
+
+    def carrying(self, update: Json) -> Callable[[], Post | None]:
+        """A call that brings this update, or none where the bot wants no updates."""
+        headers = {"Content-Type": "application/json"}
+        if self.secret:
+            headers["X-Telegram-Bot-Api-Secret-Token"] = self.secret
+        post = Post(self.url, json.dumps(update).encode(), headers, any_2xx=True)
+        return lambda: post if self.url else None
 
 
 class TelegramBot(HttpVendor):
     name = "telegram_bot"
     channel = "telegram"
+    malformed = _refused(400, "Bad Request: can't parse the request body")
 
     def __init__(self, carrier: Carrier) -> None:
-        self._carrier = carrier
-        self._settings = carrier.settings
+        super().__init__(carrier)
         self._updates = count(int(time.time()))
         self._methods: dict[str, Callable[[dict[str, Any]], Json | bool]] = {
             "getme": self._get_me,
@@ -69,22 +80,20 @@ class TelegramBot(HttpVendor):
         ]
 
     async def call(self, request: web.Request) -> web.StreamResponse:
-        method = request.match_info["method"].lower()
-        try:
-            self._check_token(request.match_info["token"])
-            given = await fields(request)
-            if method == "sendmessage":
-                message = self._message(given)
-                return await self._carrier.carry(request, self, message)
-            answer = self._methods.get(method, _no_such_method)
-            return json_answer({"ok": True, "result": answer(given)})
-        except MalformedError:
-            return _refusal(RefusedError(400, "Bad Request: can't parse the request body"))
-        except RefusedError as refused:
-            return _refusal(refused)
+        method, token = request.match_info["method"].lower(), request.match_info["token"]
+        if not TOKEN.fullmatch(token):
+            raise NOT_FOUND
+        if token != self.settings.telegram_bot_token:
+            raise _refused(401, "Unauthorized")
+        given = await fields(request)
+        if method == "sendmessage":
+            return await self.carrier.carry(request, self, self._message(given))
+        if method not in self._methods:
+            raise NOT_FOUND
+        return json_answer({"ok": True, "result": self._methods[method](given)})
 
     async def unknown(self, _request: web.Request) -> web.Response:
-        return _refusal(RefusedError(404, "Not Found"))
+        raise NOT_FOUND
 
     def accepted(self, message: Message) -> web.Response:
         result = {
@@ -98,101 +107,99 @@ class TelegramBot(HttpVendor):
             result["reply_markup"] = message.extra["reply_markup"]
         return json_answer({"ok": True, "result": result})
 
-    def refused(self, kind: str, message: Message) -> web.Response:
-        return _refusal(REFUSALS[kind])
+    def refusal(self, kind: str, message: Message) -> RefusedError:
+        return REFUSALS[kind]
 
     def events(self, plan: FaultPlan) -> list[str]:
         return []
 
     def change_contact(self, digits: str, action: str) -> Phone:
         """A person's action; the bot gets the update that Telegram would send."""
-        phone = self._carrier.log.phones.touch(digits)
-        updates: list[Callable[[int, Phone], Json]] = []
+        phone = self.carrier.log.phones.touch(digits)
+        updates: list[Json] = []
         if (action == "block") != phone.blocked and action in BLOCKING:
             phone.blocked = action == "block"
-            updates.append(block_update)
+            updates.append(self._block_update(phone))
         if action in {"share", "unshare"}:
             phone.shared = "shared" if action == "share" else "unshared"
         if action == "share" or (action == "stop" and phone.shared == "default"):
-            updates.append(contact_update)  # who has nothing to stop is known by nothing
+            # Who has nothing to stop is known by nothing. The card is the person's own.
+            card = {"phone_number": digits, "first_name": "Абонент", "user_id": int(digits)}
+            updates.append(self._message_update(phone, contact=card))
         if action in WORDS:
-            updates.append(partial(command_update, word=WORDS[action]))
-        self._carrier.log.keep_contact(phone)
-        self._carrier.events.changed([digits])
-        webhook = self._webhook()
-        bodies = [make(next(self._updates), phone) for make in updates]
-        posts = [webhook.carrying(body) for body in bodies]
-        self._carrier.courier.run(posts, self.name, digits)
+            word = WORDS[action]
+            length = len(word.partition(" ")[0])
+            entity = {"offset": 0, "length": length, "type": "bot_command"}
+            updates.append(self._message_update(phone, text=word, entities=[entity]))
+        self.carrier.log.keep_contact(phone)
+        self.carrier.events.changed([digits])
+        posts = [self._webhook().carrying(body) for body in updates]
+        self.carrier.courier.run(posts, self.name, digits)
         return phone
 
-    def _check_token(self, token: str) -> None:
-        if not TOKEN.fullmatch(token):
-            raise RefusedError(404, "Not Found")
-        if token != self._settings.bot_token:
-            raise RefusedError(401, "Unauthorized")
+    def _message_update(self, phone: Phone, **content: object) -> Json:
+        number = next(self._updates)
+        return {"update_id": number, "message": {"message_id": number, **_from(phone), **content}}
+
+    def _block_update(self, phone: Phone) -> Json:
+        bot = {"id": 1, "is_bot": True, "first_name": "Simulator", "username": "simulator_bot"}
+        member = {"user": bot, "status": "member"}
+        kicked = {"user": bot, "status": "kicked", "until_date": 0}
+        old, new = (member, kicked) if phone.blocked else (kicked, member)
+        change = {**_from(phone), "old_chat_member": old, "new_chat_member": new}
+        return {"update_id": next(self._updates), "my_chat_member": change}
 
     def _message(self, given: dict[str, Any]) -> Message:
         phone = self._reachable(given)
-        text, keyboard = _text(given), _keyboard(given)
-        read = message_content.read(text, [url for _, url in keyboard.links])
-        number = self._carrier.log.next_id()
-        return Message(
-            channel=self.channel,
-            provider=self.name,
-            provider_id=str(number),
-            phone=phone,
-            text="\n".join([text, *(f"{label}: {url}" for label, url in keyboard.links)]),
-            code=read.code,
-            links=read.links,
-            extra={"text": text, "reply_markup": keyboard.sent},
-            state="delivered",
-            id=number,
-        )
+        text = given.get("text")
+        if not isinstance(text, str) or not text.strip():
+            raise _refused(400, "Bad Request: message text is empty")
+        if len(text.encode("utf-16-le")) // 2 > LONGEST_TEXT:
+            raise _refused(400, "Bad Request: message is too long")
+        sent, links = _keyboard(given.get("reply_markup"))
+        number, extra = self.carrier.log.next_id(), {"text": text, "reply_markup": sent}
+        shown = "\n".join([text, *(f"{label}: {url}" for label, url in links)])
+        message = self.message(str(number), phone, text, buttons=[url for _, url in links])
+        message.text, message.extra, message.state, message.id = shown, extra, "delivered", number
+        return message
 
     def _reachable(self, given: dict[str, Any]) -> str:
         chat_id = given.get("chat_id")
         if chat_id is None or chat_id == "":
-            raise RefusedError(400, "Bad Request: chat_id is empty")
+            raise _refused(400, "Bad Request: chat_id is empty")
         number = whole(chat_id)
         if number is None or not 7 <= len(str(number)) <= 15 or number < 0:
-            raise RefusedError(400, "Bad Request: chat not found")
-        phone = self._carrier.log.phones.get(str(number))
+            raise _refused(400, "Bad Request: chat not found")
+        phone = self.carrier.log.phones.get(str(number))
         if phone.blocked:
-            raise RefusedError(403, BLOCKED)
+            raise _refused(403, BLOCKED)
         if phone.shared == "unshared":
-            raise RefusedError(403, CANNOT_START)
+            raise _refused(403, CANNOT_START)
         return phone.digits
 
     def _get_me(self, _given: dict[str, Any]) -> Json:
-        number = int(self._settings.bot_token.partition(":")[0])
-        return {
-            "id": number,
-            "is_bot": True,
-            "first_name": "Simulator",
-            "username": self._settings.bot_username,
-            "can_join_groups": False,
-            "can_read_all_group_messages": False,
-            "supports_inline_queries": False,
-        }
+        cannot = ("can_join_groups", "can_read_all_group_messages", "supports_inline_queries")
+        number = int(self.settings.telegram_bot_token.partition(":")[0])
+        me = {"id": number, "is_bot": True, "first_name": "Simulator"}
+        return me | {"username": self.settings.telegram_bot_username} | dict.fromkeys(cannot, False)
 
     def _set_webhook(self, given: dict[str, Any]) -> bool:
         url, secret = given.get("url") or "", given.get("secret_token") or ""
         if url and not (isinstance(url, str) and is_callback(url, plain_http=False)):
             text = "Bad Request: bad webhook: An HTTPS URL must be provided for webhook"
-            raise RefusedError(400, text)
+            raise _refused(400, text)
         if secret and not (isinstance(secret, str) and SECRET.fullmatch(secret)):
-            text = "Bad Request: secret token contains unallowed characters"
-            raise RefusedError(400, text)
-        self._carrier.log.keep_bot_webhook(url, secret)
+            raise _refused(400, "Bad Request: secret token contains unallowed characters")
+        self.carrier.log.keep_bot_webhook(url, secret)
         return True
 
     def _delete_webhook(self, _given: dict[str, Any]) -> bool:
-        self._carrier.log.keep_bot_webhook("", "")
+        self.carrier.log.keep_bot_webhook("", "")
         return True
 
     def _webhook_info(self, _given: dict[str, Any]) -> Json:
         return {
-            "url": "" if "webhook" in self._carrier.lacks else self._webhook().url,
+            "url": "" if "webhook" in self.carrier.lacks else self._webhook().url,
             "has_custom_certificate": False,
             "pending_update_count": 0,
             "max_connections": 40,
@@ -201,42 +208,56 @@ class TelegramBot(HttpVendor):
 
     def _webhook(self) -> Webhook:
         """Where updates go: as set by the bot, or to the service that we stand in for."""
-        kept = self._carrier.log.bot_webhook()
-        if kept is not None:
-            return Webhook(*kept)
-        settings = self._settings
-        return Webhook(f"{settings.public_url}/hooks/telegram-bot", settings.bot_secret)
+        service = (
+            f"{self.settings.public_url}/hooks/telegram-bot",
+            self.settings.telegram_bot_secret,
+        )
+        return Webhook(*(self.carrier.log.bot_webhook() or service))
 
 
-def _no_such_method(_given: dict[str, Any]) -> Json:
-    raise RefusedError(404, "Not Found")
+def _from(phone: Phone) -> Json:
+    named = {"id": int(phone.digits), "first_name": "Абонент"}
+    user = named | {"is_bot": False, "language_code": "ru"}
+    return {"from": user, "chat": named | {"type": "private"}, "date": int(time.time())}
 
 
-def _text(given: dict[str, Any]) -> str:
-    text = given.get("text")
-    if not isinstance(text, str) or not text.strip():
-        raise RefusedError(400, "Bad Request: message text is empty")
-    if len(text.encode("utf-16-le")) // 2 > LONGEST_TEXT:
-        raise RefusedError(400, "Bad Request: message is too long")
-    return text
-
-
-def _keyboard(given: dict[str, Any]) -> Keyboard:
+def _keyboard(markup: object) -> tuple[Json | None, list[tuple[str, str]]]:
+    """`reply_markup`, an object or the JSON that a form carries, and the links of its buttons."""
+    wrong = _refused(400, "Bad Request: can't parse reply keyboard markup JSON object")
     try:
-        return read_keyboard(given.get("reply_markup"))
+        if isinstance(markup, str) and markup:
+            markup = json_object(markup.encode())
     except MalformedError:
-        text = "Bad Request: can't parse reply keyboard markup JSON object"
-        raise RefusedError(400, text) from None
-    except ButtonError as wrong:
-        raise RefusedError(400, f"Bad Request: {wrong}") from None
+        raise wrong from None
+    if not markup:
+        return None, []
+    if not isinstance(markup, dict):
+        raise wrong
+    rows = markup.get("inline_keyboard", [])
+    if not isinstance(rows, list):
+        raise wrong
+    if "inline_keyboard" not in markup:
+        return None, []  # a reply keyboard is the person's: the message does not have it
+    return markup, [link for row in rows for button in mappings(row) for link in _link(button)]
 
 
-def _refusal(refused: RefusedError) -> web.Response:
-    body: Json = {
-        "ok": False,
-        "error_code": refused.status,
-        "description": refused.description,
-    }
-    if refused.parameters:
-        body["parameters"] = refused.parameters
-    return json_answer(body, refused.status)
+def _link(button: Json) -> list[tuple[str, str]]:
+    label, url = button.get("text"), button.get("url")
+    if not isinstance(label, str) or not label.strip():
+        raise _refused(400, "Bad Request: inline keyboard button text is empty")
+    if not any(action in button for action in ACTIONS):
+        text = "Bad Request: Text buttons are unallowed in the inline keyboard"
+        raise _refused(400, text)
+    if "url" not in button:
+        return []
+    if not isinstance(url, str) or not _opens(url):
+        raise _refused(400, "Bad Request: BUTTON_URL_INVALID")
+    return [(label, url)]
+
+
+def _opens(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return False
+    return parts.scheme in {"http", "https", "tg"} and bool(parts.netloc) and " " not in url

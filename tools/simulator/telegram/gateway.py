@@ -5,16 +5,16 @@ import re
 import secrets
 import time
 from collections import Counter
-from typing import Any, ClassVar
+from collections.abc import Callable
+from typing import Any
 
 from aiohttp import web
 
 from tools.simulator import signatures
 from tools.simulator.carrier import Carrier
-from tools.simulator.messages.message import Message
-from tools.simulator.messages.message_content import digits
-from tools.simulator.request_bodies import MalformedError, fields, whole
-from tools.simulator.vendor import HttpVendor, Json, Post, is_callback, json_answer
+from tools.simulator.messages import Message, digits
+from tools.simulator.request_bodies import fields, whole
+from tools.simulator.vendor import HttpVendor, Json, Post, RefusedError, is_callback, json_answer
 
 PHONE = re.compile(r"\+[1-9][0-9]{6,14}")  # E.164: without its plus it is refused
 CODE = re.compile(r"[0-9]{4,8}")
@@ -31,48 +31,51 @@ REFUSALS = {
 }
 
 
-class RefusedError(Exception):
-    """The vendor's error word."""
+def _refused(error: str, status: int = 200) -> RefusedError:
+    return RefusedError({"ok": False, "error": error}, status)
 
 
 class TelegramGateway(HttpVendor):
     name = "telegram_gateway"
     channel = "telegram"
     can_read = True
-    methods: ClassVar[tuple[str, ...]] = (
-        "sendVerificationMessage",
-        "checkSendAbility",
-        "checkVerificationStatus",
-        "revokeVerificationMessage",
-    )
+    malformed = _refused("BAD_REQUEST", 400)
 
     def __init__(self, carrier: Carrier) -> None:
-        self._carrier = carrier
-        self._token = carrier.settings.gateway_token
+        super().__init__(carrier)
+        self._token = carrier.settings.telegram_gateway_token
         self._able: dict[str, str] = {}  # request ids of checkSendAbility not yet used -> phone
         self._wrong: Counter[str] = Counter()
+        self._methods: dict[str, Callable[[dict[str, Any]], Json | bool]] = {
+            "checkSendAbility": self._ability,
+            "checkVerificationStatus": self._verification,
+            "revokeVerificationMessage": self._revoke,
+        }
 
     def routes(self) -> list[web.RouteDef]:
         return [web.route("*", "/telegram-gateway/{method:.*}", self.call)]
 
     async def call(self, request: web.Request) -> web.StreamResponse:
         method = request.match_info["method"]
-        if method not in self.methods or request.method not in {"GET", "POST"}:
-            return _refusal("UNKNOWN_METHOD", 404)
-        try:
-            given = await fields(request)
-            self._check_token(request, given)
-            return await self._answer(method, request, given)
-        except MalformedError:
-            return _refusal("BAD_REQUEST", 400)
-        except RefusedError as refused:
-            return _refusal(str(refused))
+        is_send = method == "sendVerificationMessage"
+        if not (is_send or method in self._methods) or request.method not in {"GET", "POST"}:
+            raise _refused("UNKNOWN_METHOD", 404)
+        given = await fields(request)
+        scheme, _, bearer = request.headers.get("Authorization", "").partition(" ")
+        token = bearer.strip() if scheme.lower() == "bearer" else given.get("access_token")
+        if not token:
+            raise _refused("ACCESS_TOKEN_REQUIRED")
+        if not self._token or token != self._token:
+            raise _refused("ACCESS_TOKEN_INVALID")
+        if is_send:
+            return await self.carrier.carry(request, self, self._message(given))
+        return json_answer({"ok": True, "result": self._methods[method](given)})
 
     def accepted(self, message: Message) -> web.Response:
-        return _result(_status(message) | self._balance())
+        return json_answer({"ok": True, "result": _status(message) | self._balance()})
 
-    def refused(self, kind: str, message: Message) -> web.Response:
-        return _refusal(REFUSALS[kind])
+    def refusal(self, kind: str, message: Message) -> RefusedError:
+        return _refused(REFUSALS[kind])
 
     def receipt(self, message: Message, event: str, moment: float) -> Post | None:
         if not message.extra["callback_url"]:
@@ -86,94 +89,71 @@ class TelegramGateway(HttpVendor):
         }
         return Post(message.extra["callback_url"], body, headers)
 
-    async def _answer(
-        self, method: str, request: web.Request, given: dict[str, Any]
-    ) -> web.StreamResponse:
-        if method == "sendVerificationMessage":
-            return await self._carrier.carry(request, self, self._message(given))
-        if method == "checkSendAbility":
-            return self._ability(given)
-        message = self._sent(given)
-        if method == "checkVerificationStatus":
-            return self._verification(message, given)
-        if message.state == "sent":
-            message.extra["word"] = "revoked"
-            self._carrier.courier.replace(message, "failed")
-        return _result(True)
-
-    def _check_token(self, request: web.Request, given: dict[str, Any]) -> None:
-        scheme, _, bearer = request.headers.get("Authorization", "").partition(" ")
-        token = bearer.strip() if scheme.lower() == "bearer" else given.get("access_token")
-        if not token:
-            raise RefusedError("ACCESS_TOKEN_REQUIRED")
-        if not self._token or token != self._token:
-            raise RefusedError("ACCESS_TOKEN_INVALID")
-
     def _message(self, given: dict[str, Any]) -> Message:
         phone = _phone(given)
         code, payload = _code(given), given.get("payload")
-        extra = {"callback_url": _callback(given), "ttl": _ttl(given)}
-        if payload is not None and (
-            not isinstance(payload, str) or len(payload.encode()) > LONGEST_PAYLOAD
-        ):
-            raise RefusedError("PAYLOAD_INVALID")
+        callback, ttl = given.get("callback_url") or "", _ttl(given)
+        # The real one wants https; on loopback there is nobody to listen in.
+        if not isinstance(callback, str) or len(callback.encode()) > LONGEST_CALLBACK:
+            raise _refused("CALLBACK_URL_INVALID")
+        if callback and not is_callback(callback, plain_http=False):
+            raise _refused("CALLBACK_URL_INVALID")
+        is_text = payload is None or isinstance(payload, str)
+        if not is_text or len((payload or "").encode()) > LONGEST_PAYLOAD:
+            raise _refused("PAYLOAD_INVALID")
         if (sender := given.get("sender_username")) and not SENDER.fullmatch(str(sender)):
-            raise RefusedError("SENDER_USERNAME_INVALID")
-        return Message(
-            channel=self.channel,
-            provider=self.name,
-            provider_id=self._request_id(given, phone),
-            phone=phone,
-            text=f"{code} — ваш код подтверждения.",
-            code=code,
-            links=[],
-            ref=payload or None,
-            extra=extra,
-        )
+            raise _refused("SENDER_USERNAME_INVALID")
+        text, extra = f"{code} — ваш код подтверждения.", {"callback_url": callback, "ttl": ttl}
+        known_as = self._request_id(given, phone)
+        return self.message(known_as, phone, text, code=code, ref=payload or None, extra=extra)
 
     def _request_id(self, given: dict[str, Any], phone: str) -> str:
         number = given.get("request_id")
         if number is None:
             return str(10**14 + secrets.randbelow(9 * 10**14))
         if str(number) not in self._able:
-            raise RefusedError("REQUEST_ID_INVALID")
+            raise _refused("REQUEST_ID_INVALID")
         if self._able[str(number)] != phone:
-            raise RefusedError("PHONE_NUMBER_MISMATCH")
+            raise _refused("PHONE_NUMBER_MISMATCH")
         del self._able[str(number)]
         return str(number)
 
-    def _ability(self, given: dict[str, Any]) -> web.Response:
+    def _ability(self, given: dict[str, Any]) -> Json:
         phone = _phone(given)
-        if self._carrier.faults.refuses((self.channel, self.name, phone)):
-            raise RefusedError("PHONE_NUMBER_NOT_AVAILABLE")
+        if self.carrier.faults.refuses((self.channel, self.name, phone)):
+            raise _refused("PHONE_NUMBER_NOT_AVAILABLE")
         number = self._request_id({}, phone)
         self._able[number] = phone
-        return _result(_request(number, phone) | self._balance())
+        return _request(number, phone) | self._balance()
 
     def _balance(self) -> Json:
         """Told in the answer to what was paid for, and nowhere else."""
-        return {"remaining_balance": LOW if "money" in self._carrier.lacks else BALANCE}
+        return {"remaining_balance": LOW if "money" in self.carrier.lacks else BALANCE}
 
     def _sent(self, given: dict[str, Any]) -> Message:
         number = given.get("request_id")
         if number is None:
-            raise RefusedError("REQUEST_ID_REQUIRED")
-        message = self._carrier.log.by_provider_id(self.name, str(number))
+            raise _refused("REQUEST_ID_REQUIRED")
+        message = self.carrier.log.by_provider_id(self.name, str(number))
         if message is None:
-            raise RefusedError("REQUEST_ID_INVALID")
+            raise _refused("REQUEST_ID_INVALID")
         return message
 
-    def _verification(self, message: Message, given: dict[str, Any]) -> web.Response:
-        status = _status(message)
-        code = given.get("code")
+    def _revoke(self, given: dict[str, Any]) -> bool:
+        message = self._sent(given)
+        if message.state == "sent":
+            message.extra["word"] = "revoked"
+            self.carrier.courier.replace(message, "failed")
+        return True
+
+    def _verification(self, given: dict[str, Any]) -> Json:
+        message = self._sent(given)
+        status, code = _status(message), given.get("code")
         if code is not None:
-            verdict = self._check(message, str(code))
-            status["verification_status"] = {
-                "status": verdict,
-                "updated_at": int(time.time()),
-                "code_entered": str(code),
-            }
-        return _result(status)
+            word, now = self._check(message, str(code)), int(time.time())
+            verdict = {"status": word, "updated_at": now, "code_entered": str(code)}
+            status["verification_status"] = verdict
+        return status
 
     def _check(self, message: Message, code: str) -> str:
         ttl = message.extra["ttl"]
@@ -190,20 +170,20 @@ class TelegramGateway(HttpVendor):
 def _phone(given: dict[str, Any]) -> str:
     phone = given.get("phone_number")
     if not isinstance(phone, str) or not PHONE.fullmatch(phone):
-        raise RefusedError("PHONE_NUMBER_INVALID")
+        raise _refused("PHONE_NUMBER_INVALID")
     return digits(phone)
 
 
 def _code(given: dict[str, Any]) -> str:
     if (code := given.get("code")) is not None:
         if not isinstance(code, str) or not CODE.fullmatch(code):
-            raise RefusedError("CODE_INVALID")
+            raise _refused("CODE_INVALID")
         return code
     if given.get("code_length") is None:
-        raise RefusedError("CODE_LENGTH_REQUIRED")
+        raise _refused("CODE_LENGTH_REQUIRED")
     length = whole(given["code_length"])
     if length is None or not 4 <= length <= 8:
-        raise RefusedError("CODE_LENGTH_INVALID")
+        raise _refused("CODE_LENGTH_INVALID")
     return str(secrets.randbelow(10**length)).zfill(length)
 
 
@@ -212,27 +192,13 @@ def _ttl(given: dict[str, Any]) -> int | None:
         return None
     ttl = whole(given["ttl"])
     if ttl is None or not 30 <= ttl <= 3600:
-        raise RefusedError("TTL_INVALID")
+        raise _refused("TTL_INVALID")
     return ttl
 
 
-def _callback(given: dict[str, Any]) -> str:
-    url = given.get("callback_url") or ""
-    if not isinstance(url, str) or len(url.encode()) > LONGEST_CALLBACK:
-        raise RefusedError("CALLBACK_URL_INVALID")
-    # The real one wants https; on loopback there is nobody to listen in.
-    if url and not is_callback(url, plain_http=False):
-        raise RefusedError("CALLBACK_URL_INVALID")
-    return url
-
-
 def _request(number: str, phone: str) -> Json:
-    return {
-        "request_id": number,
-        "phone_number": phone,
-        "request_cost": PRICE,
-        "is_refunded": False,
-    }
+    cost = {"request_cost": PRICE, "is_refunded": False}
+    return {"request_id": number, "phone_number": phone, **cost}
 
 
 def _status(message: Message, event: str | None = None, moment: float | None = None) -> Json:
@@ -246,11 +212,3 @@ def _status(message: Message, event: str | None = None, moment: float | None = N
     if message.ref is not None:
         status["payload"] = message.ref
     return status
-
-
-def _result(result: object) -> web.Response:
-    return json_answer({"ok": True, "result": result})
-
-
-def _refusal(error: str, status: int = 200) -> web.Response:
-    return json_answer({"ok": False, "error": error}, status)

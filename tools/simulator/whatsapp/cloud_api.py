@@ -1,51 +1,44 @@
-"""WhatsApp Cloud API, as https://developers.facebook.com/docs/whatsapp/cloud-api words it."""
+"""WhatsApp Cloud API: https://developers.facebook.com/docs/whatsapp/cloud-api, and the Graph API's
+reads of an account: https://developers.facebook.com/documentation/business-messaging/whatsapp
+"""
 
 import base64
 import json
 import re
 import secrets
 import time
+from collections.abc import Callable
 from typing import Any
 
 from aiohttp import web
 
 from tools.simulator import signatures
 from tools.simulator.carrier import Carrier
-from tools.simulator.messages.message import Message
-from tools.simulator.messages.message_content import digits
+from tools.simulator.messages import Message, digits, is_phone
 from tools.simulator.receipt_sender import MakePost
-from tools.simulator.request_bodies import MalformedError, json_object, mapping
+from tools.simulator.request_bodies import json_object, mapping
 from tools.simulator.settings import Settings
-from tools.simulator.vendor import HttpVendor, Json, Post, json_answer
-from tools.simulator.whatsapp import account
-from tools.simulator.whatsapp.templates import RefusedError, approved, fill
+from tools.simulator.vendor import Handler, HttpVendor, Json, Post, RefusedError, json_answer
+from tools.simulator.whatsapp.templates import TITLES, approved, fill, graph_error, refused
 
 VERSION = re.compile(r"v[0-9]{1,3}\.[0-9]{1,2}")
 PHONE = re.compile(r"\+?[0-9 ().-]{7,25}")
 LONGEST_REF = 512
-TITLES = {
-    100: "Invalid parameter",
-    130429: "Rate limit hit",
-    130497: "Business account is restricted from messaging users in this country",
-    131008: "Required parameter is missing",
-    131009: "Parameter value is not valid",
-    131026: "Message undeliverable",
-    131031: "Account has been locked",
-    131042: "Business eligibility payment issue",
-    131047: "Re-engagement message",
-    132000: "Number of parameters does not match the expected number of params",
-    132001: "Template name does not exist in the translation",
-    132005: "Translated text too long",
-    132012: "Parameter format does not match format in the created template",
-    132015: "Template is paused",
-}
-REFUSALS = {
-    "unreachable": RefusedError(131026, "Message undeliverable"),
-    "refuse": RefusedError(131009, "Parameter value is not valid"),
-    "account": RefusedError(131042, "Message failed to send: payment method of the account"),
-    "throttle": RefusedError(130429, "Cloud API message throughput has been reached", status=429),
+REFUSALS: dict[str, tuple[Any, ...]] = {
+    "unreachable": (131026, "Message undeliverable"),
+    "refuse": (131009, "Parameter value is not valid"),
+    "account": (131042, "Message failed to send: payment method of the account"),
+    "throttle": (130429, "Cloud API message throughput has been reached", 429),
 }
 ERRORS_PAGE = "https://developers.facebook.com/docs/whatsapp/cloud-api/support/error-codes/"
+APP = {"id": "2949482758682047", "name": "Simulator"}
+TEMPLATE_ID = 594425479261596
+WEBHOOK_FIELDS = (
+    *("account_alerts", "account_review_update", "account_update"),
+    *("message_template_quality_update", "message_template_status_update", "messages"),
+    *("phone_number_quality_update", "template_category_update"),
+)
+DEFAULT_FIELDS = "display_phone_number,verified_name,quality_rating"
 
 
 class WhatsApp(HttpVendor):
@@ -53,89 +46,118 @@ class WhatsApp(HttpVendor):
     channel = "whatsapp"
     can_read = True
     can_reply = True
+    malformed = refused(100, "The request body is not a JSON object")
 
     def __init__(self, carrier: Carrier) -> None:
-        self._carrier = carrier
-        self._settings = carrier.settings
+        super().__init__(carrier)
         self._templates = approved(carrier.settings)
 
     def routes(self) -> list[web.RouteDef]:
+        subscriptions = f"/whatsapp/{{version}}/{APP['id']}/subscriptions"
         return [
             web.post("/whatsapp/{version}/{number}/messages", self.send),
-            web.get("/whatsapp/{version}/app", self.app),
-            web.get("/whatsapp/{version}/{number}", self.number),
-            web.get(f"/whatsapp/{{version}}/{account.APP_ID}/subscriptions", self.subscriptions),
-            web.get("/whatsapp/{version}/{id}/{edge:subscribed_apps|message_templates}", self.edge),
+            web.get("/whatsapp/{version}/app", self._read(lambda _request: APP)),
+            web.get("/whatsapp/{version}/{number}", self._read(self.number)),
+            web.get(subscriptions, self.subscriptions),
+            web.get("/whatsapp/{version}/{id}/subscribed_apps", self._read(self.apps)),
+            web.get("/whatsapp/{version}/{id}/message_templates", self._read(self.templates)),
             web.route("*", "/whatsapp/{tail:.*}", self.unknown),
         ]
 
     async def send(self, request: web.Request) -> web.StreamResponse:
-        if refusal := self._account_refusal(request):
-            return refusal
-        try:
-            message = self._message(json_object(await request.read()))
-        except MalformedError:
-            return _error(RefusedError(100, "The request body is not a JSON object"))
-        except RefusedError as refused:
-            return _error(refused)
-        return await self._carrier.carry(request, self, message)
-
-    async def number(self, request: web.Request) -> web.Response:
-        if refusal := self._account_refusal(request):
-            return refusal
-        fields = request.query.get("fields", "")
-        return json_answer(account.number(self._settings, self._carrier.lacks, fields))
-
-    async def app(self, request: web.Request) -> web.Response:
-        if refusal := self._token_refusal(request):
-            return refusal
-        return json_answer({"id": account.APP_ID, "name": account.APP_NAME})
-
-    async def subscriptions(self, request: web.Request) -> web.Response:
-        """Of the app itself, which has a token of its own."""
-        secret = f"{account.APP_ID}|{self._settings.whatsapp_app_secret}"
-        if refusal := self._token_refusal(request, secret):
-            return refusal
-        return json_answer(account.subscriptions(self._settings, self._carrier.lacks))
-
-    async def edge(self, request: web.Request) -> web.Response:
-        """The lists of a business account."""
-        if refusal := self._token_refusal(request):
-            return refusal
-        whose, lacks = request.match_info["id"], self._carrier.lacks
-        if whose != self._settings.whatsapp_business_account_id or not whose:
-            return _no_such_object(whose)
-        if request.match_info["edge"] == "subscribed_apps":
-            return json_answer(account.subscribed_apps(lacks))
-        part = request.query.get("name", "")
-        return json_answer(account.templates(self._templates, lacks, part))
+        self._check(request)
+        message = self._message(json_object(await request.read()))
+        return await self.carrier.carry(request, self, message)
 
     async def unknown(self, request: web.Request) -> web.Response:
         text = f"Unknown path components: {request.path.removeprefix('/whatsapp')}"
-        return _graph_error(404, 2500, text)
+        raise graph_error(404, 2500, text)
+
+    def _read(self, tell: Callable[[web.Request], Json]) -> Handler:
+        async def read(request: web.Request) -> web.Response:
+            self._check(request)
+            return json_answer(tell(request))
+
+        return read
+
+    def number(self, request: web.Request) -> Json:
+        """Of the fields that are asked for, those that Meta has; `id` comes unasked."""
+        lacks = self.carrier.lacks
+        known = {
+            "id": self.settings.whatsapp_phone_number_id,
+            "display_phone_number": "+1 555-078-3881",
+            "verified_name": "Simulator",
+            "status": "PENDING" if "registration" in lacks else "CONNECTED",
+            "platform_type": "NOT_APPLICABLE" if "registration" in lacks else "CLOUD_API",
+            "quality_rating": "RED" if "quality" in lacks else "GREEN",
+            "code_verification_status": "UNVERIFIED" if "verification" in lacks else "VERIFIED",
+            "name_status": "DECLINED" if "display_name" in lacks else "APPROVED",
+        }
+        asked = request.query.get("fields", "") or DEFAULT_FIELDS
+        wanted = ("id", *(name.strip() for name in asked.split(",")))
+        return {name: known[name] for name in wanted if name in known}
+
+    async def subscriptions(self, request: web.Request) -> web.Response:
+        """Of the app itself, which has a token of its own."""
+        self._check(request, f"{APP['id']}|{self.settings.whatsapp_app_secret}")
+        lacks = self.carrier.lacks
+        subscribed = ("messages",) if "webhook_fields" in lacks else WEBHOOK_FIELDS
+        subscription = {
+            "object": "whatsapp_business_account",
+            "callback_url": f"{self.settings.public_url}/hooks/whatsapp",
+            "active": True,
+            "fields": [{"name": name, "version": "v25.0"} for name in subscribed],
+        }
+        return json_answer({"data": [] if "webhook" in lacks else [subscription]})
+
+    def apps(self, _request: web.Request) -> Json:
+        link = f"https://www.facebook.com/games/?app_id={APP['id']}"
+        api_data = {"whatsapp_business_api_data": {"link": link, **APP}}
+        return {"data": [] if "subscription" in self.carrier.lacks else [api_data]}
+
+    def templates(self, request: web.Request) -> Json:
+        """Meta's `name` finds whatever contains it."""
+        part, lacks = request.query.get("name", ""), self.carrier.lacks
+        rows: list[Json] = [
+            {
+                "name": name,
+                "language": language,
+                "status": "APPROVED",
+                "quality_score": {"score": "GREEN"},
+                "rejected_reason": "NONE",
+                "category": template.category.upper(),
+                "id": str(TEMPLATE_ID + len(name) + len(language)),
+            }
+            for name, template in self._templates.items()
+            for language in template.bodies
+            if part in name
+        ]
+        if "template" in lacks and rows:
+            rows[0]["status"] = "PENDING"
+        if "template_rejected" in lacks and rows:
+            rows[0] |= {"status": "REJECTED", "rejected_reason": "INVALID_FORMAT"}
+        if "template_paused" in lacks and rows:
+            rows[-1] |= {"status": "PAUSED", "quality_score": {"score": "RED"}}
+        return {"data": rows, "paging": {"cursors": {"before": "MAZDZD", "after": "MjQZD"}}}
 
     def accepted(self, message: Message) -> web.Response:
         # No `user_id`: Meta sends it only for messages sent to one.
         contact = {"input": message.extra["input"], "wa_id": message.phone}
-        return json_answer(
-            {
-                "messaging_product": "whatsapp",
-                "contacts": [contact],
-                "messages": [{"id": message.provider_id, "message_status": _taken(message)}],
-            }
-        )
+        taken = "held_for_quality_assessment" if message.suffers("held") else "accepted"
+        sent = {"id": message.provider_id, "message_status": taken}
+        answer = {"messaging_product": "whatsapp", "contacts": [contact], "messages": [sent]}
+        return json_answer(answer)
 
-    def refused(self, kind: str, message: Message) -> web.Response:
-        return _error(REFUSALS[kind])
+    def refusal(self, kind: str, message: Message) -> RefusedError:
+        return refused(*REFUSALS[kind])
 
     def receipt(self, message: Message, event: str, moment: float) -> Post:
         # In a batch the newest comes first and twice: neither order nor number is promised.
         events = [event, "sent", event] if message.suffers("batched_receipts") else [event]
-        statuses = [_status(message, word, moment) for word in events]
-        value: Json = {"statuses": statuses}
+        value: Json = {"statuses": [_status(message, word, moment) for word in events]}
         if event != "failed":
             value["contacts"] = [_contact(message.phone)]
-        return _call(self._settings, "messages", _messaging(self._settings) | value)
+        return _call(self.settings, "messages", _messaging(self.settings) | value)
 
     def reply(self, message: Message, text: str) -> Post:
         reply = {
@@ -147,55 +169,40 @@ class WhatsApp(HttpVendor):
             "text": {"body": text},
         }
         value = {"contacts": [_contact(message.phone)], "messages": [reply]}
-        return _call(self._settings, "messages", _messaging(self._settings) | value)
+        return _call(self.settings, "messages", _messaging(self.settings) | value)
 
-    def _account_refusal(self, request: web.Request) -> web.Response | None:
-        if refusal := self._token_refusal(request):
-            return refusal
-        number = request.match_info["number"]
-        is_ours = number == self._settings.whatsapp_phone_number_id
-        return None if is_ours else _no_such_object(number)
-
-    def _token_refusal(self, request: web.Request, known: str = "") -> web.Response | None:
-        version = request.match_info["version"]
-        if not VERSION.fullmatch(version):
-            return _graph_error(404, 2500, f"Unknown path components: /{version}")
+    def _check(self, request: web.Request, known: str = "") -> None:
+        """The token, and the number or business account that the path names."""
+        path, settings = request.match_info, self.settings
+        if not VERSION.fullmatch(path["version"]):
+            raise graph_error(404, 2500, f"Unknown path components: /{path['version']}")
         scheme, _, token = request.headers.get("Authorization", "").partition(" ")
-        known = known or self._settings.whatsapp_token
+        known = known or settings.whatsapp_token
         if scheme.lower() != "bearer" or not known or token.strip() != known:
-            return _graph_error(401, 190, "Invalid OAuth access token - Cannot parse access token")
-        return None
+            raise graph_error(401, 190, "Invalid OAuth access token - Cannot parse access token")
+        own = {"id": settings.whatsapp_business_account_id}
+        own |= {"number": settings.whatsapp_phone_number_id}
+        for name in own.keys() & path.keys():
+            if path[name] != own[name] or not path[name]:
+                text = f"Unsupported request. Object with ID '{path[name]}' does not exist"
+                raise graph_error(400, 100, text)
 
     def _message(self, body: dict[str, Any]) -> Message:
         if body.get("messaging_product") != "whatsapp":
-            raise RefusedError(100, "The parameter messaging_product must be 'whatsapp'")
+            raise refused(100, "The parameter messaging_product must be 'whatsapp'")
         to, ref = _recipient(body), body.get("biz_opaque_callback_data")
         if ref is not None and (not isinstance(ref, str) or len(ref) > LONGEST_REF):
-            raise RefusedError(100, f"biz_opaque_callback_data: at most {LONGEST_REF} characters")
+            raise refused(100, f"biz_opaque_callback_data: at most {LONGEST_REF} characters")
         if body.get("type", "text") != "template":
-            raise RefusedError(131047, "More than 24 hours have passed: only a template may open")
+            raise refused(131047, "More than 24 hours have passed: only a template may open")
         template, content = fill(mapping(body.get("template")), self._templates)
-        phone = digits(to)
-        return Message(
-            channel=self.channel,
-            provider=self.name,
-            provider_id=_wamid(phone),
-            phone=phone,
-            text=content.text,
-            code=content.code,
-            links=content.links,
-            ref=ref,
-            extra={"input": to, "category": template.category},
-        )
-
-
-def _no_such_object(name: str) -> web.Response:
-    return _graph_error(400, 100, f"Unsupported request. Object with ID '{name}' does not exist")
+        extra, phone = {"input": to, "category": template.category}, digits(to)
+        known: Json = {"ref": ref, "extra": extra, "code": content.code}
+        return self.message(_wamid(phone), phone, content.text, buttons=content.buttons, **known)
 
 
 def _contact(phone: str) -> Json:
-    known_as = {"wa_id": phone, "user_id": _user_id(phone)}
-    return {"profile": {"name": "Simulator"}, **known_as}
+    return {"profile": {"name": "Simulator"}, "wa_id": phone, "user_id": _user_id(phone)}
 
 
 def _user_id(phone: str) -> str:
@@ -208,7 +215,7 @@ def account_event(settings: Settings, request: dict[str, Any]) -> MakePost | Non
     `field` of the webhook with its `value`.
     """
     code, name, field = request.get("code"), request.get("template"), request.get("field")
-    if field in account.WEBHOOK_FIELDS and field != "messages":
+    if field in WEBHOOK_FIELDS and field != "messages":
         return lambda: _call(settings, str(field), mapping(request.get("value")))
     if isinstance(name, str) and name:
         lost = {
@@ -226,10 +233,8 @@ def account_event(settings: Settings, request: dict[str, Any]) -> MakePost | Non
 
 
 def _messaging(settings: Settings) -> Json:
-    number = {
-        "display_phone_number": "15550783881",
-        "phone_number_id": settings.whatsapp_phone_number_id,
-    }
+    number = {"display_phone_number": "15550783881"}
+    number |= {"phone_number_id": settings.whatsapp_phone_number_id}
     return {"messaging_product": "whatsapp", "metadata": number}
 
 
@@ -249,18 +254,14 @@ def _call(settings: Settings, field: str, value: Json) -> Post:
     return Post(f"{settings.public_url}/hooks/whatsapp", raw, headers)
 
 
-def _taken(message: Message) -> str:
-    return "held_for_quality_assessment" if message.suffers("held") else "accepted"
-
-
 def _recipient(body: dict[str, Any]) -> str:
     to = body.get("to")
     if not to:
-        raise RefusedError(100, "The parameter to is required.")
+        raise refused(100, "The parameter to is required.")
     if body.get("recipient_type", "individual") != "individual":
-        raise RefusedError(100, "recipient_type must be 'individual'")
-    if not isinstance(to, str) or not PHONE.fullmatch(to) or not 7 <= len(digits(to)) <= 15:
-        raise RefusedError(131009, "to: not a phone number")
+        raise refused(100, "recipient_type must be 'individual'")
+    if not isinstance(to, str) or not PHONE.fullmatch(to) or not is_phone(to):
+        raise refused(131009, "to: not a phone number")
     return to
 
 
@@ -284,30 +285,11 @@ def _status(message: Message, event: str, moment: float) -> Json:
 
 
 def _failure(code: int) -> Json:
-    title = TITLES[code]
-    details = {"details": "Unable to deliver message."}
-    return {
-        "code": code,
-        "title": title,
-        "message": title,
-        "error_data": details,
-        "href": ERRORS_PAGE,
-    }
+    known = {"code": code, "title": TITLES[code], "message": TITLES[code], "href": ERRORS_PAGE}
+    return known | {"error_data": {"details": "Unable to deliver message."}}
 
 
 def _wamid(phone: str) -> str:
     token = secrets.token_hex(9).upper().encode()
     raw = b"\x1c\x18" + bytes([len(phone)]) + phone.encode() + b"\x15\x02\x00\x11\x18\x12" + token
     return "wamid." + base64.b64encode(raw + b"\x00").decode()
-
-
-def _error(refused: RefusedError) -> web.Response:
-    data = {"messaging_product": "whatsapp", "details": refused.details}
-    message = f"(#{refused.code}) {TITLES[refused.code]}"
-    return _graph_error(refused.status, refused.code, message, error_data=data)
-
-
-def _graph_error(status: int, code: int, message: str, **more: Json) -> web.Response:
-    error = {"message": message, "type": "OAuthException", "code": code, **more}
-    trace = "A" + secrets.token_urlsafe(16)
-    return json_answer({"error": {**error, "fbtrace_id": trace}}, status)

@@ -1,28 +1,56 @@
 """The approved templates of the demo account, and Meta's checks of their parameters."""
 
 import re
+import secrets
 from dataclasses import dataclass
 from typing import Any
 
-from tools.simulator.messages.message_content import Content, links_in
 from tools.simulator.request_bodies import mapping, mappings
 from tools.simulator.settings import Settings
+from tools.simulator.vendor import RefusedError
 
 BROKEN_LINES = re.compile(r"[\n\r\t]| {4}")
 LONGEST_CODE = 15
 LONGEST_BODY = 1024
 LONGEST_URL = 2000
 OPEN = {"ru": "Открыть", "en": "Open"}
+TITLES = {
+    100: "Invalid parameter",
+    130429: "Rate limit hit",
+    130497: "Business account is restricted from messaging users in this country",
+    131008: "Required parameter is missing",
+    131009: "Parameter value is not valid",
+    131026: "Message undeliverable",
+    131031: "Account has been locked",
+    131042: "Business eligibility payment issue",
+    131047: "Re-engagement message",
+    132000: "Number of parameters does not match the expected number of params",
+    132001: "Template name does not exist in the translation",
+    132005: "Translated text too long",
+    132012: "Parameter format does not match format in the created template",
+    132015: "Template is paused",
+}
 
 
-class RefusedError(Exception):
+def refused(code: int, details: str, status: int = 400) -> RefusedError:
     """Meta's answer to a bad request: `error.code` and `error_data.details`."""
+    data = {"messaging_product": "whatsapp", "details": details}
+    return graph_error(status, code, f"(#{code}) {TITLES[code]}", error_data=data)
 
-    def __init__(self, code: int, details: str, status: int = 400) -> None:
-        super().__init__(f"{code} {details}")
-        self.code = code
-        self.details = details
-        self.status = status
+
+def graph_error(status: int, code: int, message: str, **more: dict[str, Any]) -> RefusedError:
+    error = {"message": message, "type": "OAuthException", "code": code, **more}
+    trace = "A" + secrets.token_urlsafe(16)
+    return RefusedError({"error": {**error, "fbtrace_id": trace}}, status)
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What the person reads; `buttons` are the URLs behind the buttons."""
+
+    text: str
+    code: str | None
+    buttons: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +64,12 @@ class Template:
     def fill(self, language: str, values: list[str], button: str) -> Content:
         text = self.bodies[language].format(*values)
         if len(text) > LONGEST_BODY:
-            raise RefusedError(132005, f"body: text is longer than {LONGEST_BODY} characters")
-        links = links_in(text)
-        if self.link is not None:
-            label = OPEN["en" if language.startswith("en") else "ru"]
-            text += f"\n{label}: {self.link}{button}"
-            links.append(self.link + button)
-        return Content(text, values[0] if self.has_code else None, list(dict.fromkeys(links)))
+            raise refused(132005, f"body: text is longer than {LONGEST_BODY} characters")
+        code = values[0] if self.has_code else None
+        if self.link is None:
+            return Content(text, code, [])
+        label = OPEN["en" if language.startswith("en") else "ru"]
+        return Content(f"{text}\n{label}: {self.link}{button}", code, [self.link + button])
 
 
 def approved(settings: Settings) -> dict[str, Template]:
@@ -62,12 +89,11 @@ def approved(settings: Settings) -> dict[str, Template]:
         en="A message for you: {0}\nThe button below opens the link.",
         ru="Сообщение для вас: {0}\nСсылка открывается кнопкой ниже.",
     )
+    with_link = Template("utility", branded, 2, has_code=True, link=link)
     return {
         settings.whatsapp_code_template: Template("authentication", code, 1, has_code=True),
         settings.whatsapp_link_template: Template("utility", plain, 1, has_code=False, link=link),
-        settings.whatsapp_code_link_template: Template(
-            "utility", branded, 2, has_code=True, link=link
-        ),
+        settings.whatsapp_code_link_template: with_link,
     }
 
 
@@ -76,72 +102,57 @@ def fill(wanted: dict[str, Any], templates: dict[str, Template]) -> tuple[Templa
     name = wanted.get("name")
     language = mapping(wanted.get("language")).get("code")
     if not isinstance(name, str) or not name:
-        raise RefusedError(100, "Parameter name is missing or empty")
+        raise refused(100, "Parameter name is missing or empty")
     if not isinstance(language, str) or not language:
-        raise RefusedError(131008, "Parameter of type language is missing")
+        raise refused(131008, "Parameter of type language is missing")
     template = templates.get(name)
     if template is None or language not in template.bodies:
-        raise RefusedError(
-            132001, f"template name ({name}) does not exist in {language}", status=404
-        )
+        raise refused(132001, f"template name ({name}) does not exist in {language}", status=404)
     body, button = _components(wanted.get("components"))
     values = _texts(body, "body", template.parameters)
     (suffix,) = _texts(button, "button at index 0", 1)
-    _check_button(template, values, suffix)
+    if template.link is None:
+        if len(suffix) > LONGEST_CODE or len(values[0]) > LONGEST_CODE:
+            raise refused(131009, f"code is longer than {LONGEST_CODE} characters")
+        if suffix != values[0]:
+            raise refused(132012, "button: the code differs from the one in the body")
+    elif " " in suffix or len(template.link + suffix) > LONGEST_URL:
+        raise refused(131009, "button: the parameter makes no valid URL")
     return template, template.fill(language, values, suffix)
 
 
 def _components(components: object) -> tuple[dict[str, Any], dict[str, Any]]:
-    bodies, buttons = [], []
+    found: dict[str, list[dict[str, Any]]] = {"body": [], "button": []}
     for component in mappings(components):
         kind = str(component.get("type", "")).lower()
-        if kind == "body":
-            bodies.append(component)
-        elif kind == "button":
-            buttons.append(component)
-        else:
-            raise RefusedError(132012, f"template has no component of type {kind!r}")
-    if len(buttons) != 1:
-        raise RefusedError(131008, "buttons: Button at index 0 of type Url requires a parameter")
-    if len(bodies) > 1:
-        raise RefusedError(132012, "body: more than one component")
-    button = buttons[0]
-    is_url = str(button.get("sub_type", "")).lower() == "url"
-    if not is_url or str(button.get("index")) != "0":
-        raise RefusedError(131009, "button: sub_type must be url and index 0")
-    return (bodies or [{}])[0], button
+        if kind not in found:
+            raise refused(132012, f"template has no component of type {kind!r}")
+        found[kind].append(component)
+    if len(found["button"]) != 1:
+        raise refused(131008, "buttons: Button at index 0 of type Url requires a parameter")
+    if len(found["body"]) > 1:
+        raise refused(132012, "body: more than one component")
+    (button,) = found["button"]
+    if str(button.get("sub_type", "")).lower() != "url" or str(button.get("index")) != "0":
+        raise refused(131009, "button: sub_type must be url and index 0")
+    return (found["body"] or [{}])[0], button
 
 
 def _texts(component: dict[str, Any], where: str, expected: int) -> list[str]:
     parameters = mappings(component.get("parameters"))
     if len(parameters) != expected:
-        raise RefusedError(
-            132000,
-            f"{where}: number of localizable_params ({len(parameters)}) does not match the "
-            f"expected number of params ({expected})",
-        )
+        many = f"{where}: number of localizable_params ({len(parameters)}) does not match the"
+        raise refused(132000, f"{many} expected number of params ({expected})")
     return [_text(parameter, where) for parameter in parameters]
 
 
 def _text(parameter: dict[str, Any], where: str) -> str:
     if str(parameter.get("type", "")).lower() != "text":
-        raise RefusedError(132012, f"{where}: Format mismatch, expected TEXT")
+        raise refused(132012, f"{where}: Format mismatch, expected TEXT")
     text = parameter.get("text")
     if not isinstance(text, str) or not text.strip():
-        raise RefusedError(131008, f"{where}: Parameter text is missing or empty")
+        raise refused(131008, f"{where}: Parameter text is missing or empty")
     if BROKEN_LINES.search(text):
-        raise RefusedError(
-            100,
-            "Param text cannot have new-line/tab characters or more than 4 consecutive spaces",
-        )
+        text = "Param text cannot have new-line/tab characters or more than 4 consecutive spaces"
+        raise refused(100, text)
     return text
-
-
-def _check_button(template: Template, values: list[str], suffix: str) -> None:
-    if template.link is None:
-        if len(suffix) > LONGEST_CODE or len(values[0]) > LONGEST_CODE:
-            raise RefusedError(131009, f"code is longer than {LONGEST_CODE} characters")
-        if suffix != values[0]:
-            raise RefusedError(132012, "button: the code differs from the one in the body")
-    elif " " in suffix or len(template.link + suffix) > LONGEST_URL:
-        raise RefusedError(131009, "button: the parameter makes no valid URL")

@@ -21,7 +21,7 @@ from tests.channels.web.test_policy_api import put
 from tests.factories import MessageFactory
 from tests.otp.protection.test_send_check import hold
 from tests.plans import explain, nodes, reads
-from tools.demo import earlier_months
+from tools.demo.months import create_earlier
 
 pytestmark = pytest.mark.usefixtures("queued_at_once")
 PHONE = "+79161234567"
@@ -295,7 +295,7 @@ def test_fault_of_planning_stops_no_code(smart_api: Api, monkeypatch: pytest.Mon
 
 def test_months_before_a_phone_is_forgotten_are_not_read(smart_api: Api) -> None:
     now = timezone.now()
-    earlier_months.create((now - timedelta(days=300)).date())
+    create_earlier((now - timedelta(days=300)).date())
     reach(smart_api)
 
     with reads() as statements:

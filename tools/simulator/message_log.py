@@ -11,12 +11,12 @@ import os
 import sqlite3
 from collections import deque
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 from typing import IO, Any
 from weakref import WeakValueDictionary
 
-from tools.simulator.messages.message import Message
-from tools.simulator.messages.phones import Phone, Phones
+from tools.simulator.messages import Message, Phone, Phones
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS messages (
@@ -48,14 +48,10 @@ PRAGMA synchronous = NORMAL;
 PRAGMA wal_autocheckpoint = 10000;
 PRAGMA cache_size = -65536;
 """
-COLUMNS = (
-    "channel, provider, provider_id, phone, text, code, links, ref, extra, state, pending, at, id"
-)
+COLUMNS = tuple(one.name for one in fields(Message))
 # Both texts are made of the constant above alone.
-INSERT = f"INSERT INTO messages ({COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)"  # noqa: S608
-SELECT = f"SELECT {COLUMNS} FROM messages"  # noqa: S608
-
-
+INSERT = f"INSERT INTO messages ({','.join(COLUMNS)}) VALUES ({','.join('?' * len(COLUMNS))})"  # noqa: S608
+SELECT = f"SELECT {','.join(COLUMNS)} FROM messages"  # noqa: S608
 SAVE_EVERY = 0.05
 
 
@@ -88,24 +84,10 @@ class MessageLog:
 
     def add(self, message: Message) -> None:
         message.id = message.id or self.next_id()
-        self._db.execute(
-            INSERT,
-            (
-                message.channel,
-                message.provider,
-                message.provider_id,
-                message.phone,
-                message.text,
-                message.code,
-                json.dumps(message.links),
-                message.ref,
-                json.dumps(message.extra),
-                message.state,
-                ",".join(message.pending),
-                message.at,
-                message.id,
-            ),
-        )
+        lists = {"links": json.dumps(message.links), "pending": ",".join(message.pending)}
+        told = lists | {"extra": json.dumps(message.extra)}
+        row = [told[name] if name in told else getattr(message, name) for name in COLUMNS]
+        self._db.execute(INSERT, row)
         self._live[message.id] = message
         self.phones.count(message.phone, message.at)
 

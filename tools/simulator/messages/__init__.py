@@ -1,1 +1,0 @@
-"""Simulated messages and the phones that receive them."""

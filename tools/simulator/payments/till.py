@@ -1,0 +1,307 @@
+"""Payments, their providers, and what a payer, a shop or a bank does to a payment."""
+
+import asyncio
+import json
+import secrets
+import sqlite3
+import time
+from abc import abstractmethod
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, ClassVar
+from uuid import uuid4
+
+from aiohttp import web
+
+from tools.simulator.receipt_sender import ReceiptSender
+from tools.simulator.settings import Settings
+from tools.simulator.vendor import HttpService, Post, abort
+
+OPEN, PAID, CANCELED = "open", "paid", "canceled"
+ACTIONS = ("pay", "cancel", "refund", "dispute", "dispute_won", "notify")
+HOWS = (
+    *("before_redirect", "after_redirect", "twice", "never", "late", "reordered"),
+    *("wrong_amount", "wrong_currency", "forged", "pay_twice"),
+)
+CALL_FAULTS = ("server_error", "lost_answer", "slow")
+AFTER_REDIRECT = 2.0
+LONGEST_WAIT = 3.0  # for a notice, before the payer is sent back
+Call = Callable[[web.Request], Awaitable[web.Response]]
+
+
+@dataclass(slots=True)
+class Payment:
+    """A payment page of one provider, and what became of it."""
+
+    id: str
+    provider: str
+    order: str  # as the shop calls it; empty where the provider has no field for it
+    amount: str
+    currency: str
+    title: str
+    return_url: str
+    state: str = OPEN
+    reference: str = field(default_factory=lambda: f"pi_{secrets.token_hex(12)}")
+    key: str = ""  # the idempotency key that made it
+    refunds: dict[str, str] = field(default_factory=dict)  # id → amount
+    disputed: bool = False
+    fields: dict[str, str] = field(default_factory=dict)  # of the form that made it
+    at: float = field(default_factory=time.time)
+
+    @property
+    def left(self) -> Decimal:
+        """Of the money, after refunds."""
+        return Decimal(self.amount) - sum(map(Decimal, self.refunds.values()))
+
+
+@dataclass(slots=True)
+class Operation:
+    """One line of the bank account's statement."""
+
+    amount: str
+    purpose: str
+    is_incoming: bool = True
+    inn: str = "7800000002"
+    name: str = 'ООО "Ромашка"'
+    currency: str = "643"
+    number: str = field(default_factory=lambda: str(secrets.randbelow(900_000) + 100_000))
+    id: str = field(default_factory=lambda: str(uuid4()))
+    at: float = field(default_factory=time.time)
+
+
+class PaymentBook:
+    """What was paid, in a file, since a provider does not forget when it restarts. Every change is
+    committed before it is answered or told.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._database = sqlite3.connect(path, isolation_level=None)
+        self._database.execute("PRAGMA journal_mode=WAL")
+        for table in ("payments", "operations"):
+            self._database.execute(
+                f"CREATE TABLE IF NOT EXISTS {table} (id TEXT PRIMARY KEY, facts TEXT NOT NULL)"
+            )
+        self.payments = {one["id"]: Payment(**one) for one in self._rows("payments")}
+        self.operations = [Operation(**one) for one in self._rows("operations")]
+
+    def save(self, payment: Payment) -> None:
+        self.payments[payment.id] = payment
+        self._write("payments", payment)
+
+    def book(self, operation: Operation) -> None:
+        self.operations.append(operation)
+        self._write("operations", operation)
+
+    def of(self, provider: str, payment_id: str) -> Payment | None:
+        payment = self.payments.get(payment_id)
+        return payment if payment is not None and payment.provider == provider else None
+
+    def made_by(self, provider: str, key: str) -> Payment | None:
+        """The payment that an earlier call with this idempotency key has made."""
+        own = (one for one in self.payments.values() if one.provider == provider)
+        return next((one for one in own if key and one.key == key), None)
+
+    def newest(self) -> Iterator[Payment]:
+        return iter(sorted(self.payments.values(), key=lambda one: one.at, reverse=True))
+
+    async def close(self, _app: web.Application) -> None:
+        self._database.close()
+
+    def _rows(self, table: str) -> list[dict[str, Any]]:
+        rows = self._database.execute(f"SELECT facts FROM {table} ORDER BY rowid")  # noqa: S608
+        return [json.loads(facts) for (facts,) in rows]
+
+    def _write(self, table: str, row: Payment | Operation) -> None:
+        self._database.execute(
+            f"INSERT INTO {table} VALUES (?, ?)"  # noqa: S608 - the names above
+            " ON CONFLICT (id) DO UPDATE SET facts = excluded.facts",
+            (row.id, json.dumps(asdict(row))),
+        )
+
+
+@dataclass(slots=True)
+class CallFault:
+    provider: str
+    kind: str
+    times: int = 1
+    latency_ms: int = 3000
+
+
+class PaymentProvider(HttpService):
+    """Its calls, and how it words notices."""
+
+    has_disputes: ClassVar[bool] = False
+
+    def __init__(self, settings: Settings, book: PaymentBook) -> None:
+        self.settings, self.book = settings, book
+        self.faults: list[CallFault] = []
+
+    @abstractmethod
+    def notice(self, payment: Payment) -> Post:
+        """Says in what state the payment is."""
+
+    @abstractmethod
+    def forged(self, payment: Payment) -> Post:
+        """The same by somebody who is not the provider."""
+
+    def refund_notice(self, payment: Payment, refund_id: str) -> Post | None:
+        """Says that this refund was made; None where nobody is told."""
+        return None
+
+    def dispute_notice(self, payment: Payment, *, is_won: bool) -> Post | None:
+        return None
+
+    def paid(self, payment: Payment) -> list[Post]:
+        """What else happens at the provider when a payment is paid, and who is told."""
+        return []
+
+    def refunded(self, payment: Payment, amount: str) -> None:
+        """What else happens at the provider when money goes back."""
+
+    def page(self, payment: Payment) -> str:
+        return f"{self.settings.own_url}/pay/{payment.id}"
+
+    def to_service(self, body: bytes, headers: Mapping[str, str]) -> Post:
+        url = f"{self.settings.public_url}/hooks/{self.name}"
+        typed = {"Content-Type": "application/json", **headers}
+        return Post(url, body, typed, any_2xx=True, or_403=True)
+
+    def guarded(self, call: Call) -> Call:
+        """The call with the faults that were asked for; a lost answer has its effect."""
+
+        async def answer(request: web.Request) -> web.Response:
+            if not self.faults:
+                return await call(request)
+            fault = self.faults[0]
+            fault.times -= 1
+            if fault.times <= 0:
+                self.faults.pop(0)
+            if fault.kind == "server_error":
+                return web.json_response({"error": "simulated"}, status=500)
+            made = await call(request)
+            await asyncio.sleep(fault.latency_ms / 1000)
+            if fault.kind == "lost_answer":
+                abort(request.transport)
+            return made
+
+        return answer
+
+
+class ImpossibleError(Exception):
+    """The payment is not in a state for that."""
+
+
+class Till:
+    """What a payer, a shop or a bank does to a payment, and how badly the provider tells of it."""
+
+    def __init__(
+        self, book: PaymentBook, providers: Mapping[str, PaymentProvider], sender: ReceiptSender
+    ) -> None:
+        self.book, self.providers, self._sender = book, providers, sender
+
+    async def act(
+        self, payment: Payment, action: str, *, how: str = "", amount: str = "", delay: float = 0.0
+    ) -> None:
+        """Raises ImpossibleError. Commits what happened, then has the service told."""
+        provider = self.providers[payment.provider]
+        match action:
+            case "pay":
+                await self._pay(provider, payment, how or HOWS[0], delay)
+            case "cancel":
+                _must_be(payment, OPEN)
+                payment.state = CANCELED
+                self.book.save(payment)
+                self._tell(provider, [provider.notice(payment)], delay)
+            case "notify":
+                self._tell(provider, [provider.notice(payment)], delay)
+            case "refund":
+                self._tell(provider, self._refund(provider, payment, amount), delay)
+            case "dispute" | "dispute_won":
+                self._dispute(provider, payment, is_won=action == "dispute_won")
+
+    def transfer(self, operation: Operation) -> None:
+        """Money comes to the bank account, or leaves it."""
+        self.book.book(operation)
+        for bank in self.providers.values():
+            if isinstance(bank, Bank):
+                self._tell(bank, [bank.news()])
+
+    async def _pay(
+        self, provider: PaymentProvider, payment: Payment, how: str, delay: float
+    ) -> None:
+        if payment.state == PAID:
+            raise ImpossibleError("it is paid already")
+        if how == "forged":
+            self._tell(provider, [provider.forged(payment)], delay)
+            return
+        if how == "wrong_amount":
+            payment.amount = f"{Decimal(payment.amount) - Decimal('0.01'):.2f}"
+        if how == "wrong_currency":
+            payment.currency = "USD" if payment.currency != "USD" else "EUR"
+        self._mark_paid(provider, payment)
+        posts = self._notices(provider, payment, how)
+        if how in {"late", "after_redirect"}:
+            later = delay if how == "late" else 0.0
+            self._tell(provider, posts, later or AFTER_REDIRECT)
+        elif posts:
+            await asyncio.wait([self._tell(provider, posts, delay)], timeout=LONGEST_WAIT)
+
+    def _notices(self, provider: PaymentProvider, payment: Payment, how: str) -> list[Post]:
+        notice = provider.notice(payment)
+        if how == "never":
+            return []
+        if how == "reordered":
+            return [*self._refund(provider, payment, payment.amount), notice]
+        if how == "pay_twice":
+            twin = replace(payment, id=f"{payment.id[:8]}{uuid4()}", key="", refunds={})
+            twin.reference = f"pi_{uuid4().hex[:24]}"
+            self._mark_paid(provider, twin)
+            return [notice, provider.notice(twin)]
+        return [notice] * (2 if how == "twice" else 1)
+
+    def _mark_paid(self, provider: PaymentProvider, payment: Payment) -> None:
+        payment.state = PAID
+        self.book.save(payment)
+        self._tell(provider, provider.paid(payment))
+
+    def _refund(self, provider: PaymentProvider, payment: Payment, amount: str) -> list[Post]:
+        _must_be(payment, PAID)
+        taken = Decimal(amount or payment.left)
+        if not 0 < taken <= payment.left:
+            raise ImpossibleError("there is less to refund")
+        refund_id = f"re_{uuid4().hex}"
+        payment.refunds[refund_id] = f"{taken:.2f}"
+        self.book.save(payment)
+        provider.refunded(payment, f"{taken:.2f}")
+        notice = provider.refund_notice(payment, refund_id)
+        return [notice] if notice else []
+
+    def _dispute(self, provider: PaymentProvider, payment: Payment, *, is_won: bool) -> None:
+        _must_be(payment, PAID)
+        if not provider.has_disputes or payment.disputed != is_won:
+            raise ImpossibleError("there is no such dispute")
+        payment.disputed = not is_won
+        self.book.save(payment)
+        notice = provider.dispute_notice(payment, is_won=is_won)
+        self._tell(provider, [notice] if notice else [])
+
+    def _tell(
+        self, provider: PaymentProvider, posts: list[Post], delay: float = 0.0
+    ) -> asyncio.Task[None]:
+        calls = [lambda post=post: post for post in posts]
+        return self._sender.run(calls, provider.name, delay=delay)
+
+
+class Bank(PaymentProvider):
+    """One with an account whose statement can be read."""
+
+    @abstractmethod
+    def news(self) -> Post:
+        """The statement has a new operation."""
+
+
+def _must_be(payment: Payment, state: str) -> None:
+    if payment.state != state:
+        raise ImpossibleError(f"it is {payment.state}")

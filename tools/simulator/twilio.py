@@ -1,0 +1,324 @@
+"""Twilio's messages and reads of an account: https://www.twilio.com/docs/messaging/api,
+https://www.twilio.com/docs/usage/api and twilio/twilio-oai.
+"""
+
+import base64
+import binascii
+import re
+import secrets
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from urllib.parse import urlencode
+
+from aiohttp import web
+
+from tools.simulator import signatures
+from tools.simulator.messages import Message, count_segments, digits
+from tools.simulator.request_bodies import form, whole
+from tools.simulator.vendor import Handler, HttpVendor, Json, Post, RefusedError, is_callback
+from tools.simulator.vendor import json_answer as answer
+
+API = "2010-04-01"
+PHONE = re.compile(r"\+[1-9][0-9]{6,14}")
+SERVICE = re.compile(r"MG[0-9a-fA-F]{32}")
+SENDER_LISTS = {
+    "PhoneNumbers": "phone_numbers",
+    "ShortCodes": "short_codes",
+    "AlphaSenders": "alpha_senders",
+}
+LONGEST_BODY = 1600
+LONGEST_VALIDITY = 36_000
+PAGE, LARGEST_PAGE = 50, 1000
+SEARCHED = 20_000  # newest messages that a list looks through when no To is given
+UNREACHABLE_HANDSET = 30003
+WORDS = {"sent": "sent", "delivered": "delivered", "failed": "undelivered", "read": "read"}
+NUMBER = "PN" + "0" * 32
+
+
+def _refused(code: int, message: str, status: int = 400) -> RefusedError:
+    more = f"https://www.twilio.com/docs/errors/{code}"
+    body = {"code": code, "message": message, "more_info": more, "status": status}
+    return RefusedError(body, status)
+
+
+class Twilio(HttpVendor):
+    name = "twilio"
+    channel = "sms"
+    can_reply = True
+    malformed = _refused(21604, "A 'To' phone number is required.")
+
+    def routes(self) -> list[web.RouteDef]:
+        account, services = f"/twilio/{API}/Accounts/{{account}}", "/twilio/v1/Services/{sid}"
+        lists = "|".join(SENDER_LISTS)
+        return [
+            web.get(f"/twilio/{API}/Accounts/{{account:[^/.]+}}.json", self._read(self.account)),
+            web.get(f"{account}/Balance.json", self._read(self.balance)),
+            web.get(f"{account}/IncomingPhoneNumbers.json", self._read(self.numbers)),
+            web.get("/twilio/v1/Messaging/GeoPermissions", self._read(self.permissions)),
+            web.get(f"{services}/{{kind:{lists}}}", self._read(self.senders)),
+            web.get(f"{services}/Compliance/Usa2p", self._read(self.campaigns)),
+            web.get(f"{account}/Messages.json", self._read(self.find)),
+            web.get(f"{account}/Messages/{{sid}}.json", self._read(self.poll)),
+            web.post(f"{account}/Messages.json", self.send),
+            web.route("*", "/twilio/{tail:.*}", self.unknown),
+        ]
+
+    async def send(self, request: web.Request) -> web.StreamResponse:
+        self._check_account(request)
+        return await self.carrier.carry(request, self, self._message(await form(request)))
+
+    async def unknown(self, request: web.Request) -> web.Response:
+        raise self._not_found(request)
+
+    def _read(self, tell: Callable[[web.Request], Json]) -> Handler:
+        """A read of the account, for who may read it."""
+
+        async def read(request: web.Request) -> web.Response:
+            self._check_account(request)
+            return answer(tell(request))
+
+        return read
+
+    def poll(self, request: web.Request) -> Json:
+        message = self.carrier.log.by_provider_id(self.name, request.match_info["sid"])
+        if message is None:
+            raise self._not_found(request)
+        request["exchange"].phone = message.phone
+        return self._resource(message, WORDS[message.state])
+
+    def find(self, request: web.Request) -> Json:
+        """Newest first, by To, From and the days or moments of DateSent."""
+        query, log = request.query, self.carrier.log
+        to, size = query.get("To", ""), query.get("PageSize", str(PAGE))
+        if not 1 <= (whole(size) or 0) <= LARGEST_PAGE:
+            raise _refused(20001, "Page size must be between 1 and 1000")
+        since, until = _window(query)
+        shown = [
+            self._resource(one, WORDS[one.state])
+            for one in (log.of_phone(digits(to)) if to else log.latest(self.name, SEARCHED))
+            if one.provider == self.name
+            and since <= one.at < until
+            and query.get("From", one.extra["from"]) == one.extra["from"]
+        ][: int(size)]
+        page = {"page": 0, "page_size": len(shown), "uri": request.path_qs, "next_page_uri": None}
+        return {"messages": shown, **page}
+
+    def account(self, _request: web.Request) -> Json:
+        kind = "Trial" if "trial" in self.carrier.lacks else "Full"
+        own = {"sid": self.settings.twilio_account_sid, "friendly_name": "Simulator"}
+        return own | {"status": "active", "type": kind}
+
+    def balance(self, _request: web.Request) -> Json:
+        balance = "-0.05" if "money" in self.carrier.lacks else "96.42"
+        sid = self.settings.twilio_account_sid
+        return {"account_sid": sid, "balance": balance, "currency": "USD"}
+
+    def numbers(self, request: web.Request) -> Json:
+        ours, wanted = self.settings.twilio_from, request.query.get("PhoneNumber", "")
+        can = {"voice": True, "sms": True, "mms": False, "fax": False}
+        row = {"sid": NUMBER, "phone_number": ours, "friendly_name": ours, "capabilities": can}
+        lacks = "sender" in self.carrier.lacks
+        has_it = not lacks and wanted in {"", ours} and ours.startswith("+")
+        rows = [row | {"status": "in-use"}] if has_it else []
+        return {"incoming_phone_numbers": rows, "page": 0, "page_size": 50}
+
+    def senders(self, request: web.Request) -> Json:
+        """Of a messaging service, which has one number unless it lacks any."""
+        kind, service = request.match_info["kind"], request.match_info["sid"]
+        row = {"sid": NUMBER, "service_sid": service, "phone_number": "+15005550006"}
+        has_it = kind == "PhoneNumbers" and "sender" not in self.carrier.lacks
+        return _listed(SENDER_LISTS[kind], [row] if has_it else [])
+
+    def campaigns(self, request: web.Request) -> Json:
+        """https://www.twilio.com/docs/messaging/api/usapptoperson-resource"""
+        is_failed = "campaign" in self.carrier.lacks
+        errors = [{"error_code": 30893, "description": "Message flow"}]
+        row = {
+            "sid": "QE" + "0" * 32,
+            "messaging_service_sid": request.match_info["sid"],
+            "us_app_to_person_usecase": "2FA",
+            "campaign_status": "FAILED" if is_failed else "VERIFIED",
+            "errors": errors if is_failed else [],
+        }
+        return _listed("compliance", [row])
+
+    def permissions(self, request: web.Request) -> Json:
+        wanted = [one for one in request.query.get("CountryCode", "").split(",") if one]
+        lacking = wanted[:1] if "country" in self.carrier.lacks else []
+        common = {"type": "country", "prefix": "", "message": ""}
+        rows = [
+            {"country_code": one, "enabled": n >= len(lacking)} | common
+            for n, one in enumerate(wanted)
+        ]
+        return {"permissions": rows}
+
+    def accepted(self, message: Message) -> web.Response:
+        word = "accepted" if message.extra["service"] else "queued"
+        return answer(self._resource(message, word), 201)
+
+    def refusal(self, kind: str, message: Message) -> RefusedError:
+        to, sender = message.extra["to"], message.extra["from"]
+        return {
+            "unreachable": _refused(21614, f"'To' number: {to}, is not a mobile number"),
+            "refuse": _refused(21617, "The concatenated message body exceeds the limit"),
+            "account": _not_ours(sender),
+            "throttle": _refused(20429, "Too Many Requests", status=429),
+        }[kind]
+
+    def receipt(self, message: Message, event: str, moment: float) -> Post | None:
+        url, word, sid = message.extra["callback"], WORDS[event], message.provider_id
+        fields = {
+            "ApiVersion": API,
+            "MessageSid": sid,
+            "MessageStatus": word,
+            "SmsSid": sid,
+            "SmsStatus": word,
+            "To": message.extra["to"],
+            "From": message.extra["from"],
+            "AccountSid": self.settings.twilio_account_sid,
+        }
+        if event == "failed":
+            fields["ErrorCode"] = str(UNREACHABLE_HANDSET)
+        if event != "sent":
+            fields["RawDlrDoneDate"] = datetime.fromtimestamp(moment, UTC).strftime("%y%m%d%H%M")
+        # The order of parameters is nobody's promise: so another moment makes other bytes.
+        names = list(fields)
+        start = int(moment) % len(names)
+        rotated = {name: fields[name] for name in names[start:] + names[:start]}
+        return self._call(url, rotated) if url else None
+
+    def reply(self, message: Message, text: str) -> Post | None:
+        """To the address of the receipts, which an operator gives for incoming messages too."""
+        url, sid = message.extra["callback"].partition("?")[0], "SM" + secrets.token_hex(16)
+        fields = {
+            "ApiVersion": API,
+            "AccountSid": self.settings.twilio_account_sid,
+            "MessageSid": sid,
+            "SmsSid": sid,
+            "SmsStatus": "received",
+            "From": f"+{message.phone}",
+            "To": self.settings.twilio_from,
+            "Body": text,
+            "NumMedia": "0",
+            "NumSegments": str(count_segments(text)),
+        }
+        return self._call(url, fields) if url else None
+
+    def _call(self, url: str, form: dict[str, str]) -> Post:
+        headers = {
+            "Content-Type": "application/x-www-form-urlencoded; charset=UTF-8",
+            "I-Twilio-Idempotency-Token": secrets.token_hex(16),
+            "X-Twilio-Signature": signatures.twilio(self.settings.twilio_auth_token, url, form),
+        }
+        return Post(url, urlencode(form).encode(), headers)
+
+    def _check_account(self, request: web.Request) -> None:
+        sid, token = self.settings.twilio_account_sid, self.settings.twilio_auth_token
+        wrong = _refused(20003, "Authenticate", status=401)
+        scheme, _, given = request.headers.get("Authorization", "").partition(" ")
+        try:
+            pair = base64.b64decode(given, validate=True).decode()
+        except (binascii.Error, UnicodeDecodeError):
+            raise wrong from None
+        if scheme.lower() != "basic" or not (sid or token) or pair != f"{sid}:{token}":
+            raise wrong
+        if request.match_info.get("account", sid) != sid:
+            raise wrong
+
+    def _not_found(self, request: web.Request) -> RefusedError:
+        path = request.path.removeprefix("/twilio")
+        return _refused(20404, f"The requested resource {path} was not found", status=404)
+
+    def _message(self, given: dict[str, str]) -> Message:
+        to, text = given.get("To", ""), given.get("Body", "")
+        if not to:
+            raise self.malformed
+        if not PHONE.fullmatch(to):
+            raise _refused(21211, f"Invalid 'To' Phone Number: {to}")
+        sender, callback = (
+            self._sender(given, to),
+            given.get("StatusCallback", "").partition("#")[0],
+        )
+        if callback and not is_callback(callback, plain_http=True):
+            raise _refused(21609, f"The 'StatusCallback' URL {callback} is not a valid URL.")
+        extra = sender | {"to": to, "callback": callback}
+        if not text:
+            raise _refused(21602, "Message body is required.")
+        if len(text) > LONGEST_BODY:
+            long = f"The concatenated message body exceeds the {LONGEST_BODY} character limit"
+            raise _refused(21617, long)
+        validity = given.get("ValidityPeriod")
+        if validity is not None and not 1 <= (whole(validity) or 0) <= LONGEST_VALIDITY:
+            raise _refused(21624, "Validity period must be between 1 and 36000 seconds")
+        return self.message("SM" + secrets.token_hex(16), digits(to), text, extra=extra)
+
+    def _sender(self, given: dict[str, str], to: str) -> Json:
+        sender, service = given.get("From", ""), given.get("MessagingServiceSid", "")
+        if service:
+            if not SERVICE.fullmatch(service):
+                raise _refused(21705, "The messaging service sid is invalid")
+            return {"from": sender, "service": service}
+        if not sender:
+            raise _refused(21603, "A 'From' phone number is required.")
+        if sender == to:
+            raise _refused(21266, "'To' and 'From' number cannot be the same")
+        if sender != self.settings.twilio_from:
+            raise _not_ours(sender)
+        return {"from": sender, "service": ""}
+
+    def _resource(self, message: Message, word: str) -> Json:
+        account, sid = self.settings.twilio_account_sid, message.provider_id
+        at = format_datetime(datetime.fromtimestamp(message.at, UTC))
+        uri = f"/{API}/Accounts/{account}/Messages/{sid}"
+        return {
+            "account_sid": account,
+            "api_version": API,
+            "body": message.text,
+            "date_created": at,
+            "date_sent": at if word in WORDS.values() else None,
+            "date_updated": at,
+            "direction": "outbound-api",
+            "error_code": UNREACHABLE_HANDSET if word == "undelivered" else None,
+            "error_message": None,
+            "from": message.extra["from"] or None,
+            "messaging_service_sid": message.extra["service"] or None,
+            "num_media": "0",
+            "num_segments": str(count_segments(message.text)),
+            "price": None,
+            "price_unit": "USD",
+            "sid": sid,
+            "status": word,
+            "subresource_uris": {"media": f"{uri}/Media.json"},
+            "to": message.extra["to"],
+            "uri": f"{uri}.json",
+        }
+
+
+def _listed(key: str, rows: list[Json]) -> Json:
+    return {key: rows, "meta": {"page": 0, "page_size": 20, "key": key}}
+
+
+def _window(query: Mapping[str, str]) -> tuple[float, float]:
+    since, until = 0.0, float("inf")
+    if (value := query.get("DateSent")) is not None:
+        since = _moment(value)
+        until = since + timedelta(days=1).total_seconds()
+    if (value := query.get("DateSent>")) is not None:
+        since = _moment(value)
+    if (value := query.get("DateSent<")) is not None:
+        until = _moment(value) + 1
+    return since, until
+
+
+def _moment(value: str) -> float:
+    try:
+        at = datetime.fromisoformat(value)
+    except ValueError:
+        raise _refused(20001, f"Invalid date: {value}") from None
+    return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
+
+
+def _not_ours(sender: str) -> RefusedError:
+    text = f"The 'From' phone number {sender} is not a valid, message-capable Twilio phone number"
+    return _refused(21606, text)

@@ -1,1 +1,0 @@
-"""Twilio's API."""
