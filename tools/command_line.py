@@ -1,12 +1,16 @@
-"""How the long commands of this folder print, are interrupted, and end."""
+"""How the long commands of this folder read their arguments, print, are interrupted, and end."""
 
+import argparse
+import json
 import os
 import signal
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from enum import IntEnum
+from pathlib import Path
 from types import FrameType
+from typing import Any
 
 from config.local.processes import die_with_parent
 
@@ -49,3 +53,37 @@ def say(line: str) -> None:
 
 def _terminate(_number: int, _frame: FrameType | None) -> None:
     raise TerminatedError
+
+
+def parser(command: str, description: str | None) -> argparse.ArgumentParser:
+    return argparse.ArgumentParser(prog=command, description=description)
+
+
+def numbers(text: str) -> list[int]:
+    """`1-20`, `3`, or `1,4,7-9`."""
+    found: list[int] = []
+    for part in text.split(","):
+        first, _, last = part.partition("-")
+        found += range(int(first), int(last or first) + 1)
+    if not found:
+        raise ValueError(text)
+    return found
+
+
+def names_of(known: Collection[str]) -> Callable[[str], list[str]]:
+    """Reads some of these, separated by commas; returns them in the order of all."""
+
+    def names(text: str) -> list[str]:
+        asked = text.split(",")
+        if unknown := set(asked) - set(known):
+            raise argparse.ArgumentTypeError(f"unknown: {', '.join(sorted(unknown))}")
+        return [name for name in known if name in asked]
+
+    return names
+
+
+def write_json(path: Path | None, content: Any) -> None:
+    if path is not None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        text = json.dumps(content, indent=1, ensure_ascii=False)
+        path.write_text(f"{text}\n", encoding="utf-8")
