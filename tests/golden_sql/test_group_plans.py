@@ -19,7 +19,7 @@ from tests.channels.message_stages import accepted
 from tests.channels.outcomes.stored_receipts import hear
 from tests.factories import CompanyFactory
 from tests.plans import explain, nodes, reads, rows_read
-from tools.demo import filling
+from tools.demo import history
 
 pytestmark = pytest.mark.django_db
 MANY = 8
@@ -35,7 +35,7 @@ def _others(company: Company) -> None:
         Wallet(company=one, available=1)
         for one in Company.objects.bulk_create(companies, batch_size=500)
     )
-    filling.fill_company(company, messages=CODES, days=20)
+    history.fill_company(company, messages=CODES, days=20)
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
 

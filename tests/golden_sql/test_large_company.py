@@ -21,7 +21,7 @@ from tests.api.clients import ClientOf
 from tests.database_cleanup import empty_database
 from tests.factories import CompanyFactory, MemberFactory
 from tests.plans import Plan, Statement, explain, nodes, reads, rows_read
-from tools.demo import earlier_months, filling
+from tools.demo import history, months
 
 pytestmark = pytest.mark.django_db
 MESSAGES = 8_000  # of which 560 were not delivered
@@ -40,7 +40,7 @@ def company(django_db_setup: None, django_db_blocker: Any) -> Iterator[Company]:
     with django_db_blocker.unblock():
         company = CompanyFactory.create(name="Large")
         ledger.grant(company=company, amount=1, reason="gift")
-        filling.fill_company(company, messages=MESSAGES, days=20)
+        history.fill_company(company, messages=MESSAGES, days=20)
         with connection.cursor() as cursor:
             cursor.execute(_OTHERS)
             cursor.execute("VACUUM ANALYZE channels_message")
@@ -87,7 +87,7 @@ def test_phone_is_not_looked_for_where_phones_are_anonymised(
     long_ago = timezone.now() - timedelta(days=settings.PHONE_RETENTION + 62)
     oldest = long_ago.astimezone(UTC).date().replace(day=1)
     api = client_of(member.company)
-    earlier_months.create(oldest)
+    months.create_earlier(oldest)
 
     with reads() as statements:
         client.get(f"{reverse('message-list')}?phone=%2B79991234567")

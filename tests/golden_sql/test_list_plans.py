@@ -23,7 +23,7 @@ from tests.api.clients import ClientOf
 from tests.database_cleanup import empty_database
 from tests.factories import CompanyFactory, MemberFactory
 from tests.plans import Plan, Statement, explain, nodes, reads, rows_read
-from tools.demo import filling
+from tools.demo import history
 
 pytestmark = pytest.mark.django_db
 MESSAGES = 12_000
@@ -48,7 +48,7 @@ def company(django_db_setup: None, django_db_blocker: Any) -> Iterator[Company]:
     with django_db_blocker.unblock():
         company = CompanyFactory.create(name="Long history")
         ledger.grant(company=company, amount=1, reason="gift")
-        filling.fill_company(company, messages=MESSAGES, days=30)
+        history.fill_company(company, messages=MESSAGES, days=30)
         with connection.cursor() as cursor:
             for statement in _FURTHER_ROWS.strip().split(";\n"):
                 cursor.execute(statement, {"company": company.pk, "count": MESSAGES})

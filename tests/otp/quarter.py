@@ -18,7 +18,7 @@ from billing.wallet import running_balances
 from billing.wallet.period_totals import start_of
 from config.storage.months.calendar import next_month, previous_month
 from tests.factories import CompanyFactory, SellerFactory, WalletFactory
-from tools.demo import filling, history, past_transfers
+from tools.demo import history, past_transfers
 from tools.demo.senders import Senders
 
 DAY = timedelta(days=1)
@@ -49,7 +49,7 @@ def fill(messages: int) -> Company:
         company=company, legal_name="ООО «Ромашка»", inn="7800000002", kpp="780001001"
     )
     days = (timezone.localdate() - first_day()).days
-    filling.fill_companies(Senders([company.pk], [None], [None]), messages=messages, days=days)
+    history.fill_companies(Senders([company.pk], [None], [None]), messages=messages, days=days)
     Order.objects.filter(company=company).update(vat_rate=VAT)
     _give_money_back(company)
     return company

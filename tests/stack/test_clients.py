@@ -25,7 +25,7 @@ from tests.factories import ApiKeyFactory
 from tests.stack.stack import Stack
 from tools.examples import schema_tools
 from tools.examples.checks import phone
-from tools.examples.toolchains import MissingError
+from tools.examples.languages import MissingError
 
 PROGRAMS = Path(__file__).parent / "clients"
 MODULES = ROOT / "var/clients/node_modules"

@@ -11,9 +11,8 @@ from tests.factories import ApiKeyFactory
 from tests.stack.stack import Stack
 from tools.examples.__main__ import check_language
 from tools.examples.checks import ExampleRun, FailedError, handle_errors
-from tools.examples.languages import LANGUAGES
+from tools.examples.languages import LANGUAGES, SOURCES, STEMS, Toolchain
 from tools.examples.service import Service
-from tools.examples.toolchains import SOURCES, STEMS, Toolchain
 
 BY_NAME = {one.name: one for one in LANGUAGES}
 

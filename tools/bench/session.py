@@ -2,74 +2,59 @@
 
 import argparse
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 
 from django.core.management import call_command
 from django.db import connections
 
-from tools.bench.load.generator import Generator
-from tools.bench.report.results import Row
-from tools.bench.rows import (
-    api_calls,
-    end_to_end,
-    handover,
-    hanging_vendor,
-    link_calls,
-    runner,
-)
-from tools.bench.rows.runner import Bench
+from tools.bench import flows, runner
+from tools.bench.api_calls import CALLS
+from tools.bench.load import Generator
+from tools.bench.results import Row
+from tools.bench.runner import Bench
 from tools.stack import seed
 from tools.stack.programs import CannotMeasureError
 from tools.stack.stack import Stack
 
 FLOWS: dict[str, Callable[[Bench], list[Row]]] = {
-    "handover": handover.measure,
-    "hang": hanging_vendor.measure_guesses,
-    "beside": hanging_vendor.measure_sends,
-    "path": end_to_end.measure,
+    "handover": flows.measure_handover,
+    "hang": flows.measure_guesses,
+    "beside": flows.measure_sends,
+    "path": flows.measure_path,
 }
-CALLS = api_calls.CALLS | link_calls.CALLS
 ROWS = (*CALLS, *FLOWS)
-
-
-def measure_all(bench: Bench, names: Sequence[str]) -> Iterator[Row]:
-    """Reports the rows that cannot be measured, and goes on with the others."""
-    for name in names:
-        started = time.monotonic()
-        try:
-            flow = FLOWS.get(name)
-            yield from flow(bench) if flow else runner.measure(bench, CALLS[name](bench))
-        except CannotMeasureError as error:
-            bench.say(f"{name}: CANNOT BE MEASURED: {error}")
-        bench.say(f"{name}: {time.monotonic() - started:.0f} s")
 
 
 def measure(
     options: argparse.Namespace, stack: Stack, generate: Generator, say: Callable[[str], None]
 ) -> list[Row]:
+    """Reports the rows that cannot be measured, and goes on with the others."""
     bench = Bench(
         stack=stack,
-        accounts=seeded(seed.COMPANIES),
+        accounts=seeded(),
         phones=seed.Phones(),
         generate=generate,
         seconds=options.seconds,
         rounds=options.rounds,
         connections=options.concurrency,
-        say=say,
     )
-    return list(measure_all(bench, options.only))
+    rows: list[Row] = []
+    for name in options.only:
+        started = time.monotonic()
+        try:
+            flow = FLOWS.get(name)
+            rows += flow(bench) if flow else runner.measure(bench, CALLS[name](bench))
+        except CannotMeasureError as error:
+            say(f"{name}: CANNOT BE MEASURED: {error}")
+        say(f"{name}: {time.monotonic() - started:.0f} s")
+    return rows
 
 
-def seeded(companies: int) -> list[seed.Account]:
+def seeded() -> list[seed.Account]:
     """Companies in a migrated database, which is then ready to be copied."""
     call_command("migrate", verbosity=0)
-    accounts = seed.companies(companies)
-    _let_go()
-    return accounts
-
-
-def _let_go() -> None:
-    """A database that somebody is connected to cannot be copied."""
+    accounts = seed.companies(seed.COMPANIES)
     ours = connections["default"]
-    ours.close()
+    ours.close()  # a database that somebody is connected to cannot be copied
     ours.close_pool()  # type: ignore[attr-defined]
+    return accounts

@@ -113,11 +113,11 @@ def _send(path: Any, phones: Sequence[str]) -> None:
 
 def _verify(accounts: Sequence[Sequence[int]], phones: Sequence[str]) -> None:
     from otp.settlement import settle_verified  # noqa: PLC0415 - needs Django set up
-    from tools.bench.floors import statement_params  # noqa: PLC0415
+    from tools.bench.floors import views  # noqa: PLC0415
 
     for number, phone in enumerate(phones):
         company, _key = accounts[number % len(accounts)]
-        _execute(statement_params.CHECK, statement_params.check(company, phone))
+        _execute(views.CHECK, views.check_params(company, phone))
     settle_verified()
 
 

@@ -1,62 +1,99 @@
 """`python -m tools.chaos --seed 7 --sends 5000 --kills 20 [--flush] [--short] [--months]
-[--payments] [--json F]`."""
+[--payments] [--smart] [--json F]`."""
 
-import argparse
+import os
 import secrets
 import sys
-from collections.abc import Sequence
-from functools import partial
+import time
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 from config.environment.variables import ROOT
-from tools.chaos.plan import Options
-from tools.command_line import ExitCode, run_command, say
+from config.local.embedded import Servers
+from tools.chaos import payments, stack
+from tools.chaos.checks import check_invariants
+from tools.chaos.load import Load, drop_connections, prepare
+from tools.chaos.plan import Options, make
+from tools.chaos.report import Report
+from tools.command_line import ExitCode, parser, run_command, say
 
 
 def main(arguments: Sequence[str]) -> int:
-    return run_command("chaos", partial(_run, _parser().parse_args(arguments)))
+    options = parser("make chaos", __doc__)
+    add = options.add_argument
+    add("--seed", type=int, default=secrets.randbelow(1_000_000), help="what all is drawn from")
+    add("--sends", type=int, help="how many orders; 5000, or 330 if short")
+    add("--kills", type=int, help="how many kills; 20, or 6 if short")
+    add("--flush", action="store_true", help="empty Redis every second")
+    add("--short", action="store_true", help="a minute; deadlines are aged")
+    add("--months", action="store_true", help="old months are archived under kills")
+    add("--smart", action="store_true", help="smart routing for companies that fall back")
+    add("--payments", action="store_true", help="top-ups, and kills at credits")
+    add("--keep", action="store_true", help="keep data and logs in any case")
+    add("--json", type=Path, help="where the report goes")
+    given = vars(options.parse_args(arguments))
+    path = given.pop("json") or ROOT / f"tools/chaos/results/{given['seed']}.json"
+    given["sends"] = given["sends"] or (330 if given["short"] else 5000)
+    if given["kills"] is None:
+        given["kills"] = 6 if given["short"] else 20
+    return run_command("chaos", lambda: _run(Options(**given), path))
 
 
-def _run(given: argparse.Namespace) -> ExitCode:
-    from tools.chaos.run import run  # noqa: PLC0415 - after the arguments: it imports everything
-
-    seed = secrets.randbelow(1_000_000) if given.seed is None else given.seed
-    sends = given.sends or (330 if given.short else 5000)
-    kills = (6 if given.short else 20) if given.kills is None else given.kills
-    options = Options(
-        seed,
-        sends,
-        kills,
-        given.flush,
-        given.short,
-        keep=given.keep,
-        months=given.months,
-        smart=given.smart,
-        payments=given.payments,
-    )
-    say(f"seed {seed}")
-    report = run(options, say)
-    report.save(given.json or ROOT / "tools/chaos/results" / f"{seed}.json")
+def _run(options: Options, path: Path) -> ExitCode:
+    say(f"seed {options.seed}")
+    place = ROOT / "var/chaos" / f"{options.seed}-{os.getpid()}"
+    begun = time.monotonic()
+    with stack.kept(place, say) as (servers, keep):
+        report = _report(options, servers, place, say)
+        report.seconds = time.monotonic() - begun
+        if report.is_clean and not options.keep:
+            keep.clear()
+        else:
+            report.place = str(place)
+    report.save(path)
     for line in report.lines():
         say(line)
     return ExitCode.PASSED if report.is_clean else ExitCode.FAILED
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="chaos", description=__doc__)
-    parser.add_argument("--seed", type=int, help="what everything is drawn from")
-    parser.add_argument("--sends", type=int, help="how many orders; 5000, or 330 if short")
-    parser.add_argument("--kills", type=int, help="how many kills; 20, or 6 if short")
-    parser.add_argument("--flush", action="store_true", help="empty Redis every second")
-    parser.add_argument("--short", action="store_true", help="a minute; deadlines are aged")
-    parser.add_argument("--months", action="store_true", help="old months are archived under kills")
-    parser.add_argument(
-        "--smart", action="store_true", help="smart routing for companies that fall back"
+def _report(options: Options, servers: Servers, place: Path, say: Callable[[str], None]) -> Report:
+    plan = make(options)
+    programs = stack.Stack(
+        servers, place, options.speed, seed=options.seed, has_payments=options.payments
     )
-    parser.add_argument("--payments", action="store_true", help="top-ups, and kills at credits")
-    parser.add_argument("--keep", action="store_true", help="keep data and logs in any case")
-    parser.add_argument("--json", type=Path, help="where the report goes")
-    return parser
+    say(f"{plan.sends} sends and {options.kills} kills in {plan.seconds:.0f} s …")
+    accounts = prepare(programs, plan.tokens, options.speed, is_smart=options.smart)
+    from tools.chaos import companies, months  # noqa: PLC0415 - models need Django set up
+
+    before = months.seed(datetime.now(UTC)) if options.months else None
+    payer = companies.create_payer() if options.payments else None
+    drop_connections()
+    programs.start()
+    say("Everything is up.")
+    load = Load(options, plan, programs, accounts, archive_before=before, payer=payer, say=say)
+    try:
+        load.run()
+        is_archived = load.archiver is None or load.archiver.finish()
+        exits = programs.stop()
+    finally:
+        programs.kill()
+    say("Everything is stopped; checking …")
+    findings = list(check_invariants(programs.simulator_log, programs.journal))
+    if load.archiver is not None:
+        findings += load.archiver.findings(is_finished=is_archived)
+    if load.payers is not None:
+        paid, many, killer = load.payers.paid.values(), len(plan.payments), load.credit_killer
+        findings += payments.findings(
+            paid, many, refused=load.payers.refused, hits=killer.hits, planned=killer.planned
+        )
+    report = Report.of(
+        options, plan, programs, load.injector, findings, flushes=load.flusher.times, exits=exits
+    )
+    if load.payers is not None:
+        facts = {"paid": len(paid), "killed between notice and credit": killer.hits}
+        report.facts["top-ups"] = facts
+    return report
 
 
 if __name__ == "__main__":

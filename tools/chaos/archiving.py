@@ -3,24 +3,15 @@
 A process of its own, to be killed at any moment.
 """
 
-import os
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 import django
 from django.core.management import call_command
 
-
-def main(arguments: Sequence[str]) -> None:
-    before, directory = arguments
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+if __name__ == "__main__":
     django.setup()
-    from billing.seals import sealing  # noqa: PLC0415 - models need Django set up
+    from billing.seals import sealing
 
     sealing.seal()
-    call_command("archive_months", before=before, directory=Path(directory))
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])
+    call_command("archive_months", before=sys.argv[1], directory=Path(sys.argv[2]))

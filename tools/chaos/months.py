@@ -1,95 +1,142 @@
-"""The history that is archived during a run, and what must have become of it."""
+"""Old months that are archived while messages are sent, the kills meanwhile, and the outcome."""
 
+import random
+import time
 from collections.abc import Iterator
-from datetime import date, datetime
-from pathlib import Path
+from datetime import UTC, date, datetime
 from typing import Any
 
+import psycopg
 from django.core.management import CommandError, call_command
 from django.db import connection, transaction
 
 from billing.models import ArchivedMonth
 from billing.wallet import ledger
+from config.ids import first_id_at
 from config.storage.months import closed_months
-from config.storage.months.calendar import next_month
+from config.storage.months.calendar import month_of, next_month
+from config.storage.months.partitions import TABLES
 from tests.factories import CompanyFactory
-from tools.chaos.checks.verdicts import Finding
-from tools.chaos.faults.archiver import Archiver, start_of
-from tools.demo import earlier_months, past_transfers
+from tests.stack.programs import Program
+from tools.chaos.checks import Finding, select
+from tools.chaos.fault_injector import FaultInjector
+from tools.chaos.stack import Stack
+from tools.demo import months, past_transfers
+from tools.queries import queries
 
+LIFE, PAUSE = (2.0, 8.0), (0.1, 0.6)  # seconds of a run until it is killed, and until the next
+LAST_TRIES, LONGEST_RUN = 3, 120.0
 MONTHS, MESSAGES = 3, 12_000  # that are archived; of each
-
-_MESSAGES = """
-INSERT INTO channels_message (id, company_id, mode, kind, content, channel, chain, phone,
-  subject_id, params, locale, request_id, state, tries, price, priority, created_at, due_at,
-  useful_until, deadline, sent_at, delivered_at, finished_at)
-SELECT (left(uuid7_at(at)::text, 24) || lpad(to_hex(n), 12, '0'))::uuid, %(company)s, 'live',
-  'code', 'code', 'sms', '[]', '+7916*', gen_random_uuid(), '{}', 'ru', '', 'delivered', 1, 16, 0,
-  at, NULL, at, at, at, at, at
-FROM generate_series(1, %(count)s) AS n, LATERAL (
-  SELECT %(start)s::timestamptz + n * (%(end)s::timestamptz - %(start)s) / (%(count)s + 1) AS at
-) AS t
-"""
-_ATTEMPTS = """
-INSERT INTO channels_attempt (id, message_id, n, hold, price, channel, provider, provider_id,
-  state, started_at, accepted_at, finished_at)
-SELECT gen_random_uuid(), id, 1, 1, 16, 'sms', 'smsc', id::text, 'delivered', created_at,
-  created_at, created_at
-FROM channels_message WHERE company_id = %(company)s AND created_at >= %(start)s
-"""
-_TRANSFERS = """
-SELECT m.company_id, t.kind, 16 AS amount, NULL::text AS key, m.id AS message_id, 1 AS hold,
-  t.proof, '' AS reason, m.created_at + t.later AS created_at
-FROM channels_message m, (VALUES ('hold', '', interval '0'), ('capture', 'receipt', interval '9 s'))
-  AS t(kind, proof, later)
-WHERE m.company_id = %(company)s AND m.created_at >= %(start)s AND m.created_at < %(end)s
-"""
 
 
 def seed(now: datetime) -> date:
     """Messages of months that can be archived; returns the month after the last of them."""
     month = closed_months.newest_to_archive(4 + MONTHS - 1, now)
-    earlier_months.create(month)
+    months.create_earlier(month)
     company = CompanyFactory.create(name="History")
     ledger.grant(company=company, amount=MONTHS * MESSAGES * 16 + 5, reason="chaos")
+    sql = queries(__file__)
     for _number in range(MONTHS):
         after = next_month(month)
         params: dict[str, Any] = {"company": company.pk, "count": MESSAGES}
-        params |= {"start": start_of(month), "end": start_of(after)}
+        params |= {"start": _start_of(month), "end": _start_of(after)}
         with transaction.atomic(), connection.cursor() as cursor:
-            cursor.execute(_MESSAGES, params)
-            cursor.execute(_ATTEMPTS, params)
-            past_transfers.book(cursor, _TRANSFERS, params)
+            cursor.execute(sql["messages"].text, params)
+            cursor.execute(sql["attempts"].text, params)
+            past_transfers.book(cursor, sql["transfers"].text, params)
         month = after
     return month
 
 
-def findings(archiver: Archiver, *, is_finished: bool) -> Iterator[Finding]:
-    wrong = [] if is_finished else ["the last run failed: see archiver.log"]
-    wrong += [f"{month:%Y-%m} is attached" for month in _left(archiver.before)]
-    done = ArchivedMonth.objects.exclude(dropped_at=None).count()
-    wrong += [] if done == MONTHS else [f"{done} months are archived instead of {MONTHS}"]
-    if len(_months_of_now()) < 2:
-        wrong.append("no message of the load lies in the month that began")
-    yield Finding("archives", f"old months leave whole, after {archiver.kills} kills", wrong)
-    damages = _damages(archiver.directory)
-    yield Finding("archives proved", "their files have what was sealed", damages)
+class Archiver:
+    """Runs the command again and again, and kills it; the last run may finish."""
+
+    def __init__(self, stack: Stack, injector: FaultInjector, before: date, seed: int) -> None:
+        self.directory = stack.place / "archive"
+        self.directory.mkdir()
+        self.before, self.kills = before, 0
+        self._dsn = stack.postgres.url
+        command = ["-m", "tools.chaos.archiving", f"{before:%Y-%m}", str(self.directory)]
+        log = stack.place / "archiver.log"
+        environ = stack.environ | {"DJANGO_SETTINGS_MODULE": "config.settings"}
+        self._program = Program(command, log=log, environ=environ)
+        self._injector = injector
+        self._dice = random.Random(f"{seed}:archiver")  # noqa: S311 - to be drawn again
+        self._is_over = False
+
+    def begin_next_month(self, at: datetime) -> None:
+        """Moves the border between this month's partitions and the next one's, which are empty: ids
+        of the load lie in two months. Yields to the service until it has its locks.
+        """
+        with psycopg.connect(self._dsn, autocommit=True) as session:
+            session.execute("SET lock_timeout = '100ms'")
+            while True:
+                try:
+                    with session.transaction():
+                        _move_borders(session, at)
+                except psycopg.errors.LockNotAvailable:
+                    time.sleep(0.1)
+                else:
+                    return
+
+    def start(self) -> None:
+        if not self._is_over:
+            self._program.launch()
+            self._injector.after(self._dice.uniform(*LIFE), self._end)
+
+    def _end(self) -> None:
+        if self._is_over:
+            return
+        self.kills += self._program.running.poll() is None
+        self._program.kill()
+        self._injector.after(self._dice.uniform(*PAUSE), self.start)
+
+    def finish(self) -> bool:
+        """Whether a run that nobody kills ends well."""
+        self._is_over = True
+        self._program.kill()
+        for _try in range(LAST_TRIES):
+            self._program.launch()
+            if self._program.wait_stopped(LONGEST_RUN) == 0:
+                return True
+        return False
+
+    def findings(self, *, is_finished: bool) -> Iterator[Finding]:
+        wrong = [] if is_finished else ["the last run failed: see archiver.log"]
+        attached = closed_months.attached_months()
+        wrong += [f"{month:%Y-%m} is attached" for month in attached if month < self.before]
+        done = ArchivedMonth.objects.exclude(dropped_at=None).count()
+        wrong += [] if done == MONTHS else [f"{done} months are archived instead of {MONTHS}"]
+        # What is left of the messages are those of the load.
+        if len(select("SELECT DISTINCT tableoid FROM channels_message")) < 2:
+            wrong.append("no message of the load lies in the month that began")
+        yield Finding("archives", f"old months leave whole, after {self.kills} kills", wrong)
+        damages = []
+        try:
+            call_command("archive_months", verify=True, directory=self.directory)
+        except CommandError as error:
+            damages.append(str(error))
+        yield Finding("archives proved", "their files have what was sealed", damages)
 
 
-def _months_of_now() -> list[str]:
-    """The partitions of the messages that are left: those of the load."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT DISTINCT tableoid::regclass::text FROM channels_message")
-        return [name for (name,) in cursor.fetchall()]
+def _move_borders(session: psycopg.Connection[Any], at: datetime) -> None:
+    this = month_of(datetime.now(UTC), UTC)
+    after = next_month(this)
+    for name in closed_months.LOCK_ORDER:
+        session.execute(f"LOCK TABLE ONLY {name} IN ACCESS EXCLUSIVE MODE")
+    for table in TABLES:
+        ends = [_start_of(this), at, _start_of(next_month(after))]
+        is_by_time = table.key.endswith("_at")
+        bounds = [one.isoformat() if is_by_time else first_id_at(one) for one in ends]
+        parts = [closed_months.partition(table.name, month) for month in (this, after)]
+        for part in parts:
+            session.execute(f"ALTER TABLE {table.name} DETACH PARTITION {part}")
+        for part, since, until in zip(parts, bounds, bounds[1:], strict=False):
+            session.execute(
+                f"ALTER TABLE {table.name} ATTACH PARTITION {part}"
+                f" FOR VALUES FROM ('{since}') TO ('{until}')"
+            )
 
 
-def _left(before: date) -> list[date]:
-    return [month for month in closed_months.attached_months() if month < before]
-
-
-def _damages(directory: Path) -> list[str]:
-    try:
-        call_command("archive_months", verify=True, directory=directory)
-    except CommandError as error:
-        return [str(error)]
-    return []
+def _start_of(month: date) -> datetime:
+    return datetime(month.year, month.month, 1, tzinfo=UTC)

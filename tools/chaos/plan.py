@@ -1,4 +1,4 @@
-"""The plan of a run: requests, kills and their times, all drawn from the seed.
+"""The plan of a run: requests, top-ups, kills and their times, all drawn from the seed.
 
 Times are seconds from the start of the load.
 """
@@ -11,10 +11,10 @@ from enum import StrEnum
 from typing import TypeVar
 from uuid import UUID
 
-from tools.chaos import payment_plan
-from tools.chaos.payment_plan import PlannedPayment
-
 PRICES = {"whatsapp": 1, "telegram": 1, "sms": 16}
+INVOICE = "invoice"
+GATEWAYS = ("stripe", "yookassa", "tbank", INVOICE)
+PAYMENTS, SHORT_PAYMENTS = 40, 20
 
 
 @dataclass(frozen=True)
@@ -29,13 +29,17 @@ class Options:
     smart: bool = False  # smart routing for companies that fall back
     payments: bool = False  # top-ups as well, with kills between notice and credit
 
+    @property
+    def speed(self) -> "Speed":
+        return SHORT if self.short else FULL
+
 
 @dataclass(frozen=True)
 class Speed:
     """Durations. The short form ages rows instead of waiting."""
 
-    code_lifetime: int
-    hold_deadline: int
+    code_lifetime: int = 125
+    hold_deadline: int = 145
     lease: int = 9
     send_wait: float = 3.0
     connect: float = 1.0
@@ -48,16 +52,9 @@ class Speed:
     repeats: bool = True  # it lasts long enough for a code to be asked for again
 
 
-FULL = Speed(code_lifetime=125, hold_deadline=145)
+FULL = Speed()
 SHORT = Speed(
-    code_lifetime=125,
-    hold_deadline=145,
-    late=(0.5, 3.0),
-    held=3.0,
-    sends_a_second=22.0,
-    kill_gap=2.5,
-    patience=3,
-    repeats=False,
+    late=(0.5, 3.0), held=3.0, sends_a_second=22.0, kill_gap=2.5, patience=3, repeats=False
 )
 
 
@@ -89,18 +86,18 @@ class Disruption(StrEnum):
     TERM_WEB = "web asked to stop"
 
 
+class CreditLock(StrEnum):
+    """What a credit waits for while the processes around it are killed."""
+
+    GATEWAY = "gateway"
+    ORDER = "order"
+    WALLET = "wallet"
+
+
 # Repeated for as many kills as requested; the first six cover everything but beat.
 KILL_ORDER = (
-    Target.POSTGRES,
-    Target.WORKER,
-    Target.WEB,
-    Target.REDIS_LOST,
-    Target.WEB_CHILD,
-    Target.REDIS_KEPT,
-    Target.WORKER,
-    Target.BEAT,
-    Target.WEB,
-    Target.WORKER,
+    *(Target.POSTGRES, Target.WORKER, Target.WEB, Target.REDIS_LOST, Target.WEB_CHILD),
+    *(Target.REDIS_KEPT, Target.WORKER, Target.BEAT, Target.WEB, Target.WORKER),
 )
 
 
@@ -134,6 +131,19 @@ class PlannedRequest:
     @property
     def is_pollable(self) -> bool:
         return self.has_receipts and self.sent_by in {"telegram", "sms"}
+
+
+@dataclass(frozen=True)
+class PlannedPayment:
+    """A top-up that is paid. `lock`: once its credit waits there, web and workers are killed."""
+
+    at: float
+    gateway: str
+    tokens: int
+    key: str
+    how: str  # the simulator's word for how the service hears of it
+    lock: CreditLock | None = None
+    pause: float = 0.0  # till the killed are back
 
 
 @dataclass(frozen=True)
@@ -185,69 +195,54 @@ _RECEIPTS = {
     "delivered_after_failed": 0.01,
 }
 _LOST = {"no_receipt": 0.03}  # only where the vendor can be asked; WhatsApp repeats for days
+_NOTICES = ("before_redirect", "after_redirect", "twice", "late")
 _TWINS, _READS, _AGAIN, _KEYED = 0.06, 0.1, 0.12, 0.5
 _COOL_DOWN = 61.5  # seconds after which the same phone may be sent another code
 _BURST = 0.25  # of the orders come together with others
+
 T = TypeVar("T")
 
 
 def make(options: Options) -> Plan:
-    speed = speed_of(options)
-    seconds = max(
-        options.sends / speed.sends_a_second,
-        options.kills * speed.kill_gap,
-        1.8 * speed.lease if options.kills else 1.0,
-    )
-    planned_faults = _planned_faults(_random(options, "blows"), options.kills, seconds, speed)
-    orders = _requests(_random(options, "orders"), options.sends, seconds, speed, planned_faults)
+    speed, kills = options.speed, options.kills
+    least = 1.8 * speed.lease if kills else 1.0
+    seconds = max(options.sends / speed.sends_a_second, kills * speed.kill_gap, least)
+    faults = _faults(_dice(options, "blows"), kills, seconds, speed)
+    orders = _requests(_dice(options, "orders"), options.sends, seconds, speed, faults)
     payments: list[PlannedPayment] = []
     if options.payments:
-        planned_faults, strikes = _struck(planned_faults)
-        payments = payment_plan.make(
-            _random(options, "payments"), seconds, strikes, is_short=options.short
-        )
-    return Plan(
-        seconds,
-        _tokens(orders),
-        orders,
-        planned_faults,
-        second_worker_until=0.75 * seconds,
-        payments=payments,
-    )
+        faults, strikes = _struck(faults)
+        many = SHORT_PAYMENTS if options.short else PAYMENTS
+        payments = _payments(_dice(options, "payments"), many, seconds, strikes)
+    return Plan(seconds, _tokens(orders), orders, faults, 0.75 * seconds, payments)
 
 
-def _struck(planned_faults: list[PlannedFault]) -> tuple[list[PlannedFault], list[float]]:
+def _struck(faults: list[PlannedFault]) -> tuple[list[PlannedFault], list[float]]:
     """Kills of web and worker in pairs happen to a credit instead, at the time of the web's."""
     webs, workers = (
-        [planned_fault for planned_fault in planned_faults if planned_fault.what is target]
+        [fault for fault in faults if fault.what is target]
         for target in (Target.WEB, Target.WORKER)
     )
     pairs = list(zip(webs, workers, strict=False))
-    taken = [planned_fault for pair in pairs for planned_fault in pair]
-    left = [planned_fault for planned_fault in planned_faults if planned_fault not in taken]
-    return left, [web.at for web, _worker in pairs]
+    taken = [fault for pair in pairs for fault in pair]
+    return [fault for fault in faults if fault not in taken], [web.at for web, _ in pairs]
 
 
-def speed_of(options: Options) -> Speed:
-    return SHORT if options.short else FULL
-
-
-def _random(options: Options, what: str) -> random.Random:
+def _dice(options: Options, what: str) -> random.Random:
     return random.Random(f"{options.seed}:{what}")  # noqa: S311 - to be drawn again
 
 
 def _requests(
-    dice: random.Random, many: int, seconds: float, speed: Speed, planned_faults: list[PlannedFault]
+    dice: random.Random, many: int, seconds: float, speed: Speed, faults: list[PlannedFault]
 ) -> list[PlannedRequest]:
     first = dice.randrange(1_000_000)
-    # An aimed planned_fault meets a worker with its hands full.
-    bursts = [planned_fault.at for planned_fault in planned_faults if planned_fault.aimed]
+    # An aimed fault meets a worker with its hands full.
+    bursts = [fault.at for fault in faults if fault.aimed]
     bursts += [dice.uniform(0, seconds) for _ in range(1 + many // 200)]
     orders = []
     for n in range(many):
         at = dice.choice(bursts) if dice.random() < _BURST else dice.uniform(0, seconds)
-        phone = f"+7926{first + n:07d}"
-        orders.append(_request(dice, n, at, phone, speed, until=seconds))
+        orders.append(_request(dice, n, at, f"+7926{first + n:07d}", speed, until=seconds))
     return sorted(orders, key=lambda order: order.at)
 
 
@@ -261,13 +256,14 @@ def _request(
         kind=_pick(dice, _KINDS) or "code",
         channel=_pick(dice, _CHANNELS),
         phone=phone,
-        key=str(UUID(int=dice.getrandbits(128), version=4)),
+        key=_key(dice),
         twin=dice.random() < _TWINS,
         keyed=dice.random() < _KEYED,
     )
     if order.company in CHAINS and dice.random() < _UNNAMED:
         order = replace(order, channel=None)
-    fault = _pick(dice, _faults(order))
+    receipts = _RECEIPTS if order.has_receipts else {}
+    fault = _pick(dice, _ANSWERS | receipts | (_LOST if order.is_pollable else {}))
     order = replace(order, fault=fault, fault_ms=_fault_ms(dice, fault, speed))
     if order.has_receipts and order.sent_by != "sms":
         order = replace(order, reads=dice.random() < _READS)
@@ -281,23 +277,41 @@ def _request(
 def _with_users(dice: random.Random, order: PlannedRequest) -> PlannedRequest:
     person = _pick(dice, _PEOPLE)
     wrong = {UserBehaviour.WRONG_FIRST: dice.randint(1, 3), UserBehaviour.GUESSER: 5}
-    return replace(
-        order,
-        person=person,
-        delay=0.0 if person is UserBehaviour.INSTANT else dice.uniform(0.1, 3.0),
-        wrong=wrong.get(person, 0) if person else 0,
-    )
-
-
-def _faults(order: PlannedRequest) -> dict[str, float]:
-    with_receipts = _RECEIPTS if order.has_receipts else {}
-    return _ANSWERS | with_receipts | (_LOST if order.is_pollable else {})
+    delay = 0.0 if person is UserBehaviour.INSTANT else dice.uniform(0.1, 3.0)
+    many = wrong.get(person, 0) if person else 0
+    return replace(order, person=person, delay=delay, wrong=many)
 
 
 def _fault_ms(dice: random.Random, fault: str | None, speed: Speed) -> int | None:
     if fault == "late_receipt":
         return int(1000 * dice.uniform(*speed.late))
     return int(1000 * (speed.read + 0.5)) if fault == "hang" else None
+
+
+def _payments(
+    dice: random.Random, many: int, seconds: float, strikes: list[float]
+) -> list[PlannedPayment]:
+    """Each way to pay as often as any other; the first ones are struck."""
+    moments = [dice.uniform(0, 0.9 * seconds) for _ in range(many - len(strikes))]
+    locks = list(CreditLock)
+    first, turn = dice.randrange(len(GATEWAYS)), dice.randrange(len(locks))
+    planned: list[tuple[float, CreditLock | None]] = [
+        (at, locks[(turn + n) % len(locks)]) for n, at in enumerate(strikes)
+    ]
+    planned += [(at, None) for at in moments]
+    found = [
+        PlannedPayment(
+            at=at,
+            gateway=GATEWAYS[(first + n) % len(GATEWAYS)],
+            tokens=1_000 + n,
+            key=_key(dice),
+            how="before_redirect" if lock else dice.choice(_NOTICES),
+            lock=lock,
+            pause=dice.uniform(0.1, 1.0) if lock else 0.0,
+        )
+        for n, (at, lock) in enumerate(planned)
+    ]
+    return sorted(found, key=lambda payment: payment.at)
 
 
 def _tokens(orders: list[PlannedRequest]) -> list[int]:
@@ -311,27 +325,24 @@ def _tokens(orders: list[PlannedRequest]) -> list[int]:
     return plenty
 
 
-def _planned_faults(
-    dice: random.Random, kills: int, seconds: float, speed: Speed
-) -> list[PlannedFault]:
+def _faults(dice: random.Random, kills: int, seconds: float, speed: Speed) -> list[PlannedFault]:
     targets = [KILL_ORDER[number % len(KILL_ORDER)] for number in range(kills)]
     dice.shuffle(targets)
     slot = 0.92 * seconds / max(1, kills)
-    planned_faults = [
-        _planned_fault(dice, 0.04 * seconds + slot * (number + dice.uniform(0.1, 0.9)), target)
+    faults = [
+        _fault(dice, 0.04 * seconds + slot * (number + dice.uniform(0.1, 0.9)), target)
         for number, target in enumerate(targets)
     ]
     if kills:
-        planned_faults += _disruptions(dice, kills, seconds, speed)
-    return sorted(planned_faults, key=lambda planned_fault: planned_fault.at)
+        faults += _disruptions(dice, kills, seconds, speed)
+    return sorted(faults, key=lambda fault: fault.at)
 
 
 def _disruptions(
     dice: random.Random, kills: int, seconds: float, speed: Speed
 ) -> list[PlannedFault]:
-    many = max(1, kills // 10)
     # Past the lease, and by more than the time that a call is given within it.
-    stopped = [speed.lease + dice.uniform(0.5, 2.0) for _ in range(many)]
+    stopped = [speed.lease + dice.uniform(0.5, 2.0) for _ in range(max(1, kills // 10))]
     latest = max(1.0, 0.72 * seconds - max(stopped))
     zombies = [
         PlannedFault(
@@ -341,16 +352,17 @@ def _disruptions(
     ]
     asked = [Disruption.TERM_WORKER, Disruption.TERM_WEB] * (kills // 10)
     # A short run has time for one of the two.
-    terms = [
-        _planned_fault(dice, dice.uniform(0.1, 0.9) * seconds, what)
-        for what in asked or [dice.choice([Disruption.TERM_WORKER, Disruption.TERM_WEB])]
-    ]
-    return zombies + terms
+    asked = asked or [dice.choice([Disruption.TERM_WORKER, Disruption.TERM_WEB])]
+    return zombies + [_fault(dice, dice.uniform(0.1, 0.9) * seconds, what) for what in asked]
 
 
-def _planned_fault(dice: random.Random, at: float, what: Target | Disruption) -> PlannedFault:
+def _fault(dice: random.Random, at: float, what: Target | Disruption) -> PlannedFault:
     aimed = what is Target.WORKER and dice.random() < 0.8
     return PlannedFault(at, what, dice.random(), dice.uniform(0.1, 1.5), aimed)
+
+
+def _key(dice: random.Random) -> str:
+    return str(UUID(int=dice.getrandbits(128), version=4))
 
 
 def _pick(dice: random.Random, rates: Mapping[T, float]) -> T | None:

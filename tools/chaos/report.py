@@ -7,58 +7,15 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from django.db import connection
-
-from tools.chaos.checks import log_errors, verdicts
-from tools.chaos.checks.verdicts import Finding
-from tools.chaos.faults.fault_injector import FaultInjector
+from tools.chaos.checks import Finding, logged_errors, provable_timelines, select, uncharged
+from tools.chaos.fault_injector import FaultInjector
 from tools.chaos.plan import Options, Plan
 from tools.chaos.stack import Stack
+from tools.command_line import write_json
+from tools.queries import queries
 
 SHOWN = 10  # subjects of a broken promise
 Counts = Mapping[str, int]
-
-# name → a query that counts by kind: what really happened, as against what was planned.
-FACTS = {
-    "calls to send, by answer": """
-        SELECT CASE status WHEN 0 THEN 'none: ' || code WHEN 200 THEN '200'
-               ELSE status || ' ' || code END, count(*) FROM client_call GROUP BY 1""",
-    "calls to verify, by answer": """
-        SELECT CASE status WHEN 0 THEN 'none: ' || code WHEN 200 THEN '200'
-               ELSE status || ' ' || code END, count(*) FROM client_entry GROUP BY 1""",
-    "repeats": """
-        SELECT 'sends repeated', count(*) FROM (
-          SELECT key FROM client_call GROUP BY key HAVING count(*) > 1) AS repeated
-        UNION ALL SELECT 'answers replayed', count(*) FROM client_call WHERE is_replayed
-        UNION ALL SELECT 'codes sent again', count(*) FROM (
-          SELECT subject_id FROM channels_message WHERE kind = 'code'
-          GROUP BY 1 HAVING count(*) > 1) AS again""",
-    "messages, by state": "SELECT state, count(*) FROM channels_message GROUP BY 1",
-    "attempts, by what the call brought": """
-        SELECT CASE WHEN error_class = '' THEN 'accepted, or unknown to this day'
-               ELSE error_class || ' ' || error_code END, count(*)
-        FROM channels_attempt GROUP BY 1""",
-    "ambiguous attempts, by what became of them": """
-        SELECT state, count(*) FROM channels_attempt WHERE error_class = 'ambiguous' GROUP BY 1""",
-    "receipts": """
-        SELECT provider || ' ' || state, count(*) FROM channels_receipt GROUP BY 1""",
-    "fallback events, by reason": "SELECT reason, count(*) FROM channels_fallbackevent GROUP BY 1",
-    "captures, by proof": """
-        SELECT proof, count(*) FROM billing_transfer WHERE kind = 'capture' GROUP BY 1""",
-    "longest time without an answer, seconds": """
-        SELECT 'sends and verifies', ceil(max(gap))::int FROM (
-          SELECT at - lag(at) OVER (ORDER BY at) AS gap FROM (
-            SELECT at FROM client_call WHERE status = 200
-            UNION ALL SELECT at FROM client_entry WHERE status IN (200, 422)) AS answers) AS gaps
-        WHERE gap IS NOT NULL""",
-    "longest Retry-After of a repeat, seconds": """
-        SELECT 'request_in_progress', ceil(max(lasted))::int FROM (
-          SELECT max(at) - min(at) AS lasted FROM client_call WHERE status = 409 GROUP BY key
-        ) AS waits HAVING max(lasted) IS NOT NULL""",
-    "vendors' faults on what they took": """
-        SELECT fault, count(*) FROM phone_message, unnest(faults) AS fault
-        WHERE fault <> 'latency' GROUP BY 1""",
-}
 
 
 @dataclass
@@ -89,9 +46,12 @@ class Report:
         exits: dict[str, int],
     ) -> "Report":
         ours = (stack.web, stack.worker, stack.second_worker, stack.beat)
-        explained, others = log_errors.logged_errors(program.log for program in ours)
+        explained, others = logged_errors(program.log for program in ours)
         proxy = json.loads(stack.counts.read_text(encoding="utf-8"))
-        facts = {name: count(query) for name, query in FACTS.items()}
+        facts = {
+            query.name: {str(kind): int(many) for kind, many in sorted(select(query.text))}
+            for query in queries(__file__, "facts.sql").values()
+        }
         facts |= {
             "kills": dict(injector.kills),
             "other disruptions": dict(injector.disruptions),
@@ -108,14 +68,14 @@ class Report:
             check_logs(others),
             check_deadlocks(injector.deadlocks),
         ]
-        free = verdicts.uncharged()
+        free = uncharged()
         return cls(
             options,
             plan.seconds,
             findings,
             facts,
             dict(Counter(free.values())),
-            verdicts.provable_timelines(free),
+            provable_timelines(free),
             proxy,
             logged=dict(explained + others),
             exits=exits,
@@ -127,9 +87,7 @@ class Report:
         return all(finding.is_kept for finding in self.findings)
 
     def save(self, path: Path) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        fields = asdict(self) | {"is_clean": self.is_clean}
-        path.write_text(json.dumps(fields, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        write_json(path, asdict(self) | {"is_clean": self.is_clean})
 
     def lines(self) -> Iterator[str]:
         yield from self._facts()
@@ -160,14 +118,8 @@ class Report:
         yield f"exit codes: {_listed(self.exits)}"
 
 
-def count(query: str) -> dict[str, int]:
-    with connection.cursor() as cursor:
-        cursor.execute(query)
-        return dict(sorted(cursor.fetchall()))
-
-
 def check_kills(plan: Plan, injector: FaultInjector) -> Finding:
-    wanted = Counter(str(planned_fault.what) for planned_fault in plan.planned_faults)
+    wanted = Counter(str(fault.what) for fault in plan.planned_faults)
     done = injector.kills + injector.disruptions
     missing = [
         f"{what}: {done[what]} of {many}" for what, many in wanted.items() if done[what] < many

@@ -3,75 +3,96 @@
 import json
 import os
 import re
+import shutil
 import signal
 import sys
-from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 
 from config.environment.variables import ROOT
-from config.local.demo_environment import accounts, new_secrets, payment_accounts
-from config.local.embedded import Servers
+from config.local.demo_environment import accounts, new_secrets, payment_accounts, simulated_smpp
+from config.local.embedded import Servers, temporary
+from config.local.processes import kill_survivors
+from tests.redis_servers import SentinelGroup
 from tests.stack.programs import Program, children
-from tools.chaos.faults.proxy import HOST, Fault, Route
-from tools.chaos.plan import Options, Speed, speed_of
-from tools.stack.programs import beat, free_ports, own_stores, web, worker
+from tools.chaos.plan import Speed
+from tools.chaos.proxy import HOST, Route
+from tools.stack import programs
 
 MARK = "KVITOK_CHAOS"  # in the environment of every process: marks its owner
 _NAMES = re.compile(r"^#?\s?([A-Z][A-Z0-9_]*)=", re.MULTILINE)
 
 # What share of the requests meets which fault, by direction.
-_LATENCY, _RESET, _HALF, _STALL = Fault.LATENCY, Fault.RESET, Fault.HALF_OPEN, Fault.STALL
-_CUT_IN, _CUT_OUT, _DROP = Fault.CUT_REQUEST, Fault.CUT_ANSWER, Fault.DROP_ANSWER
 RATES: dict[str, dict[str, float]] = {
-    "to vendors": {
-        _LATENCY: 0.03,
-        _RESET: 0.005,
-        _HALF: 0.004,
-        _STALL: 0.006,
-        _CUT_IN: 0.005,
-        _CUT_OUT: 0.005,
-        _DROP: 0.007,
-    },
-    "from vendors": {
-        _LATENCY: 0.03,
-        _RESET: 0.01,
-        _HALF: 0.004,
-        _CUT_IN: 0.005,
-        _CUT_OUT: 0.01,
-        _DROP: 0.02,
-    },
-    "from clients": {_LATENCY: 0.01, _RESET: 0.005, _CUT_IN: 0.003, _CUT_OUT: 0.004, _DROP: 0.01},
+    "to vendors": {"latency": 0.03, "reset": 0.005, "half_open": 0.004, "stall": 0.006}
+    | {"cut_request": 0.005, "cut_answer": 0.005, "drop_answer": 0.007},
+    "from vendors": {"latency": 0.03, "reset": 0.01, "half_open": 0.004}
+    | {"cut_request": 0.005, "cut_answer": 0.01, "drop_answer": 0.02},
+    "from clients": {"latency": 0.01, "reset": 0.005}
+    | {"cut_request": 0.003, "cut_answer": 0.004, "drop_answer": 0.01},
 }
+LAG = {"to vendors": 0.06}  # a far network: some calls have not arrived yet at any moment
 
 
-@dataclass(frozen=True)
-class Ports:
-    web: int
-    simulator: int
-    to_vendors: int
-    from_vendors: int
-    from_clients: int
+class Stack:
+    """The stores, which the caller started, and every program beside them.
 
-    @classmethod
-    def free(cls) -> "Ports":
-        return cls(*free_ports(5))
+    With a seed a proxy breaks connections, and a second worker runs; without, nothing stands in
+    between, and there is one process of each kind.
+    """
 
+    def __init__(
+        self,
+        servers: Servers,
+        place: Path,
+        speed: Speed,
+        *,
+        seed: int | None = None,
+        has_payments: bool = False,
+        has_smpp: bool = False,
+        sentinels: SentinelGroup | None = None,
+    ) -> None:
+        self.postgres, self.redis = programs.own_stores(servers)
+        self.place, self.speed, self.sentinels = place, speed, sentinels
+        web, simulator, message_centre, *proxied = programs.free_ports(6)
+        to_vendors, from_vendors, from_clients = (
+            proxied if seed is not None else (simulator, web, web)
+        )
+        self.api, self.carrier = _url(from_clients), _url(simulator)
+        self.journal, self.counts = place / "journal.sqlite3", place / "proxy-counts.json"
+        self.environ = _environment(servers, place, speed, _url(to_vendors), payments=has_payments)
+        self.environ |= {"PUBLIC_URL": _url(from_vendors), "SIMULATOR_PORT": str(simulator)}
+        self.environ["SIMULATOR_URL"] = self.carrier
+        if has_smpp:  # SMS by a message centre alone: Twilio would be chosen, too
+            own = {"SIMULATOR_SMPP_PORT": str(message_centre)}
+            self.environ |= own | simulated_smpp(own, new_secrets()) | {"TWILIO_AUTH_TOKEN": ""}
+        if sentinels:
+            self.environ |= {"REDIS_URL": sentinels.url, "CELERY_BROKER_URL": ""}
+        self.simulator_log = Path(self.environ["SIMULATOR_LOG"])
+        self.beat = self._program("beat", programs.beat(place))
+        self.worker = self._program("worker", _worker("first"), words=" ready.")
+        self.second_worker = self._program("worker-2", _worker("second"), words=" ready.")
+        self.web = self._program("web", programs.web(web), url=f"{_url(web)}/livez")
+        self.web.die = signal.SIGTERM  # killed outright, granian would leave its workers behind
+        self.simulator = self._program(
+            "simulator", ["-m", "tools.simulator"], url=f"{_url(simulator)}/livez"
+        )
+        self.smpp = self._program("smpp", ["manage.py", "run_smpp"], words="smpp: started")
+        self.programs = [self.beat, self.worker, self.web, self.simulator]
+        if has_smpp:
+            self.programs.insert(0, self.smpp)
+        if seed is not None:
+            ends = zip(RATES, proxied, (simulator, web, web), strict=True)
+            command = ["-m", "tools.chaos.proxy", self._routes(seed, ends)]
+            self.programs.insert(2, self.second_worker)
+            self.programs.append(self._program("proxy", command, words=" ready."))
 
-def url(port: int) -> str:
-    return f"http://{HOST}:{port}"
-
-
-class Programs(ABC):
-    """What starts and stops together."""
-
-    place: Path
-    environ: dict[str, str]
-
-    @abstractmethod
     def __iter__(self) -> Iterator[Program]:
         """In stopping order."""
+        return iter(self.programs)
 
     def start(self) -> None:
         for program in self:
@@ -90,136 +111,92 @@ class Programs(ABC):
         for program in self:
             program.kill()
 
-    def _program(self, name: str, command: list[str]) -> Program:
-        return Program(command, log=self.place / f"{name}.log", environ=self.environ)
-
-
-class Stack(Programs):
-    """The stores, which the caller started, and every program beside them."""
-
-    def __init__(self, servers: Servers, place: Path, options: Options) -> None:
-        self.postgres, self.redis = own_stores(servers)
-        self.place = place
-        self.ports = Ports.free()
-        self.speed = speed_of(options)
-        self.simulator_log = place / "simulator.sqlite3"
-        self.counts = place / "proxy-counts.json"
-        self.environ = environment(
-            servers, self.ports, place, self.speed, has_payments=options.payments
-        )
-        self.proxy = self._program(
-            "proxy", ["-m", "tools.chaos.faults.proxy", self._lines(options)]
-        )
-        self.simulator = self._program("simulator", ["-m", "tools.simulator"])
-        self.web = self._program("web", web(self.ports.web))
-        self.web.die = signal.SIGTERM  # killed outright, granian would leave its workers behind
-        self.worker = self._program("worker", worker("first", level="INFO"))
-        self.second_worker = self._program("worker-2", worker("second", level="INFO"))
-        self.beat = self._program("beat", beat(place))
-        self.proxy.words = self.worker.words = self.second_worker.words = " ready."
-        self.simulator.url = f"{url(self.ports.simulator)}/livez"
-        self.web.url = f"{url(self.ports.web)}/livez"
-
-    def __iter__(self) -> Iterator[Program]:
-        yield from (self.beat, self.worker, self.second_worker, self.web)
-        yield from (self.simulator, self.proxy)
-
-    @property
-    def carrier(self) -> str:
-        return url(self.ports.simulator)
-
-    @property
-    def api(self) -> str:
-        return url(self.ports.from_clients)
-
     def web_processes(self) -> list[int]:
         """The pids that serve requests: the master's children without its resource tracker."""
         own = children(self.web.running.pid)
         return [pid for pid in own if b"resource_tracker" not in _command(pid)]
 
-    def _lines(self, options: Options) -> str:
+    def _program(self, name: str, command: list[str], *, url: str = "", words: str = "") -> Program:
+        log = self.place / f"{name}.log"
+        return Program(command, log=log, environ=self.environ, url=url, words=words)
+
+    def _routes(self, seed: int, ends: "zip[tuple[str, int, int]]") -> str:
         """The proxy's configuration, in a file."""
-        ports, speed = self.ports, self.speed
-        ends = {
-            "to vendors": (ports.to_vendors, ports.simulator),
-            "from vendors": (ports.from_vendors, ports.web),
-            "from clients": (ports.from_clients, ports.web),
-        }
-        lag = {"to vendors": 0.06}  # a far network: some calls have not arrived yet at any moment
+        times = {"hold": self.speed.held, "latency": self.speed.read / 2}
         lines = [
-            Route(
-                name,
-                port,
-                upstream,
-                RATES[name],
-                hold=speed.held,
-                latency=speed.read / 2,
-                lag=lag.get(name, 0.0),
-            )
-            for name, (port, upstream) in ends.items()
+            asdict(Route(name, port, upstream, RATES[name], lag=LAG.get(name, 0.0), **times))
+            for name, port, upstream in ends
         ]
-        config = {
-            "seed": str(options.seed),
-            "counts": str(self.counts),
-            "lines": [asdict(line) for line in lines],
-        }
         path = self.place / "proxy.json"
+        config = {"seed": str(seed), "counts": str(self.counts), "lines": lines}
         path.write_text(json.dumps(config), encoding="utf-8")
         return str(path)
 
 
-def environment(
-    servers: Servers, ports: Ports, place: Path, speed: Speed, *, has_payments: bool = False
+@contextmanager
+def kept(place: Path, say: Callable[[str], None]) -> Iterator[tuple[Servers, threading.Event]]:
+    """Stores of our own; leaves no process behind, and the data unless the event is cleared."""
+    with temporary(durable=True, environ={}) as servers:
+        place.mkdir(parents=True)
+        keep = threading.Event()
+        keep.set()
+        try:
+            yield servers, keep
+        except KeyboardInterrupt:
+            keep.clear()
+            raise
+        finally:
+            kill_survivors(f"{MARK}={place}")
+            for server in servers:
+                server.stop()
+            if keep.is_set():
+                shutil.copytree(servers.directory, place / "stores", dirs_exist_ok=True)
+                say(f"Data and logs are kept in {place}")
+            else:
+                shutil.rmtree(place)
+
+
+def _environment(
+    servers: Servers, place: Path, speed: Speed, vendors: str, *, payments: bool
 ) -> dict[str, str]:
     """Ignores the shell's settings of the service."""
     example = (ROOT / ".env.example").read_text(encoding="utf-8")
     foreign = set(_NAMES.findall(example)) | {"PYTHONDONTWRITEBYTECODE"}
     inherited = {name: value for name, value in os.environ.items() if name not in foreign}
-    made, vendors = new_secrets(), url(ports.to_vendors)
-    return (
-        inherited
-        | servers.environ()
-        | _accounts(vendors, made, has_payments=has_payments)
-        | _short_intervals(speed)
-        | {
-            "ENVIRONMENT": "development",
-            "DEBUG": "0",
-            "SECRET_KEY": made["SECRET_KEY"],
-            "OTP_KEYS": made["OTP_KEYS"],
-            "VAR_DIR": str(place),
-            "PUBLIC_URL": url(ports.from_vendors),
-            "SIMULATOR_PORT": str(ports.simulator),
-            "SIMULATOR_LOG": str(place / "simulator.sqlite3"),
-            "SIMULATOR_URL": url(ports.simulator),
-            "API_RATE": "1000000",
-            "PYTHONUNBUFFERED": "1",
-            **_bytecode(),
-            MARK: str(place),
-        }
-    )
-
-
-def _accounts(vendors: str, made: dict[str, str], *, has_payments: bool) -> dict[str, str]:
-    simulated = accounts(vendors, made, {})
-    return simulated | (payment_accounts(vendors, made, simulated) if has_payments else {})
-
-
-def _bytecode() -> dict[str, str]:
-    """Shares a bytecode cache, so dozens of starts do not recompile everything."""
-    is_unwanted = sys.dont_write_bytecode  # beside the sources, that is
-    return {"PYTHONPYCACHEPREFIX": str(ROOT / "var/chaos/bytecode")} if is_unwanted else {}
-
-
-def _short_intervals(speed: Speed) -> dict[str, str]:
-    return {
-        "CODE_LIFETIME": str(speed.code_lifetime),
-        "HOLD_DEADLINE_CODE": str(speed.hold_deadline),
-        "HOLD_DEADLINE_LINK": str(speed.hold_deadline),
-        "LEASE": str(speed.lease),
-        "SEND_WAIT": str(speed.send_wait),
+    made = new_secrets()
+    found: Mapping[str, object] = {
+        "ENVIRONMENT": "development",
+        "DEBUG": 0,
+        "SECRET_KEY": made["SECRET_KEY"],
+        "OTP_KEYS": made["OTP_KEYS"],
+        "VAR_DIR": place,
+        "SIMULATOR_LOG": place / "simulator.sqlite3",
+        "API_RATE": 1_000_000,
+        "PYTHONUNBUFFERED": 1,
+        MARK: place,
+        "CODE_LIFETIME": speed.code_lifetime,
+        "HOLD_DEADLINE_CODE": speed.hold_deadline,
+        "HOLD_DEADLINE_LINK": speed.hold_deadline,
+        "LEASE": speed.lease,
+        "SEND_WAIT": speed.send_wait,
         "PROVIDER_TIMEOUT": f"{speed.connect},{speed.read}",
-        "MAX_BREAKER_PAUSE": "2",
+        "MAX_BREAKER_PAUSE": 2,
     }
+    simulated = accounts(vendors, made, {})
+    own = inherited | servers.environ() | simulated
+    if payments:
+        own |= payment_accounts(vendors, made, simulated)
+    if sys.dont_write_bytecode:  # dozens of starts do not compile everything anew
+        own["PYTHONPYCACHEPREFIX"] = str(ROOT / "var/chaos/bytecode")
+    return own | {name: str(value) for name, value in found.items()}
+
+
+def _url(port: int) -> str:
+    return f"http://{HOST}:{port}"
+
+
+def _worker(name: str) -> list[str]:
+    return programs.worker(name, level="INFO")
 
 
 def _command(pid: int) -> bytes:

@@ -4,6 +4,8 @@ Everything about a message of a history follows from its day and its number in i
 makes the same history.
 """
 
+KEY_ID = "past"  # not in OTP_KEYS: these codes cannot be derived
+
 
 class DemoError(Exception):
     """Why nothing was made, in a sentence or two for people."""

@@ -1,22 +1,84 @@
-"""The demo companies of `make run`, made once; their keys are kept in var/demo.json."""
+"""The demo companies of `make run`, made once, and what they buy; keys are in var/demo.json."""
 
 import json
 import secrets
-from pathlib import Path
+from datetime import timedelta
+from decimal import Decimal
 
 from allauth.account.models import EmailAddress
 from django.conf import settings
 from django.db import transaction
+from django.utils import timezone
 
 from accounts.keys.api_keys import digest
 from accounts.models import ApiKey, Company, GuardMode, Mode, User
 from accounts.people import companies
-from billing.models import SealedDay
+from billing.gateways import registry
+from billing.gateways.base import Gateway
+from billing.gateways.invoice.gateway import Invoice
+from billing.models import Order, Package, SealedDay, Seller, Tariff
+from billing.orders import billing_profiles, orders, payments, prices
 from billing.wallet import ledger
 from tools.command_line import say
-from tools.demo import filling, history, sales
+from tools.demo import history
 from tools.demo.senders import EMAIL
 from tools.stack.seed import lift_budgets
+
+PACKAGES = (("start", 1_000, "1900"), ("growth", 10_000, "17000"), ("scale", 100_000, "150000"))
+STEPS = ((100, "2"), (1_000, "1.9"), (10_000, "1.7"), (100_000, "1.5"))
+PAID, UNPAID = "growth", "start"
+SELLER = {
+    "name": "ООО «Демонстрация»",
+    "inn": "7700000009",
+    "kpp": "770001001",
+    "address": "101000, Москва, Примерная улица, дом 1",
+    "bank_name": "ПАО «Пример-банк», г. Москва",
+    "bic": "044500000",
+    "account": "40700000000000000001",
+    "corr_account": "30100000000000000001",
+    "vat_rate": Decimal(22),
+    "head": "Демонстрационная Подпись",
+}
+BUYER = {
+    "legal_name": "ООО «Демо»",
+    "inn": "7800000002",
+    "kpp": "780001001",
+    "address": "190000, Санкт-Петербург, Примерный переулок, дом 2",
+}
+
+
+def sell(company: Company, user: User, tokens: int) -> None:
+    """Leaves the company with exactly so many tokens available."""
+    _set_prices()
+    billing_profiles.change(company=company, user=user, changes=BUYER)
+    gateway = registry.find(Invoice.name)
+    if gateway is not None:
+        paid, today = _order(company, user, PAID, gateway), timezone.localdate()
+        payments.confirm(order=paid, amount=paid.amount, paid_on=today, reference="demo", user=user)
+        _order(company, user, UNPAID, gateway)
+    available, _held = ledger.balance(company.pk)
+    ledger.grant(company=company, amount=tokens - available, reason="demo")
+
+
+def _set_prices() -> None:
+    for position, (code, tokens, price) in enumerate(PACKAGES):
+        values = {"tokens": tokens, "price": Decimal(price), "position": position}
+        Package.objects.get_or_create(code=code, defaults=values)
+    for tokens, price in STEPS:
+        Tariff.objects.get_or_create(
+            currency=settings.CURRENCY, tokens_from=tokens, defaults={"price": Decimal(price)}
+        )
+    # Since before the demo's history begins.
+    since = timezone.localdate() - timedelta(days=100)
+    Seller.objects.get_or_create(pk=1, defaults=SELLER | {"documents_since": since})
+
+
+def _order(company: Company, user: User, package: str, gateway: Gateway) -> Order:
+    quote = prices.quote_package(package)
+    assert quote is not None  # noqa: S101 - put on sale above
+    actor = orders.Actor(user=user)
+    return orders.place(company=company, quote=quote, gateway=gateway, actor=actor)
+
 
 COMPANY, EMPTY_COMPANY = "Демо", "Демо без токенов"
 TOKENS = 1_000_000
@@ -26,32 +88,23 @@ HISTORY_MESSAGES, HISTORY_DAYS = 900, 28
 def make() -> None:
     """A login and keys as well; all of it is written to var/demo.json."""
     path = settings.VAR_DIR / "demo.json"
-    stored = _read(path)
+    try:
+        stored: dict[str, str] = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        stored = {}
     demo = stored if _has_active_keys(stored) else _companies()
     demo |= {
         "base_url": f"{settings.PUBLIC_URL}/api/v1",
         "cabinet_url": f"{settings.PUBLIC_URL}/cabinet/",
         "simulator_url": settings.SIMULATOR_URL,
     }
-    _write(path, demo)
-    say(f"Demo data: {path}")
-
-
-def _read(path: Path) -> dict[str, str]:
-    try:
-        demo: dict[str, str] = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return demo
-
-
-def _write(path: Path, demo: dict[str, str]) -> None:
-    """Writes atomically; only the owner can read the file."""
+    # Written atomically; only the owner can read it.
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_suffix(".new")
     draft.touch(mode=0o600)
     draft.write_text(json.dumps(demo, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
     draft.replace(path)
+    say(f"Demo data: {path}")
 
 
 def _has_active_keys(demo: dict[str, str]) -> bool:
@@ -66,10 +119,10 @@ def _companies() -> dict[str, str]:
     user, password = _user()
     company, empty = _company(user, COMPANY), _company(user, EMPTY_COMPANY)
     if ledger.balance(company.pk) == (0, 0):
-        sales.make(company, user, TOKENS)
+        sell(company, user, TOKENS)
     live_key = _key(company, user, Mode.LIVE)
-    if SealedDay.last() is None and not filling.is_filled(company):
-        filling.fill_company(company, messages=HISTORY_MESSAGES, days=HISTORY_DAYS)
+    if SealedDay.last() is None and not history.is_filled(company):
+        history.fill_company(company, messages=HISTORY_MESSAGES, days=HISTORY_DAYS)
         history.recount()
     return {
         "email": user.email,

@@ -1,32 +1,51 @@
-"""A made-up past of one company, or of many made-up ones, with what is counted of it."""
+"""A made-up past of one company, or of many made-up ones: days filled one statement a table."""
 
+import re
 import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, date, timedelta
+from itertools import groupby
+from types import MappingProxyType
+from typing import Any
 
 from django.conf import settings
-from django.db import connection
+from django.db import connection, transaction
+from django.db.backends.utils import CursorWrapper
 from django.utils import timezone
 
-from accounts.models import Company
+from accounts.models import Company, Mode
 from billing.wallet import running_balances
 from channels.history import day_counts
 from channels.models import CountedDay
+from config.input.days import start_of
 from config.storage.months.calendar import month_of
 from links.clicks import partitions as click_months
 from tools.command_line import say
-from tools.demo import DemoError, bulk_months, earlier_months, filling, senders
+from tools.demo import KEY_ID, DemoError, past_transfers, senders
+from tools.demo import months as month_tables
+from tools.demo.senders import Senders
+from tools.queries import queries
 
+CHUNK = 50_000  # messages per statement
+_MEMORY = "128MB"  # for what a statement sorts
+# From so many messages on, the indexes of a month are built afterwards.
+BULK = 100_000
+BULK_TABLES = ("channels_message", "channels_attempt", "otp_verification", "billing_transfer")
 _MONTH = 30  # days
 _PAUSE = 5  # seconds from one line of progress to the next
-_NOT_ALONE = (
-    "Something else is connected to this database, so every row is put into its indexes: twice as"
-    " slow as filling months without them."
-)
-_REAL = (
-    "This database has companies that are no demo: {name}. Made-up messages cannot be removed"
-    " again, and would be counted in what the operator sees. Use a database of its own, or say"
-    " --beside-real-companies."
-)
+_SQL = {query.name: query.text for query in queries(__file__, "rows.sql").values()}
+_GENERATE, _TRANSFERS = _SQL.pop("generate"), _SQL.pop("transfers")
+# Of the delivered price, so that no line of the statement is below zero and the balance stays.
+_GRANT = """
+SELECT company_id, 'grant' AS kind, sum(amount) AS amount, 'demo:' || company_id AS key,
+  NULL::uuid AS message_id, NULL::int AS hold, '' AS proof, 'demo' AS reason,
+  %(since)s::timestamptz AS created_at
+FROM demo_transfer WHERE kind = 'capture' GROUP BY company_id"""
+_FILLED_DAYS = """
+SELECT (created_at AT TIME ZONE %s::text)::date, count(*) FROM channels_message
+WHERE company_id = ANY(%s) AND params ->> 'key' = %s GROUP BY 1"""
+Progress = Callable[[date, int], None]  # a day, and how many messages it was given
 
 
 def of_company(name: str | None = None, *, messages: int, days: int) -> None:
@@ -35,9 +54,9 @@ def of_company(name: str | None = None, *, messages: int, days: int) -> None:
     company = rows.first()
     if company is None:
         raise DemoError("There is no such company.")
-    if filling.is_filled(company):
+    if is_filled(company):
         raise DemoError(f"{company} has a made-up history already.")
-    filling.fill_company(company, messages=messages, days=days, on_day=_Progress().add)
+    fill_company(company, messages=messages, days=days, on_day=_Progress().add)
     recount()
     say(f"{company}: {messages} messages in {days} days")
 
@@ -49,18 +68,27 @@ def of_companies(
         raise DemoError("--messages, --months and --companies must be 1 or more.")
     real = senders.real_companies().first()
     if real and not beside_real_companies:
-        raise DemoError(_REAL.format(name=real))
-    if messages > months * filling.BULK and not bulk_months.is_alone():
-        say(_NOT_ALONE)
-    _create_months(timezone.localdate() - timedelta(days=months * _MONTH + 1))
-    progress = _Progress()
-    added = filling.fill_companies(
-        senders.made_up(many, messages=messages),
-        messages=messages,
-        days=months * _MONTH,
-        on_chunk=progress.add,
-    )
-    _count()
+        raise DemoError(
+            f"This database has companies that are no demo: {real}. Made-up messages cannot be"
+            " removed again, and would be counted in what the operator sees. Use a database of its"
+            " own, or say --beside-real-companies."
+        )
+    if messages > months * BULK and not month_tables.is_alone():
+        say(
+            "Something else is connected to this database, so every row is put into its indexes:"
+            " twice as slow as filling months without them."
+        )
+    month_tables.create_earlier(timezone.localdate() - timedelta(days=months * _MONTH + 1))
+    recent = timezone.now() - timedelta(days=settings.RAW_RETENTION)
+    click_months.ensure(*(month_of(at, UTC) for at in (recent, timezone.now())))
+    progress, made = _Progress(), senders.made_up(many, messages=messages)
+    added = fill_companies(made, messages=messages, days=months * _MONTH, on_chunk=progress.add)
+    # What the service's own tasks would do meanwhile.
+    recount()
+    running_balances.store(whole=True)
+    with connection.cursor() as cursor:
+        for statement in ("SET statement_timeout = 0", "ANALYZE", "RESET statement_timeout"):
+            cursor.execute(statement)
     say(f"{added} messages added in {progress.seconds():.0f} s")
 
 
@@ -70,20 +98,125 @@ def recount() -> None:
     day_counts.count_days()
 
 
-def _create_months(first: date) -> None:
-    earlier_months.create(first)
-    recent = timezone.now() - timedelta(days=settings.RAW_RETENTION)
-    click_months.ensure(*(month_of(at, UTC) for at in (recent, timezone.now())))
+def is_filled(company: Company) -> bool:
+    return company.messages.filter(params__key=KEY_ID).exists()
 
 
-def _count() -> None:
-    """What the service's own tasks would do meanwhile."""
-    recount()
-    running_balances.store(whole=True)
+def _ignore_progress(_day: date, _count: int) -> None:
+    pass
+
+
+@transaction.atomic
+def fill_company(
+    company: Company, *, messages: int, days: int, on_day: Progress = _ignore_progress
+) -> None:
+    """Fills the days before today in one transaction; the balance stays the same."""
+    key = company.api_keys.filter(mode=Mode.LIVE).values_list("pk", flat=True).first()
+    params = Senders([company.pk], [key], [None]).params()
+    targets = _spread(messages, days)
     with connection.cursor() as cursor:
-        cursor.execute("SET statement_timeout = 0")
-        cursor.execute("ANALYZE")
-        cursor.execute("RESET statement_timeout")
+        cursor.execute("SET LOCAL statement_timeout = 0")
+        keep = "CREATE TEMPORARY TABLE demo_transfer AS"
+        for day, count in targets.items():
+            _generate(cursor, params | _bounds(f"company {company.pk}", day), 1, count)
+            cursor.execute(f"{keep} {_TRANSFERS}")
+            keep = "INSERT INTO demo_transfer"
+            cursor.execute("DROP TABLE demo_message")
+            on_day(day, count)
+        past_transfers.book(cursor, _GRANT, {"since": start_of(min(targets))})
+        past_transfers.book(cursor, "SELECT * FROM demo_transfer", {})
+        cursor.execute("DROP TABLE demo_transfer")
+
+
+def fill_companies(
+    made: Senders, *, messages: int, days: int, on_chunk: Progress = _ignore_progress
+) -> int:
+    """Fills the days before today until these companies have so many messages; returns how many
+    were added. Each chunk is a commit, or each month of many messages, so an interrupted call is
+    continued by the next one.
+    """
+    found = _filled_days(made.company_ids)
+    targets = _spread(messages, days)
+    missing = {day: max(0, count - found.get(day, 0)) for day, count in targets.items()}
+    senders.buy(made.company_ids, made.weights, missing)
+    params = made.params()
+    for month, its_days in groupby(missing, key=_month_of):
+        counts = {day: missing[day] for day in its_days}
+        with _places(month, sum(counts.values()), sum(found.get(day, 0) for day in counts)) as into:
+            for day, count in counts.items():
+                bounds, first = params | _bounds("companies", day), found.get(day, 0) + 1
+                for start in range(first, first + count, CHUNK):
+                    size = min(CHUNK, first + count - start)
+                    _fill_chunk(bounds, start, size, into)
+                    on_chunk(day, size)
+    return sum(missing.values())
+
+
+def _month_of(day: date) -> date | None:
+    """That of UTC, which the partitions have; None of a day that lies in two."""
+    start, end = start_of(day), start_of(day + timedelta(days=1)) - timedelta(microseconds=1)
+    first, last = (at.astimezone(UTC).date().replace(day=1) for at in (start, end))
+    return first if first == last else None
+
+
+def _places(month: date | None, new: int, found: int) -> AbstractContextManager[Mapping[str, str]]:
+    """The table to write to instead of another, where that is quicker."""
+    if month and new >= max(BULK, found) and month_tables.is_possible(month, BULK_TABLES):
+        return month_tables.detached(month, *BULK_TABLES)
+    return nullcontext({})
+
+
+@transaction.atomic
+def _fill_chunk(params: Mapping[str, Any], first: int, count: int, into: Mapping[str, str]) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL statement_timeout = 0")
+        cursor.execute(f"SET LOCAL work_mem = '{_MEMORY}'")
+        _generate(cursor, params, first, count, into)
+        senders.cover(cursor)
+        transfers = into.get("billing_transfer", "billing_transfer")
+        past_transfers.book(cursor, _TRANSFERS, {}, into=transfers)
+        cursor.execute("DROP TABLE demo_message")
+
+
+def _generate(
+    cursor: CursorWrapper,
+    params: Mapping[str, Any],
+    first: int,
+    count: int,
+    into: Mapping[str, str] = MappingProxyType({}),
+) -> None:
+    batch = {**params, "first": first, "count": count}
+    cursor.execute(_GENERATE, batch)
+    for text in _SQL.values():
+        cursor.execute(
+            re.sub(r"(?<=^INSERT INTO )\w+", lambda n: into.get(n[0], n[0]), text), batch
+        )
+
+
+@transaction.atomic
+def _filled_days(company_ids: Sequence[int]) -> dict[date, int]:
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL statement_timeout = 0")
+        cursor.execute(_FILLED_DAYS, [settings.TIME_ZONE, list(company_ids), KEY_ID])
+        return dict(cursor.fetchall())
+
+
+def _spread(messages: int, days: int) -> dict[date, int]:
+    """Spreads the messages over the days before today, fewer on Saturdays and Sundays."""
+    today = timezone.localdate()
+    dates: Iterator[date] = (today - timedelta(days=n) for n in range(days, 0, -1))
+    weights = {day: 3 if day.weekday() >= 5 else 5 for day in dates}
+    left, weight_left = messages, sum(weights.values())
+    counts = {}
+    for day, weight in weights.items():
+        counts[day] = left * weight // weight_left
+        left, weight_left = left - counts[day], weight_left - weight
+    return counts
+
+
+def _bounds(seed: str, day: date) -> dict[str, Any]:
+    start, end = start_of(day), start_of(day + timedelta(days=1))
+    return {"seed": f"{seed} {day}", "start": start, "length": end - start}
 
 
 class _Progress:

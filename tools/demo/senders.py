@@ -1,22 +1,27 @@
-"""Made-up companies: a few send much, many send little, and none can be mistaken for a real one."""
+"""Made-up companies: a few send much, many send little, and top-ups pay for it."""
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
-from itertools import accumulate
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from itertools import accumulate, groupby, pairwise
 from typing import Any
 from uuid import UUID
 
 from django.conf import settings
-from django.db import transaction
+from django.db import connection, transaction
+from django.db.backends.utils import CursorWrapper
 from django.db.models import QuerySet
 from django.utils import timezone
 
 from accounts.models import ApiKey, Company, Endpoint, EventKind, GuardMode, Mode, User
 from accounts.people import companies
+from billing.models import Order, Payment
 from billing.wallet import ledger
-from tools.demo.rows import KEY_ID, SHARES
+from config.ids import first_id_at
+from config.input.days import start_of
+from tools.demo import KEY_ID, past_transfers
 from tools.stack.seed import lift_budgets
 
 EMAIL = "demo@example.com"  # of the only member of every made-up company
@@ -61,7 +66,7 @@ class Senders:
             "key": KEY_ID,
             "channels": list(settings.PRICES),
             "prices": list(settings.PRICES.values()),
-            "shares": SHARES,
+            "shares": [60, 85],  # of a hundred messages by the channels, added up
             "short_url": settings.SHORT_URL,
             "time_zone": settings.TIME_ZONE,
             "anonymised_before": now - timedelta(days=settings.PHONE_RETENTION),
@@ -84,7 +89,10 @@ def made_up(many: int, *, messages: int) -> Senders:
     return Senders(
         company_ids=[company.pk for company in made],
         key_ids=[company.api_keys.values_list("pk", flat=True)[0] for company in made],
-        endpoints=[_endpoint(company) for company in made],
+        endpoints=[
+            Endpoint.objects.filter(company=company).values_list("pk", flat=True).first()
+            for company in made
+        ],
         weights=bounds[:-1],
         links=LINKS,
         fallbacks=FALLBACKS,
@@ -112,23 +120,95 @@ def _company(user: User, name: str, *, listens: bool) -> Company:
         digest=secrets.token_bytes(32),
         **SHOWN,
     )
-    if listens:
-        _listen(company)
+    if listens:  # disabled, so that nothing is ever called
+        Endpoint.objects.create(
+            company=company,
+            mode=Mode.LIVE,
+            url="https://example.com/events",
+            kinds=EventKind.values,
+            key_id=next(iter(settings.WEBHOOK_KEYS)),
+            disabled_at=timezone.now(),
+            disabled_reason=Endpoint.Reason.PERSON,
+        )
     return company
 
 
-def _listen(company: Company) -> None:
-    """Disabled, so that nothing is ever called."""
-    Endpoint.objects.create(
-        company=company,
-        mode=Mode.LIVE,
-        url="https://example.com/events",
-        kinds=EventKind.values,
-        key_id=next(iter(settings.WEBHOOK_KEYS)),
-        disabled_at=timezone.now(),
-        disabled_reason=Endpoint.Reason.PERSON,
+GATEWAY = "demo"  # none that could be asked about such a payment
+TOKENS_PER_MESSAGE, SPARE = 6, 1_000  # more than a message costs on average
+ROUND = 100
+_PRICE = Decimal("1.90")
+_TRANSFERS = """
+SELECT company_id, 'top_up' AS kind, tokens AS amount,
+  'top_up:' || replace(id::text, '-', '') AS key, NULL::uuid AS message_id,
+  NULL::int AS hold, '' AS proof, '' AS reason, created_at
+FROM billing_order WHERE id = ANY(%(orders)s)"""
+
+
+@transaction.atomic
+def buy(company_ids: Sequence[int], weights: Sequence[float], messages: Mapping[date, int]) -> None:
+    """For each month what its messages may cost, and an order in ten that nobody pays."""
+    shares = [high - low for low, high in pairwise((0.0, *weights, 1.0))]
+    paid, unpaid = [], []
+    days = [day for day, count in messages.items() if count]
+    for _month, its_days in groupby(days, key=lambda day: day.replace(day=1)):
+        first, *others = its_days
+        at, count = start_of(first), sum(messages[day] for day in (first, *others))
+        for n, (company_id, share) in enumerate(zip(company_ids, shares, strict=True)):
+            tokens = int(count * share * TOKENS_PER_MESSAGE) + SPARE
+            paid.append(_order(company_id, at, tokens))
+            if n % 10 == at.month % 10:
+                unpaid.append(_order(company_id, at + timedelta(hours=3), tokens, is_paid=False))
+    _store(paid, unpaid)
+
+
+_SHORT = """
+SELECT w.company_id, due.tokens - w.available, due.at FROM billing_wallet w JOIN (
+  SELECT company_id, sum(COALESCE(first_price, 0) + price) AS tokens, min(at) AS at
+  FROM demo_message GROUP BY company_id) AS due USING (company_id)
+WHERE due.tokens > w.available"""
+
+
+def cover(cursor: CursorWrapper) -> None:
+    """Where a month's top-up is used up: as an automatic top-up would, right before."""
+    cursor.execute(_SHORT)
+    short: list[tuple[int, int, datetime]] = cursor.fetchall()
+    _store([_order(pk, at - timedelta(seconds=1), int(lack) + SPARE) for pk, lack, at in short])
+
+
+def _order(company_id: int, at: datetime, tokens: int, *, is_paid: bool = True) -> Order:
+    tokens = -(-tokens // ROUND) * ROUND
+    paid = {"state": Order.State.PAID, "paid_at": at}
+    fields: dict[str, Any] = paid if is_paid else {"state": Order.State.EXPIRED}
+    return Order(
+        id=UUID(int=first_id_at(at).int | secrets.randbits(62)),
+        company_id=company_id,
+        tokens=tokens,
+        amount=tokens * _PRICE,
+        currency="RUB",
+        gateway=GATEWAY,
+        payment_id="",
+        created_at=at,
+        expires_at=at + timedelta(hours=1),
+        finished_at=at,
+        **fields,
     )
 
 
-def _endpoint(company: Company) -> UUID | None:
-    return Endpoint.objects.filter(company=company).values_list("pk", flat=True).first()
+def _store(paid: Sequence[Order], unpaid: Iterable[Order] = ()) -> None:
+    Order.objects.bulk_create([*paid, *unpaid], batch_size=1000)
+    payments = [
+        Payment(
+            gateway=GATEWAY,
+            payment_id=f"demo-{order.pk.hex}",
+            order=order,
+            amount=order.amount,
+            currency=order.currency,
+            is_credited=True,
+            created_at=order.created_at,
+            settled_at=order.created_at,
+        )
+        for order in paid
+    ]
+    Payment.objects.bulk_create(payments, batch_size=1000)
+    with connection.cursor() as cursor:
+        past_transfers.book(cursor, _TRANSFERS, {"orders": [order.pk for order in paid]})

@@ -1,37 +1,15 @@
 """The figures of a drill, and the promises that they keep or break."""
 
-import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from django.db import connection
-
+from tools.chaos.checks import select
+from tools.chaos.external_records import rows
 from tools.drills.scenarios import Scenario
+from tools.queries import queries
 
-# On the tables of `tools.chaos.checks.external_records`.
-COUNTS = {
-    "accepted": "SELECT count(DISTINCT message_id) FROM client_call WHERE status = 200",
-    "lost": """
-        SELECT count(DISTINCT c.message_id) FROM client_call c
-        LEFT JOIN channels_message m ON m.id = c.message_id
-        WHERE c.status = 200 AND (m.id IS NULL OR m.state IN ('queued', 'sent'))""",
-    "delivered": "SELECT count(*) FROM channels_message WHERE state = 'delivered'",
-    "expired": "SELECT count(*) FROM channels_message WHERE state IN ('expired', 'failed')",
-    "charged_twice": """
-        SELECT count(*) FROM (SELECT message_id FROM billing_transfer WHERE kind = 'capture'
-          GROUP BY message_id HAVING count(*) > 1) AS twice""",
-    "sent_twice": """
-        SELECT count(*) FROM (SELECT message_id FROM phone_message WHERE message_id IS NOT NULL
-          GROUP BY message_id HAVING count(*) > 1) AS twice""",
-    "repeated": """
-        SELECT count(*) FROM (SELECT key FROM client_call GROUP BY key HAVING count(*) > 1) AS r""",
-}
-_ANSWERS = "SELECT at FROM calls WHERE status = 200"
-_ORDERS = "SELECT phone, at FROM orders"
-_ARRIVALS = "SELECT phone, at FROM messages"
+_NEVER = float("inf")
 
 
 @dataclass(frozen=True)
@@ -49,7 +27,8 @@ class Figures:
     broken_checks: Sequence[str]
 
     def lines(self, scenario: Scenario) -> list[str]:
-        rows = [
+        silence, delivery = scenario.max_silence, scenario.max_delivery
+        found = [
             ("sends accepted", self.accepted, ""),
             ("  lost", self.lost, "0"),
             ("  delivered", self.delivered, ""),
@@ -57,16 +36,12 @@ class Figures:
             ("charged twice", self.charged_twice, "0"),
             ("on a phone twice", self.sent_twice, "0"),
             ("repeated by their sender", self.repeated, ""),
-            ("seconds without answers", f"{self.silence:.1f}", f"≤ {scenario.max_silence:.0f}"),
-            (
-                "seconds until the first delivery",
-                f"{self.first_delivery:.1f}",
-                f"≤ {scenario.max_delivery:.0f}",
-            ),
+            ("seconds without answers", f"{self.silence:.1f}", f"≤ {silence:.0f}"),
+            ("seconds until the first delivery", f"{self.first_delivery:.1f}", f"≤ {delivery:.0f}"),
             ("processes that ended by themselves", sum(self.deaths.values()), "0"),
             ("checks broken", len(self.broken_checks), "0"),
         ]
-        return [f"{name:<36}{value!s:>8}   {promise}".rstrip() for name, value, promise in rows]
+        return [f"{name:<36}{value!s:>8}   {promise}".rstrip() for name, value, promise in found]
 
     def breaches(self, scenario: Scenario) -> list[str]:
         """The promises that are broken, as one line each."""
@@ -85,19 +60,16 @@ class Figures:
 
 
 def counts() -> dict[str, int]:
-    found = {}
-    with connection.cursor() as cursor:
-        for name, query in COUNTS.items():
-            cursor.execute(query)
-            (found[name],) = cursor.fetchone()
-    return found
+    return {
+        name: int(select(one.text)[0][0]) for name, one in queries(__file__, "counts.sql").items()
+    }
 
 
 def times(journal: Path, simulator_log: Path, lost_at: float, ends_at: float) -> dict[str, float]:
     """`silence` and `first_delivery`; the moments are Unix seconds."""
-    answers = [at for (at,) in _rows(journal, _ANSWERS)]
-    placed = {str(phone): at for phone, at in _rows(journal, _ORDERS)}
-    arrivals = [(f"+{phone}", at) for phone, at in _rows(simulator_log, _ARRIVALS)]
+    answers = [at for (at,) in rows(journal, "SELECT at FROM calls WHERE status = 200")]
+    placed = dict(rows(journal, "SELECT phone, at FROM orders"))
+    arrivals = rows(simulator_log, "SELECT '+' || phone, at FROM messages")
     return {
         "silence": longest_gap(answers, lost_at, ends_at),
         "first_delivery": first_arrival(arrivals, placed, lost_at) - lost_at,
@@ -116,11 +88,3 @@ def first_arrival(
 ) -> float:
     """Of a message that was asked for since then; infinity if none arrived."""
     return min((at for phone, at in arrivals if placed.get(phone, 0.0) >= since), default=_NEVER)
-
-
-_NEVER = float("inf")
-
-
-def _rows(path: Path, query: str) -> list[tuple[Any, ...]]:
-    with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as file:
-        return file.execute(query).fetchall()

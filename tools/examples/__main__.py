@@ -4,21 +4,81 @@ import argparse
 import json
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import requests
 
 from config.local.processes import StartError
 from tools.command_line import ExitCode, run_command, say
-from tools.examples import report
 from tools.examples.checks import CHECKS, ExampleRun, FailedError
-from tools.examples.languages import LANGUAGES, Language
-from tools.examples.report import LanguageResult
+from tools.examples.languages import LANGUAGES, STEMS, BuildError, Language, MissingError, Toolchain
 from tools.examples.service import Service, running
-from tools.examples.toolchains import BuildError, MissingError, Toolchain
+
+
+@dataclass
+class LanguageResult:
+    """What became of the examples of a language."""
+
+    language: str
+    version: str = ""
+    missing: str = ""  # what kept all of them from running
+    broken: str = ""  # the compiler's output
+    failures: dict[str, str] = field(default_factory=dict)
+    passed: list[str] = field(default_factory=list)
+
+    @property
+    def is_good(self) -> bool:
+        """Nothing that could run failed."""
+        return not self.broken and not self.failures
+
+    def word(self, stem: str) -> str:
+        if stem in self.passed:
+            return "yes"
+        return "NO" if self.broken or stem in self.failures else "–"
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "language": self.language,
+            "toolchain": self.version,
+            "missing": self.missing,
+            "broken": self.broken,
+            "passed": self.passed,
+            "failures": self.failures,
+        }
+
+
+def table(outcomes: Sequence[LanguageResult]) -> str:
+    """In Markdown."""
+    rows = [["language", *STEMS, "run with"]]
+    rows += [
+        [one.language, *map(one.word, STEMS), one.version or f"not run: {one.missing}"]
+        for one in outcomes
+    ]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = [_line(row, widths) for row in rows]
+    return "\n".join([lines[0], _line(["-" * width for width in widths], widths), *lines[1:]])
+
+
+def _line(cells: Iterable[str], widths: Sequence[int]) -> str:
+    padded = (cell.ljust(width) for cell, width in zip(cells, widths, strict=True))
+    return f"| {' | '.join(padded)} |"
+
+
+def reasons(outcomes: Iterable[LanguageResult]) -> list[str]:
+    """Why, for everything that failed or did not run."""
+    lines = []
+    for one in outcomes:
+        if one.missing:
+            lines.append(f"{one.language} was not run: {one.missing}")
+        if one.broken:
+            lines.append(f"{one.language} does not compile:\n{one.broken}")
+        lines += [f"{one.language}/{stem}: {why}" for stem, why in one.failures.items()]
+    return lines
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -36,7 +96,7 @@ def _run(options: argparse.Namespace) -> ExitCode:
     except (StartError, requests.RequestException) as error:
         say(f"examples: {error}")
         return ExitCode.NOT_MADE
-    say("\n" + "\n".join([report.table(outcomes), "", *report.reasons(outcomes)]))
+    say("\n" + "\n".join([table(outcomes), "", *reasons(outcomes)]))
     if options.json:
         text = json.dumps([one.as_dict() for one in outcomes], indent=1, ensure_ascii=False)
         options.json.write_text(text + "\n", encoding="utf-8")

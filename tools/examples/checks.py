@@ -10,11 +10,9 @@ from pathlib import Path
 
 import requests
 
-from tools.examples import toolchains, webhook_cases
-from tools.examples.faults import bad_network
-from tools.examples.languages import Language
-from tools.examples.service import Service
-from tools.examples.toolchains import Toolchain
+from tools.examples import languages, webhook_cases
+from tools.examples.languages import Language, Toolchain
+from tools.examples.service import Service, bad_network
 
 LINK = "https://example.com/orders/77?from=sms&x=1"
 _SECONDS = 120  # that an example may take: four tries, and a slow machine
@@ -43,7 +41,7 @@ class ExampleRun:
             "KVITOK_KEY": self.service.key,
             "LANG": "C.UTF-8",
         }
-        return toolchains.run(
+        return languages.run(
             self.command(stem),
             env={**os.environ, **variables, **environ},
             stdin=stdin,

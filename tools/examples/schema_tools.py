@@ -8,8 +8,15 @@ import sys
 from pathlib import Path
 
 from config.environment.variables import ROOT
-from tools.examples.languages import LANGUAGES
-from tools.examples.toolchains import BuildError, MissingError, Workspace, npm, tool, version
+from tools.examples.languages import (
+    LANGUAGES,
+    BuildError,
+    MissingError,
+    Workspace,
+    npm,
+    tool,
+    version,
+)
 
 PACKAGES = ("@redocly/cli@2.77.0", "@stoplight/spectral-cli@6.16.3")
 PLACE = Workspace(ROOT / "docs/examples", ROOT / "var/examples/schema-tools")

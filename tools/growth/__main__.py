@@ -14,12 +14,9 @@ import psycopg
 from psycopg import sql
 
 from config.environment.variables import ROOT
-from config.local.store_servers import Postgres
-from tools.bench.report import machine
-from tools.command_line import ExitCode, run_command, say
-from tools.growth.chart import draw
-from tools.growth.figures import Figure, Group, Results
-from tools.growth.table import table
+from tools.bench import machine
+from tools.command_line import ExitCode, names_of, numbers, parser, run_command, say, write_json
+from tools.growth.figures import Figure, Group, Results, draw, table
 from tools.stack.stack import Stack, temporary_stack
 
 SIZES = [5_000, 100_000, 1_000_000]
@@ -40,25 +37,41 @@ SERVER = {
 
 def main(arguments: Sequence[str]) -> int:
     """1 if something grew beyond its bound, 2 if it cannot be measured."""
-    return run_command("growth", partial(_run, _options(arguments)))
+    options = parser("make growth", __doc__)
+    add, groups = options.add_argument, [str(group) for group in Group]
+    add("--sizes", type=numbers, default=SIZES, help="messages, 5000,100000,1000000 by default")
+    add("--companies", type=int, default=1_000)
+    add("--months", type=int, default=6)
+    add("--only", type=names_of(groups), default=groups, help=f"of {','.join(groups)}")
+    add("--json", type=Path, help="where to keep every figure")
+    add("--plots", type=Path, help="a folder for the drawings")
+    return run_command("growth", partial(_run, options.parse_args(arguments)))
 
 
 def _run(options: argparse.Namespace) -> ExitCode:
-    results, fillings = Results(), []
+    results, fillings, sizes = Results(), [], sorted(options.sizes)
     with temporary_stack("growth", durable=False) as stack:
-        _set_up(stack.postgres, stack.url("postgres"))
+        with psycopg.connect(stack.url("postgres"), autocommit=True) as admin:
+            for name, value in SERVER.items():
+                change = sql.SQL("ALTER SYSTEM SET {} = {}")
+                admin.execute(change.format(sql.Identifier(name), sql.Literal(value)))
+        stack.postgres.restart()
         found: dict[str, Any] = machine.describe(stack.postgres.directory)
-        for size in options.sizes:
+        found |= {"companies": options.companies, "months": options.months}
+        for size in sizes:
             measured = _measure(options, stack, size)
             if measured is None:
                 return ExitCode.NOT_MADE
-            fillings.append(measured["filling"])
+            filling = measured["filling"]
+            taken = f"{filling['seconds']:,.0f} s, {filling['bytes'] / 1e9:.2f} GB"
+            say(f"{size:,} messages after {taken}")
+            fillings.append(filling)
             for figure in measured["figures"]:
                 results.add(size, Figure.of(figure))
             # After each size: a run of hours may end early.
             found |= {"fillings": fillings, "rows": [row.as_dict() for row in results]}
-            _save(options, found)
-    sizes = options.sizes
+            found |= {"at": datetime.now(UTC).isoformat(timespec="seconds")}
+            write_json(options.json, found)
     say(table(results, sizes))
     if options.plots:
         draw(results, sizes, options.plots)
@@ -67,66 +80,23 @@ def _run(options: argparse.Namespace) -> ExitCode:
     return ExitCode.FAILED if over else ExitCode.PASSED
 
 
-def _options(arguments: Sequence[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="make growth", description=__doc__)
-    add = parser.add_argument
-    add("--sizes", type=_numbers, default=SIZES, help="messages, 5000,100000,1000000 by default")
-    add("--companies", type=int, default=1_000)
-    add("--months", type=int, default=6)
-    add("--only", type=_groups, default=list(Group), help=f"of {','.join(Group)}")
-    add("--json", type=Path, help="where to keep every figure")
-    add("--plots", type=Path, help="a folder for the drawings")
-    return parser.parse_args(arguments)
-
-
-def _numbers(text: str) -> list[int]:
-    return sorted(int(word) for word in text.split(","))
-
-
-def _groups(text: str) -> list[Group]:
-    return [Group(word) for word in text.split(",")]
-
-
-def _set_up(server: Postgres, url: str) -> None:
-    with psycopg.connect(url, autocommit=True) as admin:
-        for name, value in SERVER.items():
-            change = sql.SQL("ALTER SYSTEM SET {} = {}")
-            admin.execute(change.format(sql.Identifier(name), sql.Literal(value)))
-    server.restart()
-
-
 def _measure(options: argparse.Namespace, stack: Stack, size: int) -> dict[str, Any] | None:
     """On a database of its own, dropped afterwards: the days of a history are sealed at its end."""
     name, into = sql.Identifier(f"growth_{size}"), stack.place / f"{size}.json"
+    words = {"messages": size, "companies": options.companies, "months": options.months}
+    words |= {"only": ",".join(options.only), "into": into}
+    command = [sys.executable, "-m", "tools.growth.measuring"]
+    command += [f"--{key}={value}" for key, value in words.items()]
+    environ = stack.environ | SETTINGS | {"DATABASE_URL": stack.url(f"growth_{size}")}
     with psycopg.connect(stack.url("postgres"), autocommit=True) as admin:
         admin.execute(sql.SQL("CREATE DATABASE {}").format(name))
         stack.redis.flushall()
-        words = {"messages": size, "companies": options.companies, "months": options.months}
-        words |= {"only": ",".join(options.only), "into": into}
-        command = [f"--{key}={value}" for key, value in words.items()]
-        done = subprocess.run(  # noqa: S603
-            [sys.executable, "-m", "tools.growth.measuring", *command],
-            env=stack.environ | SETTINGS | {"DATABASE_URL": stack.url(f"growth_{size}")},
-            cwd=ROOT,
-            check=False,
-        )
+        done = subprocess.run(command, env=environ, cwd=ROOT, check=False)  # noqa: S603
         admin.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(name))
     if done.returncode:
         return None
     measured: dict[str, Any] = json.loads(into.read_text(encoding="utf-8"))
-    filling = measured["filling"]
-    say(f"{size:,} messages after {filling['seconds']:,.0f} s, {filling['bytes'] / 1e9:.2f} GB")
     return measured
-
-
-def _save(options: argparse.Namespace, found: dict[str, Any]) -> None:
-    if options.json is None:
-        return
-    found |= {"companies": options.companies, "months": options.months}
-    found |= {"at": datetime.now(UTC).isoformat(timespec="seconds")}
-    options.json.parent.mkdir(parents=True, exist_ok=True)
-    text = json.dumps(found, indent=1, ensure_ascii=False)
-    options.json.write_text(text + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

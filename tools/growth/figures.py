@@ -1,9 +1,13 @@
-"""What was measured at each size, and what of it grew beyond its bound."""
+"""What was measured at each size, what of it grew beyond its bound, as a table and as drawings."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
+from math import log10
+from pathlib import Path
 from typing import Any
+
+from tools import svg
 
 # Figures are compared with those at this size, or at the first one beyond it. Smaller databases are
 # held to the same bounds, as plans of a small month may be worse than those of a large one.
@@ -61,16 +65,16 @@ class Row:
         return figure.blocks / max(1, self.base.blocks)
 
     def is_over(self) -> bool:
-        return any(self._is_over(size, figure) for size, figure in self.at.items())
-
-    def _is_over(self, size: int, figure: Figure) -> bool:
-        if self.group is Group.PAGE:
-            return figure.ms > PAGE_MS
-        if self.group is Group.HOT:
+        for size, figure in self.at.items():
+            growth = self.growth(figure)
             more = figure.blocks - self.base.blocks
-            return self.growth(figure) > HOT_GROWTH and more > FEW
-        is_file = self.group is Group.EXPORT and size > self.base_size
-        return is_file and self.growth(figure) > EXPORT_GROWTH
+            if (
+                (self.group is Group.PAGE and figure.ms > PAGE_MS)
+                or (self.group is Group.HOT and growth > HOT_GROWTH and more > FEW)
+                or (self.group is Group.EXPORT and growth > EXPORT_GROWTH and size > self.base_size)
+            ):
+                return True
+        return False
 
     def as_dict(self) -> dict[str, Any]:
         found = {str(size): asdict(figure) for size, figure in self.at.items()}
@@ -91,3 +95,86 @@ class Results:
 
     def over(self) -> list[Row]:
         return [row for row in self if row.is_over()]
+
+
+_TITLES = {
+    Group.HOT: "Hot statements: blocks, ms in PostgreSQL",
+    Group.PAGE: "Pages: blocks, ms of CPU and statements",
+    Group.JOB: "Jobs: blocks, ms",
+    Group.EXPORT: "Exports: ms of 1,000 rows",
+}
+_NAME, _COLUMN = 44, 22
+
+
+def table(results: Results, sizes: Sequence[int]) -> str:
+    def cell(figure: Figure | None) -> str:
+        return f"{figure.blocks:,} {figure.ms:9,.1f}" if figure else "–"
+
+    lines: list[str] = []
+    for group, title in _TITLES.items():
+        heads = "".join(f"{size:>{_COLUMN},}" for size in sizes)
+        shown = ["", f"{title:<{_NAME}}{heads}  growth"]
+        for row in (row for row in results if row.group is group):
+            cells = "".join(f"{cell(row.at.get(size)):>{_COLUMN}}" for size in sizes)
+            mark = "  OVER" if row.is_over() else ""
+            name = f"{row.name[: _NAME - 1]:<{_NAME}}"
+            shown.append(f"{name}{cells}  {row.growth(row.last):5.2f}{mark}")
+        lines += shown if len(shown) > 2 else []
+    return "\n".join(lines).lstrip("\n")
+
+
+WIDTH, HEIGHT, LEFT, TOP = 940, 340, 84, 44
+PLOT, DEPTH, LINE = 520, 240, 22  # the drawing's width and height, and a line of its legend
+
+Value = Callable[[Figure], float]
+
+MOST = 8  # lines of a drawing
+_DRAWINGS: dict[Group, tuple[str, Value]] = {
+    Group.HOT: ("Blocks that hot statements read", lambda figure: figure.blocks),
+    Group.PAGE: ("Blocks that the dearest pages read", lambda figure: figure.blocks),
+    Group.JOB: ("The longest jobs, ms", lambda figure: figure.ms),
+}
+
+
+def draw(results: Results, sizes: Sequence[int], folder: Path) -> None:
+    """The rows that cost most at the largest size."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for group, (title, value) in _DRAWINGS.items():
+        rows = [row for row in results if row.group is group]
+        rows.sort(key=lambda row: value(row.last), reverse=True)
+        if rows:
+            drawn = chart(title, rows[:MOST], sizes, value)
+            (folder / f"growth-{group}.svg").write_text(drawn, encoding="utf-8")
+
+
+def chart(title: str, rows: Sequence[Row], sizes: Sequence[int], value: Value) -> str:
+    highest = max([10.0, *(value(figure) for row in rows for figure in row.at.values())])
+    decades = int(log10(highest)) + 1
+    parts = []
+    for decade in range(decades + 1):
+        y = _y(10**decade, decades)
+        parts.append(f'<line x1="{LEFT}" y1="{y}" x2="{LEFT + PLOT}" y2="{y}" stroke="#c8ced6"/>')
+        parts.append(svg.text(LEFT - 8, y + 4, f"{10**decade:,}", anchor="end"))
+    for size in sizes:
+        x = _x(size, sizes)
+        parts.append(svg.text(x, TOP + DEPTH + 22, f"{size:,}", anchor="middle"))
+    parts.append(svg.text(LEFT + PLOT / 2, TOP + DEPTH + 42, "messages", anchor="middle"))
+    for n, row in enumerate(rows):
+        at, colour, y = sorted(row.at.items()), svg.colour(n), TOP + 6 + n * LINE
+        points = [(_x(size, sizes), _y(value(figure), decades)) for size, figure in at]
+        parts.append(svg.polyline(points, colour))
+        parts += [f'<circle cx="{x}" cy="{top}" r="3.5" fill="{colour}"/>' for x, top in points]
+        mark = f'x="{LEFT + PLOT + 24}" y="{y - 5}" width="14" height="4" fill="{colour}"'
+        parts += [f"<rect {mark}/>", svg.text(LEFT + PLOT + 46, y + 2, row.name)]
+    return svg.drawing(title, parts, WIDTH, HEIGHT)
+
+
+def _x(size: int, sizes: Sequence[int]) -> float:
+    low, high = log10(min(sizes)), log10(max(sizes))
+    share = (log10(size) - low) / (high - low) if high > low else 0.5
+    return round(LEFT + 20 + share * (PLOT - 40), 1)
+
+
+def _y(value: float, decades: int) -> float:
+    share = log10(max(1.0, value)) / decades
+    return round(TOP + DEPTH - share * DEPTH, 1)

@@ -23,8 +23,7 @@ from links.models import Link
 from otp import codes, settlement
 from otp.models import Verification
 from tools.growth.figures import Figure, Group
-from tools.growth.probe import Probe
-from tools.growth.recording import Reading, recorded
+from tools.growth.recording import Probe, Reading, recorded
 
 ROUNDS = 7
 BATCH = 8  # messages under way in each round
@@ -44,18 +43,10 @@ def measure(probe: Probe) -> Iterator[Figure]:
             if number:
                 found.setdefault(name, []).append(readings)
     for name, rounds in found.items():
-        yield _figure(name, rounds)
-
-
-def _figure(name: str, rounds: list[list[Reading]]) -> Figure:
-    dearest = max((reading for one in rounds for reading in one), key=lambda each: each.blocks)
-    return Figure(
-        Group.HOT,
-        name,
-        round(median(sum(reading.blocks for reading in one) for one in rounds)),
-        round(median(sum(reading.ms for reading in one) for one in rounds), 3),
-        dearest.text[:2000],
-    )
+        dearest = max((each for one in rounds for each in one), key=lambda each: each.blocks)
+        blocks = round(median(sum(each.blocks for each in one) for one in rounds))
+        ms = round(median(sum(each.ms for each in one) for one in rounds), 3)
+        yield Figure(Group.HOT, name, blocks, ms, dearest.text[:2000])
 
 
 def _steps(probe: Probe, state: "_Round") -> Iterator[Step]:
@@ -121,13 +112,8 @@ class _Round:
     def accept(self) -> None:
         transitions.commit_events(
             [
-                Event(
-                    each.message_id,
-                    each.attempt_id,
-                    EventKind.ACCEPTED,
-                    provider_id=each.attempt_id.hex,
-                )
-                for each in self.claimed
+                Event(one.message_id, one.attempt_id, EventKind.ACCEPTED, one.attempt_id.hex)
+                for one in self.claimed
             ]
         )
 

@@ -1,7 +1,7 @@
 """What runs beside the requests: the schedule's tasks, the full proof of the books, and exports."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -12,8 +12,7 @@ from django.urls import reverse
 from config.celery import app
 from config.schedule import SCHEDULE
 from tools.growth.figures import Figure, Group
-from tools.growth.probe import Probe
-from tools.growth.recording import blocks_of_database
+from tools.growth.recording import Probe, blocks_of_database
 
 # They look at the machine and its neighbours, not at the history.
 LEFT_OUT = {"operator_admin.examine_outside", "channels.write_heartbeat", "accounts.deliver_mail"}
@@ -42,12 +41,9 @@ def measure_exports(probe: Probe) -> Iterator[Figure]:
         times = _times_of_rows(probe, reverse(route))
         if len(times) * PER >= FEWEST:
             tenth = max(1, len(times) // 10)
-            yield _rows(f"{route}, newest rows", times[:tenth])
-            yield _rows(f"{route}, oldest rows", times[-tenth:])
-
-
-def _rows(name: str, times: Sequence[float]) -> Figure:
-    return Figure(Group.EXPORT, name, 0, round(sum(times) / len(times) * 1000, 2))
+            for which, part in (("newest", times[:tenth]), ("oldest", times[-tenth:])):
+                ms = round(sum(part) / len(part) * 1000, 2)
+                yield Figure(Group.EXPORT, f"{route}, {which} rows", 0, ms)
 
 
 def _times_of_rows(probe: Probe, path: str) -> list[float]:

@@ -1,6 +1,5 @@
 """Fills one database and measures on it: a process for each size, so that no cache is shared."""
 
-import argparse
 import json
 import os
 import sys
@@ -8,44 +7,61 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import django
 import psycopg
 from django.core.management import call_command
 
+from tools.command_line import parser, say
 from tools.growth.figures import Figure, Group
+
+_WEIGHTS = """
+SELECT regexp_replace(relname, '_([0-9]{4}_[0-9]{2}|other)$', ''), sum(pg_total_relation_size(oid))
+FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace
+GROUP BY 1 ORDER BY 2 DESC LIMIT 12"""
 
 
 def main(arguments: Sequence[str]) -> int:
-    options = _options(arguments)
+    options = parser("python -m tools.growth.measuring", __doc__)
+    for name in ("messages", "companies", "months"):
+        options.add_argument(f"--{name}", type=int, required=True)
+    options.add_argument("--only", type=lambda text: list(map(Group, text.split(","))))
+    options.add_argument("--into", type=Path, required=True)
+    given = options.parse_args(arguments)
     django.setup()
-    from tools.growth import database  # noqa: PLC0415 - needs Django set up
-
     call_command("migrate", verbosity=0)
-    url = os.environ["DATABASE_URL"]
-    filling = database.fill(
-        url, options.messages, companies=options.companies, months=options.months
-    )
-    with psycopg.connect(url, autocommit=True) as store:
-        figures = [asdict(figure) for figure in _figures(options.only, store)]
-    found = {"filling": asdict(filling), "figures": figures}
-    options.into.write_text(json.dumps(found, ensure_ascii=False), encoding="utf-8")
+    filling = _fill(given.messages, companies=given.companies, months=given.months)
+    with psycopg.connect(os.environ["DATABASE_URL"], autocommit=True) as store:
+        figures = [asdict(figure) for figure in _figures(given.only, store)]
+    found = {"filling": filling, "figures": figures}
+    given.into.write_text(json.dumps(found, ensure_ascii=False), encoding="utf-8")
     return 0
 
 
-def _options(arguments: Sequence[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m tools.growth.measuring", description=__doc__)
-    for name in ("messages", "companies", "months"):
-        parser.add_argument(f"--{name}", type=int, required=True)
-    parser.add_argument("--only", type=lambda text: list(map(Group, text.split(","))))
-    parser.add_argument("--into", type=Path, required=True)
-    return parser.parse_args(arguments)
+def _fill(messages: int, *, companies: int, months: int) -> dict[str, Any]:
+    """What it took to have so many messages, and the bytes of database and of the largest tables.
+
+    Before anybody else connects: the months of a database in use are filled more slowly.
+    """
+    from tools.demo import history  # noqa: PLC0415 - needs Django set up
+
+    began = time.monotonic()
+    history.of_companies(companies, messages=messages, months=months)
+    with psycopg.connect(os.environ["DATABASE_URL"], autocommit=True) as store:
+        store.execute("VACUUM (ANALYZE)")
+        store.execute("CHECKPOINT")
+        seconds = round(time.monotonic() - began, 1)
+        tables = {str(name): int(size) for name, size in store.execute(_WEIGHTS).fetchall()}
+        size = store.execute("SELECT pg_database_size(current_database())").fetchone()
+    known = {"messages": messages, "seconds": seconds, "tables": tables}
+    return known | {"bytes": int(size[0]) if size else 0}
 
 
 def _figures(groups: Sequence[Group], store: psycopg.Connection) -> Iterator[Figure]:
-    from tools.growth import hot_statements, jobs, pages, probe  # noqa: PLC0415
+    from tools.growth import hot_statements, jobs, pages, recording  # noqa: PLC0415
 
-    who = probe.make()
+    who = recording.make()
     work: dict[Group, Callable[[], Iterable[Figure]]] = {
         Group.HOT: lambda: hot_statements.measure(who),
         Group.PAGE: lambda: pages.measure(who),
@@ -55,9 +71,7 @@ def _figures(groups: Sequence[Group], store: psycopg.Connection) -> Iterator[Fig
     for group in groups:
         began = time.monotonic()
         figures = list(work[group]())
-        took = time.monotonic() - began
-        sys.stdout.write(f"{group}: {len(figures)} figures in {took:.0f} s\n")
-        sys.stdout.flush()
+        say(f"{group}: {len(figures)} figures in {time.monotonic() - began:.0f} s")
         yield from figures
 
 

@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from html import unescape
 from operator import attrgetter
 from typing import Any
@@ -20,8 +20,7 @@ from channels.models import Message
 from config.channels import BY_NAME
 from links.models import Link
 from tools.growth.figures import PAGE_MS, Figure, Group
-from tools.growth.probe import Probe
-from tools.growth.recording import Reading, recorded
+from tools.growth.recording import Probe, recorded
 
 SEARCHES = ("Demo 00010", "+70000000123")
 _CHOICE = re.compile(r'href="(\?[a-z_]+=[^"]*)"')
@@ -35,27 +34,20 @@ def measure(probe: Probe) -> Iterator[Figure]:
     measurements where the first one is beyond the bound.
     """
     for name, client, path in _pages(probe):
-        with recorded() as readings:
-            client.get(path)  # warms up templates and caches as well
-        figure = _figure(name, client, path, readings)
+        figure = _measured(name, client, path)  # warms up templates and caches as well
         for _ in range(FURTHER):
             if figure.ms > PAGE_MS:  # another program may have slowed it down
-                with recorded() as readings:
-                    client.get(path)
-                figure = min(figure, _figure(name, client, path, readings), key=attrgetter("ms"))
+                figure = min(figure, _measured(name, client, path), key=attrgetter("ms"))
         yield figure
 
 
-def _figure(name: str, client: Client, path: str, readings: Sequence[Reading]) -> Figure:
+def _measured(name: str, client: Client, path: str) -> Figure:
+    with recorded() as readings:
+        client.get(path)
     ms = _cpu(client, path) + sum(reading.ms for reading in readings)
     dearest = max(readings, key=lambda reading: reading.blocks, default=None)
-    return Figure(
-        Group.PAGE,
-        name,
-        sum(reading.blocks for reading in readings),
-        round(ms, 1),
-        dearest.text[:2000] if dearest else "",
-    )
+    blocks, text = sum(reading.blocks for reading in readings), dearest.text if dearest else ""
+    return Figure(Group.PAGE, name, blocks, round(ms, 1), text[:2000])
 
 
 def _cpu(client: Client, path: str) -> float:

@@ -1,5 +1,6 @@
-"""Explains every statement that the code executes, right before it does."""
+"""Explains every statement that the code executes, right before it does, for who measures."""
 
+import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,7 +10,12 @@ from typing import Any
 
 import psycopg
 from django.db import connection
+from django.test import Client
 from psycopg import sql
+
+from accounts.models import Company, Member, Mode, User
+from accounts.people import companies
+from tools.demo.senders import NAME
 
 _IS_EXPLAINED = re.compile(r"\s*(SELECT|WITH|INSERT|UPDATE|DELETE)\b", re.IGNORECASE)
 _PLACEHOLDER = re.compile(r"%\((\w+)\)s|%s|%%")
@@ -104,3 +110,49 @@ def blocks_of_database(store: psycopg.Connection) -> int:
         cursor.execute(_HAND_IN)  # a session counts by itself for up to a second
     row = store.execute(_COUNTED).fetchone()
     return int(row[0]) if row else 0
+
+
+EMAIL = "growth@example.com"
+_phones = count(9_000_000)
+
+
+@dataclass(frozen=True)
+class Probe:
+    company: Company
+    key: str
+    browser: Client  # signed in as an owner who is an operator as well
+
+    def post(self, path: str, body: dict[str, Any], **headers: str) -> Any:
+        answer = Client().post(
+            f"/api/v1{path}",
+            json.dumps(body),
+            content_type="application/json",
+            headers={"Authorization": f"Bearer {self.key}"} | headers,
+        )
+        return _ok(path, answer).json()
+
+    def get(self, path: str) -> Any:
+        headers = {"Authorization": f"Bearer {self.key}"}
+        return _ok(path, Client().get(f"/api/v1{path}", headers=headers)).json()
+
+    def new_phone(self) -> str:
+        return f"+7000{next(_phones)}"
+
+
+def _ok(path: str, answer: Any) -> Any:
+    if answer.status_code != 200:
+        raise RuntimeError(f"{path} answered {answer.status_code}: {answer.content[:300]!r}")
+    return answer
+
+
+def make() -> Probe:
+    company = Company.objects.get(name=NAME.format(0))
+    user = User.objects.filter(email=EMAIL).first()
+    user = user or User.objects.create_superuser(email=EMAIL, language="en")
+    Member.objects.get_or_create(company=company, user=user, role=Member.Role.OWNER)
+    for old in company.api_keys.active().filter(name="growth"):
+        companies.revoke_api_key(key=old, user=user)
+    _key, text = companies.create_api_key(company=company, user=user, mode=Mode.LIVE, name="growth")
+    browser = Client(raise_request_exception=False)
+    browser.force_login(user)
+    return Probe(company, text, browser)

@@ -16,9 +16,8 @@ from config.local.processes import StartError, die_with_parent
 from tools.command_line import ExitCode, run_command, say
 from tools.replay import plots
 from tools.replay.goals import goals, line
-from tools.replay.live.sample import NotPlayableError
-from tools.replay.report import as_json, table
-from tools.replay.run import Result, run
+from tools.replay.live.virtual import NotPlayableError
+from tools.replay.run import Result, as_json, run, table
 from tools.replay.sensitivity import variants
 from tools.replay.world import World, build, read
 from tools.replay.world_format import WorldError

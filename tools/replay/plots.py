@@ -6,8 +6,7 @@ from itertools import groupby
 from statistics import median
 
 from tools import svg
-from tools.replay.report import regret
-from tools.replay.run import Recovery, Result
+from tools.replay.run import Recovery, Result, regret
 
 WIDTH, HEIGHT = 920, 420
 LEFT, RIGHT, TOP, BOTTOM = 64, 200, 56, 372  # the right margin holds the names of the lines

@@ -1,18 +1,176 @@
-"""What comes of one send by one plan: the product's own rules of fallback and of charging.
+"""The sends of a world with every chance drawn beforehand, and what comes of one by one plan.
 
-A step begins when the one before is refused or its patience ends without proof, and not at all
-once there is proof: a receipt or a right code. Its hold replaces the earlier one, so only the last
-step that began can be charged; a late proof of an earlier one is free. A right code charges the
-last step if no receipt came before.
+All policies meet the same sends with the same luck, so that they differ by what they choose. The
+rules of fallback and of charging are the product's: a step begins when the one before is refused or
+its patience ends without proof, and not at all once there is proof, a receipt or a right code. Its
+hold replaces the earlier one, so only the last step that began can be charged; a late proof of an
+earlier one is free. A right code charges the last step if no receipt came before.
 """
 
+import heapq
 import math
-from collections.abc import Mapping
+import random
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from channels.routing.smart.plans import Plan
-from tools.replay.population import Send
-from tools.replay.world import SMS, World
+from tools.replay.world import NATIONAL_DIGITS, SMS, Attack, Range, World
+
+PRIOR_DRAWS = 4
+
+
+@dataclass(slots=True)
+class Person:
+    phone: str
+    place: Range
+    reach: frozenset[str]
+    wrong_number: bool
+    bars_sms: bool
+    ip: str
+
+
+@dataclass(frozen=True, slots=True)
+class Luck:
+    """Of one channel in one send: uniform in 0..1, but for the latency's standard normal."""
+
+    lost: float
+    latency: float
+    tells: float
+    receipt: float
+    account: float
+
+
+@dataclass(slots=True)
+class Send:
+    at: float
+    person: Person
+    luck: dict[str, Luck]
+    typing: float  # seconds from the arrival to the right code
+    wrong_codes: int  # that are entered before it, or instead of it
+    gives_up: float
+    never_right: bool
+    attack: int | None = None  # number of the attack
+    hold_out: float = field(default=0.0)
+
+
+def sends(world: World, seed: int) -> Iterator[Send]:
+    honest = _honest(world, random.Random(f"{seed} people"))  # noqa: S311 - a simulation
+    attacks = [
+        _attack(world, n, attack, random.Random(f"{seed} attack {n}"))  # noqa: S311
+        for n, attack in enumerate(world.attacks)
+    ]
+    return heapq.merge(honest, *attacks, key=lambda send: send.at)
+
+
+def _honest(world: World, draw: random.Random) -> Iterator[Send]:
+    if not world.sends_per_day:
+        return
+    known: list[Person] = []
+    peak = max([1.0, *(surge.times for surge in world.surges)])
+    at = -world.warm_up
+    while True:
+        at += draw.expovariate(world.sends_per_day * peak / 86400)
+        if at >= world.end:
+            return
+        if draw.random() * peak > _times(world, at):
+            continue
+        if known and draw.random() < world.people["returning"]:
+            person = draw.choice(known)
+        else:
+            person = _person(world, draw)
+            known.append(person)
+        yield _send(world, draw, at, person)
+
+
+def _times(world: World, at: float) -> float:
+    factor = 1.0
+    for surge in world.surges:
+        if surge.start <= at < surge.start + surge.seconds:
+            factor *= surge.times
+    return factor
+
+
+def _person(world: World, draw: random.Random) -> Person:
+    place = draw.choices(world.ranges, [one.share for one in world.ranges])[0]
+    reach = draw.choices([one for one, _ in world.reach], [part for _, part in world.reach])[0]
+    wrong = draw.random() < world.people["wrong_number"]
+    return Person(
+        phone=place.prefix + _digits(draw),
+        place=place,
+        reach=frozenset() if wrong else reach,
+        wrong_number=wrong,
+        bars_sms=draw.random() < world.people["bars_sms"],
+        ip=f"h{draw.getrandbits(40)}",
+    )
+
+
+def _digits(draw: random.Random) -> str:
+    return f"{draw.randrange(10**NATIONAL_DIGITS):0{NATIONAL_DIGITS}}"
+
+
+def _send(world: World, draw: random.Random, at: float, person: Person) -> Send:
+    luck = {
+        name: Luck(draw.random(), draw.gauss(0, 1), draw.random(), draw.random(), draw.random())
+        for name in world.channels
+    }
+    people = world.people
+    wrong = 0
+    while wrong < 5 and draw.random() < people["enters_wrong"]:
+        wrong += 1
+    typing, patience = people["typing"], people["gives_up"]
+    once = [
+        typing["median"] * math.exp(typing["sigma"] * draw.gauss(0, 1)) for _ in range(wrong + 1)
+    ]
+    return Send(
+        at=at,
+        person=person,
+        luck=luck,
+        typing=sum(once),
+        wrong_codes=wrong,
+        gives_up=patience["median"] * math.exp(patience["sigma"] * draw.gauss(0, 1)),
+        never_right=wrong == 5,
+    )
+
+
+def _attack(world: World, n: int, attack: Attack, draw: random.Random) -> Iterator[Send]:
+    """`slow` comes at even intervals, the others at random; `rotating` goes round 20 blocks."""
+    if not attack.per_hour:
+        return
+    place = _place(world, attack.prefix)
+    digits = max(1, _length(world, attack.prefix) - len(attack.prefix))
+    blocks = [draw.randrange(10 ** max(0, digits - 4)) for _ in range(20)]
+    at, count, first = attack.start, 0, draw.randrange(10**digits)
+    gap = 3600 / attack.per_hour
+    while True:
+        at += gap if attack.numbers == "slow" else draw.expovariate(1 / gap)
+        if at >= attack.start + attack.seconds or at >= world.end:
+            return
+        if attack.numbers == "sequential":
+            tail = (first + count) % 10**digits
+        elif attack.numbers == "rotating":
+            tail = (blocks[count % 20] * 10**4 + draw.randrange(10**4)) % 10**digits
+        else:
+            tail = draw.randrange(10**digits)
+        address = draw.randrange(attack.ips) if attack.ips else draw.getrandbits(40)
+        person = Person(
+            f"{attack.prefix}{tail:0{digits}}", place, frozenset(), False, False, f"a{n}.{address}"
+        )
+        send = _send(world, draw, at, person)
+        send.attack, send.never_right = n, draw.random() >= attack.enters
+        send.gives_up = math.inf
+        yield send
+        count += 1
+
+
+def _place(world: World, prefix: str) -> Range:
+    inside = [one for one in world.ranges if prefix.startswith(one.prefix)]
+    return max(inside, key=lambda one: len(one.prefix), default=Range("", prefix, 0.0, {}))
+
+
+def _length(world: World, prefix: str) -> int:
+    place = _place(world, prefix)
+    return len(place.prefix if place.country else prefix) + NATIONAL_DIGITS
+
 
 REFUSAL_SECONDS = 0.5
 LIFETIME = 300.0  # of a code

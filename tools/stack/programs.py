@@ -106,7 +106,7 @@ class Program:
     def wait_ready(self) -> None:
         """A program without a port is ready when it is running; who needs it asks further."""
         deadline = time.monotonic() + PATIENCE
-        while not self._is_ready():
+        while not (self.plan.port is None or _answers(self.plan.port)):
             if self.process.poll() is not None or time.monotonic() > deadline:
                 tail = " ".join(last_lines(self.log, 3))
                 raise CannotMeasureError(f"{self.log.stem} does not start: {tail}")
@@ -121,9 +121,6 @@ class Program:
         finally:
             signal_group(self.process, signal.SIGKILL)
             self.process.wait()
-
-    def _is_ready(self) -> bool:
-        return self.plan.port is None or _answers(self.plan.port)
 
 
 def _answers(port: int) -> bool:

@@ -16,7 +16,7 @@ from tests.factories import CompanyFactory, VerificationFactory
 from tests.otp.protection.sends import sent
 from tests.otp.protection.test_evidence_counting import begin, evidence
 from tests.plans import explain, nodes, reads
-from tools.demo import earlier_months
+from tools.demo.months import create_earlier
 
 pytestmark = pytest.mark.django_db
 
@@ -116,7 +116,7 @@ def test_send_and_counting_and_replay_know_the_same_phones(company: Company) -> 
 def test_months_before_any_remembered_code_are_not_read(company: Company) -> None:
     """Each month is a partition; a look-up in all of them costs more with each month that ends."""
     now = timezone.now()
-    earlier_months.create((now - timedelta(days=200)).date())
+    create_earlier((now - timedelta(days=200)).date())
     entered_days_ago(company, "+79161234567", 3.0)
     phones, moment = ["+79161234567"], now.timestamp()
 

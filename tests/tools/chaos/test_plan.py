@@ -3,10 +3,11 @@
 from collections import Counter
 from dataclasses import replace
 
-from tools.chaos.payment_plan import GATEWAYS, CreditLock
 from tools.chaos.plan import (
+    GATEWAYS,
     POOR,
     PRICES,
+    CreditLock,
     Disruption,
     Options,
     Target,

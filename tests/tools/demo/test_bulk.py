@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from channels import reconciliation
 from channels.models import OpenMessage
-from tools.demo import bulk_months, filling, history
+from tools.demo import history, months
 
 pytestmark = pytest.mark.django_db
 MESSAGES = 300
@@ -25,15 +25,15 @@ UNION ALL SELECT 'transfer ' || message_id || kind || hold || amount || created_
 def detached(monkeypatch: pytest.MonkeyPatch) -> list[Mapping[str, str]]:
     """What was filled without indexes: each month but the days that lie in two of UTC."""
     found: list[Mapping[str, str]] = []
-    insert = filling._fill_chunk
+    insert = history._fill_chunk
 
     def insert_and_note(params: Any, first: int, count: int, into: Mapping[str, str]) -> None:
         insert(params, first, count, into)
         found.append(into)
 
-    monkeypatch.setattr(filling, "BULK", 1)
-    monkeypatch.setattr(filling, "_fill_chunk", insert_and_note)
-    monkeypatch.setattr(bulk_months, "is_alone", lambda: True)
+    monkeypatch.setattr(history, "BULK", 1)
+    monkeypatch.setattr(history, "_fill_chunk", insert_and_note)
+    monkeypatch.setattr(months, "is_alone", lambda: True)
     return found
 
 
@@ -49,7 +49,7 @@ def rows() -> list[str]:
 
 def test_rows_are_the_same(detached: list[Mapping[str, str]]) -> None:
     with pytest.MonkeyPatch.context() as patch, transaction.atomic():
-        patch.setattr(filling, "BULK", MESSAGES)
+        patch.setattr(history, "BULK", MESSAGES)
         seed()
         expected = rows()
         transaction.set_rollback(True)
@@ -65,7 +65,7 @@ def test_rows_are_the_same(detached: list[Mapping[str, str]]) -> None:
 def test_interrupted_month_is_filled_anew(
     detached: list[Mapping[str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    chunk = filling._fill_chunk
+    chunk = history._fill_chunk
 
     def killed(*arguments: Any) -> None:
         chunk(*arguments)
@@ -73,10 +73,10 @@ def test_interrupted_month_is_filled_anew(
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(filling, "_fill_chunk", killed)
+        patch.setattr(history, "_fill_chunk", killed)
         with pytest.raises(KeyboardInterrupt):
             seed()
-    assert bulk_months.is_possible(timezone.localdate().replace(day=1), filling.BULK_TABLES)
+    assert months.is_possible(timezone.localdate().replace(day=1), history.BULK_TABLES)
 
     seed()
 

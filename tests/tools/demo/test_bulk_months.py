@@ -9,7 +9,7 @@ from django.db import connection
 from django.utils import timezone
 
 from config.ids import first_id_at
-from tools.demo import bulk_months
+from tools.demo import months
 
 pytestmark = pytest.mark.django_db
 TABLES = ("channels_message", "channels_attempt", "otp_verification", "billing_transfer")
@@ -46,7 +46,7 @@ def test_month_is_as_it_was(table: str) -> None:
     partition = f"{table}_{this_month():%Y_%m}"
     before = shape(partition)
 
-    with bulk_months.detached(this_month(), *TABLES) as into:
+    with months.detached(this_month(), *TABLES) as into:
         assert into[table] == partition
         assert shape(partition)[0] == []
 
@@ -58,7 +58,7 @@ def test_its_rows_are_those_of_the_table() -> None:
     columns = "(company_id, kind, amount, message_id, hold, proof, reason)"
     transfer = f"{columns} VALUES (1, 'hold', 5, %s, 1, '', '')"
 
-    with bulk_months.detached(this_month(), "billing_transfer") as into:
+    with months.detached(this_month(), "billing_transfer") as into:
         rows(f"INSERT INTO {into['billing_transfer']} {transfer}", first_id_at(at))
     rows(f"INSERT INTO billing_transfer {transfer}", first_id_at(at + timedelta(hours=1)))
 
@@ -69,9 +69,9 @@ def test_its_rows_are_those_of_the_table() -> None:
 
 def test_nobody_waits_for_a_month_that_is_filled() -> None:
     with psycopg.connect(**connection.get_connection_params() | {"autocommit": True}):
-        assert not bulk_months.is_possible(this_month(), TABLES)
+        assert not months.is_possible(this_month(), TABLES)
 
 
 def test_only_a_month_with_partitions_is_filled() -> None:
-    assert not bulk_months.is_possible(date(2020, 1, 1), TABLES)
-    assert not bulk_months.is_possible(this_month(), ("channels_message", "links_link"))
+    assert not months.is_possible(date(2020, 1, 1), TABLES)
+    assert not months.is_possible(this_month(), ("channels_message", "links_link"))

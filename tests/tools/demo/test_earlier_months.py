@@ -10,7 +10,7 @@ from config.ids import first_id_at
 from config.storage.months import partitions
 from config.storage.months.calendar import month_of, previous_month
 from config.storage.months.partitions import TABLES, MonthlyTable
-from tools.demo import earlier_months
+from tools.demo import months
 
 pytestmark = pytest.mark.django_db
 _PARTITION_OF = "SELECT tableoid::regclass::text FROM channels_message"
@@ -53,7 +53,7 @@ def definitions(partition: str) -> list[tuple[bool, str]]:
 
 
 def test_row_of_an_earlier_month_is_stored_there() -> None:
-    assert earlier_months.create(month(3)) == 3 * len(TABLES)
+    assert months.create_earlier(month(3)) == 3 * len(TABLES)
 
     insert_message(month(2))
 
@@ -61,7 +61,7 @@ def test_row_of_an_earlier_month_is_stored_there() -> None:
 
 
 def test_oldest_month_takes_what_is_older() -> None:
-    earlier_months.create(month(2))
+    months.create_earlier(month(2))
 
     insert_message(month(9))
 
@@ -70,7 +70,7 @@ def test_oldest_month_takes_what_is_older() -> None:
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
 def test_earlier_months_have_the_same_indexes(table: MonthlyTable) -> None:
-    earlier_months.create(month(2))
+    months.create_earlier(month(2))
 
     this, *earlier = (definitions(f"{table.name}_{month(n):%Y_%m}") for n in range(3))
 
@@ -78,15 +78,15 @@ def test_earlier_months_have_the_same_indexes(table: MonthlyTable) -> None:
 
 
 def test_asked_for_again_nothing_is_created_twice() -> None:
-    earlier_months.create(month(2))
+    months.create_earlier(month(2))
 
-    assert earlier_months.create(month(2)) == 0
-    assert earlier_months.create(month(3)) == len(TABLES)
+    assert months.create_earlier(month(2)) == 0
+    assert months.create_earlier(month(3)) == len(TABLES)
     assert partitions.create_upcoming() == 0
 
 
 def test_earlier_rows_stay_where_they_are() -> None:
     insert_message(month(2))
 
-    assert earlier_months.create(month(3)) == 3 * (len(TABLES) - 1)
+    assert months.create_earlier(month(3)) == 3 * (len(TABLES) - 1)
     assert partition_of_message() == f"channels_message_{month(0):%Y_%m}"

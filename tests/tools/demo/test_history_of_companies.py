@@ -7,7 +7,7 @@ from django.db import connection
 
 from accounts.models import Company
 from channels.models import Message
-from tools.demo import DemoError, filling, history
+from tools.demo import DemoError, history
 
 pytestmark = pytest.mark.django_db
 
@@ -25,7 +25,7 @@ def test_months_before_have_partitions_of_their_own() -> None:
 
 
 def test_interrupted_run_is_continued(monkeypatch: pytest.MonkeyPatch) -> None:
-    chunk, done = filling._fill_chunk, 0
+    chunk, done = history._fill_chunk, 0
 
     def killed(*arguments: Any) -> None:
         nonlocal done
@@ -35,7 +35,7 @@ def test_interrupted_run_is_continued(monkeypatch: pytest.MonkeyPatch) -> None:
         done += 1
 
     with monkeypatch.context() as patch:
-        patch.setattr(filling, "_fill_chunk", killed)
+        patch.setattr(history, "_fill_chunk", killed)
         with pytest.raises(KeyboardInterrupt):
             fill(300)
     before = Message.objects.count()

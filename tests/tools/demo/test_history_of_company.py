@@ -13,7 +13,7 @@ from billing.wallet import ledger
 from channels.history import figures
 from channels.models import Message
 from channels.reconciliation import breaches
-from tools.demo import DemoError, filling, history, past_transfers
+from tools.demo import DemoError, history, past_transfers
 
 
 @pytest.mark.django_db(transaction=True)
@@ -42,11 +42,11 @@ def test_figures_show_it(company: Company) -> None:
 
 def test_same_call_makes_the_same_history(company: Company) -> None:
     with transaction.atomic():
-        filling.fill_company(company, messages=60, days=3)
+        history.fill_company(company, messages=60, days=3)
         first = messages()
         transaction.set_rollback(True)
 
-    filling.fill_company(company, messages=60, days=3)
+    history.fill_company(company, messages=60, days=3)
 
     assert messages() == first
     assert {row["created_at"] < timezone.now() for row in first} == {True}

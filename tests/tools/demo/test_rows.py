@@ -15,7 +15,7 @@ from channels.reconciliation import Breach, breaches
 from links.models import Link
 from otp.models import Verification
 from tests.database_cleanup import empty_database
-from tools.demo import earlier_months, history
+from tools.demo import history, months
 
 pytestmark = pytest.mark.django_db
 MESSAGES = 1_500
@@ -25,7 +25,7 @@ MESSAGES = 1_500
 def found(django_db_setup: None, django_db_blocker: Any) -> Iterator[list[Breach]]:
     """A history, and what is wrong with its books."""
     with django_db_blocker.unblock(), pytest.MonkeyPatch.context() as patch:
-        patch.setattr(earlier_months, "create", lambda _first: 0)  # they would outlive the test
+        patch.setattr(months, "create_earlier", lambda _first: 0)  # they would outlive the test
         history.of_companies(5, messages=MESSAGES, months=1)
         yield list(breaches())
         empty_database()

@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from tools.examples.checks import ExampleRun, FailedError, verify_webhook
-from tools.examples.languages import LANGUAGES
+from tools.examples.languages import LANGUAGES, SOURCES, Toolchain
 from tools.examples.service import Service
-from tools.examples.toolchains import SOURCES, Toolchain
 
 PYTHON = next(one for one in LANGUAGES if one.name == "python")
 NOWHERE = Service("http://127.0.0.1:1/api/v1", "kv_test_none")

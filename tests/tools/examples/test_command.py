@@ -4,13 +4,19 @@ import argparse
 
 import pytest
 
-from tools.examples import __main__ as command
-from tools.examples import report
+from tools.examples import __main__
+from tools.examples.__main__ import LanguageResult
 from tools.examples.checks import CHECKS
-from tools.examples.languages import Language
-from tools.examples.report import LanguageResult
+from tools.examples.languages import (
+    BuildError,
+    Language,
+    MissingError,
+    Toolchain,
+    Workspace,
+    build,
+    tool,
+)
 from tools.examples.service import Service
-from tools.examples.toolchains import BuildError, MissingError, Toolchain, Workspace, build, tool
 
 NOWHERE = Service("http://127.0.0.1:1/api/v1", "kv_test_none")
 
@@ -30,21 +36,21 @@ def dead(_place: Workspace) -> Toolchain:
 
 
 def outcome_of(language: Language) -> LanguageResult:
-    return command.check_language(language, NOWHERE, install=False)
+    return __main__.check_language(language, NOWHERE, install=False)
 
 
 def test_unavailable_language_is_reported_and_not_a_failure() -> None:
     outcome = outcome_of(Language("curl", "sh", lacking, lambda _place: None))
 
     assert outcome.is_good
-    assert report.reasons([outcome]) == ["curl was not run: no no-such-compiler"]
+    assert __main__.reasons([outcome]) == ["curl was not run: no no-such-compiler"]
 
 
 def test_a_language_that_does_not_compile_is_a_failure() -> None:
     outcome = outcome_of(Language("curl", "sh", broken, lambda _place: None))
 
     assert not outcome.is_good
-    assert report.reasons([outcome]) == ["curl does not compile:\nline 3: no"]
+    assert __main__.reasons([outcome]) == ["curl does not compile:\nline 3: no"]
 
 
 def test_examples_that_do_nothing_are_failures() -> None:
@@ -62,12 +68,12 @@ def test_what_is_missing_is_installed_when_asked_for() -> None:
 
     language = Language("curl", "sh", found, installed.append)
 
-    assert command.prepare(language, install=True).version == "Shell 1.0"
+    assert __main__.prepare(language, install=True).version == "Shell 1.0"
     assert len(installed) == 1
     with pytest.raises(MissingError):
-        command.prepare(Language("curl", "sh", lacking, installed.append), install=False)
+        __main__.prepare(Language("curl", "sh", lacking, installed.append), install=False)
     with pytest.raises(BuildError):
-        command.prepare(Language("curl", "sh", broken, installed.append), install=True)
+        __main__.prepare(Language("curl", "sh", broken, installed.append), install=True)
     assert len(installed) == 1
 
 
@@ -75,7 +81,7 @@ def test_the_table_has_a_row_for_each_language() -> None:
     good = LanguageResult("go", "Go 1.19", passed=[*CHECKS])
     bad = LanguageResult("php", "PHP 8.2", passed=["shorten"], failures={"send_link": "no"})
 
-    table = report.table([good, bad, LanguageResult("rust", missing="no cargo")]).splitlines()
+    table = __main__.table([good, bad, LanguageResult("rust", missing="no cargo")]).splitlines()
 
     cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in table]
     assert cells[2] == ["go", *["yes"] * 6, "Go 1.19"]
@@ -85,4 +91,4 @@ def test_the_table_has_a_row_for_each_language() -> None:
 
 def test_unknown_language_is_refused() -> None:
     with pytest.raises(argparse.ArgumentTypeError, match="no such languages: cobol"):
-        command._names("go,cobol")
+        __main__._names("go,cobol")

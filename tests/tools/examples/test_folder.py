@@ -4,8 +4,7 @@ import re
 import tomllib
 from pathlib import Path
 
-from tools.examples.languages import LANGUAGES
-from tools.examples.toolchains import SOURCES, STEMS
+from tools.examples.languages import LANGUAGES, SOURCES, STEMS
 
 WIDEST_LINE = 100
 LONGEST_FILE = 110

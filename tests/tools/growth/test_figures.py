@@ -2,9 +2,7 @@
 
 import pytest
 
-from tools.growth.chart import chart
-from tools.growth.figures import Figure, Group, Results
-from tools.growth.table import table
+from tools.growth.figures import Figure, Group, Results, chart, table
 
 SIZES = (100_000, 1_000_000)
 

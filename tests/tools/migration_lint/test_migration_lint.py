@@ -6,8 +6,7 @@ import pytest
 from django.core.management import call_command
 from django.test import override_settings
 
-from tools.migration_lint.__main__ import judge
-from tools.migration_lint.statements import Recorded, record_all
+from tools.migration_lint import Recorded, judge, record_all
 
 INDEX = 'CREATE INDEX "note" ON "channels_message" ("note");'
 DROP = 'ALTER TABLE "channels_message" DROP COLUMN "note" CASCADE;'

@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from tools.replay.__main__ import SHIPPED, main, seeds
-from tools.replay.report import as_json
-from tools.replay.run import run
+from tools.replay.run import as_json, run
 from tools.replay.world import build, load
 from tools.replay.world_format import WorldError
 

@@ -5,9 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from tools.soak.level import quarters, rises
-from tools.soak.plot import plot
-from tools.soak.samples import Sample
+from tools.soak import Sample, plot, quarters, rises
 
 MANY = 40
 

@@ -30,8 +30,8 @@ from channels.lifecycle.states import Decision  # noqa: E402
 from channels.outcomes import receipts, receipts_sql, transitions  # noqa: E402
 from config.storage.statements.json_rows import bytea, dump_rows  # noqa: E402
 from config.storage.statements.named_rows import fetch_all  # noqa: E402
-from tools.bench.floors import statement_params  # noqa: E402
-from tools.bench.report.results import percentile  # noqa: E402
+from tools.bench.floors import views  # noqa: E402
+from tools.bench.results import percentile  # noqa: E402
 
 THREADS = 7  # with the loop's own, as many as the pool has connections
 RAW = bytes(700)  # as long as a vendor's receipt is
@@ -76,9 +76,9 @@ class Path:
 
     def send(self, number: int, phone: str) -> None:
         company, key = self._accounts[number % len(self._accounts)]
-        params = statement_params.params(company, key, phone)
+        params = views.send_params(company, key, phone)
         with connection.cursor() as cursor:
-            cursor.execute(statement_params.SEND, params)
+            cursor.execute(views.SEND, params)
             cursor.fetchone()
         self.accepted[params["message_id"]] = time.perf_counter()
 

@@ -1,25 +1,36 @@
 """`make profile`: where the CPU and the time of one message go, by process and by cause."""
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import psycopg
 
 from config.local.processes import StartError
-from tools.bench.profile.control import Control
-from tools.bench.report import machine
-from tools.command_line import ExitCode, run_command, say
+from tools.bench import machine
+from tools.bench.profile.python_stacks import Control
+from tools.command_line import ExitCode, parser, run_command, say, write_json
 from tools.stack.programs import CannotMeasureError
-from tools.stack.stack import SEEDED, Stack, set_up, temporary_stack
+from tools.stack.stack import SEEDED, Setup, Stack, set_up, temporary_stack
+
+DATABASE = "bench_profile"
+WAITERS = 48  # as the service has by default
 
 
 def main(arguments: Sequence[str]) -> int:
     """0 whatever the figures are; 2 when they could not be had."""
-    return run_command("profile", partial(_run, _options(arguments)))
+    options = parser("make profile", __doc__)
+    add = options.add_argument
+    add("--messages", type=int, default=500, help="of a round, 500 by default")
+    add("--rounds", type=int, default=3, help="of each of the three windows, 3 by default")
+    add("--connections", type=int, default=8, help="sends under way at a time, 8 by default")
+    add("--no-wait", action="store_true", help="each send is answered `queued` at once")
+    add("--timeline", type=int, metavar="MESSAGES", help="instead: the steps of single messages")
+    add("--json", type=Path, help="a file for all figures")
+    return run_command("profile", partial(_run, options.parse_args(arguments)))
 
 
 def _run(options: argparse.Namespace) -> ExitCode:
@@ -29,33 +40,46 @@ def _run(options: argparse.Namespace) -> ExitCode:
             set_up(stack.url(SEEDED))
             control = Control(stack.place / "profile")
             stack.environ |= control.environ()
-            _session(options, stack, control)
+            facts = machine.describe(stack.postgres.directory) | {"client": "built-in client"}
+            say(machine.words(facts))
+            write_json(options.json, facts | _measure(options, stack, control))
     except (CannotMeasureError, StartError, OSError, psycopg.Error) as error:
         say(f"profile: cannot measure: {error}")
         return ExitCode.NOT_MADE
     return ExitCode.PASSED
 
 
-def _options(arguments: Sequence[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="make profile", description=__doc__)
-    add = parser.add_argument
-    add("--messages", type=int, default=500, help="of a round, 500 by default")
-    add("--rounds", type=int, default=3, help="of each of the three windows, 3 by default")
-    add("--connections", type=int, default=8, help="sends under way at a time, 8 by default")
-    add("--no-wait", action="store_true", help="each send is answered `queued` at once")
-    add("--timeline", type=int, metavar="MESSAGES", help="instead: the steps of single messages")
-    add("--json", type=Path, help="a file for all figures")
-    return parser.parse_args(arguments)
+def _measure(options: argparse.Namespace, stack: Stack, control: Control) -> dict[str, Any]:
+    """All figures, for the file."""
+    from tools.bench import session  # noqa: PLC0415 - needs Django set up
+    from tools.bench.profile import (  # noqa: PLC0415
+        message_load,
+        report,
+        statements,
+        timeline,
+        windows,
+    )
+    from tools.stack import seed  # noqa: PLC0415
 
-
-def _session(options: argparse.Namespace, stack: Stack, control: Control) -> None:
-    from tools.bench.profile import session  # noqa: PLC0415 - needs Django set up
-
-    facts = machine.describe(stack.postgres.directory) | {"client": "built-in client"}
-    say(machine.words(facts))
-    found = session.measure(options, stack, control, say)
-    if options.json:
-        options.json.write_text(json.dumps(facts | found, indent=1) + "\n", encoding="utf-8")
+    accounts, phones = session.seeded(), seed.Phones()
+    stack.copy(DATABASE)
+    with psycopg.connect(stack.url("postgres"), autocommit=True) as admin:
+        statements.prepare(admin, DATABASE)
+    stack.arrange(Setup(DATABASE, waiters=0 if options.no_wait else WAITERS, delivery=True))
+    load = message_load.MessageLoad(stack, accounts, phones)
+    if options.timeline:
+        found = timeline.measure(stack, control, load, phones, options.timeline)
+        say(timeline.text(found))
+        return found._asdict()
+    many, connections = options.messages, options.connections
+    profiler = windows.Profiler(
+        stack, control, load, messages=many, connections=connections, say=say
+    )
+    profile = profiler.run(options.rounds)
+    say("\n" + report.text(profile))
+    for program, lines in stack.complaints().items():
+        say(f"{program} logged {len(lines)} errors, the first: {lines[0]}")
+    return report.as_dict(profile)
 
 
 if __name__ == "__main__":

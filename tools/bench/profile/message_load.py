@@ -6,9 +6,8 @@ from contextlib import ExitStack, closing
 from itertools import islice
 
 from otp import codes
-from tools.bench.load.client import Connection
-from tools.bench.load.generator import post, whole
-from tools.bench.rows.api_calls import as_json
+from tools.bench.api_calls import as_json
+from tools.bench.load import Connection, post, whole
 from tools.stack.programs import CannotMeasureError
 from tools.stack.seed import Account, Phones
 from tools.stack.stack import Stack, until

@@ -5,10 +5,9 @@ from collections.abc import Iterable, Mapping
 from statistics import median
 from typing import Any
 
-from tools.bench.profile import control
-from tools.bench.profile.statement_log import Cost, Costs
+from tools.bench.profile import python_stacks
 from tools.bench.profile.windows import Profile, Window
-from tools.bench.report.results import percentile
+from tools.bench.results import percentile
 
 LEAST = 0.004  # of a table's total: smaller rows are added up in one
 LINES = 14  # of ours, for each program
@@ -71,14 +70,13 @@ def _times(window: Window, plain: Window, name: str) -> str:
 
 
 def _counts(profile: Profile) -> str:
-    found = sorted(profile.counts.items(), key=lambda each: each[0].startswith("Redis"))
-    statements = sum(
-        cost.calls for costs in profile.statements.values() for cost in costs.statements.values()
-    )
-    lines = [f"{name:<26}{value:>12,.2f}" for name, value in found if abs(value) >= 0.005]
+    found = dict(sorted(profile.counts.items(), key=lambda each: each[0].startswith("Redis")))
     if profile.logged.messages:
-        each = statements / profile.logged.messages
-        lines.append(f"{'PostgreSQL statements':<26}{each:>12,.2f}")
+        calls = [
+            c.calls for costs in profile.statements.values() for c in costs.statements.values()
+        ]
+        found["PostgreSQL statements"] = sum(calls) / profile.logged.messages
+    lines = [f"{name:<26}{value:>12,.2f}" for name, value in found.items() if abs(value) >= 0.005]
     return "\n".join(["Counted for one message, without what an idle service does", *lines])
 
 
@@ -90,7 +88,7 @@ def _python(profile: Profile, title: str, names: tuple[str, ...]) -> str:
     for name in names:
         samples += profile.python[name]
         lines += profile.lines[name]
-    us = control.INTERVAL * 1000 / many
+    us = python_stacks.INTERVAL * 1000 / many
     total = sum(profile.sampled.us(name) for name in names)
     collector = sum(profile.collector.get(name, 0.0) for name in names) * 1e6 / many
     cells = {key: count * us for key, count in samples.items()}
@@ -140,24 +138,22 @@ def _statements(profile: Profile, program: str) -> str:
         f"{program}: CPU of its statements for one message, µs",
         _row("statement", ("calls", "parse", "bind", "execute", "after", "all", "each"), 60),
     ]
-    ordered = sorted(costs.statements.items(), key=lambda each: -each[1].cpu)
-    for name, cost in ordered:
-        if cost.cpu * 1e6 / many >= LEAST * total:
-            lines.append(_statement(name, cost, many))
-    small = sum(c.cpu for _, c in ordered if c.cpu * 1e6 / many < LEAST * total) * 1e6 / many
-    logging, left = costs.logging * 1e6 / many, total - costs.cpu * 1e6 / many
-    lines.append(_row("smaller ones", ("", "", "", "", "", f"{small:,.0f}"), 60))
-    lines.append(_row("the log itself", ("", "", "", "", "", f"{logging:,.0f}"), 60))
-    lines.append(_row("not attributed", ("", "", "", "", "", f"{left:,.0f}"), 60))
-    lines.append(_row("as the kernel counted", ("", "", "", "", "", f"{total:,.0f}"), 60))
+    left, small = total, 0.0
+    for name, cost in sorted(costs.statements.items(), key=lambda each: -each[1].cpu):
+        us = cost.cpu * 1e6 / many
+        left -= us
+        if us < LEAST * total:
+            small += us
+            continue
+        parts = (cost.parse, cost.bind, cost.execute, cost.after, cost.cpu)
+        cells = [f"{part * 1e6 / many:,.0f}" for part in parts]
+        each = f"{cost.cpu * 1e6 / cost.calls:,.0f}" if cost.calls else ""
+        lines.append(_row(name[-59:], (f"{cost.calls / many:.2f}", *cells, each), 60))
+    logging = costs.logging * 1e6 / many
+    sums = {"smaller ones": small, "the log itself": logging, "not attributed": left - logging}
+    for name, value in (sums | {"as the kernel counted": total}).items():
+        lines.append(_row(name, ("", "", "", "", "", f"{value:,.0f}"), 60))
     return "\n".join(lines)
-
-
-def _statement(name: str, cost: Cost, many: int) -> str:
-    parts = (cost.parse, cost.bind, cost.execute, cost.after, cost.cpu)
-    cells = [f"{part * 1e6 / many:,.0f}" for part in parts]
-    each = f"{cost.cpu * 1e6 / cost.calls:,.0f}" if cost.calls else ""
-    return _row(name[-59:], (f"{cost.calls / many:.2f}", *cells, each), 60)
 
 
 def _row(name: str, cells: Iterable[str], width: int = 30) -> str:
@@ -171,36 +167,29 @@ def _wide(name: str, cells: Iterable[str]) -> str:
 def as_dict(profile: Profile) -> dict[str, Any]:
     """For the file."""
     plain, many = profile.plain, profile.logged.messages or 1
-    return {
-        "cpu_us": {name: plain.us(name) for name in plain.spent},
+    windows = {"cpu_us": plain, "sampled_us": profile.sampled, "logged_us": profile.logged}
+    found: dict[str, Any] = {
+        title: {name: window.us(name) for name in window.spent} for title, window in windows.items()
+    }
+    for title, counted in (("python", profile.python), ("lines", profile.lines)):
+        found[title] = {
+            program: {f"{doing}: {what}": count for (doing, what), count in each.most_common()}
+            for program, each in counted.items()
+        }
+    found["statements"] = {
+        program: {
+            name: {
+                part: value / many * (1 if part == "calls" else 1e6) for part, value in cost.parts()
+            }
+            for name, cost in costs.statements.items()
+        }
+        for program, costs in profile.statements.items()
+    }
+    return found | {
         "rounds": plain.rounds,
         "others": plain.others,
         "idle_ms_per_s": profile.idle,
         "vacuum_us": profile.vacuums,
         "counts": profile.counts,
-        "sampled_us": {name: profile.sampled.us(name) for name in profile.sampled.spent},
-        "logged_us": {name: profile.logged.us(name) for name in profile.logged.spent},
-        "python": {
-            name: {f"{doing}: {cause}": count for (doing, cause), count in samples.items()}
-            for name, samples in profile.python.items()
-        },
-        "lines": {
-            name: {f"{doing}: {place}": count for (doing, place), count in lines.most_common(60)}
-            for name, lines in profile.lines.items()
-        },
         "collector": profile.collector,
-        "statements": {name: _costs(costs, many) for name, costs in profile.statements.items()},
-    }
-
-
-def _costs(costs: Costs, many: int) -> dict[str, Any]:
-    return {
-        name: {
-            "calls": cost.calls / many,
-            **{
-                part: getattr(cost, part) * 1e6 / many
-                for part in ("parse", "bind", "execute", "after", "elapsed", "cpu")
-            },
-        }
-        for name, cost in costs.statements.items()
     }

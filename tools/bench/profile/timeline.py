@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import NamedTuple
 
-from tools.bench.load.client import Connection
-from tools.bench.profile import process_cpu
-from tools.bench.profile.control import Control
+from tools.bench.load import Connection
+from tools.bench.profile import processes
 from tools.bench.profile.message_load import MessageLoad
-from tools.bench.profile.statement_names import StatementNames
-from tools.bench.report.results import percentile
+from tools.bench.profile.python_stacks import Control
+from tools.bench.profile.statements import StatementNames
+from tools.bench.results import percentile
 from tools.stack.programs import CannotMeasureError
 from tools.stack.seed import Phones
 from tools.stack.stack import Stack
@@ -58,7 +58,7 @@ def measure(
     spans = _send(connection, load.sends(phones.take(many)))
     control.command("finish")
     connection.close()
-    names = process_cpu.members(stack)
+    names = processes.members(stack)
     found = events(control, names, StatementNames.of_service())
     answers = [(end - start) * 1000 for start, end in spans]
     return Timeline(steps(fastest(spans), found), answers)

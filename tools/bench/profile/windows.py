@@ -6,20 +6,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from tools.bench.profile import (
-    control,
-    counters,
-    process_cpu,
-    python_stacks,
-    statement_log,
-)
-from tools.bench.profile.control import Control
-from tools.bench.profile.counters import Counts
+from tools.bench import machine
+from tools.bench.profile import processes, python_stacks, statements
 from tools.bench.profile.message_load import MessageLoad
-from tools.bench.profile.process_cpu import NOTHING, Spent
-from tools.bench.profile.statement_log import Costs
-from tools.bench.profile.statement_names import StatementNames
-from tools.bench.report import proc
+from tools.bench.profile.processes import FLUSHED, NOTHING, Counts, Spent
+from tools.bench.profile.python_stacks import Control
+from tools.bench.profile.statements import Costs, StatementNames
 from tools.stack.programs import CannotMeasureError
 from tools.stack.stack import Stack, until
 
@@ -89,28 +81,29 @@ class Profiler:
         return self.profile
 
     def _plain(self, rounds: int) -> None:
-        time.sleep(counters.FLUSHED)
+        time.sleep(FLUSHED)
         before, polls = self._counts(), self._load.polls
         for _ in range(rounds):
             self._vacuum()
             with self._window(self.profile.plain):
                 self.profile.answers += self._load.run(self._messages, self._connections)
-        time.sleep(counters.FLUSHED)
-        beside = counters.plus(self._beside, {"commits": float(self._load.polls - polls)})
+        time.sleep(FLUSHED)
+        beside = processes.summed(self._beside, {"commits": float(self._load.polls - polls)})
         after = self._counts()
         self.profile.idle = self._idle()
-        self.profile.counts = counters.per_message(
-            counters.minus(counters.minus(after, before), beside),
-            self.profile.plain.seconds + counters.FLUSHED,
-            counters.minus(self._counts(), after),
-            counters.FLUSHED,
-            self.profile.plain.messages,
-        )
+        during = processes.summed(processes.summed(after, before, -1), beside, -1)
+        idle = processes.summed(self._counts(), after, -1)
+        lasted, many = self.profile.plain.seconds + FLUSHED, self.profile.plain.messages
+        # Without what the service does in the same time when nothing is sent.
+        self.profile.counts = {
+            name: value / many
+            for name, value in processes.summed(during, idle, -lasted / FLUSHED).items()
+        }
 
     def _idle(self) -> dict[str, float]:
         window = Window()
         with self._window(window):
-            time.sleep(counters.FLUSHED)
+            time.sleep(FLUSHED)
         return {name: one.seconds * 1000 / window.seconds for name, one in window.spent.items()}
 
     def _sampled(self, rounds: int) -> None:
@@ -128,7 +121,7 @@ class Profiler:
         """False if a process crashed: the handler may read a frame that is just being freed."""
         self._vacuum()
         processes = len(self._control.pids())
-        self._control.command("sample", str(control.INTERVAL))
+        self._control.command("sample", str(python_stacks.INTERVAL))
         before = self._control.positions()
         try:
             with self._window(self.profile.sampled):
@@ -145,43 +138,44 @@ class Profiler:
     def _logged(self, rounds: int) -> None:
         log, names = self._stack.postgres.log, StatementNames.of_service()
         start = log.stat().st_size
-        statement_log.switch(self._stack.store, on=True)
+        statements.switch(self._stack.store, on=True)
         time.sleep(0.5)
         for _ in range(rounds):
             self._vacuum()
             with self._window(self.profile.logged):
                 self._load.run(self._messages, self._connections)
-        statement_log.switch(self._stack.store, on=False)
+        statements.switch(self._stack.store, on=False)
         with log.open("rb") as file:
             file.seek(start)
             text = file.read().decode("utf-8", errors="replace")
-        entries = statement_log.parse(text)
-        self.profile.statements = statement_log.account(entries, self._names, names)
+        entries = statements.parse(text)
+        self.profile.statements = statements.account(entries, self._names, names)
 
     def _vacuum(self) -> None:
         """As autovacuum, which is off, would have done: the tables have grown. Counted apart."""
         store, before = self._stack.store, self._counts()
         pid = store.info.backend_pid
-        began = process_cpu.cpu_seconds(pid)
+        began = processes.cpu_seconds(pid)
         store.execute("VACUUM (ANALYZE)")
-        spent = process_cpu.cpu_seconds(pid) - began
+        spent = processes.cpu_seconds(pid) - began
         store.execute("SELECT pg_stat_force_next_flush()")
         self.profile.vacuums.append(spent * 1e6 / self._messages)
-        self._beside = counters.plus(self._beside, counters.minus(self._counts(), before))
+        spent_here = processes.summed(self._counts(), before, -1)
+        self._beside = processes.summed(self._beside, spent_here)
 
     def _counts(self) -> Counts:
-        return counters.read(self._stack.store, self._stack.redis)
+        return processes.read(self._stack.store, self._stack.redis)
 
     @contextmanager
     def _window(self, window: Window) -> Iterator[None]:
-        before_names = process_cpu.members(self._stack)
-        before = process_cpu.reading(before_names)
-        machine = proc.snapshot(self._stack.roots())
+        before_names = processes.members(self._stack)
+        before = processes.reading(before_names)
+        began = machine.snapshot(self._stack.roots())
         yield
-        used = proc.between(machine, proc.snapshot(self._stack.roots()))
-        names = before_names | process_cpu.members(self._stack)
+        used = machine.between(began, machine.snapshot(self._stack.roots()))
+        names = before_names | processes.members(self._stack)
         self._names |= names
-        spent = process_cpu.between(before, process_cpu.reading(names), names)
+        spent = processes.between(before, processes.reading(names), names)
         window.add(spent, used.seconds, self._messages, used.others)
         total = sum(one.seconds for one in spent.values())
         self._say(f"{total:.2f} s of CPU in {used.seconds:.1f} s, others {used.others:.2f} cores")

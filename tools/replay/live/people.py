@@ -14,7 +14,7 @@ from typing import Any
 
 import aiohttp
 
-from tools.replay.population import Send
+from tools.replay.timeline import Send
 
 POLL_INTERVAL = 0.05  # seconds
 TIMEOUT = aiohttp.ClientTimeout(total=30)

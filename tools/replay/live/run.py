@@ -11,15 +11,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tools.replay.live import virtual
-from tools.replay.live.comparison import Comparison, compared
+from tools.replay.live.comparison import Comparison, LiveResult, compared
 from tools.replay.live.people import People, Phase, Visit
-from tools.replay.live.result import LiveResult
-from tools.replay.live.sample import Sample, draw, outcomes, renumbered
-from tools.replay.live.stack import WEB_PROCESSES, api, prepared_stack, script, simulator_log
-from tools.replay.population import Send
+from tools.replay.live.service import WEB_PROCESSES, api, prepared_stack, script, simulator_log
+from tools.replay.live.virtual import Sample, draw, outcomes, renumbered
+from tools.replay.policies import SmartPolicy
 from tools.replay.run import BASELINE_PATIENCE
-from tools.replay.smart_policy import SmartPolicy
-from tools.replay.timeline import Outcome
+from tools.replay.timeline import Outcome, Send
 from tools.replay.world import SMS, World
 from tools.stack.stack import SEEDED, Setup, Stack, until
 

@@ -11,9 +11,18 @@ from typing import Any
 
 import pytest
 
-from tools.bench.load.client import Connection, ask
-from tools.bench.load.generator import Generator, PythonLoop, RequestSource, Wrk, head, post, whole
-from tools.bench.load.generator import generator as make_generator
+from tools.bench.load import (
+    Connection,
+    Generator,
+    PythonLoop,
+    RequestSource,
+    Wrk,
+    ask,
+    head,
+    post,
+    whole,
+)
+from tools.bench.load import generator as make_generator
 from tools.stack.programs import CannotMeasureError
 
 

@@ -7,7 +7,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from tools.bench.load.generator import post, whole
+from tools.bench.load import post, whole
 from tools.bench.profile.message_load import drive
 from tools.stack.programs import CannotMeasureError
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tools.bench.profile import process_cpu
-from tools.bench.profile.process_cpu import Spent
-from tools.bench.report import proc
+from tools.bench import machine
+from tools.bench.profile import processes
+from tools.bench.profile.processes import Spent
 
 BURN = """
 import sys, threading, time
@@ -32,11 +32,11 @@ def test_ended_threads_are_included_as_in_proc() -> None:
     ) as process:
         assert process.stdout is not None
         process.stdout.readline()
-        found = process_cpu.cpu_seconds(process.pid)
-        stat = proc.parse_process(Path(f"/proc/{process.pid}/stat").read_text())
+        found = processes.cpu_seconds(process.pid)
+        stat = machine.parse_process(Path(f"/proc/{process.pid}/stat").read_text())
         process.communicate()
 
-    assert found == pytest.approx(stat.own / proc.TICKS, abs=3 / proc.TICKS)
+    assert found == pytest.approx(stat.own / machine.TICKS, abs=3 / machine.TICKS)
     assert 0.6 <= found < 1.2
 
 
@@ -45,21 +45,19 @@ def test_new_process_has_spent_all_that_it_has() -> None:
     before = {1: Spent(5.0, 10), 2: Spent(1.0, 0)}
     after = {1: Spent(5.5, 14), 2: Spent(1.25, 0), 3: Spent(0.5, 2)}
 
-    spent = process_cpu.between(before, after, names)
+    spent = processes.between(before, after, names)
 
     assert spent == {"web 1": Spent(0.5, 4), "postgres for web": Spent(0.75, 2)}
 
 
 def test_switches_of_a_process_that_sleeps_are_counted() -> None:
-    before = process_cpu.reading({os.getpid(): "me"})
+    before = processes.reading({os.getpid(): "me"})
     for _ in range(20):
         time.sleep(0.001)
-    spent = process_cpu.between(
-        before, process_cpu.reading({os.getpid(): "me"}), {os.getpid(): "me"}
-    )
+    spent = processes.between(before, processes.reading({os.getpid(): "me"}), {os.getpid(): "me"})
 
     assert spent["me"].switches >= 20
 
 
 def test_process_that_has_ended_is_left_out() -> None:
-    assert process_cpu.reading({2**22 - 1: "nobody"}) == {}
+    assert processes.reading({2**22 - 1: "nobody"}) == {}

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from config.local.checkout import CHECKOUT
-from tools.bench.profile import control
+from tools.bench.profile import python_stacks
 
 
 @pytest.mark.long
@@ -39,5 +39,5 @@ def test_tables_add_up_to_what_the_kernel_counted(tmp_path: Path) -> None:
     assert 0.1 < sum(checks) <= 1
     sampled = sum(found["python"]["web 1"].values()) + sum(found["python"]["web 2"].values())
     web = found["sampled_us"]["web 1"] + found["sampled_us"]["web 2"]
-    assert sampled * control.INTERVAL * 1000 / 60 > 0.6 * web
+    assert sampled * python_stacks.INTERVAL * 1000 / 60 > 0.6 * web
     assert found["counts"]["rows inserted"] > 5

@@ -10,10 +10,8 @@ from pathlib import Path
 import pytest
 
 from config.environment.variables import ROOT
-from tools.bench.profile import control as controls
-from tools.bench.profile import process_cpu, python_stacks
-from tools.bench.profile.control import Control
-from tools.bench.profile.python_stacks import Frame
+from tools.bench.profile import processes, python_stacks
+from tools.bench.profile.python_stacks import Control, Frame
 
 SITE = "/venv/lib/python3.11/site-packages"
 BURN = """
@@ -55,14 +53,14 @@ def burning(control: Control, tmp_path: Path) -> Iterator[int]:
 
 def burn(pid: int, seconds: float) -> float:
     """Waits until the process has used so much CPU, on a busy machine as well; returns how much."""
-    before = process_cpu.cpu_seconds(pid)
-    while (spent := process_cpu.cpu_seconds(pid) - before) < seconds:
+    before = processes.cpu_seconds(pid)
+    while (spent := processes.cpu_seconds(pid) - before) < seconds:
         time.sleep(0.01)
     return spent
 
 
 def test_burning_function_is_found_under_its_cause(control: Control, burning: int) -> None:
-    control.command("sample", str(controls.INTERVAL))
+    control.command("sample", str(python_stacks.INTERVAL))
     start = control.positions()
     spent = burn(burning, 2.0)
     control.command("rest")
@@ -71,13 +69,13 @@ def test_burning_function_is_found_under_its_cause(control: Control, burning: in
     samples = python_stacks.counted(control.stacks({burning: "worker"})["worker"])
 
     found = {cause: samples["other", cause] / samples.total() for cause in ("JSON", "psycopg")}
-    assert samples.total() * controls.INTERVAL / 1000 == pytest.approx(spent, rel=0.15)
+    assert samples.total() * python_stacks.INTERVAL / 1000 == pytest.approx(spent, rel=0.15)
     assert found["JSON"] == pytest.approx(0.75, abs=0.12)
     assert sum(found.values()) > 0.97
 
 
 def test_process_rests_when_told_to(control: Control, burning: int) -> None:
-    control.command("sample", str(controls.INTERVAL))
+    control.command("sample", str(python_stacks.INTERVAL))
     time.sleep(0.3)
     control.command("rest")
 
@@ -89,7 +87,7 @@ def test_process_rests_when_told_to(control: Control, burning: int) -> None:
 
 
 def test_samples_of_a_round_that_failed_are_not_kept(control: Control, burning: int) -> None:
-    control.command("sample", str(controls.INTERVAL))
+    control.command("sample", str(python_stacks.INTERVAL))
     burn(burning, 0.5)
     start = control.positions()
     burn(burning, 0.1)

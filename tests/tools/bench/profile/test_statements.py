@@ -6,9 +6,8 @@ import psycopg
 import pytest
 
 from config.local.embedded import temporary
-from tools.bench.profile import process_cpu, statement_log
-from tools.bench.profile.statement_log import Entry
-from tools.bench.profile.statement_names import StatementNames
+from tools.bench.profile import processes, statements
+from tools.bench.profile.statements import Entry, StatementNames
 
 HEAVY = "SELECT count(*) FROM generate_series(1, %s::int) AS n WHERE n %% 3 = 0"
 INSERT = "INSERT INTO kept (n) SELECT generate_series(1, %(many)s::int)"
@@ -21,21 +20,21 @@ def test_statements_are_named_and_add_up_to_the_backend() -> None:
         assert servers.postgres is not None
         postgres = servers.postgres
         with psycopg.connect(postgres.url, autocommit=True) as admin:
-            statement_log.prepare(admin, "kvitok")
+            statements.prepare(admin, "kvitok")
             admin.execute("CREATE TABLE kept (n int)")
-            statement_log.switch(admin, on=True)
+            statements.switch(admin, on=True)
             time.sleep(0.3)
             start = postgres.log.stat().st_size
             with psycopg.connect(postgres.url, autocommit=True) as session:
                 pid = session.info.backend_pid
-                began = process_cpu.cpu_seconds(pid)
+                began = processes.cpu_seconds(pid)
                 for _ in range(20):
                     session.execute(HEAVY, [60_000])
                     session.execute(INSERT, {"many": 500})
-                spent = process_cpu.cpu_seconds(pid) - began
+                spent = processes.cpu_seconds(pid) - began
         text = postgres.log.read_bytes()[start:].decode()
 
-    costs = statement_log.account(statement_log.parse(text), {pid: "web"}, NAMES)["web"]
+    costs = statements.account(statements.parse(text), {pid: "web"}, NAMES)["web"]
 
     heavy, insert = costs.statements["module.HEAVY"], costs.statements["module.INSERT"]
     assert (heavy.calls, insert.calls) == (20, 20)
@@ -52,7 +51,7 @@ def test_what_follows_a_statement_is_its_commit() -> None:
         Entry(7, "EXECUTE", 4.0, 24.5, 0.0, INSERT),
     ]
 
-    costs = statement_log.account(entries, {7: "web"}, NAMES)["web"]
+    costs = statements.account(entries, {7: "web"}, NAMES)["web"]
 
     assert costs.statements["module.INSERT"].after == 3.0
     assert costs.logging == 1.5
@@ -63,7 +62,7 @@ def test_commit_belongs_to_what_it_commits() -> None:
     texts = ["BEGIN", INSERT, "COMMIT"]
     entries = [Entry(7, "QUERY", 1.0, 2.0 * n, 0.0, text) for n, text in enumerate(texts, 1)]
 
-    costs = statement_log.account(entries, {}, NAMES)["postgres, other"]
+    costs = statements.account(entries, {}, NAMES)["postgres, other"]
 
     assert set(costs.statements) == {"BEGIN", "module.INSERT", "COMMIT of module.INSERT"}
 

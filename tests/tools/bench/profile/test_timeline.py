@@ -13,8 +13,8 @@ from types import ModuleType
 import pytest
 
 from tools.bench.profile import python_stacks, timeline
-from tools.bench.profile.control import Control
-from tools.bench.profile.statement_names import StatementNames
+from tools.bench.profile.python_stacks import Control
+from tools.bench.profile.statements import StatementNames
 from tools.bench.profile.timeline import Event, Step, Timeline
 
 WORKER = """

@@ -4,9 +4,8 @@ from typing import Any
 
 import pytest
 
-from tools.bench.report.results import Interval, Row, percentile, ratios
-from tools.bench.report.table import cpu, summary, table
-from tools.bench.rows.runner import order
+from tools.bench.results import Interval, Row, cpu, percentile, ratios, summary, table
+from tools.bench.runner import order
 
 
 def interval(side: str, number: int, rate: float, **more: Any) -> Interval:

@@ -19,7 +19,7 @@ from tests.factories import (
     TransferFactory,
     VerificationFactory,
 )
-from tools.chaos.checks import external_records
+from tools.chaos import external_records
 
 TOKENS = 100
 PHONE = "+79990000001"

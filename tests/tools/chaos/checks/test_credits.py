@@ -9,14 +9,14 @@ from accounts.models import Company
 from billing.models import Order
 from tests.billing.documents.history import at, book, buy, company
 from tests.factories import OrderFactory
-from tools.chaos.checks import credits as credit_checks
+from tools.chaos import payments
 
 pytestmark = pytest.mark.django_db
 
 
 def found(paid: list[Order], placed: int = 1, refused: tuple[str, ...] = ()) -> list[str]:
     ids = [str(order.pk) for order in paid]
-    credits_, _kills = credit_checks.findings(ids, placed, refused=refused, hits=1, planned=1)
+    credits_, _kills = payments.findings(ids, placed, refused=refused, hits=1, planned=1)
     return credits_.subjects
 
 
@@ -83,6 +83,6 @@ def test_lost_and_doubled_top_ups_are_found(one: Company, order: Order) -> None:
 def test_a_run_without_a_kill_at_a_credit_proves_nothing(
     hits: int, planned: int, is_kept: Any
 ) -> None:
-    _credits, kills = credit_checks.findings([], 0, refused=[], hits=hits, planned=planned)
+    _credits, kills = payments.findings([], 0, refused=[], hits=hits, planned=planned)
 
     assert kills.is_kept is is_kept

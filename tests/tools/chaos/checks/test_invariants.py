@@ -14,9 +14,8 @@ from config.ids import uuid7
 from otp.models import Verification
 from tests.factories import AttemptFactory, MessageFactory, ReceiptFactory
 from tests.tools.chaos.checks.scenarios import ORDER, World
-from tools.chaos.checks import verdicts
-from tools.chaos.checks.invariants import CHECKS
-from tools.chaos.checks.verdicts import violations
+from tools.chaos import checks
+from tools.chaos.checks import CHECKS, violations
 
 pytestmark = pytest.mark.django_db
 Break = Callable[[World], None]
@@ -325,7 +324,7 @@ def test_consistent_scenario_violates_no_invariant() -> None:
     World().lay_out()
 
     assert found() == {}
-    assert verdicts.uncharged() == {}
+    assert checks.uncharged() == {}
 
 
 def test_code_read_before_its_receipts_were_taken_may_be_charged() -> None:

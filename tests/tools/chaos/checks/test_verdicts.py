@@ -9,10 +9,9 @@ import pytest
 
 from tests.factories import AttemptFactory, ReceiptFactory
 from tests.tools.chaos.checks.scenarios import World
-from tools.chaos.checks import verdicts
-from tools.chaos.checks.invariants import PROVABLE
-from tools.chaos.checks.log_errors import logged_errors
-from tools.chaos.faults.fault_injector import FaultInjector
+from tools.chaos import checks
+from tools.chaos.checks import PROVABLE, logged_errors
+from tools.chaos.fault_injector import FaultInjector
 from tools.chaos.plan import Options, Plan, Target, make
 from tools.chaos.report import check_deadlocks, check_kills, check_logs, check_servers
 
@@ -31,7 +30,7 @@ def why(**more: Any) -> list[str]:
         ReceiptFactory.create(attempt=attempt, state="failed", provider_id="SM1")
     world.phone.append(world.arrival(attempt, id=2, provider_id="SM1", **more))
     world.lay_out()
-    return list(verdicts.uncharged().values())
+    return list(checks.uncharged().values())
 
 
 @pytest.mark.django_db
@@ -55,7 +54,7 @@ def test_message_without_vendor_id_cannot_be_polled() -> None:
 def test_too_many_uncharged_deliveries_violate_the_invariant() -> None:
     assert why() == [PROVABLE]
 
-    (timeline,) = verdicts.check_uncharged(verdicts.uncharged()).subjects
+    (timeline,) = checks.check_uncharged(checks.uncharged()).subjects
 
     assert "| attempt 1 expired" in timeline
 

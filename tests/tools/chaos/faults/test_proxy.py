@@ -11,7 +11,7 @@ import pytest
 import requests
 
 from tests.tools.simulator.peers import Receiver
-from tools.chaos.faults.proxy import Counts, Fault, Proxy, Route
+from tools.chaos.proxy import Counts, Fault, Proxy, Route
 
 BODY = b'{"hello": "world"}'
 HOLD = 0.4

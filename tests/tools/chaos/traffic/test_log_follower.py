@@ -6,9 +6,9 @@ from queue import Queue
 
 import pytest
 
-from tools.chaos.traffic.log_follower import Arrival, LogFollower
-from tools.simulator.messages.message import Message
-from tools.simulator.messages.message_log import MessageLog
+from tools.chaos.users import Arrival, LogFollower
+from tools.simulator.message_log import MessageLog
+from tools.simulator.messages import Message
 
 
 @pytest.fixture

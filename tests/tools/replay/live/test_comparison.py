@@ -6,7 +6,7 @@ import pytest
 
 from tests.tools.replay.live.worlds import small
 from tools.replay.live.comparison import Comparison, compared
-from tools.replay.live.sample import draw
+from tools.replay.live.virtual import draw
 from tools.replay.timeline import Outcome
 
 MANY = 100

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.tools.replay.live.worlds import small
-from tools.replay.live.sample import (
+from tools.replay.live.virtual import (
     NotPlayableError,
     draw,
     later,

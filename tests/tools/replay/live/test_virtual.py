@@ -4,10 +4,9 @@ import pytest
 
 from tests.tools.replay.live.worlds import small
 from tools.replay.live import virtual
-from tools.replay.live.sample import Sample, draw, renumbered
-from tools.replay.population import Send
+from tools.replay.live.virtual import Sample, draw, renumbered
 from tools.replay.run import run
-from tools.replay.timeline import Outcome
+from tools.replay.timeline import Outcome, Send
 
 
 def sampled() -> tuple[Sample, list[Send]]:

@@ -23,7 +23,7 @@ def running_centre(
     shared_receiver: Receiver, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Simulator]:
     log = tmp_path_factory.mktemp("centre") / "log.sqlite3"
-    account = {"SMPP_SYSTEM_ID": SYSTEM_ID, "SMPP_PASSWORD": PASSWORD, "SMPP_WINDOW": str(WINDOW)}
+    account = {"SMPP_URL": f"smpp://{SYSTEM_ID}:{PASSWORD}@127.0.0.1?window={WINDOW}"}
     simulator = Simulator(log, shared_receiver.url, SIMULATOR_SMPP_PORT="0", **account)
     yield simulator
     simulator.close()

@@ -1,0 +1,297 @@
+"""The API calls and redirects measured as a closed loop, most of them beside a floor."""
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import orjson
+
+from links.clicks.buffer import STREAM
+from links.make.bulk import MAX_LINKS
+from tools.bench.floors import hello
+from tools.bench.load import Load, RequestSource, ask, head, post, whole
+from tools.bench.runner import Call
+from tools.stack import seed
+from tools.stack.programs import CannotMeasureError
+from tools.stack.seed import Account
+from tools.stack.stack import Setup, until
+
+BROWSER = {
+    "User_Agent": "Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko)"
+    " Chrome/141.0.0.0 Mobile Safari/537.36",
+    "Accept": "text/html",
+    "Accept_Language": "ru",
+    "Sec_Fetch_Mode": "navigate",
+}
+SLUGS = 16
+DRAINED = 120.0  # seconds
+_CHECKED = """
+SELECT count(verified_at), COALESCE(sum(attempts), 0) FROM otp_verification
+WHERE phone BETWEEN %s AND %s"""
+_ACCEPTED = """
+SELECT count(*), count(t.id) FROM channels_message m
+LEFT JOIN billing_transfer t ON t.message_id = m.id AND t.hold = 1 AND t.kind = 'hold'
+WHERE m.phone BETWEEN %s AND %s"""
+_DELIVERED = """
+SELECT count(*) FROM channels_message WHERE phone BETWEEN %s AND %s AND state = 'delivered'"""
+_OPEN = "SELECT count(*) FROM channels_message WHERE state IN ('queued', 'sent')"
+
+
+def as_json(**fields: object) -> str:
+    return orjson.dumps(fields).decode()
+
+
+def beyond(answered: int, done: int) -> int:
+    """Answers beyond what was done. More may be done: what was under way at the end."""
+    return max(0, answered - done)
+
+
+class ApiCall(Call):
+    path: ClassVar[str]
+
+    def source(
+        self,
+        side: str,
+        senders: Sequence[Account],
+        lines: list[tuple[int, str]],
+        mark: Mapping[str, Any],
+    ) -> RequestSource:
+        """To the API, or to the floor's view of the same name; `lines` name their senders."""
+        path = f"/{self.path.partition('/')[2]}" if side == "floor" else f"/api/v1/{self.path}"
+        heads = [post(path, self.port(side), one.key) for one in senders]
+        return RequestSource(heads, lines, mark=dict(mark))
+
+    def counted(self, query: str, *parameters: object) -> tuple[int, ...]:
+        found = self.stack.store.execute(query.encode(), parameters).fetchone()
+        return tuple(map(int, found or ()))
+
+    def counted_of(self, query: str, feed: RequestSource) -> tuple[int, ...]:
+        """From the first of its phones to the last, which no other feed's lie between."""
+        return self.counted(query, feed.mark["phones"][0], feed.mark["phones"][-1])
+
+    def links(self) -> int:
+        return self.counted("SELECT count(*) FROM links_link")[0]
+
+
+class Verify(ApiCall):
+    """One guess at each code, right and wrong in turn; a wrong one is checked and refused."""
+
+    name, title, path = "verify", "POST /otp/verify", "otp/verify"
+    least, aim = 0.55, 0.8
+
+    def feed(self, side: str, many: int) -> RequestSource:
+        accounts, phones = self.bench.accounts, self.bench.phones.take(many)
+        lines = []
+        for guess in seed.verifications(self.stack.store, accounts, phones):
+            company, mac = accounts[guess.account].company_id, guess.mac.hex()
+            floor = {"company_id": company, "phone": guess.phone, "mac": mac}
+            ours = {"phone": guess.phone, "code": guess.code}
+            lines.append((guess.account, as_json(**(floor if side == "floor" else ours))))
+        return self.source(side, accounts, lines, {"phones": phones})
+
+    def wrong(self, feed: RequestSource, load: Load) -> int:
+        right, checked = self.counted_of(_CHECKED, feed)
+        return beyond(load.accepted, right) + beyond(load.refused, checked - right)
+
+
+class Send(ApiCall):
+    """Accepted, and workers woken; nobody waits, nobody delivers."""
+
+    name, title, path = "send", "POST /otp/send, no wait", "otp/send"
+    least: ClassVar[float | None] = 0.5
+    aim: ClassVar[float | None] = 0.75
+
+    def senders(self, side: str) -> Sequence[Account]:
+        return self.bench.accounts
+
+    def feed(self, side: str, many: int) -> RequestSource:
+        phones, senders = self.bench.phones.take(many), self.senders(side)
+        lines = []
+        for number, phone in enumerate(phones):
+            account = senders[number % len(senders)]
+            floor = {"company_id": account.company_id, "key_id": account.key_id, "phone": phone}
+            ours = {"phone": phone, "channel": "whatsapp"}
+            body = as_json(**(floor if side == "floor" else ours))
+            lines.append((number % len(senders), body))
+        return self.source(side, senders, lines, {"phones": phones})
+
+    def wrong(self, feed: RequestSource, load: Load) -> int:
+        """A refusal is wrong here, and so is an answer without a message and its hold."""
+        messages, holds = self.counted_of(_ACCEPTED, feed)
+        return load.refused + beyond(load.accepted, min(messages, holds))
+
+    def open_messages(self) -> int:
+        return self.counted(_OPEN)[0]
+
+
+class Hot(Send):
+    """All from one wallet, beside the same from a hundred."""
+
+    name, title = "hot", "POST /otp/send, one company beside a hundred"
+    sides = ("hundred", "one")
+    least = aim = None
+
+    def senders(self, side: str) -> Sequence[Account]:
+        return self.bench.accounts if side == "hundred" else self.bench.accounts[:1]
+
+    def connections(self, asked: Sequence[int]) -> Sequence[int]:
+        return [16]
+
+
+class Wait(Send):
+    """Each send waits until the simulator took it; receipts come back meanwhile."""
+
+    name, title = "wait", "POST /otp/send, waiting for its outcome"
+    sides: ClassVar[tuple[str, ...]] = ("ours",)
+    least = aim = None
+    wanted = Setup("bench_delivery", delivery=True)
+
+    def wrong(self, feed: RequestSource, load: Load) -> int:
+        until(lambda: not self.open_messages(), seconds=60, what="the delivery of all messages")
+        (delivered,) = self.counted_of(_DELIVERED, feed)
+        return super().wrong(feed, load) + beyond(load.accepted, delivered)
+
+
+class Shorten(ApiCall):
+    name, title, path = "shorten", "POST /links/shorten", "links/shorten"
+    least, aim = 0.5, 0.75
+
+    def feed(self, side: str, many: int) -> RequestSource:
+        accounts, lines = self.bench.accounts, []
+        for number in range(many):
+            place = number % len(accounts)
+            owner = {"company_id": accounts[place].company_id} if side == "floor" else {}
+            lines.append((place, as_json(**owner, url=f"{hello.URL}&n={number}")))
+        return self.source(side, accounts, lines, {"before": self.links()})
+
+    def wrong(self, feed: RequestSource, load: Load) -> int:
+        return load.refused + beyond(load.accepted, self.links() - feed.mark["before"])
+
+
+class Bulk(ApiCall):
+    """A thousand links in each request; a second's requests times a thousand are its links."""
+
+    name, title = "bulk", f"POST /links/bulk, {MAX_LINKS} links a request"
+    path = "links/bulk"
+    least, aim = 0.2, 0.4
+    guess: ClassVar[float] = 10.0
+
+    def connections(self, asked: Sequence[int]) -> Sequence[int]:
+        return [1]
+
+    def feed(self, side: str, many: int) -> RequestSource:
+        account = self.bench.accounts[0]
+        owner = {"company_id": account.company_id} if side == "floor" else {}
+        links = [{"url": f"{hello.URL}&n={number}"} for number in range(MAX_LINKS)]
+        lines = [(0, as_json(**owner, links=links))] * many
+        return self.source(side, [account], lines, {"before": self.links()})
+
+    def wrong(self, feed: RequestSource, load: Load) -> int:
+        made = self.links() - feed.mark["before"]
+        feed.notes["links per s"] = round(load.accepted * MAX_LINKS / load.seconds)
+        return load.refused + beyond(load.accepted, made // MAX_LINKS)
+
+
+class Redirect(ApiCall):
+    """Links everybody follows: known to the process, each click counted to the stream."""
+
+    name, title = "redirect", "GET /<slug>, cached, clicks handed over"
+    least: ClassVar[float | None] = 0.6
+    aim: ClassVar[float | None] = 0.9
+    wanted = Setup("bench_calls", waiters=0, floor=True, hello=True)
+
+    def prepare(self) -> None:
+        call = post("/api/v1/links/shorten", self.stack.web, self.bench.accounts[0].key)
+        made = [ask(self.stack.web, whole(call, as_json(url=hello.URL))) for _ in range(SLUGS)]
+        if any(one.status != 200 for one in made):
+            raise CannotMeasureError(f"no link to follow: {made[0].body.decode()[:200]}")
+        self.slugs = [one.json()["slug"] for one in made]
+
+    def port(self, side: str) -> int:
+        return self.stack.hello if side == "floor" else self.stack.web
+
+    def feed(self, side: str, many: int) -> RequestSource:
+        heads = [head("GET", f"/{slug}", self.port(side), **BROWSER) for slug in self.slugs]
+        self.clear()
+        lines = [(number, "") for number in range(len(heads))]
+        return RequestSource(heads, lines, again=True, mark={"side": side})
+
+    def clear(self) -> None:
+        self.stack.redis.delete(STREAM)
+
+    def wrong(self, feed: RequestSource, load: Load) -> int:
+        if feed.mark["side"] == "floor":
+            return load.refused
+        clicks = self.clicks(feed, load)
+        feed.notes["clicks counted"] = clicks
+        feed.notes["redirects answered"] = load.accepted
+        return load.refused + beyond(load.accepted, clicks)
+
+    def clicks(self, feed: RequestSource, load: Load) -> int:
+        """Those in the stream, once what the processes still hold has had time to get there."""
+        deadline, found = time.monotonic() + 3, 0
+        while found < load.accepted and time.monotonic() < deadline:
+            time.sleep(0.3)
+            entries: Any = self.stack.redis.xrange(STREAM)
+            found = sum(len(orjson.loads(fields[b"batch"])) for _id, fields in entries)
+        return found
+
+
+class Counted(Redirect):
+    """As `redirect`, while a worker writes every click to the database; none may be missing."""
+
+    name, title = "counted", "GET /<slug>, cached, clicks counted in the database"
+    wanted = Setup("bench_delivery", delivery=True, hello=True)
+
+    def feed(self, side: str, many: int) -> RequestSource:
+        feed = super().feed(side, many)
+        feed.mark["before"] = self._counted()
+        return feed
+
+    def clear(self) -> None:
+        """Nothing: what is in the stream, somebody counts."""
+
+    def clicks(self, feed: RequestSource, load: Load) -> int:
+        begun, wanted = time.monotonic(), feed.mark["before"] + load.accepted
+        until(lambda: self._counted() >= wanted, seconds=DRAINED, what="the counting of all clicks")
+        lasted = time.monotonic() - begun
+        feed.notes["s until the last was counted"] = round(lasted, 1)
+        feed.notes["counted per s"] = round(load.accepted / (load.seconds + lasted))
+        return self._counted() - int(feed.mark["before"])
+
+    def _counted(self) -> int:
+        query = "SELECT COALESCE(sum(clicks), 0) FROM links_link WHERE slug = ANY(%s)"
+        return self.counted(query, self.slugs)[0]
+
+
+class Cold(Call):
+    """Links nobody followed yet: neither the process nor Redis knows them."""
+
+    name, title = "cold", "GET /<slug>, each for the first time"
+    least, aim = 0.5, 0.75
+
+    def slugs(self, many: int) -> Sequence[str]:
+        return seed.links(self.stack.store, self.bench.accounts[0], many, url=hello.URL)
+
+    def feed(self, side: str, many: int) -> RequestSource:
+        port = self.port(side)
+        heads = [head("GET", f"/{slug}", port, **BROWSER) for slug in self.slugs(many)]
+        self.stack.redis.delete(STREAM)
+        return RequestSource(heads, [(number, "") for number in range(len(heads))])
+
+    def wrong(self, feed: RequestSource, load: Load) -> int:
+        return load.accepted if self.is_refused else load.refused
+
+
+class Scan(Cold):
+    """Slugs that nobody made, as who tries them at random asks for them; refusal is right."""
+
+    name, title = "scan", "GET /<slug>, none of them there"
+    is_refused: ClassVar[bool] = True
+
+    def slugs(self, many: int) -> Sequence[str]:
+        return seed.slugs(many)
+
+
+ROWS = (Verify, Send, Hot, Shorten, Redirect, Wait, Counted, Cold, Scan, Bulk)
+CALLS: dict[str, type[Call]] = {call.name: call for call in ROWS}

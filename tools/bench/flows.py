@@ -1,0 +1,312 @@
+"""The rows that are no closed loop of one call: the whole path, the hand-over, a hanging vendor."""
+
+import selectors
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from dataclasses import replace
+from typing import Any
+
+import orjson
+import requests
+
+from config.environment.variables import ROOT
+from tools.bench.api_calls import Send, Verify, Wait
+from tools.bench.load import Connection, post, whole
+from tools.bench.machine import Meter
+from tools.bench.results import Interval, Row, percentile
+from tools.bench.runner import Bench, Call, Series, order
+from tools.stack.programs import CannotMeasureError
+from tools.stack.stack import Setup, until
+
+PATH_SIDES = ("floor", "ours")
+CONNECTIONS = 16
+FIRST = 1000  # messages of the floor, when it comes before any flood
+FASTEST = 4000  # messages a second that are made ready for the flood
+SAMPLES, WARM_UP_SAMPLES = 200, 20
+PAUSE = 0.02  # seconds between samples: the service is idle when the next one comes
+LIMITS = {"p50": (8.0, 3.0), "p99": (25.0, 6.0)}
+SIDES = ("idle", "during")
+HANG = 8.0  # seconds the vendor takes
+MAX_SECONDS = 4  # seconds of an interval: it must end before the calls that hang do
+SENDERS, GUESSERS = 8, 16  # connections
+HUNG = 24  # calls of the account beside, of 32 threads: what one account may have
+WAITING = 200  # sends, more than may wait
+AT_ONCE = 1.5  # seconds within which an answer counts as given at once
+_CHARGED = """
+WITH taken AS (
+  SELECT 1000 * EXTRACT(epoch FROM t.created_at - m.created_at) AS ms
+  FROM channels_message m
+  LEFT JOIN billing_transfer t ON t.message_id = m.id AND t.kind = 'capture'
+  WHERE m.phone BETWEEN %s AND %s)
+SELECT count(*), count(ms), percentile_disc(0.5) WITHIN GROUP (ORDER BY ms),
+  percentile_disc(0.99) WITHIN GROUP (ORDER BY ms)
+FROM taken"""
+_ACCEPTED = """
+SELECT phone, EXTRACT(epoch FROM created_at)::float8 FROM channels_message
+WHERE phone BETWEEN %s AND %s"""
+_HANGING = """
+SELECT count(*) FROM channels_attempt
+WHERE provider = 'twilio' AND started_at > now() - interval '1 minute'"""
+_OPENED = """
+SELECT count(*) FROM channels_provideraccount
+WHERE name = 'twilio' AND open_until IS NOT NULL"""
+
+
+class Flood(Send):
+    """Accepted as fast as possible while the worker delivers."""
+
+    sides = ("ours",)
+    wanted = Setup("bench_path", waiters=0, delivery=True)
+
+
+def measure_path(bench: Bench) -> list[Row]:
+    row = Row("path", "accepted → delivered, messages", PATH_SIDES, None, least=0.3, aim=0.6)
+    flood, many = Flood(bench), FIRST
+    bench.stack.arrange(flood.wanted)
+    _whole(bench, flood, -1, 1)
+    with Floor(bench) as floor:
+        for number in range(bench.rounds):
+            for side in order(PATH_SIDES, number):
+                bench.stack.tidy()
+                if side == "ours":
+                    interval = _whole(bench, flood, number, bench.seconds)
+                    many = interval.requests
+                else:
+                    interval = floor.run(number, many)
+                row.intervals.append(interval)
+    return [row]
+
+
+def _whole(bench: Bench, flood: Flood, number: int, seconds: int) -> Interval:
+    """A flood and the time until the last of it is delivered and charged."""
+    feed = flood.feed("ours", FASTEST * seconds)
+    bench.generate.prepare(feed)
+    meter = Meter(bench.stack)
+    load = bench.generate.run(flood.port("ours"), CONNECTIONS, seconds)
+    accepted_at = time.monotonic()
+    until(lambda: not flood.open_messages(), seconds=120, what="delivery", every=0.02)
+    drained = time.monotonic() - accepted_at
+    reading = meter.read()
+    phones = feed.mark["phones"]
+    found = bench.stack.store.execute(_CHARGED, [phones[0], phones[-1]]).fetchone()
+    many, charged, p50, p99 = found or (0, 0, 0.0, 0.0)
+    errors = load.refused + load.broken + many - charged
+    notes = {"accepted per s": load.rate, "drained in s": drained}
+    latency = {"p50": float(p50 or 0), "p99": float(p99 or 0)}
+    return reading.interval("ours", number, many, errors=errors, notes=notes, **latency)
+
+
+class Floor:
+    """Runs `end_to_end_floor` in a process of its own, on a database hidden from the worker."""
+
+    def __init__(self, bench: Bench) -> None:
+        self._bench = bench
+        environ = bench.stack.environ | {"DATABASE_URL": bench.stack.copy("bench_path_floor")}
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tools.bench.floors.end_to_end_floor"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=environ,
+            cwd=ROOT,
+        )
+
+    def __enter__(self) -> "Floor":
+        accounts = [[one.company_id, one.key_id] for one in self._bench.accounts]
+        self._ask({"accounts": accounts})
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.communicate(timeout=20)  # it ends with its input
+
+    def run(self, number: int, many: int) -> Interval:
+        phones = self._bench.phones.take(many)
+        meter = Meter(self._bench.stack, process=self._process.pid)
+        done = self._ask({"phones": phones})
+        reading = meter.read()
+        latency, errors = {name: done[name] for name in ("p50", "p99")}, many - done["delivered"]
+        return reading.interval("floor", number, many, errors=errors, **latency)
+
+    def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
+        assert self._process.stdin is not None  # noqa: S101 - both were opened as pipes
+        assert self._process.stdout is not None  # noqa: S101
+        self._process.stdin.write(orjson.dumps(request) + b"\n")
+        self._process.stdin.flush()
+        line = self._process.stdout.readline()
+        if not line:
+            raise CannotMeasureError("the floor of the path has died")
+        heard: dict[str, Any] = orjson.loads(line)
+        return heard
+
+
+def measure_handover(bench: Bench) -> list[Row]:
+    row = Row("handover", "accepted → handed over, idle", ("ours",), 1, limits=LIMITS)
+    call = Wait(bench)
+    bench.stack.arrange(call.wanted)
+    _hand_over(bench, call, -1, WARM_UP_SAMPLES)
+    for number in range(bench.rounds):
+        bench.stack.tidy()
+        row.intervals.append(_hand_over(bench, call, number, SAMPLES))
+    return [row]
+
+
+def _hand_over(bench: Bench, call: Wait, number: int, many: int) -> Interval:
+    """Both times are this machine's clock: the row's `created_at`, which is when its statement
+    began, and the simulator's log.
+    """
+    feed = call.feed("ours", many)
+    phones: list[str] = feed.mark["phones"]
+    meter = Meter(bench.stack)
+    connection, answers, refused = Connection(call.port("ours")), list[float](), 0
+    for request in list(feed.whole()):
+        answer = connection.ask(request)
+        answers.append(connection.seconds() * 1000)
+        refused += answer.status != 200
+        time.sleep(PAUSE)
+    connection.close()
+    reading = meter.read()
+    accepted: dict[str, float] = dict(
+        bench.stack.store.execute(_ACCEPTED, [phones[0], phones[-1]]).fetchall()
+    )
+    newest = "SELECT '+' || phone, at FROM messages ORDER BY id DESC LIMIT ?"
+    log = f"file:{bench.stack.place}/simulator.sqlite3?mode=ro"
+    with closing(sqlite3.connect(log, uri=True)) as store:
+        taken = dict(store.execute(newest, [2 * many]).fetchall())
+    times = [(taken[phone] - at) * 1000 for phone, at in accepted.items() if phone in taken]
+    if not times:
+        raise CannotMeasureError("nothing was handed over")
+    latency = {"p50": percentile(times, 0.5), "p99": percentile(times, 0.99)}
+    notes = {"worst": max(times), "answer p50": percentile(answers, 0.5)}
+    notes |= {"answer p99": percentile(answers, 0.99)}
+    errors = refused + many - len(times)
+    return reading.interval("ours", number, many, errors=errors, notes=notes, **latency)
+
+
+During = Callable[[Bench, Series, int], Interval]
+
+
+class SendWhileHanging(Wait):
+    """By WhatsApp; what hangs are SMS."""
+
+    sides = SIDES
+
+
+class VerifyWhileHanging(Verify):
+    sides = SIDES
+    wanted = Setup("bench_delivery", delivery=True)
+
+
+def measure_sends(bench: Bench) -> list[Row]:
+    title = "POST /otp/send, waiting, while another account hangs"
+    row = Row("beside", title, SIDES, SENDERS)
+    return _measure(bench, row, SendWhileHanging(bench), _sends_beside)
+
+
+def measure_guesses(bench: Bench) -> list[Row]:
+    title = "POST /otp/verify while a vendor hangs"
+    row = Row("hang", title, SIDES, GUESSERS, least=1.5, compared="p99", at_most=True)
+    return _measure(bench, row, VerifyWhileHanging(bench), _guesses_beside)
+
+
+def _measure(bench: Bench, row: Row, call: Call, during: During) -> list[Row]:
+    bench.stack.arrange(call.wanted)
+    series = Series(bench, call, row.connections or 1)
+    series.interval("idle", -1, 1)
+    for number in range(bench.rounds):
+        bench.stack.tidy()
+        for side in order(SIDES, number):
+            row.intervals.append(
+                during(bench, series, number) if side == "during" else series.interval(side, number)
+            )
+    return [row]
+
+
+def _hang(bench: Bench, fault: Mapping[str, str] | None) -> None:
+    """From now on; None: no more."""
+    url = f"http://127.0.0.1:{bench.stack.simulator}/faults"
+    slow = {**(fault or {}), "latency_ms": int(HANG * 1000)}
+    method = "DELETE" if fault is None else "POST"
+    requests.request(method, url, json=slow, timeout=10).raise_for_status()
+
+
+def _sends_beside(bench: Bench, series: Series, number: int) -> Interval:
+    call = Wait(bench)
+    _hang(bench, {"channel": "sms", "kind": "hang"})
+    started, sends = time.monotonic(), _send_sms(bench, HUNG)
+    until(lambda: call.counted(_HANGING)[0] > HUNG // 2, seconds=30, what="the calls that hang")
+    interval = series.interval("during", number, min(bench.seconds, MAX_SECONDS))
+    until(lambda: call.counted(_OPENED)[0] > 0, seconds=60, what="the breaker to open")
+    opened = time.monotonic() - started
+    _hang(bench, None)
+    until(lambda: _is_closed_by_a_probe(bench, call), seconds=120, what="the breaker to close")
+    closed = time.monotonic() - started
+    for one in sends:
+        one.close()
+    return replace(interval, notes={"breaker opened": opened, "closed": closed})
+
+
+def _is_closed_by_a_probe(bench: Bench, call: Wait) -> bool:
+    for one in _send_sms(bench, 1):
+        while one.hear() is None:
+            pass
+        one.close()
+    return not call.counted(_OPENED)[0]
+
+
+def _send_sms(bench: Bench, many: int) -> list[Connection]:
+    """All at once; nobody reads the answers."""
+    account, connections = bench.accounts[0], []
+    port = bench.stack.web
+    for phone in bench.phones.take(many):
+        connection = Connection(port)
+        body = f'{{"phone": "{phone}", "channel": "sms"}}'
+        connection.send(whole(post("/api/v1/otp/send", port, account.key), body))
+        connections.append(connection)
+    return connections
+
+
+def _guesses_beside(bench: Bench, series: Series, number: int) -> Interval:
+    _hang(bench, {"channel": "whatsapp"})
+    sends = Sends(bench)
+    at_once = sends.answered(AT_ONCE)
+    interval = series.interval("during", number, min(bench.seconds, MAX_SECONDS))
+    waiting = WAITING - at_once - sends.answered(0.01)
+    _hang(bench, None)
+    sends.answered(2 * HANG)
+    until(lambda: not sends.call.open_messages(), seconds=60, what="delivery after the hang")
+    notes = {"queued at once": float(at_once), "waiting to the end": float(waiting)}
+    return replace(interval, errors=interval.errors + sends.missing, notes=notes)
+
+
+class Sends:
+    """All sent at once; their answers are read when they come."""
+
+    def __init__(self, bench: Bench) -> None:
+        self.call = Wait(bench)
+        self._statuses: list[int] = []
+        self._selector = selectors.DefaultSelector()
+        feed = self.call.feed("ours", WAITING)
+        for number, body in feed.lines:
+            connection = Connection(self.call.port("ours"))
+            self._selector.register(connection.socket, selectors.EVENT_READ, connection)
+            connection.send(whole(feed.heads[number], body))
+
+    @property
+    def missing(self) -> int:
+        """Those that were not accepted."""
+        return WAITING - self._statuses.count(200)
+
+    def answered(self, seconds: float) -> int:
+        """Reads what comes within this time; how many answers that were."""
+        deadline, before = time.monotonic() + seconds, len(self._statuses)
+        while self._selector.get_map() and (left := deadline - time.monotonic()) > 0:
+            for key, _event in self._selector.select(timeout=left):
+                answer = key.data.hear()
+                if answer is not None:
+                    self._statuses.append(answer.status)
+                    self._selector.unregister(key.fileobj)
+                    key.data.close()
+        return len(self._statuses) - before

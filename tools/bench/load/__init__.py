@@ -1,1 +1,0 @@
-"""Load generators and the HTTP client."""

@@ -1,1 +1,0 @@
-"""Measurements of the machine, their arithmetic and the table."""

@@ -1,0 +1,234 @@
+"""Results: intervals, the rows they make up, and the table of these."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from math import ceil
+from statistics import median
+from typing import Any
+
+NOISY = 0.3  # cores taken by others, above which an interval is marked
+
+
+def percentile(values: Iterable[float], share: float) -> float:
+    """The smallest value that at least this share of them does not exceed."""
+    ordered = sorted(values)
+    return ordered[max(0, ceil(share * len(ordered)) - 1)]
+
+
+def ratios(base: Sequence[float], subject: Sequence[float]) -> tuple[float, list[float]]:
+    """The ratio of the medians, and that of each round."""
+    rounds = [b / a if a else 0.0 for a, b in zip(base, subject, strict=True)]
+    middle = median(base)
+    return (median(subject) / middle if middle else 0.0), rounds
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """One side of a row, for a few seconds. Times in milliseconds, CPU in µs per request."""
+
+    side: str
+    round: int
+    requests: int
+    seconds: float
+    rate: float  # a second
+    p50: float
+    p99: float
+    errors: int
+    cpu: dict[str, float]
+    others: float
+    steal: float
+    fsync: float = 0.0  # µs, the mean of the write-ahead log's
+    loop: float = 0.0  # ms that `machine.loop` took just before
+    notes: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass
+class Row:
+    """The first side is what the last one is compared with; a row may have one side only."""
+
+    name: str
+    title: str
+    sides: tuple[str, ...]
+    connections: int | None = None
+    least: float | None = None  # of the ratio
+    aim: float | None = None
+    compared: str = "rate"  # the figure the ratio is of
+    at_most: bool = False  # the ratio must not exceed `least`
+    intervals: list[Interval] = field(default_factory=list)
+    limits: dict[str, tuple[float, float]] = field(default_factory=dict)  # figure: (must, aim)
+
+    def of(self, side: str) -> list[Interval]:
+        return sorted((one for one in self.intervals if one.side == side), key=lambda i: i.round)
+
+    def middle(self, side: str, figure: str) -> float:
+        """The median over the rounds."""
+        values: list[float] = [getattr(one, figure) for one in self.of(side)]
+        return median(values)
+
+    def cpu(self, side: str) -> dict[str, float]:
+        return self._medians(side, "cpu")
+
+    def notes(self) -> dict[str, float]:
+        """What the subject's intervals say beside the figures."""
+        return self._medians(self.subject, "notes")
+
+    def _medians(self, side: str, figures: str) -> dict[str, float]:
+        found = [getattr(one, figures) for one in self.of(side)]
+        return {name: median(one.get(name, 0.0) for one in found) for name in found[0]}
+
+    def errors(self, side: str) -> int:
+        return sum(one.errors for one in self.of(side))
+
+    def others(self, side: str) -> float:
+        return max(one.others for one in self.of(side))
+
+    @property
+    def subject(self) -> str:
+        return self.sides[-1]
+
+    def ratio(self) -> tuple[float, list[float]] | None:
+        if len(self.sides) < 2:
+            return None
+        sides = (self.of(side) for side in (self.sides[0], self.sides[-1]))
+        return ratios(*([getattr(one, self.compared) for one in of_side] for of_side in sides))
+
+    def misses(self) -> list[str]:
+        """What is not as good as it must be, in words."""
+        found = []
+        ratio = self.ratio()
+        if ratio and self.least is not None and not self.reaches(ratio[0], self.least):
+            word = "at most" if self.at_most else "at least"
+            found.append(f"{self.label}: {ratio[0]:.3f}, {word} {self.least:g}")
+        for figure, (must, _aim) in self.limits.items():
+            value = self.middle(self.subject, figure)
+            if value > must:
+                found.append(f"{self.label}: {figure} {value:.1f} ms, at most {must:g}")
+        return found
+
+    def reaches(self, ratio: float, limit: float) -> bool:
+        return ratio <= limit if self.at_most else ratio >= limit
+
+    @property
+    def label(self) -> str:
+        return f"{self.name} c={self.connections}" if self.connections else self.name
+
+    def as_dict(self) -> dict[str, Any]:
+        """For the file: everything, with the figures the table shows."""
+        ratio = self.ratio()
+        figures = ("rate", "p50", "p99", "others", "fsync", "loop")
+        summary = {
+            side: {name: self.middle(side, name) for name in figures}
+            | {"cpu": self.cpu(side), "errors": self.errors(side)}
+            for side in self.sides
+        }
+        found = asdict(self) | {"summary": summary, "misses": self.misses()}
+        return found | ({"ratio": ratio[0], "ratios": ratio[1]} if ratio else {})
+
+
+# Groups of processes in the order of the report, and their names.
+GROUPS = {"web": "web", "floor": "web", "hello": "web", "process": "process", "worker": "worker"}
+GROUPS |= {"simulator": "sim", "postgres": "pg", "redis": "redis", "client": "client"}
+STOLEN = 0.1  # cores, worth telling
+DRIFT = 1.3  # times, worth telling
+_WIDTHS = (9, 3, 8, 7, 7, 8, 6, 6, 6, 5)
+_HEAD = ("row", "c", "side", "per s", "p50 ms", "p99 ms", "errors", "others", "fsync", "loop")
+
+
+def table(rows: Iterable[Row]) -> str:
+    lines = [_line(_HEAD) + "  CPU µs each"]
+    for row in rows:
+        lines += ["", *_row(row)]
+    return "\n".join(lines)
+
+
+def _row(row: Row) -> list[str]:
+    lines = []
+    for number, side in enumerate(row.sides):
+        first = (row.name, str(row.connections or "")) if number == 0 else ("", "")
+        noisy = "!" if row.others(side) > NOISY else ""
+        figures = (
+            f"{row.middle(side, 'rate'):,.0f}",
+            f"{row.middle(side, 'p50'):.2f}",
+            f"{row.middle(side, 'p99'):.2f}",
+            str(row.errors(side)),
+            f"{row.others(side):.2f}{noisy}",
+            f"{row.middle(side, 'fsync'):.0f}",
+            f"{row.middle(side, 'loop'):.1f}",
+        )
+        lines.append(_line((*first, side, *figures)) + "  " + cpu(row.cpu(side)))
+    return lines + [f"{'':13} {text}" for text in _verdict(row)]
+
+
+def _verdict(row: Row) -> list[str]:
+    lines = []
+    if ratio := row.ratio():
+        rounds = " ".join(f"{one:.2f}" for one in ratio[1])
+        of = "" if row.compared == "rate" else f" of {row.compared}"
+        asked = ""
+        if row.least is not None:
+            aim = row.least if row.aim is None else row.aim
+            is_enough, is_aim = (row.reaches(ratio[0], limit) for limit in (row.least, aim))
+            word = "at most" if row.at_most else "at least"
+            aimed = "" if row.aim is None else f", aim {row.aim:g}"
+            mark = _mark(is_enough=is_enough, is_aim=is_aim)
+            asked = f": {word} {row.least:g}{aimed}  {mark}"
+        lines.append(f"ratio{of} {ratio[0]:.3f} ({rounds}){asked}")
+    for figure, (must, aim) in row.limits.items():
+        value = row.middle(row.subject, figure)
+        mark = _mark(is_enough=value <= must, is_aim=value <= aim)
+        lines.append(f"{figure} {value:.2f} ms: at most {must:g}, aim {aim:g}  {mark}")
+    if notes := row.notes():
+        lines.append(" · ".join(f"{name} {_number(value)}" for name, value in notes.items()))
+    return lines
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}"
+
+
+def _mark(*, is_enough: bool, is_aim: bool) -> str:
+    if is_aim:
+        return "OK"
+    return "enough, below the aim" if is_enough else "MISSED"
+
+
+def cpu(groups: Mapping[str, float]) -> str:
+    """What each group of processes spent on one request; those that stood by are left out."""
+    least = sum(groups.values()) / 100
+    shown = {name: groups[name] for name in GROUPS if groups.get(name, 0.0) > least}
+    return " · ".join(f"{GROUPS[name]} {each:,.0f}" for name, each in shown.items())
+
+
+LEGEND = """\
+p99 counts what a stall kept waiting, too (wrk's correction). others: cores that none of ours took.
+fsync: µs, the mean of the log's. loop: ms of a fixed piece of Python just before; where it differs
+between two sides, or two runs, so did the processor. CPU: µs for each request, by processes."""
+
+
+def summary(rows: Iterable[Row]) -> str:
+    rows = list(rows)
+    misses = [miss for row in rows for miss in row.misses()]
+    wrong = [row.label for row in rows if any(one.errors for one in row.intervals)]
+    noisy = [row.label for row in rows if any(one.others > NOISY for one in row.intervals)]
+    lines = [LEGEND, "", f"Below what is asked: {'; '.join(misses) or 'nothing'}."]
+    # How many times slower the processor itself was at its worst than at its best.
+    loops = [[one.loop for one in row.intervals if one.loop] for row in rows]
+    drift = max((max(one) / min(one) for one in loops if one), default=1.0)
+    stolen = max((one.steal for row in rows for one in row.intervals), default=0.0)
+    if wrong:
+        lines.append(f"With wrong or missing answers: {', '.join(wrong)}.")
+    if noisy:
+        lines.append(f"! Others took more than {NOISY} cores meanwhile: {', '.join(noisy)}.")
+    if drift > DRIFT:
+        lines.append(f"A fixed piece of work took up to {drift:.1f} times as long as at its best.")
+    if stolen > STOLEN:
+        lines.append(f"The host took up to {stolen:.2f} cores from this machine.")
+    return "\n".join(lines)
+
+
+def _line(words: Iterable[str]) -> str:
+    parts = [
+        word.ljust(width) if place in (0, 2) else word.rjust(width)
+        for place, (word, width) in enumerate(zip(words, _WIDTHS, strict=True))
+    ]
+    return " ".join(parts)

@@ -1,1 +1,0 @@
-"""What each row of the report measures."""

@@ -1,0 +1,117 @@
+"""Measures the rows that are a closed loop of calls, interleaved with their floors."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tools.bench.load import Generator, Load, RequestSource
+from tools.bench.machine import Meter, Reading
+from tools.bench.results import Interval, Row
+from tools.stack.programs import CannotMeasureError
+from tools.stack.seed import Account, Phones
+from tools.stack.stack import Setup, Stack
+
+WARM_UP = 1  # seconds, before each side is counted: connections open and prepare their statements
+FIRST_GUESS = 5_000.0  # requests a second, until it is known better
+SPARE = (1.6, 3.2, 6.4)  # times the requests that the last rate lets expect
+
+
+@dataclass
+class Bench:
+    """What every row is measured with."""
+
+    stack: Stack
+    accounts: Sequence[Account]
+    phones: Phones
+    generate: Generator
+    seconds: int
+    rounds: int
+    connections: Sequence[int]
+
+
+class Call(ABC):
+    """A row: what is sent to each side, and which answers to it were wrong."""
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    sides: ClassVar[tuple[str, ...]] = ("floor", "ours")
+    least: ClassVar[float | None] = None
+    aim: ClassVar[float | None] = None
+    guess: ClassVar[float] = FIRST_GUESS
+    is_refused: ClassVar[bool] = False  # whether that is the right answer to every request
+    # Without a worker: nothing but the call takes the machine's time.
+    wanted: ClassVar[Setup] = Setup("bench_calls", waiters=0, floor=True)
+
+    def __init__(self, bench: Bench) -> None:
+        self.bench, self.stack = bench, bench.stack
+
+    def prepare(self) -> None:
+        """What must be there once, before anything is sent."""
+        return
+
+    def connections(self, asked: Sequence[int]) -> Sequence[int]:
+        """Of the numbers of connections asked for, those that this row is about."""
+        return asked
+
+    def port(self, side: str) -> int:
+        return self.stack.floor if side == "floor" else self.stack.web
+
+    @abstractmethod
+    def feed(self, side: str, many: int) -> RequestSource: ...
+
+    @abstractmethod
+    def wrong(self, feed: RequestSource, load: Load) -> int:
+        """How many answers nothing in the stores stands behind."""
+
+
+def measure(bench: Bench, call: Call) -> list[Row]:
+    bench.stack.arrange(call.wanted)
+    call.prepare()
+    return [Series(bench, call, c).measure() for c in call.connections(bench.connections)]
+
+
+def order(sides: Sequence[str], number: int) -> Sequence[str]:
+    """Each side goes first in turn, so that what creeps in hits both alike."""
+    return sides if number % 2 == 0 else sides[::-1]
+
+
+class Series:
+    """A call at one number of connections, round by round."""
+
+    def __init__(self, bench: Bench, call: Call, connections: int) -> None:
+        self._bench, self._call, self._connections = bench, call, connections
+        self._rates = dict.fromkeys(call.sides, call.guess)
+
+    def measure(self) -> Row:
+        call = self._call
+        row = Row(call.name, call.title, call.sides, self._connections, call.least, call.aim)
+        for side in call.sides:
+            self._rates[side] = self.interval(side, -1, WARM_UP).rate
+        self._bench.stack.tidy()
+        for number in range(self._bench.rounds):
+            row.intervals += [self.interval(side, number) for side in order(call.sides, number)]
+        return row
+
+    def interval(self, side: str, number: int, seconds: int | None = None) -> Interval:
+        """One closed loop; begun anew with more requests if those made for it did not suffice."""
+        for spare in SPARE:
+            feed, load, reading = self._drive(side, seconds or self._bench.seconds, spare)
+            if not load.requests or (load.refused == load.requests) != self._call.is_refused:
+                raise CannotMeasureError(f"{self._call.name}: no good answer from {side}: {load}")
+            if not load.starved:
+                self._rates[side] = max(self._rates[side], load.rate)
+                errors = load.broken + self._call.wrong(feed, load)
+                figures = {"p50": load.p50, "p99": load.p99, "seconds": load.seconds}
+                return reading.interval(
+                    side, number, load.requests, errors=errors, notes=feed.notes, **figures
+                )
+        raise CannotMeasureError(f"{self._call.name}: {side} outruns the requests made for it")
+
+    def _drive(self, side: str, seconds: int, spare: float) -> tuple[RequestSource, Load, Reading]:
+        many = int(self._rates[side] * seconds * spare) + 8 * self._connections
+        feed = self._call.feed(side, many)
+        self._bench.generate.prepare(feed)
+        meter = Meter(self._bench.stack)
+        load = self._bench.generate.run(self._call.port(side), self._connections, seconds)
+        return feed, load, meter.read()

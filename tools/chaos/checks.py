@@ -1,0 +1,159 @@
+"""Checks every invariant after a run, and the errors that the programs logged."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from django.db import connection
+
+from tools.chaos import external_records
+from tools.queries import Query, queries
+
+CHECKS = tuple(queries(__file__, "invariants.sql").values())
+PROVABLE = "could have been proved"
+UNCHARGED_SHARE = 0.001  # of messages whose delivery could have been proved
+_SQL = queries(__file__)
+
+
+@dataclass
+class Finding:
+    """One invariant and its violations."""
+
+    check: str
+    promise: str
+    subjects: list[str] = field(default_factory=list)
+
+    @property
+    def is_kept(self) -> bool:
+        return not self.subjects
+
+
+def check_invariants(simulator_log: Path, journal: Path) -> Iterator[Finding]:
+    """Every check, with what phones and companies saw; the service's own reconciliation as well."""
+    from channels import full_reconciliation  # noqa: PLC0415 - models need Django set up
+
+    external_records.load_records(simulator_log, journal)
+    for check in CHECKS:
+        yield Finding(check.name, check.about, violations(check))
+    breaches = [f"{one.check}: {one.subject}" for one in full_reconciliation.breaches()]
+    yield Finding("reconcile", "the service's own reconciliation finds nothing", breaches)
+    yield check_uncharged(uncharged())
+
+
+def broken_checks(simulator_log: Path, journal: Path) -> list[str]:
+    """As a line each."""
+    return [
+        f"{finding.check}: {', '.join(finding.subjects[:5])}"
+        for finding in check_invariants(simulator_log, journal)
+        if not finding.is_kept
+    ]
+
+
+def violations(check: Query) -> list[str]:
+    return sorted({subject for (subject,) in select(check.text)})
+
+
+def uncharged() -> dict[str, str]:
+    """Message → why it was not charged."""
+    return dict(select(_SQL["uncharged"].text))
+
+
+def provable_timelines(free: dict[str, str]) -> list[str]:
+    """Timelines of uncharged deliveries that could have been proved."""
+    return [
+        f"{message} {select(_SQL['timeline'].text, message)[0][0]}"
+        for message, why in free.items()
+        if why == PROVABLE
+    ]
+
+
+def check_uncharged(free: dict[str, str]) -> Finding:
+    promise = f"of deliveries that can be proved at most {UNCHARGED_SHARE:.1%} are free"
+    provable = provable_timelines(free)
+    ((messages,),) = select("SELECT count(*) FROM channels_message")
+    is_kept = len(provable) <= UNCHARGED_SHARE * messages
+    return Finding("uncharged", promise, [] if is_kept else provable)
+
+
+def select(query: str, *params: str) -> list[tuple[Any, ...]]:
+    with connection.cursor() as cursor:
+        cursor.execute(query, params or None)
+        return list(cursor.fetchall())
+
+
+_LEVELS = {"error", "critical"}
+_RAISED = re.compile(r"^([A-Za-z_][\w.]*): ?(.*)")
+# Said while a store is away, while it comes back, or while a stopped worker keeps a row locked.
+_EXPECTED_AFTER_KILL = re.compile(
+    r"terminating connection|server closed the connection|the database system is "
+    r"|connection (to server .*failed|failed|is lost|is closed|is bad|refused)"
+    r"|(consuming input|sending query) failed|couldn't get a connection after"
+    r"|canceling statement due to lock timeout"
+    r"|Error \d+ (connecting to|while (reading|writing))|Connection (refused|reset|closed)"
+    r"|Broken pipe|Timeout (connecting to|reading from)|loading the dataset",
+    re.IGNORECASE,
+)
+_STORE_UNAVAILABLE = {"OperationalError", "InterfaceError", "PoolTimeout"}
+
+
+def logged_errors(logs: Iterable[Path]) -> tuple[Counter[str], Counter[str]]:
+    """`program: event (cause)` → count: those that a kill explains, and all others."""
+    explained: Counter[str] = Counter()
+    others: Counter[str] = Counter()
+    for log in logs:
+        for event, cause, is_explained in _errors_in(log):
+            found = explained if is_explained else others
+            found[f"{log.stem}: {event} ({cause})"] += 1
+    return explained, others
+
+
+def _errors_in(log: Path) -> Iterator[tuple[str, str, bool]]:
+    raw: list[str] = []
+    for line in log.read_text(encoding="utf-8", errors="replace").splitlines():
+        try:
+            entry = json.loads(line)
+        except ValueError:
+            entry = None
+        if isinstance(entry, dict):
+            yield from _traceback(raw)
+            raw = []
+            if entry.get("level") in _LEVELS:
+                yield _structured(entry)
+        else:
+            raw.append(line)
+    yield from _traceback(raw)
+
+
+def _structured(entry: dict[str, object]) -> tuple[str, str, bool]:
+    event, exception = str(entry.get("event")), str(entry.get("exception", ""))
+    name = str(entry.get("error", ""))
+    is_explained = bool(_EXPECTED_AFTER_KILL.search(exception or event))
+    if event == "database_unavailable":  # answered with 503; the words are not logged
+        is_explained = name in _STORE_UNAVAILABLE
+    if entry.get("logger") == "django.request":  # Django's own line on such an answer
+        is_explained = event.startswith("Service Unavailable:")
+    return _short(event), _cause(exception) or name or "no exception", is_explained
+
+
+def _traceback(lines: list[str]) -> Iterator[tuple[str, str, bool]]:
+    """Raw text between structured lines; only tracebacks count."""
+    text = "\n".join(lines)
+    for part in text.split("Traceback (most recent call last):")[1:]:
+        yield "traceback", _cause(part) or "no exception", bool(_EXPECTED_AFTER_KILL.search(part))
+
+
+def _short(event: str) -> str:
+    """Drops the parts that vary between occurrences."""
+    return re.sub(r"\[.*?\]|\d+|/\S+|: Error.*", "", event.partition("\n")[0])[:60].strip()
+
+
+def _cause(exception: str) -> str:
+    raised = [found for line in exception.splitlines() if (found := _RAISED.match(line))]
+    if not raised:
+        return ""
+    name, words = raised[-1][1].rpartition(".")[2], re.sub(r"\d+|/\S+|0x\w+", "", raised[-1][2])
+    return f"{name}: {words[:50].strip()}"

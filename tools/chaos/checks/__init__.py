@@ -1,1 +1,0 @@
-"""The checks after a run: invariants, errors in the logs, and the phones' own records."""

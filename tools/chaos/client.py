@@ -1,0 +1,254 @@
+"""A company's backend: it persists a request, sends it, and repeats it until it is answered.
+
+The journal is a durable file, as TigerBeetle and Stripe ask of their clients: the key of a request
+is on disk before the request is sent, so a repeat after any crash is the same request.
+"""
+
+import heapq
+import random
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import requests
+
+from tools.chaos.plan import PlannedRequest
+
+CONFLICT, UNAVAILABLE = 409, 503
+LINK = "https://example.com/orders/{}"
+PATHS = {"code": "/otp/send", "code_link": "/otp/send", "link": "/links/send"}
+LONGEST_PAUSE = 1.0
+JOURNAL = """
+PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
+CREATE TABLE orders (key TEXT PRIMARY KEY, company_id INTEGER, path TEXT, phone TEXT, at REAL);
+CREATE TABLE calls (        -- every try of every order; status 0: no answer came
+    key TEXT, status INTEGER, code TEXT, message TEXT, body TEXT, replayed INTEGER, seconds REAL,
+    at REAL);
+CREATE TABLE entries (      -- every try at entering a code
+    person TEXT,            -- the order whose reader it is
+    key TEXT,               -- its Idempotency-Key, if any
+    try TEXT,               -- which entry this call belongs to: repeats of one call share it
+    company_id INTEGER, phone TEXT, is_right INTEGER, status INTEGER, code TEXT, verification TEXT,
+    seconds REAL, at REAL);
+"""
+
+
+class Scheduler:
+    """Runs work at a given time on a pool of threads."""
+
+    def __init__(self, threads: int) -> None:
+        self.errors: list[BaseException] = []
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="client")
+        self._due: list[tuple[float, int, Callable[[], Any]]] = []
+        self._numbers = count()
+        self._open = 0  # entries that are not done
+        self._changed = threading.Condition()
+        self._closing = False
+        self._thread = threading.Thread(target=self._run, name="agenda", daemon=True)
+        self._thread.start()
+
+    @property
+    def is_done(self) -> bool:
+        return self._open == 0
+
+    def at(self, moment: float, work: Callable[[], Any]) -> None:
+        """Schedule for this monotonic time, or as soon as a thread is free."""
+        with self._changed:
+            self._open += 1
+            heapq.heappush(self._due, (moment, next(self._numbers), work))
+            self._changed.notify()
+
+    def now(self, work: Callable[[], Any]) -> None:
+        self.at(time.monotonic(), work)
+
+    def close(self) -> None:
+        """Drop work that is not due and wait for running work."""
+        with self._changed:
+            self._closing = True
+            self._changed.notify()
+        self._thread.join()
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                while not self._closing and not self._is_due():
+                    first = self._due[0][0] if self._due else time.monotonic() + 1
+                    self._changed.wait(max(0.001, first - time.monotonic()))
+                if self._closing:
+                    return
+                work = heapq.heappop(self._due)[2]
+            self._pool.submit(self._do, work)
+
+    def _is_due(self) -> bool:
+        return bool(self._due) and self._due[0][0] <= time.monotonic()
+
+    def _do(self, work: Callable[[], Any]) -> None:
+        try:
+            work()
+        except Exception as error:  # the edge of the thread: reported at the end of the run
+            self.errors.append(error)
+        finally:
+            with self._changed:
+                self._open -= 1
+
+
+class Journal:
+    """Each request before it is sent, and each response. Thread-safe."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock = threading.Lock()
+        self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+        self._db.executescript(JOURNAL)
+
+    def close(self) -> None:
+        with self._lock:
+            self._db.close()
+
+    def keep(self, table: str, *row: object) -> None:
+        """Durable when this returns; the moment is added."""
+        places = ",".join("?" * (len(row) + 1))
+        with self._lock:
+            self._db.execute(f"INSERT INTO {table} VALUES ({places})", (*row, time.time()))  # noqa: S608
+
+
+@dataclass(frozen=True)
+class Account:
+    """A company as its backend knows it."""
+
+    company_id: int
+    key: str
+
+
+@dataclass(frozen=True)
+class Reply:
+    """An answer to a call; status 0 when none came, or none that can be read."""
+
+    status: int
+    code: str
+    body: dict[str, Any]
+    text: str
+    replayed: bool
+    seconds: float
+
+    @property
+    def is_definite(self) -> bool:
+        return self.status not in {0, CONFLICT, UNAVAILABLE} and self.code != "rate_limited"
+
+    @property
+    def is_final(self) -> bool:
+        return self.is_definite and self.status != requests.codes.internal_server_error
+
+
+class Client:
+    """The wire: one session per thread, and no retries that the journal would not know of."""
+
+    def __init__(self, api: str, timeout: tuple[float, float]) -> None:
+        self._api = api
+        self._timeout = timeout
+        self._local = threading.local()
+
+    def post(self, path: str, body: dict[str, Any], *, token: str, key: str) -> Reply:
+        if not hasattr(self._local, "session"):
+            self._local.session = requests.Session()
+        session: requests.Session = self._local.session
+        headers = {"Authorization": f"Bearer {token}"} | ({"Idempotency-Key": key} if key else {})
+        url, begun = f"{self._api}/api/v1{path}", time.monotonic()
+        try:
+            answer = session.post(url, json=body, headers=headers, timeout=self._timeout)
+            found = answer.json()
+        except (requests.RequestException, ValueError) as error:
+            lasted = time.monotonic() - begun
+            return Reply(0, type(error).__name__, {}, "", replayed=False, seconds=lasted)
+        replayed = answer.headers.get("Idempotent-Replayed") == "true"
+        code, lasted = found.get("code", ""), time.monotonic() - begun
+        return Reply(answer.status_code, code, found, answer.text, replayed, lasted)
+
+
+class Backend:
+    def __init__(
+        self,
+        client: Client,
+        accounts: Sequence[Account],
+        journal: Journal,
+        scheduler: Scheduler,
+        *,
+        carrier: str,
+        seed: int,
+    ) -> None:
+        self.client, self.accounts, self.journal = client, accounts, journal
+        self.scheduler, self.carrier, self._seed = scheduler, carrier, seed
+        self.answered = 0
+        self.asked_again: set[str] = set()  # keys of orders whose code was asked for once more
+        self.given_up = threading.Event()  # nobody waits for answers any more
+
+    def schedule(self, orders: Sequence[PlannedRequest], begin: float) -> None:
+        for order in orders:
+            self.scheduler.at(begin + order.at, partial(self._place, order, order.key))
+            if order.again_at is not None:
+                again = partial(self._place, order, f"{order.key}-again")
+                self.scheduler.at(begin + order.again_at, again)
+
+    def tries(
+        self, path: str, body: dict[str, Any], account: Account, key: str, name: str
+    ) -> Iterator[Reply]:
+        """Call after call, with a pause between two that is longer each time; ends when nobody
+        waits any more.
+        """
+        for number in count(1):
+            if self.given_up.is_set():
+                return
+            yield self.client.post(path, body, token=account.key, key=key)
+            dice = random.Random(f"{self._seed}:{name}:{number}")  # noqa: S311 - to be drawn again
+            pause = min(LONGEST_PAUSE, 0.1 * 2 ** min(number, 8))
+            self.given_up.wait(pause * dice.uniform(0.5, 1.0))
+
+    def _place(self, order: PlannedRequest, key: str) -> None:
+        company = self.accounts[order.company].company_id
+        self.journal.keep("orders", key, company, PATHS[order.kind], order.phone)
+        if order.fault and key == order.key:  # what the vendor will do to this one message
+            fault = {"phone": order.phone, "kind": order.fault, "latency_ms": order.fault_ms}
+            self._set_fault(fault | {"times": 1})
+        if key != order.key:
+            self.asked_again.add(order.key)
+        if order.twin:
+            self.scheduler.now(partial(self._until_answered, order, key))
+        self._until_answered(order, key)
+        self.answered += 1
+
+    def _until_answered(self, order: PlannedRequest, key: str) -> None:
+        path, account = PATHS[order.kind], self.accounts[order.company]
+        for reply in self.tries(path, body_of(order), account, key, key):
+            message, answer = reply.body.get("id", ""), (reply.status, reply.code)
+            told = (reply.text, reply.replayed, reply.seconds)
+            self.journal.keep("calls", key, *answer, message, *told)
+            if reply.is_final:
+                return
+
+    def slow_vendors(self, milliseconds: int) -> None:
+        """What every vendor takes to answer a send."""
+        self._set_fault({"latency_ms": milliseconds})
+
+    def _set_fault(self, fault: dict[str, Any]) -> None:
+        with suppress(requests.RequestException):
+            requests.post(f"{self.carrier}/faults", json=fault, timeout=10)
+
+
+def body_of(order: PlannedRequest) -> dict[str, Any]:
+    body: dict[str, Any] = {"phone": order.phone}
+    if order.channel:
+        body["channel"] = order.channel
+    if order.kind == "code_link":
+        body["link"] = LINK.format(order.n)
+    if order.kind == "link":
+        body |= {"url": LINK.format(order.n), "text": "Ваш заказ: :link"}
+    return body

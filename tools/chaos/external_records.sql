@@ -1,0 +1,82 @@
+-- Which attempt a vendor's message was: by our reference, which Twilio keeps in its callback's address.
+-- The bot and a message centre have none: then by the name that they gave the message, the bot's with
+-- the chat in it; by the link, which is in one message only; or, of attempts whose answer was lost, by
+-- the code. A code that is sent again is the same: the first to come is of the first attempt.
+
+--: schema
+DROP TABLE IF EXISTS pg_temp.phone_message, pg_temp.client_order, pg_temp.client_call,
+  pg_temp.client_entry, pg_temp.unnamed_code;
+CREATE TEMP TABLE phone_message (
+  id bigint, provider text, provider_id text, ref uuid, phone text, links text[], code text,
+  state text,
+  faults text[], is_told boolean, attempt_id uuid, message_id uuid,
+  has_arrived boolean GENERATED ALWAYS AS (state IN ('delivered', 'read')) STORED,
+  -- A person reads what the phone has, even while the vendor still repeats an earlier receipt.
+  is_readable boolean GENERATED ALWAYS AS (state IN ('delivered', 'read')
+    OR state = 'sent' AND NOT is_told AND 'undelivered' <> ALL(faults)) STORED);
+CREATE TEMP TABLE unnamed_code (attempt_id uuid, message_id uuid, phone text, code text, n int);
+CREATE TEMP TABLE client_order (key text, company_id bigint, path text, phone text);
+CREATE TEMP TABLE client_call (
+  key text, status int, code text, message_id uuid, body text, is_replayed boolean,
+  seconds float, at float,
+  -- told again to whoever repeats the call: refusals before the effect are not
+  is_kept boolean GENERATED ALWAYS AS (status = 200 OR message_id IS NOT NULL) STORED);
+CREATE TEMP TABLE client_entry (
+  person text, key text, try text, company_id bigint, phone text, is_right boolean, status int,
+  code text, verification_id uuid, seconds float, at float);
+
+--: indexes
+CREATE INDEX ON phone_message (phone); CREATE INDEX ON phone_message (message_id);
+CREATE INDEX ON phone_message (attempt_id); CREATE INDEX ON client_order (company_id, phone);
+CREATE INDEX ON client_call (key); CREATE INDEX ON client_call (message_id);
+CREATE INDEX ON client_entry (person); CREATE INDEX ON client_entry (phone);
+
+--: by reference
+UPDATE phone_message p SET attempt_id = a.id, message_id = a.message_id
+FROM channels_attempt a WHERE a.id = p.ref AND a.provider = p.provider
+
+--: by name
+UPDATE phone_message p SET attempt_id = a.id, message_id = a.message_id
+FROM channels_attempt a
+WHERE p.ref IS NULL AND p.provider = 'telegram_bot' AND a.provider = p.provider
+  AND substring(a.provider_id FROM ':([^:]*:[^:]*)$') = ltrim(p.phone, '+') || ':' || p.provider_id
+
+--: by centre id: stored without leading zeros
+UPDATE phone_message p SET attempt_id = a.id, message_id = a.message_id
+FROM channels_attempt a
+WHERE p.provider = 'smpp' AND a.provider = 'smpp' AND a.provider_id = ltrim(p.provider_id, '0')
+
+--: by link
+UPDATE phone_message p SET message_id = m.id, attempt_id = (
+  SELECT a.id FROM channels_attempt a WHERE a.message_id = m.id AND a.provider = p.provider
+  ORDER BY a.state = 'delivered' DESC, a.n LIMIT 1)
+FROM channels_message m
+WHERE p.ref IS NULL AND p.attempt_id IS NULL AND m.phone = p.phone
+  AND m.params ->> 'short_url' = ANY(p.links)
+
+--: unnamed: attempts whose answer was lost, and what their codes are derived from
+SELECT a.id, m.id, m.phone, m.subject_id, m.params ->> 'key', (m.params ->> 'length')::int
+FROM channels_attempt a JOIN channels_message m ON m.id = a.message_id
+WHERE a.provider IN ('telegram_bot', 'smpp') AND a.provider_id IS NULL AND m.content = 'code'
+  AND m.params ? 'key'
+ORDER BY a.started_at, a.id
+
+--: by code
+UPDATE phone_message p SET attempt_id = u.attempt_id, message_id = u.message_id
+FROM unnamed_code u, (
+  SELECT id, row_number() OVER (PARTITION BY phone, code ORDER BY id) AS n FROM phone_message
+  WHERE ref IS NULL AND attempt_id IS NULL AND provider IN ('telegram_bot', 'smpp')) came
+WHERE came.id = p.id AND u.phone = p.phone AND u.code = p.code AND u.n = came.n
+
+--: phones
+SELECT id, provider, provider_id, ref, phone, links, code, state, extra, pending FROM messages
+
+--: orders
+SELECT key, company_id, path, phone FROM orders
+
+--: calls
+SELECT key, status, code, message, body, replayed, seconds, at FROM calls
+
+--: entries
+SELECT person, key, try, company_id, phone, is_right, status, code, verification, seconds, at
+FROM entries

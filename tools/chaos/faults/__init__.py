@@ -1,1 +1,0 @@
-"""The faults: kills and restarts of programs, and a proxy that breaks connections."""

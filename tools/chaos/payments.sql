@@ -1,0 +1,26 @@
+--: orders: what each is, and what was credited for it
+SELECT o.id::text AS order_id, o.gateway, o.state, o.tokens,
+  (SELECT count(*) FROM billing_payment p WHERE p.order_id = o.id AND p.is_credited) AS payments,
+  t.many AS transfers, t.tokens AS credited
+FROM billing_order o, LATERAL (
+  SELECT count(*) AS many, COALESCE(sum(amount), 0)::bigint AS tokens FROM billing_transfer
+  WHERE message_id IS NULL AND kind = 'top_up' AND key = 'top_up:' || replace(o.id::text, '-', '')
+) AS t
+ORDER BY o.id
+
+--: strange: credits of no order
+SELECT COALESCE(key, id::text) FROM billing_transfer
+WHERE kind = 'top_up' AND key NOT IN (
+  SELECT 'top_up:' || replace(id::text, '-', '') FROM billing_order)
+
+--: gateway
+SELECT pg_advisory_xact_lock(hashtext('gateway:' || %(gateway)s))
+
+--: order
+SELECT FROM billing_order WHERE id = %(order)s FOR UPDATE
+
+--: wallet
+SELECT FROM billing_wallet WHERE company_id = %(company)s FOR UPDATE
+
+--: waiting: sessions that wait for what this one holds
+SELECT count(*) FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))

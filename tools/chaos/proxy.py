@@ -1,0 +1,235 @@
+"""An HTTP proxy that injects network faults.
+
+`python -m tools.chaos.proxy CONFIG` runs the routes of a JSON file and writes its counters
+to another file. The fault of each request is drawn from the seed.
+"""
+
+import asyncio
+import json
+import random
+import re
+import signal
+import socket
+import struct
+import sys
+from collections import Counter
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+_LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*(\d+)", re.IGNORECASE)
+_CHUNKED = re.compile(rb"\r\ntransfer-encoding:[ \t]*chunked", re.IGNORECASE)
+_STATUS = re.compile(rb"HTTP/1\.[01] (\d{3})")
+_EMPTY = {204, 304}
+
+
+async def read_message(reader: asyncio.StreamReader) -> bytes:
+    """A request or a response; empty when the peer closed the connection first."""
+    try:
+        head = await reader.readuntil(b"\r\n\r\n")
+    except asyncio.IncompleteReadError:
+        return b""
+    if _CHUNKED.search(head):
+        return head + await _read_chunks(reader)
+    if length := _LENGTH.search(head):
+        return head + await reader.readexactly(int(length[1]))
+    # An answer without a length lasts until the peer closes; a request without one has no body.
+    if head.startswith(b"HTTP/") and status(head) not in _EMPTY:
+        return head + await reader.read()
+    return head
+
+
+def status(answer: bytes) -> int:
+    found = _STATUS.match(answer)
+    return int(found[1]) if found else 0
+
+
+async def _read_chunks(reader: asyncio.StreamReader) -> bytes:
+    body = b""
+    while True:
+        line = await reader.readuntil(b"\r\n")
+        size = int(line.split(b";")[0], 16)
+        body += line + await reader.readexactly(size + 2)
+        if size == 0:
+            return body
+
+
+HOST = "127.0.0.1"
+BACKLOG = 1024
+KEEP_EVERY = 0.5  # seconds between two writings of the counts
+_ABORT_ON_CLOSE = struct.pack("ii", 1, 0)  # SO_LINGER on, 0 s: the peer gets a RST
+
+
+class Fault(StrEnum):
+    LATENCY = "latency"  # passed on a little later
+    STALL = "stall"  # passed on, answered when nobody waits any more
+    RESET = "reset"  # cut before it got there
+    HALF_OPEN = "half_open"  # taken, never passed on, never answered
+    CUT_REQUEST = "cut_request"  # only its beginning gets there
+    CUT_ANSWER = "cut_answer"  # acted upon; only the beginning of the answer comes back
+    DROP_ANSWER = "drop_answer"  # acted upon, and then the line is cut
+
+
+@dataclass(frozen=True)
+class Route:
+    """One direction: who listens where for whom, and what share of requests meets which fault."""
+
+    name: str
+    port: int
+    upstream: int
+    rates: Mapping[str, float]
+    hold: float  # seconds that a stalled answer or a half-open request lasts
+    latency: float  # seconds at most
+    lag: float = 0.0  # seconds at most, before any request is passed on
+
+
+@dataclass
+class Counts:
+    requests: int = 0
+    faults: Counter[str] = field(default_factory=Counter)
+    statuses: Counter[int] = field(default_factory=Counter)
+    down: int = 0  # requests that nobody was there for, or that it died over
+
+    def shown(self) -> dict[str, Any]:
+        return {
+            "requests": self.requests,
+            "faults": dict(self.faults),
+            "statuses": {str(code): count for code, count in sorted(self.statuses.items())},
+            "down": self.down,
+        }
+
+
+class Proxy:
+    def __init__(self, line: Route, seed: str) -> None:
+        self.line = line
+        self.counts = Counts()
+        self._random = random.Random(f"{seed}:{line.name}")  # noqa: S311 - to be drawn again
+        self._server: asyncio.Server | None = None
+
+    async def open(self) -> int:
+        """Listen; returns the port, which port 0 leaves to the system."""
+        self._server = await asyncio.start_server(
+            self._serve, HOST, self.line.port, backlog=BACKLOG, limit=2**22
+        )
+        port: int = self._server.sockets[0].getsockname()[1]
+        return port
+
+    def close(self) -> None:
+        if self._server is not None:
+            self._server.close()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while request := await read_message(reader):
+                self.counts.requests += 1
+                if not await self._pass_on(request, reader, writer):
+                    break
+        except (OSError, EOFError, ValueError, asyncio.LimitOverrunError):
+            self.counts.down += 1
+            _reset(writer)
+        except asyncio.CancelledError:
+            _reset(writer)
+        finally:
+            writer.close()
+
+    async def _pass_on(
+        self, request: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> bool:
+        """Returns whether the connection can be reused."""
+        fault, share = self._draw(), self._random.random()
+        if fault is not None:
+            self.counts.faults[fault] += 1
+        match fault:
+            case Fault.RESET:
+                _reset(writer)
+                return False
+            case Fault.HALF_OPEN:
+                with suppress(TimeoutError):  # until the peer gives up
+                    await asyncio.wait_for(reader.read(1), self.line.hold)
+                return False
+            case Fault.CUT_REQUEST:
+                await self._ask(request[: 1 + int(share * (len(request) - 1))], is_whole=False)
+                _reset(writer)
+                return False
+            case Fault.LATENCY:
+                await asyncio.sleep(share * self.line.latency)
+        if self.line.lag:
+            await asyncio.sleep(self._random.random() * self.line.lag)
+        return await self._give_back(await self._ask(request), writer, fault, share)
+
+    async def _give_back(
+        self, answer: bytes, writer: asyncio.StreamWriter, fault: Fault | None, share: float
+    ) -> bool:
+        if fault is Fault.DROP_ANSWER:
+            _reset(writer)
+            return False
+        if fault is Fault.STALL:
+            await asyncio.sleep(self.line.hold)
+        if fault is Fault.CUT_ANSWER:
+            answer = answer[: 1 + int(share * (len(answer) - 1))]
+        writer.write(answer)
+        await writer.drain()
+        return fault is not Fault.CUT_ANSWER
+
+    def _draw(self) -> Fault | None:
+        drawn = self._random.random()
+        for name, rate in self.line.rates.items():
+            drawn -= rate
+            if drawn < 0:
+                return Fault(name)
+        return None
+
+    async def _ask(self, request: bytes, *, is_whole: bool = True) -> bytes:
+        """Over a connection of its own, so that no request meets one that has gone stale."""
+        reader, writer = await asyncio.open_connection(HOST, self.line.upstream, limit=2**22)
+        try:
+            writer.write(request)
+            await writer.drain()
+            if not is_whole:
+                return b""
+            answer = await read_message(reader)
+        finally:
+            writer.close()
+        if not answer:
+            raise ConnectionResetError
+        self.counts.statuses[status(answer)] += 1
+        return answer
+
+
+def _reset(writer: asyncio.StreamWriter) -> None:
+    peer: socket.socket | None = writer.get_extra_info("socket")
+    with suppress(OSError):
+        if peer is not None:
+            peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _ABORT_ON_CLOSE)
+    writer.transport.abort()
+
+
+async def serve(config: Mapping[str, Any]) -> None:
+    proxies = [Proxy(Route(**line), config["seed"]) for line in config["lines"]]
+    stopped = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stopped.set)
+    for proxy in proxies:
+        await proxy.open()
+    sys.stdout.write("proxy ready.\n")
+    sys.stdout.flush()
+    while not stopped.is_set():
+        with suppress(TimeoutError):
+            await asyncio.wait_for(stopped.wait(), KEEP_EVERY)
+        _keep(Path(config["counts"]), proxies)
+    for proxy in proxies:
+        proxy.close()
+
+
+def _keep(path: Path, proxies: list[Proxy]) -> None:
+    counts = {proxy.line.name: proxy.counts.shown() for proxy in proxies}
+    new = path.with_suffix(".new")
+    new.write_text(json.dumps(counts), encoding="utf-8")
+    new.rename(path)
+
+
+if __name__ == "__main__":
+    asyncio.run(serve(json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))))

@@ -1,1 +1,0 @@
-"""The load: companies and their clients, phone users, and the wait for open messages."""

@@ -1,0 +1,26 @@
+-- On the tables of `tools.chaos.external_records`.
+
+--: accepted
+SELECT count(DISTINCT message_id) FROM client_call WHERE status = 200
+
+--: lost
+SELECT count(DISTINCT c.message_id) FROM client_call c
+LEFT JOIN channels_message m ON m.id = c.message_id
+WHERE c.status = 200 AND (m.id IS NULL OR m.state IN ('queued', 'sent'))
+
+--: delivered
+SELECT count(*) FROM channels_message WHERE state = 'delivered'
+
+--: expired
+SELECT count(*) FROM channels_message WHERE state IN ('expired', 'failed')
+
+--: charged_twice
+SELECT count(*) FROM (SELECT message_id FROM billing_transfer WHERE kind = 'capture'
+  GROUP BY message_id HAVING count(*) > 1) AS twice
+
+--: sent_twice
+SELECT count(*) FROM (SELECT message_id FROM phone_message WHERE message_id IS NOT NULL
+  GROUP BY message_id HAVING count(*) > 1) AS twice
+
+--: repeated
+SELECT count(*) FROM (SELECT key FROM client_call GROUP BY key HAVING count(*) > 1) AS r

@@ -1,0 +1,243 @@
+"""Our policy in virtual time, and the one that knows people's reach and channels' state."""
+
+import heapq
+import math
+import random
+from bisect import bisect_right
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import count
+
+from channels.guard.guard import Guard, GuardStep, Verdict
+from channels.guard.known_phones import PhoneHistory
+from channels.routing.smart.account_balance import AccountBalance
+from channels.routing.smart.phone_memory import PhoneMemory
+from channels.routing.smart.plan_choice import choose
+from channels.routing.smart.plans import Candidate, Curve, Plan, half
+from channels.routing.smart.reach import Place
+from channels.routing.smart.router import Router, Try
+from channels.routing.smart.time_histogram import SECONDS, log_normal_cdf
+from tools.replay.timeline import Outcome, Played, Send, play
+from tools.replay.world import SMS, Behaviour, World
+
+SILENT_AFTER = 60.0  # seconds until the last step without proof counts as silent
+CLOSED_AFTER = 120.0
+
+
+@dataclass(slots=True)
+class SmartPolicy:
+    world: World
+    prices: dict[str, int]
+    router: Router = field(init=False)
+    guard: Guard = field(default_factory=Guard)
+    memories: dict[str, PhoneMemory] = field(default_factory=dict)
+    histories: dict[str, PhoneHistory] = field(default_factory=dict)
+    is_guarded: bool = True
+    # When a send of a moment is learned from; None: as things happen.
+    learned_at: Callable[[float], float] | None = None
+    _events: list[tuple[float, int, Callable[[float], None]]] = field(default_factory=list)
+    _numbers: "count[int]" = field(default_factory=count)
+
+    def __post_init__(self) -> None:
+        self.router = Router(self.prices)
+
+    def send(self, send: Send, held_out: Plan | None = None) -> tuple[Outcome | None, Verdict]:
+        """None: refused. A send that is held out goes by the given plan, and teaches as any."""
+        self.run_until(send.at)
+        person = send.person
+        memory = self.memories.setdefault(person.phone, PhoneMemory())
+        history = self.histories.setdefault(person.phone, PhoneHistory())
+        is_known = history.is_known(send.at)
+        verdict = self.guard.judge(
+            send.at, person.phone, person.place.country, person.ip, is_known=is_known
+        )
+        if not self.is_guarded:
+            verdict = replace(verdict, step=GuardStep.ALLOW)
+        allowed = list(self.prices)
+        if verdict.step is GuardStep.REFUSE:
+            return None, verdict
+        history.was_sent(send.at)
+        if verdict.step is GuardStep.CHEAP_ONLY and len(allowed) > 1:
+            allowed.remove(SMS)
+        place = Place(person.place.country, person.place.prefix)
+        plan = held_out or self.router.decide(send.at, place, memory, allowed).plan
+        accounts = self._accounts(send, place, plan)
+        outcome = play(self.world, send, plan, self.prices, accounts)
+        learn = partial(self._schedule, send, place, memory, outcome, verdict)
+        if self.learned_at is None:
+            learn()
+        else:
+            self._at(self.learned_at(send.at), lambda _at: learn())
+        return outcome, verdict
+
+    def run_until(self, now: float) -> None:
+        while self._events and self._events[0][0] <= now:
+            at, _, act = heapq.heappop(self._events)
+            act(at)
+
+    def _at(self, moment: float, act: Callable[[float], None]) -> None:
+        if moment < math.inf:
+            heapq.heappush(self._events, (moment, next(self._numbers), act))
+
+    def _accounts(self, send: Send, place: Place, plan: Plan) -> dict[str, str]:
+        picked = {}
+        for step in plan:
+            balance = self._balance(place.country, step.channel)
+            if balance is not None:
+                picked[step.channel] = balance.pick(send.luck[step.channel].account)
+        return picked
+
+    def _balance(self, country: str, channel: str) -> AccountBalance | None:
+        items = self.world.accounts.get(channel, ())
+        if not items:
+            return None
+        key = country, channel
+        if key not in self.router.accounts:
+            self.router.accounts[key] = AccountBalance({one.name: one.share for one in items})
+        return self.router.accounts[key]
+
+    def _schedule(
+        self, send: Send, place: Place, memory: PhoneMemory, outcome: Outcome, verdict: Verdict
+    ) -> None:
+        tries = [
+            self._schedule_step(send, place, memory, played, n=n, verified=outcome.verified)
+            for n, played in enumerate(outcome.steps)
+        ]
+        arrived = [one for one in outcome.steps if one.receipt <= outcome.verified]
+        sole = self._sole(outcome, arrived)
+        case = self.guard.opened(send.at, verdict)
+        history = self.histories[send.person.phone]
+        proof = min((one.receipt for one in outcome.steps), default=math.inf)
+        if proof < math.inf:
+            tokens = outcome.tokens
+            self._at(
+                send.at + proof, lambda at: self.guard.delivered(at, case, tokens, at - send.at)
+            )
+            self._at(
+                send.at + proof + self.guard.maturity,
+                lambda at: self.guard.matured(at, case, is_counted=history.is_counted(at)),
+            )
+
+        def verified(at: float) -> None:
+            history.was_entered(at)
+            self.guard.verified(at, case)
+            if sole is not None:
+                self.router.entered(at, tries[sole], memory)
+            if proof < math.inf:
+                self.router.stayed(at, proof, verified=True)
+
+        if outcome.verified < math.inf:
+            self._at(send.at + outcome.verified, verified)
+        elif proof < CLOSED_AFTER:
+            self._at(
+                send.at + CLOSED_AFTER, lambda at: self.router.stayed(at, proof, verified=False)
+            )
+        self._schedule_accounts(send, place, outcome)
+
+    def _schedule_accounts(self, send: Send, place: Place, outcome: Outcome) -> None:
+        """An account brought the code if it was entered before another channel was asked."""
+        following = [*(one.start for one in outcome.steps[1:]), math.inf]
+        for played, ends in zip(outcome.steps, following, strict=True):
+            balance = self._balance(place.country, played.channel) if played.account else None
+            if balance is not None:
+                right = outcome.verified < math.inf and outcome.verified <= ends
+                self._at(send.at + CLOSED_AFTER, _recorder(balance, played.account, right))
+
+    @staticmethod
+    def _sole(outcome: Outcome, arrived: list[Played]) -> int | None:
+        """The step that alone can have brought the code, as the service would know it."""
+        asked = [one for one in outcome.steps if one.refused == math.inf]
+        if len(arrived) == 1:
+            return outcome.steps.index(arrived[0])
+        if not arrived and len(asked) == 1:
+            return outcome.steps.index(asked[0])
+        return None
+
+    def _schedule_step(
+        self,
+        send: Send,
+        place: Place,
+        memory: PhoneMemory,
+        played: Played,
+        *,
+        n: int,
+        verified: float,
+    ) -> Try:
+        start = send.at + played.start
+        one = self.router.asked(start, place, memory, played.channel, n)
+        self._at(
+            send.at + played.refused,
+            lambda at: self.router.refused(at, one, memory, barred=played.barred),
+        )
+        self._at(send.at + played.receipt, lambda at: self.router.delivered(at, one, memory))
+        if played.refused == math.inf:
+            silent = min(played.patience_ends, played.start + SILENT_AFTER)
+            if min(played.receipt, verified) > silent:
+                self._at(send.at + silent, lambda at: self.router.silent(at, one, memory))
+        return one
+
+
+def _recorder(balance: AccountBalance, account: str, right: bool) -> Callable[[float], None]:
+    return lambda at: balance.record(at, account, verified=right)
+
+
+DRAWS = 4000
+
+
+@dataclass(slots=True)
+class Oracle:
+    world: World
+    prices: dict[str, int]
+    _curves: dict[Behaviour, tuple[Curve, Curve]] = field(default_factory=dict)
+    _stays: Curve = ()
+    _plans: dict[tuple[tuple[str, Behaviour], ...], Plan] = field(default_factory=dict)
+
+    def plan(self, send: Send) -> Plan:
+        names = [name for name in self.world.channels if name == SMS or name in send.person.reach]
+        if send.person.bars_sms and len(names) > 1:
+            names.remove(SMS)
+        how = tuple((name, self._best(send, name)) for name in sorted(names))
+        if how not in self._plans:
+            candidates = tuple(self._candidate(name, one) for name, one in how)
+            self._plans[how] = choose(candidates, self._stay()).best.plan
+        return self._plans[how]
+
+    def _best(self, send: Send, name: str) -> Behaviour:
+        items = self.world.accounts.get(name, ())
+        return min(
+            (
+                self.world.behaviour(name, send.person.place, account, send.at)
+                for account in ([one.name for one in items] or [""])
+            ),
+            key=lambda one: (one.lost, one.median),
+        )
+
+    def _candidate(self, name: str, how: Behaviour) -> Candidate:
+        proof, code = self._times(how)
+        rate = 1 - how.lost
+        return Candidate(name, self.prices[name], rate, rate, 0.0, proof, code, half(proof))
+
+    def _times(self, how: Behaviour) -> tuple[Curve, Curve]:
+        found = self._curves.get(how)
+        if found is None:
+            arrival = log_normal_cdf(how.median, how.sigma)
+            typing = self.world.people["typing"]
+            draw = random.Random(1)  # noqa: S311 - a simulation
+            times = sorted(
+                how.median * math.exp(how.sigma * draw.gauss(0, 1))
+                + typing["median"] * math.exp(typing["sigma"] * draw.gauss(0, 1))
+                for _ in range(DRAWS)
+            )
+            found = (
+                tuple(arrival(second) for second in range(SECONDS)),
+                tuple((bisect_right(times, second) / len(times)) for second in range(SECONDS)),
+            )
+            self._curves[how] = found
+        return found
+
+    def _stay(self) -> Curve:
+        if not self._stays:
+            patience = log_normal_cdf(**self.world.people["gives_up"])
+            self._stays = tuple(1 - patience(second) for second in range(SECONDS))
+        return self._stays

@@ -1,0 +1,266 @@
+"""`python -m tools.soak [--minutes 60] [--rate 20] [--plot FILE] [--json FILE]`: an hour of steady
+load, and whether memory, connections and dead rows stay level.
+"""
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, suppress
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from pathlib import Path
+from statistics import median
+from uuid import uuid4
+
+import psycopg
+import redis
+import requests
+
+from config.environment.variables import ROOT
+from tests.stack.programs import children
+from tools import svg
+from tools.chaos.checks import broken_checks
+from tools.chaos.load import Traffic, prepare
+from tools.chaos.plan import SHORT, PlannedRequest, UserBehaviour
+from tools.chaos.stack import Stack, kept
+from tools.chaos.users import Arrival, PhoneUsers
+from tools.command_line import ExitCode, parser, run_command, say, write_json
+
+COMPANIES, TOKENS = 20, 10_000_000
+FIRST_PHONE = 79_260_000_000
+THREADS = 32
+EVERY = 10.0  # seconds between two samples
+ANSWERED_WITHIN = 120.0  # seconds after the last send
+# In turn: every channel, codes and links; every other code is entered.
+KINDS = (("code", "whatsapp"), ("code", "sms"), ("code_link", "whatsapp"), ("link", "telegram"))
+MEMORY, OTHERS = 1.1, 1.2  # how much more the last quarter may have
+SLACK = 4.0  # megabytes, connections, threads: below that a ratio says nothing
+ROWS_SLACK = 5_000
+WIDTH, PANEL, DEPTH, GAP, TOP = 920, 400, 110, 60, 70  # of the drawing and of its panels
+_NUMBERS = {
+    "connections": "SELECT count(*) FROM pg_stat_activity"
+    " WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()",
+    "dead_rows": "SELECT COALESCE(sum(n_dead_tup), 0)::bigint FROM pg_stat_user_tables",
+    "open_messages": "SELECT count(*) FROM channels_openmessage",
+}
+
+
+@dataclass(frozen=True)
+class Sample:
+    at: float  # seconds since the load began
+    memory: dict[str, float] = field(default_factory=dict)  # anonymous MB, by program
+    files: int = 0  # open descriptors of all programs
+    threads: int = 0
+    connections: int = 0  # to PostgreSQL
+    dead_rows: int = 0  # that vacuum has not removed yet
+    redis: float = 0.0  # MB
+    open_messages: int = 0
+    answered: int = 0
+
+
+Series = tuple[str, Callable[[Sample], float]]
+
+
+def main(arguments: Sequence[str]) -> int:
+    options = parser("make soak", __doc__)
+    add = options.add_argument
+    add("--minutes", type=float, default=60.0, help="of load, 60 by default")
+    add("--rate", type=float, default=20.0, help="sends a second, 20 by default")
+    add("--plot", type=Path, help="where to draw it, as SVG")
+    add("--json", type=Path, help="where to keep every sample")
+    return run_command("soak", partial(_soak, options.parse_args(arguments)))
+
+
+def _soak(given: argparse.Namespace) -> ExitCode:
+    """Start everything, send at a steady rate, look every few seconds, settle, count."""
+    with kept(ROOT / "var/soak" / str(os.getpid()), say) as (servers, keep):
+        stack = Stack(servers, ROOT / "var/soak" / str(os.getpid()), SHORT)
+        accounts = prepare(stack, [TOKENS] * COMPANIES, SHORT)
+        stack.start()
+        try:
+            with Traffic(stack, accounts, threads=THREADS) as traffic:
+                samples = _load(stack, traffic, given.minutes * 60, given.rate)
+            stack.stop()
+        finally:
+            stack.kill()
+        rising = rises(samples)
+        write_json(given.json, [asdict(sample) for sample in samples])
+        if given.plot:
+            given.plot.write_text(plot(samples, given.rate), encoding="utf-8")
+        broken = broken_checks(stack.simulator_log, stack.journal)
+        broken = [*traffic.injector.deaths, *broken]
+        if not broken:
+            keep.clear()
+    for line in [*(f"NOT LEVEL: {one}" for one in rising), *(f"BROKEN: {one}" for one in broken)]:
+        say(line)
+    return ExitCode.FAILED if rising or broken else ExitCode.PASSED
+
+
+def _load(stack: Stack, traffic: Traffic, seconds: float, rate: float) -> list[Sample]:
+    orders, visitors = [_order(n, rate) for n in range(int(rate * seconds))], Visitors()
+    traffic.follow(PhoneUsers(traffic.backend, orders, stack.carrier).arrive)
+    traffic.follow(visitors.arrive)  # a slow page delays no code
+    begin, samples = time.monotonic(), list[Sample]()
+    traffic.backend.schedule(orders, begin)
+    with (
+        psycopg.connect(stack.postgres.url, autocommit=True) as database,
+        closing(redis.Redis.from_url(stack.redis.url)) as store,
+    ):
+
+        def look() -> None:
+            at = time.monotonic() - begin
+            samples.append(_sample(stack, database, store, at, traffic.backend.answered))
+            if len(samples) % 6 == 1:
+                say(_line(samples[-1]))
+            if len(samples) * EVERY < seconds:
+                traffic.injector.at(begin + len(samples) * EVERY, look)
+
+        look()
+        traffic.injector.run(lambda: time.monotonic() > begin + seconds, seconds + EVERY)
+    traffic.settle(ANSWERED_WITHIN)
+    say(f"{traffic.backend.answered:,} sends answered, {visitors.followed:,} links followed")
+    return samples
+
+
+def _order(n: int, rate: float) -> PlannedRequest:
+    kind, channel = KINDS[n % len(KINDS)]
+    person = UserBehaviour.RIGHT if kind != "link" and n % 8 < 4 else None
+    phone, key = f"+{FIRST_PHONE + n}", str(uuid4())
+    return PlannedRequest(
+        n, n / rate, n % COMPANIES, kind, channel, phone, key, person=person, delay=1.0
+    )
+
+
+class Visitors:
+    """People who follow each link that their phone got, once."""
+
+    def __init__(self) -> None:
+        self.followed = 0
+        self._session = requests.Session()
+
+    def arrive(self, arrival: Arrival) -> None:
+        for link in arrival.links:
+            with suppress(requests.RequestException):
+                answer = self._session.get(link, allow_redirects=False, timeout=10)
+                self.followed += answer.is_redirect
+
+
+def _sample(
+    stack: Stack, database: psycopg.Connection, store: redis.Redis, at: float, answered: int
+) -> Sample:
+    programs = {"web": stack.web, "worker": stack.worker, "beat": stack.beat}
+    pids = {name: list(_tree(one.running.pid)) for name, one in programs.items()}
+    everything = [pid for group in pids.values() for pid in group]
+    found = {name: database.execute(query.encode()).fetchone() for name, query in _NUMBERS.items()}
+    return Sample(
+        at=round(at, 1),
+        memory={name: sum(map(_anonymous_megabytes, group)) for name, group in pids.items()},
+        files=sum(_entries(pid, "fd") for pid in everything),
+        threads=sum(_entries(pid, "task") for pid in everything),
+        redis=round(store.info("memory")["used_memory"] / 2**20, 1),
+        answered=answered,
+        **{name: int(row[0]) for name, row in found.items() if row},
+    )
+
+
+def _anonymous_megabytes(pid: int) -> float:
+    """What the process allocated itself: files and shared pages are not its growth."""
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("RssAnon:"):
+            return round(int(line.split()[1]) / 1024, 1)
+    return 0.0
+
+
+def _tree(pid: int) -> Iterator[int]:
+    yield pid
+    for child in children(pid):
+        yield from _tree(child)
+
+
+def _entries(pid: int, folder: str) -> int:
+    return len(list(Path(f"/proc/{pid}/{folder}").iterdir()))
+
+
+def _line(sample: Sample) -> str:
+    memory = ", ".join(f"{name} {size:.0f}" for name, size in sample.memory.items())
+    return (
+        f"{sample.at / 60:5.1f} min  {sample.answered:>8,} answered  "
+        f"{sample.open_messages:>5} open  MB: {memory}, Redis {sample.redis:.0f}  "
+        f"{sample.connections} connections  {sample.dead_rows:,} dead rows"
+    )
+
+
+def rises(samples: Sequence[Sample]) -> list[str]:
+    """One line for each figure of the last quarter that is above the second's.
+
+    The first quarter fills caches and pools. What is kept on purpose (Redis has idempotency keys
+    for a day, tables their history) grows with the load and is not judged.
+    """
+    if len(samples) < 8:
+        return []
+    figures = [
+        (f"memory of {name}, MB", [one.memory[name] for one in samples], MEMORY, SLACK)
+        for name in samples[-1].memory
+    ]
+    for name in ("files", "threads", "connections", "dead_rows", "open_messages"):
+        title = "open files" if name == "files" else name.replace("_", " ")
+        slack = ROWS_SLACK if name == "dead_rows" else SLACK
+        figures.append((title, [getattr(one, name) for one in samples], OTHERS, slack))
+    found = []
+    for name, values, most, slack in figures:
+        before, after = quarters(values)
+        if after > before * most + slack:
+            found.append(f"{name}: {before:,.0f} in the second quarter, {after:,.0f} in the last")
+    return found
+
+
+def quarters(values: Sequence[float]) -> tuple[float, float]:
+    """Medians of the second and of the last quarter."""
+    part = len(values) // 4
+    return median(values[part : 2 * part]), median(values[-part:])
+
+
+def plot(samples: Sequence[Sample], rate: float) -> str:
+    """As an SVG: a small panel for each figure, all over the same minutes."""
+    memory: list[Series] = [
+        (name, lambda one, name=name: one.memory[name])  # type: ignore[misc]
+        for name in samples[-1].memory
+    ]
+    panels: list[tuple[str, list[Series]]] = [
+        ("memory of the processes, MB", memory),
+        ("connections to PostgreSQL", [("", lambda one: one.connections)]),
+        ("threads", [("", lambda one: one.threads)]),
+        ("open files", [("", lambda one: one.files)]),
+        ("dead rows, thousands", [("", lambda one: one.dead_rows / 1000)]),
+        ("open messages", [("", lambda one: one.open_messages)]),
+        ("Redis, MB", [("", lambda one: one.redis)]),
+        ("answered, thousands", [("", lambda one: one.answered / 1000)]),
+    ]
+    shown = [one for one in panels if any(value(s) for _, value in one[1] for s in samples)]
+    title = f"{samples[-1].at / 60:.0f} minutes at {rate:g} sends a second"
+    body = [_panel(n, name, series, samples) for n, (name, series) in enumerate(shown)]
+    return svg.drawing(title, body, WIDTH, TOP + (len(shown) + 1) // 2 * (DEPTH + GAP))
+
+
+def _panel(n: int, name: str, series: Sequence[Series], samples: Sequence[Sample]) -> str:
+    left, top = 24 + n % 2 * (PANEL + 48), TOP + n // 2 * (DEPTH + GAP)
+    highest = max([1.0, *(value(one) for _, value in series for one in samples)])
+    parts = [
+        svg.text(left, top - 10, f"{name}: up to {highest:,.0f}"),
+        f'<rect x="{left}" y="{top}" width="{PANEL}" height="{DEPTH}" fill="#ffffff"/>',
+    ]
+    across = PANEL / max(1.0, samples[-1].at)
+    for number, (label, value) in enumerate(series):
+        colour = svg.colour(number)
+        points = [
+            (left + one.at * across, top + DEPTH * (1 - value(one) / highest)) for one in samples
+        ]
+        parts.append(svg.polyline(points, colour))
+        parts.append(svg.text(left + 6 + 80 * number, top + DEPTH + 18, label, fill=colour))
+    return "\n".join(parts)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

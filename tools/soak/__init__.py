@@ -1,1 +1,0 @@
-"""Steady load for an hour: whether memory, connections and dead rows stay level."""
