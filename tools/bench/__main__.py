@@ -16,12 +16,11 @@ from tools.bench import machine, results
 from tools.bench.load import HINT, PythonLoop, generator
 from tools.bench.results import Row
 from tools.command_line import ExitCode, names_of, numbers, parser, run_command, say, write_json
-from tools.stack.programs import CannotMeasureError
-from tools.stack.stack import SEEDED, Stack, set_up, temporary_stack
+from tools.stack.stack import SEEDED, CannotMeasureError, Stack, set_up, temporary_stack
 
 RESULTS = Path(__file__).parent / "results"
 ROWS = (
-    *("verify", "send", "hot", "shorten", "redirect", "wait", "counted", "cold", "scan", "bulk"),
+    *("verify", "send", "hot", "shorten", "redirect", "wait", "counted", "cold", "bulk"),
     *("handover", "hang", "beside", "path"),
 )
 

@@ -12,9 +12,8 @@ from tools.bench.floors import hello
 from tools.bench.load import Load, RequestSource, ask, head, post, whole
 from tools.bench.runner import Call
 from tools.stack import seed
-from tools.stack.programs import CannotMeasureError
 from tools.stack.seed import Account
-from tools.stack.stack import Setup, until
+from tools.stack.stack import CannotMeasureError, Setup, until
 
 BROWSER = {
     "User_Agent": "Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko)"
@@ -270,28 +269,16 @@ class Cold(Call):
     name, title = "cold", "GET /<slug>, each for the first time"
     least, aim = 0.5, 0.75
 
-    def slugs(self, many: int) -> Sequence[str]:
-        return seed.links(self.stack.store, self.bench.accounts[0], many, url=hello.URL)
-
     def feed(self, side: str, many: int) -> RequestSource:
-        port = self.port(side)
-        heads = [head("GET", f"/{slug}", port, **BROWSER) for slug in self.slugs(many)]
+        port, account = self.port(side), self.bench.accounts[0]
+        slugs = seed.links(self.stack.store, account, many, url=hello.URL)
+        heads = [head("GET", f"/{slug}", port, **BROWSER) for slug in slugs]
         self.stack.redis.delete(STREAM)
         return RequestSource(heads, [(number, "") for number in range(len(heads))])
 
     def wrong(self, feed: RequestSource, load: Load) -> int:
-        return load.accepted if self.is_refused else load.refused
+        return load.refused
 
 
-class Scan(Cold):
-    """Slugs that nobody made, as who tries them at random asks for them; refusal is right."""
-
-    name, title = "scan", "GET /<slug>, none of them there"
-    is_refused: ClassVar[bool] = True
-
-    def slugs(self, many: int) -> Sequence[str]:
-        return seed.slugs(many)
-
-
-ROWS = (Verify, Send, Hot, Shorten, Redirect, Wait, Counted, Cold, Scan, Bulk)
+ROWS = (Verify, Send, Hot, Shorten, Redirect, Wait, Counted, Cold, Bulk)
 CALLS: dict[str, type[Call]] = {call.name: call for call in ROWS}

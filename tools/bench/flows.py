@@ -19,8 +19,7 @@ from tools.bench.load import Connection, post, whole
 from tools.bench.machine import Meter
 from tools.bench.results import Interval, Row, percentile
 from tools.bench.runner import Bench, Call, Series, order
-from tools.stack.programs import CannotMeasureError
-from tools.stack.stack import Setup, until
+from tools.stack.stack import CannotMeasureError, Setup, until
 
 PATH_SIDES = ("floor", "ours")
 CONNECTIONS = 16

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tools.bench.results import percentile
-from tools.stack.programs import CannotMeasureError
+from tools.stack.stack import CannotMeasureError
 
 PATIENCE = 20  # seconds for one answer
 SCRIPT = Path(__file__).with_name("wrk.lua")

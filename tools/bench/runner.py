@@ -8,9 +8,8 @@ from typing import ClassVar
 from tools.bench.load import Generator, Load, RequestSource
 from tools.bench.machine import Meter, Reading
 from tools.bench.results import Interval, Row
-from tools.stack.programs import CannotMeasureError
 from tools.stack.seed import Account, Phones
-from tools.stack.stack import Setup, Stack
+from tools.stack.stack import CannotMeasureError, Setup, Stack
 
 WARM_UP = 1  # seconds, before each side is counted: connections open and prepare their statements
 FIRST_GUESS = 5_000.0  # requests a second, until it is known better
@@ -39,7 +38,6 @@ class Call(ABC):
     least: ClassVar[float | None] = None
     aim: ClassVar[float | None] = None
     guess: ClassVar[float] = FIRST_GUESS
-    is_refused: ClassVar[bool] = False  # whether that is the right answer to every request
     # Without a worker: nothing but the call takes the machine's time.
     wanted: ClassVar[Setup] = Setup("bench_calls", waiters=0, floor=True)
 
@@ -97,7 +95,7 @@ class Series:
         """One closed loop; begun anew with more requests if those made for it did not suffice."""
         for spare in SPARE:
             feed, load, reading = self._drive(side, seconds or self._bench.seconds, spare)
-            if not load.requests or (load.refused == load.requests) != self._call.is_refused:
+            if not load.requests or load.refused == load.requests:
                 raise CannotMeasureError(f"{self._call.name}: no good answer from {side}: {load}")
             if not load.starved:
                 self._rates[side] = max(self._rates[side], load.rate)

@@ -13,8 +13,7 @@ from tools.bench.load import Generator
 from tools.bench.results import Row
 from tools.bench.runner import Bench
 from tools.stack import seed
-from tools.stack.programs import CannotMeasureError
-from tools.stack.stack import Stack
+from tools.stack.stack import CannotMeasureError, Stack
 
 FLOWS: dict[str, Callable[[Bench], list[Row]]] = {
     "handover": flows.measure_handover,

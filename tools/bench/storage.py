@@ -4,26 +4,20 @@ Bytes of tables and indexes, write-ahead log of each step, and the share of upda
 index (HOT). The steps are the product's own statements, as `floors.end_to_end_floor` groups them.
 """
 
-import argparse
 import sys
+from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from django.core.management import call_command
 
-from tools.command_line import say
+from tools.command_line import parser, say
 from tools.stack.stack import temporary_stack
 
-LARGE = (
-    "channels_message",
-    "channels_attempt",
-    "channels_receipt",
-    "otp_verification",
-    "billing_transfer",
-    "accounts_event",
-)
-
+IN_FLIGHT = 4  # accepted, not yet delivered
+LARGE = ["channels_message", "channels_attempt", "channels_receipt", "otp_verification",
+         "billing_transfer", "accounts_event"]  # fmt: skip
 SIZES = """
 SELECT p.root, CASE WHEN c.relkind = 'i' THEN i.relname ELSE '' END AS name,
   sum(pg_relation_size(c.oid)) AS bytes
@@ -44,33 +38,25 @@ JOIN pg_stat_user_tables s ON s.relid = COALESCE(t.relid, root::regclass)
 GROUP BY 1 HAVING sum(n_tup_upd) > 0 ORDER BY 1
 """
 WAL = "SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::bigint"
-FULL_PAGES = "SELECT wal_fpi FROM pg_stat_wal"
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m tools.bench.storage", description=__doc__)
-    parser.add_argument("--messages", type=int, default=20_000)
-    parser.add_argument("--in-flight", type=int, default=4, help="accepted, not yet delivered")
-    parser.add_argument("--full-page-writes", action="store_true")
-    options = parser.parse_args()
+    options = parser("python -m tools.bench.storage", __doc__)
+    options.add_argument("--messages", type=int, default=20_000)
+    many = options.parse_args().messages
     with temporary_stack("storage", durable=False) as stack:
         stack.set_up_django()
         call_command("migrate", verbosity=0)
-        _deliver(options.messages, options.in_flight, full_pages=options.full_page_writes)
-        _say_sizes(options.messages)
+        # Full pages depend on the time between two checkpoints, not on messages.
+        _execute("ALTER SYSTEM SET full_page_writes = off")
+        _execute("SELECT pg_reload_conf()")
+        for name, size in _run(many).items():
+            say(f"WAL of {name:<10} {size / many:8,.0f} bytes a message")
+        _execute("SELECT pg_stat_force_next_flush()")
+        for table, updates, hot in _rows(HOT, _tables()):
+            say(f"HOT {table:<24} {hot / updates:6.1%} of {updates / many:.2f} updates a message")
+        _say_sizes(many)
     return 0
-
-
-def _deliver(many: int, in_flight: int, *, full_pages: bool) -> None:
-    _execute(f"ALTER SYSTEM SET full_page_writes = {'on' if full_pages else 'off'}")
-    _execute("SELECT pg_reload_conf()")
-    for name, (size, pages) in _run(many, in_flight).items():
-        note = f", {pages / many:.2f} full pages" if full_pages else ""
-        say(f"WAL of {name:<10} {size / many:8,.0f} bytes a message{note}")
-    say("")
-    for table, updates, hot in _rows(HOT, _tables()):
-        say(f"HOT {table:<24} {hot / updates:6.1%} of {updates / many:.2f} updates a message")
-    say("")
 
 
 def _say_sizes(many: int) -> None:
@@ -86,23 +72,30 @@ def _tables() -> list[str]:
     return [*LARGE, *(name for (name,) in found if name)]
 
 
-def _run(many: int, in_flight: int) -> dict[str, tuple[int, int]]:
-    """(bytes of write-ahead log, full pages in it) by step, of all messages."""
+def _run(many: int) -> Counter[str]:
+    """Bytes of write-ahead log by step, of all messages."""
     from tools.bench.floors import end_to_end_floor  # noqa: PLC0415 - needs Django set up
     from tools.stack import seed  # noqa: PLC0415
 
     accounts = [(one.company_id, one.key_id) for one in seed.companies(10)]
     phones = seed.Phones().take(many)
-    spent: dict[str, tuple[int, int]] = {}
+    spent: Counter[str] = Counter()
+
+    def meter(name: str, step: Callable[..., object], *args: object) -> None:
+        ((before,),) = _rows(WAL)
+        step(*args)
+        ((after,),) = _rows(WAL)
+        spent[name] += after - before
+
     _execute("VACUUM")
     _execute("CHECKPOINT")
     with ThreadPoolExecutor(1) as pool:
-        for start in range(0, many, in_flight):
-            group = phones[start : start + in_flight]
+        for start in range(0, many, IN_FLIGHT):
+            group = phones[start : start + IN_FLIGHT]
             path = end_to_end_floor.Path(accounts, pool)
-            _meter(spent, "send", _send, path, group)
-            _meter(spent, "deliver", path.deliver, len(group))
-            _meter(spent, "verify", _verify, accounts, group)
+            meter("send", _send, path, group)
+            meter("deliver", path.deliver, len(group))
+            meter("verify", _verify, accounts, group)
     return spent
 
 
@@ -119,21 +112,6 @@ def _verify(accounts: Sequence[Sequence[int]], phones: Sequence[str]) -> None:
         company, _key = accounts[number % len(accounts)]
         _execute(views.CHECK, views.check_params(company, phone))
     settle_verified()
-
-
-def _meter(
-    spent: dict[str, tuple[int, int]], name: str, step: Callable[..., object], *args: object
-) -> None:
-    before = _position()
-    step(*args)
-    after = _position()
-    earlier = spent.get(name, (0, 0))
-    spent[name] = (earlier[0] + after[0] - before[0], earlier[1] + after[1] - before[1])
-
-
-def _position() -> tuple[int, int]:
-    _execute("SELECT pg_stat_force_next_flush()")
-    return _rows(WAL)[0][0], _rows(FULL_PAGES)[0][0]
 
 
 def _execute(statement: str, params: Any = None) -> None:

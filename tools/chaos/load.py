@@ -15,13 +15,21 @@ import redis
 from django.core.management import call_command
 from django.db import connections
 
-from tools.chaos.client import Account, Backend, Client, Journal, Scheduler
-from tools.chaos.external_records import rows
+from tools.chaos.checks import rows
+from tools.chaos.client import (
+    Account,
+    Arrival,
+    Backend,
+    Client,
+    Journal,
+    LogFollower,
+    PhoneUsers,
+    Scheduler,
+)
 from tools.chaos.fault_injector import DatabaseProbe, FaultInjector
 from tools.chaos.payments import CreditKiller, Payers
 from tools.chaos.plan import Options, Plan, Speed
 from tools.chaos.stack import Stack
-from tools.chaos.users import Arrival, LogFollower, PhoneUsers
 
 if TYPE_CHECKING:
     from tools.chaos.months import Archiver

@@ -20,7 +20,7 @@ from tests.redis_servers import SentinelGroup
 from tests.stack.programs import Program, children
 from tools.chaos.plan import Speed
 from tools.chaos.proxy import HOST, Route
-from tools.stack import programs
+from tools.stack import stack
 
 MARK = "KVITOK_CHAOS"  # in the environment of every process: marks its owner
 _NAMES = re.compile(r"^#?\s?([A-Z][A-Z0-9_]*)=", re.MULTILINE)
@@ -55,9 +55,9 @@ class Stack:
         has_smpp: bool = False,
         sentinels: SentinelGroup | None = None,
     ) -> None:
-        self.postgres, self.redis = programs.own_stores(servers)
+        self.postgres, self.redis = stack.own_stores(servers)
         self.place, self.speed, self.sentinels = place, speed, sentinels
-        web, simulator, message_centre, *proxied = programs.free_ports(6)
+        web, simulator, message_centre, *proxied = stack.free_ports(6)
         to_vendors, from_vendors, from_clients = (
             proxied if seed is not None else (simulator, web, web)
         )
@@ -72,10 +72,10 @@ class Stack:
         if sentinels:
             self.environ |= {"REDIS_URL": sentinels.url, "CELERY_BROKER_URL": ""}
         self.simulator_log = Path(self.environ["SIMULATOR_LOG"])
-        self.beat = self._program("beat", programs.beat(place))
+        self.beat = self._program("beat", stack.beat(place))
         self.worker = self._program("worker", _worker("first"), words=" ready.")
         self.second_worker = self._program("worker-2", _worker("second"), words=" ready.")
-        self.web = self._program("web", programs.web(web), url=f"{_url(web)}/livez")
+        self.web = self._program("web", stack.web(web), url=f"{_url(web)}/livez")
         self.web.die = signal.SIGTERM  # killed outright, granian would leave its workers behind
         self.simulator = self._program(
             "simulator", ["-m", "tools.simulator"], url=f"{_url(simulator)}/livez"
@@ -196,7 +196,7 @@ def _url(port: int) -> str:
 
 
 def _worker(name: str) -> list[str]:
-    return programs.worker(name, level="INFO")
+    return stack.worker(name, level="INFO")
 
 
 def _command(pid: int) -> bytes:

@@ -10,13 +10,7 @@ from django.db.backends.utils import CursorWrapper
 from psycopg_pool import ConnectionPool
 
 from config.storage.months.calendar import next_month
-from config.storage.months.partitions import (
-    LOCK_TIMEOUT,
-    TABLES,
-    MonthlyTable,
-    bound,
-    month_named,
-)
+from config.storage.months.partitions import LOCK_TIMEOUT, TABLES, MonthlyTable, bound, month_named
 from config.storage.statements.named_rows import fetch_all
 
 _OLDEST = """

@@ -1,20 +1,18 @@
 """`python -m tools.examples`: every example, with every toolchain found, against a live service."""
 
 import argparse
-import json
 import subprocess
 import sys
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import requests
 
 from config.local.processes import StartError
-from tools.command_line import ExitCode, run_command, say
+from tools.command_line import ExitCode, names_of, parser, run_command, say, write_json
 from tools.examples.checks import CHECKS, ExampleRun, FailedError
 from tools.examples.languages import LANGUAGES, STEMS, BuildError, Language, MissingError, Toolchain
 from tools.examples.service import Service, running
@@ -25,7 +23,7 @@ class LanguageResult:
     """What became of the examples of a language."""
 
     language: str
-    version: str = ""
+    toolchain: str = ""
     missing: str = ""  # what kept all of them from running
     broken: str = ""  # the compiler's output
     failures: dict[str, str] = field(default_factory=dict)
@@ -41,32 +39,17 @@ class LanguageResult:
             return "yes"
         return "NO" if self.broken or stem in self.failures else "–"
 
-    def as_dict(self) -> dict[str, Any]:
-        return {
-            "language": self.language,
-            "toolchain": self.version,
-            "missing": self.missing,
-            "broken": self.broken,
-            "passed": self.passed,
-            "failures": self.failures,
-        }
-
 
 def table(outcomes: Sequence[LanguageResult]) -> str:
     """In Markdown."""
     rows = [["language", *STEMS, "run with"]]
     rows += [
-        [one.language, *map(one.word, STEMS), one.version or f"not run: {one.missing}"]
+        [one.language, *map(one.word, STEMS), one.toolchain or f"not run: {one.missing}"]
         for one in outcomes
     ]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    lines = [_line(row, widths) for row in rows]
-    return "\n".join([lines[0], _line(["-" * width for width in widths], widths), *lines[1:]])
-
-
-def _line(cells: Iterable[str], widths: Sequence[int]) -> str:
-    padded = (cell.ljust(width) for cell, width in zip(cells, widths, strict=True))
-    return f"| {' | '.join(padded)} |"
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    rows.insert(1, ["-" * width for width in widths])
+    return "\n".join(f"| {' | '.join(map(str.ljust, row, widths))} |" for row in rows)
 
 
 def reasons(outcomes: Iterable[LanguageResult]) -> list[str]:
@@ -83,7 +66,13 @@ def reasons(outcomes: Iterable[LanguageResult]) -> list[str]:
 
 def main(arguments: Sequence[str]) -> int:
     """0 when all that could run did what it shows, 1 when not, 2 without a service."""
-    return run_command("examples", partial(_run, _options(arguments)))
+    options, names = parser("make examples", __doc__), [one.name for one in LANGUAGES]
+    add = options.add_argument
+    add("--only", type=names_of(names), default=names, help=f"languages, of {','.join(names)}")
+    add("--install", action="store_true", help="get missing tools from Debian and npm")
+    add("--jobs", type=int, default=2, help="languages at a time, 2 by default")
+    add("--json", type=Path, help="where to write the outcome as JSON, too")
+    return run_command("examples", partial(_run, options.parse_args(arguments)))
 
 
 def _run(options: argparse.Namespace) -> ExitCode:
@@ -97,9 +86,7 @@ def _run(options: argparse.Namespace) -> ExitCode:
         say(f"examples: {error}")
         return ExitCode.NOT_MADE
     say("\n" + "\n".join([table(outcomes), "", *reasons(outcomes)]))
-    if options.json:
-        text = json.dumps([one.as_dict() for one in outcomes], indent=1, ensure_ascii=False)
-        options.json.write_text(text + "\n", encoding="utf-8")
+    write_json(options.json, [asdict(one) for one in outcomes])
     is_good = all(one.is_good for one in outcomes)
     return ExitCode.PASSED if is_good else ExitCode.FAILED
 
@@ -114,7 +101,7 @@ def check_language(language: Language, service: Service, *, install: bool) -> La
     except BuildError as error:
         outcome.broken = str(error)
         return outcome
-    outcome.version = toolchain.version
+    outcome.toolchain = toolchain.version
     for stem, trial in CHECKS.items():
         try:
             trial(ExampleRun(language, toolchain, service))
@@ -133,24 +120,6 @@ def prepare(language: Language, *, install: bool) -> Toolchain:
             raise
     language.install(language.place)
     return language.prepare(language.place)
-
-
-def _options(arguments: Sequence[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="make examples", description=__doc__)
-    add = parser.add_argument
-    names = [one.name for one in LANGUAGES]
-    add("--only", type=_names, default=names, help=f"languages, of {','.join(names)}")
-    add("--install", action="store_true", help="get missing tools from Debian and npm")
-    add("--jobs", type=int, default=2, help="languages at a time, 2 by default")
-    add("--json", type=Path, help="where to write the outcome as JSON, too")
-    return parser.parse_args(arguments)
-
-
-def _names(text: str) -> list[str]:
-    names = text.split(",")
-    if unknown := set(names) - {one.name for one in LANGUAGES}:
-        raise argparse.ArgumentTypeError(f"no such languages: {', '.join(sorted(unknown))}")
-    return names
 
 
 if __name__ == "__main__":

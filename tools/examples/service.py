@@ -23,8 +23,7 @@ import requests
 
 from config.environment.variables import ROOT
 from config.local.processes import StartError, last_lines, signal_group, spawn
-from tools.stack.programs import free_ports
-from tools.stack.stack import KEPT
+from tools.stack.stack import KEPT, free_ports
 
 PATIENCE = 120.0  # seconds until everything must have started
 _STARTED = "Ctrl-C stops everything"

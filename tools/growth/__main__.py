@@ -74,7 +74,7 @@ def _run(options: argparse.Namespace) -> ExitCode:
             write_json(options.json, found)
     say(table(results, sizes))
     if options.plots:
-        draw(results, sizes, options.plots)
+        draw(results, options.plots)
     over = results.over()
     say(f"\n{len(over)} beyond their bound")
     return ExitCode.FAILED if over else ExitCode.PASSED

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
-from math import log10
 from pathlib import Path
 from typing import Any
 
@@ -123,9 +122,6 @@ def table(results: Results, sizes: Sequence[int]) -> str:
     return "\n".join(lines).lstrip("\n")
 
 
-WIDTH, HEIGHT, LEFT, TOP = 940, 340, 84, 44
-PLOT, DEPTH, LINE = 520, 240, 22  # the drawing's width and height, and a line of its legend
-
 Value = Callable[[Figure], float]
 
 MOST = 8  # lines of a drawing
@@ -136,45 +132,16 @@ _DRAWINGS: dict[Group, tuple[str, Value]] = {
 }
 
 
-def draw(results: Results, sizes: Sequence[int], folder: Path) -> None:
+def draw(results: Results, folder: Path) -> None:
     """The rows that cost most at the largest size."""
     folder.mkdir(parents=True, exist_ok=True)
     for group, (title, value) in _DRAWINGS.items():
         rows = [row for row in results if row.group is group]
         rows.sort(key=lambda row: value(row.last), reverse=True)
         if rows:
-            drawn = chart(title, rows[:MOST], sizes, value)
+            lines = [
+                (row.name, [(size, value(figure)) for size, figure in sorted(row.at.items())])
+                for row in rows[:MOST]
+            ]
+            drawn = svg.chart(title, lines, "messages", log=True)
             (folder / f"growth-{group}.svg").write_text(drawn, encoding="utf-8")
-
-
-def chart(title: str, rows: Sequence[Row], sizes: Sequence[int], value: Value) -> str:
-    highest = max([10.0, *(value(figure) for row in rows for figure in row.at.values())])
-    decades = int(log10(highest)) + 1
-    parts = []
-    for decade in range(decades + 1):
-        y = _y(10**decade, decades)
-        parts.append(f'<line x1="{LEFT}" y1="{y}" x2="{LEFT + PLOT}" y2="{y}" stroke="#c8ced6"/>')
-        parts.append(svg.text(LEFT - 8, y + 4, f"{10**decade:,}", anchor="end"))
-    for size in sizes:
-        x = _x(size, sizes)
-        parts.append(svg.text(x, TOP + DEPTH + 22, f"{size:,}", anchor="middle"))
-    parts.append(svg.text(LEFT + PLOT / 2, TOP + DEPTH + 42, "messages", anchor="middle"))
-    for n, row in enumerate(rows):
-        at, colour, y = sorted(row.at.items()), svg.colour(n), TOP + 6 + n * LINE
-        points = [(_x(size, sizes), _y(value(figure), decades)) for size, figure in at]
-        parts.append(svg.polyline(points, colour))
-        parts += [f'<circle cx="{x}" cy="{top}" r="3.5" fill="{colour}"/>' for x, top in points]
-        mark = f'x="{LEFT + PLOT + 24}" y="{y - 5}" width="14" height="4" fill="{colour}"'
-        parts += [f"<rect {mark}/>", svg.text(LEFT + PLOT + 46, y + 2, row.name)]
-    return svg.drawing(title, parts, WIDTH, HEIGHT)
-
-
-def _x(size: int, sizes: Sequence[int]) -> float:
-    low, high = log10(min(sizes)), log10(max(sizes))
-    share = (log10(size) - low) / (high - low) if high > low else 0.5
-    return round(LEFT + 20 + share * (PLOT - 40), 1)
-
-
-def _y(value: float, decades: int) -> float:
-    share = log10(max(1.0, value)) / decades
-    return round(TOP + DEPTH - share * DEPTH, 1)

@@ -59,14 +59,18 @@ def _fill(messages: int, *, companies: int, months: int) -> dict[str, Any]:
 
 
 def _figures(groups: Sequence[Group], store: psycopg.Connection) -> Iterator[Figure]:
-    from tools.growth import hot_statements, jobs, pages, recording  # noqa: PLC0415
+    from tools.growth import (  # noqa: PLC0415
+        hot_statements,
+        pages,
+        recording,
+    )
 
     who = recording.make()
     work: dict[Group, Callable[[], Iterable[Figure]]] = {
         Group.HOT: lambda: hot_statements.measure(who),
         Group.PAGE: lambda: pages.measure(who),
-        Group.JOB: lambda: jobs.measure(store),
-        Group.EXPORT: lambda: jobs.measure_exports(who),
+        Group.JOB: lambda: pages.measure_jobs(store),
+        Group.EXPORT: lambda: pages.measure_exports(who),
     }
     for group in groups:
         began = time.monotonic()

@@ -1,13 +1,16 @@
-"""Every list of the API, the cabinet and the admin: first and last page, and by each filter."""
+"""Every list of the API, the cabinet and the admin by each filter, the jobs, and exports."""
 
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from html import unescape
+from itertools import islice
 from operator import attrgetter
 from typing import Any
 from urllib.parse import quote
 
+import psycopg
 from django.contrib.admin import site
 from django.db.models import Model
 from django.test import Client
@@ -17,10 +20,12 @@ from accounts.api.pagination import encode
 from accounts.models import AuditEvent, Mode
 from billing.models import Transfer
 from channels.models import Message
+from config.celery import app
 from config.channels import BY_NAME
+from config.schedule import SCHEDULE
 from links.models import Link
 from tools.growth.figures import PAGE_MS, Figure, Group
-from tools.growth.recording import Probe, recorded
+from tools.growth.recording import Probe, blocks_of_database, recorded
 
 SEARCHES = ("Demo 00010", "+70000000123")
 _CHOICE = re.compile(r'href="(\?[a-z_]+=[^"]*)"')
@@ -143,3 +148,48 @@ def _filters(browser: Client, path: str) -> Iterator[str]:
     yield from (query for query in choices if "after=" not in query)
     if 'id="searchbar"' in shown:
         yield from (f"?q={quote(text)}" for text in SEARCHES)
+
+
+# They look at the machine and its neighbours, not at the history.
+LEFT_OUT = {"operator_admin.examine_outside", "channels.write_heartbeat", "accounts.deliver_mail"}
+EXPORT_ROWS, FEWEST = 500_000, 5_000
+PER = 1_000  # rows
+FILES = ("message-export", "balance-csv", "link-export")
+
+
+def measure_jobs(store: psycopg.Connection) -> Iterator[Figure]:
+    app.loader.import_default_modules()
+    for name, entry in SCHEDULE.items():
+        if entry["task"] not in LEFT_OUT:
+            yield _job(name, partial(app.tasks[entry["task"]], **entry.get("kwargs", {})), store)
+
+
+def _job(name: str, work: Callable[[], object], store: psycopg.Connection) -> Figure:
+    before, began = blocks_of_database(store), time.monotonic()
+    work()
+    ms = round((time.monotonic() - began) * 1000, 1)
+    return Figure(Group.JOB, name, blocks_of_database(store) - before, ms)
+
+
+def measure_exports(probe: Probe) -> Iterator[Figure]:
+    """1,000 rows of the first tenth of each file, and of its last."""
+    for route in FILES:
+        times = _times_of_rows(probe, reverse(route))
+        if len(times) * PER >= FEWEST:
+            tenth = max(1, len(times) // 10)
+            for which, part in (("newest", times[:tenth]), ("oldest", times[-tenth:])):
+                ms = round(sum(part) / len(part) * 1000, 2)
+                yield Figure(Group.EXPORT, f"{route}, {which} rows", 0, ms)
+
+
+def _times_of_rows(probe: Probe, path: str) -> list[float]:
+    """Seconds that each 1,000 rows of a company's file took."""
+    answer: Any = probe.browser.get(path)
+    lines = islice(answer.streaming_content, EXPORT_ROWS)
+    times, began = [], time.monotonic()
+    for number, _line in enumerate(lines, 1):
+        if number % PER == 0:
+            times.append(time.monotonic() - began)
+            began = time.monotonic()
+    answer.close()
+    return times

@@ -1,7 +1,6 @@
 """`python -m tools.replay --world FILE… [--seeds 1-20] [--sensitivity | --live N] [--json OUT]`."""
 
 import argparse
-import json
 import os
 import signal
 import sys
@@ -13,22 +12,30 @@ from pathlib import Path
 from typing import Any
 
 from config.local.processes import StartError, die_with_parent
-from tools.command_line import ExitCode, run_command, say
+from tools.command_line import ExitCode, numbers, parser, run_command, say, write_json
 from tools.replay import plots
 from tools.replay.goals import goals, line
-from tools.replay.live.virtual import NotPlayableError
+from tools.replay.live.comparison import NotPlayableError
 from tools.replay.run import Result, as_json, run, table
 from tools.replay.sensitivity import variants
-from tools.replay.world import World, build, read
-from tools.replay.world_format import WorldError
-from tools.stack.programs import CannotMeasureError
+from tools.replay.world import World, WorldError, build, read
+from tools.stack.stack import CannotMeasureError
 
 MOST_LIVE = 1_000_000
 SHIPPED = Path(__file__).parent / "worlds"
 
 
 def main(arguments: Sequence[str]) -> int:
-    return run_command("replay", partial(_run, _parser().parse_args(arguments)))
+    options = parser("make replay", __doc__)
+    add = options.add_argument
+    add("--world", type=Path, nargs="+", action="extend", help="JSON files; all shipped by default")
+    add("--seeds", type=numbers, default=numbers("1-3"), help="such as 1-20; 1-3 by default")
+    add("--sensitivity", action="store_true", help="also with uncertain numbers halved, doubled")
+    add("--live", type=many, metavar="N", help="N sends of a world through the service, too")
+    add("--jobs", type=int, default=os.cpu_count() or 1, help="processes; all cores by default")
+    add("--json", type=Path, help="where to write the figures of each world and seed")
+    add("--plots", type=Path, help="folder for drawings of regret, attack cost and recovery")
+    return run_command("replay", partial(_run, options.parse_args(arguments)))
 
 
 def _run(given: argparse.Namespace) -> ExitCode:
@@ -48,9 +55,7 @@ def _run(given: argparse.Namespace) -> ExitCode:
             results += of_world
             if given.sensitivity:
                 flips += _flips(pool, file, world, of_world)
-    if given.json:
-        written = as_json(results) | ({"flips": flips} if given.sensitivity else {})
-        given.json.write_text(json.dumps(written, indent=1) + "\n", encoding="utf-8")
+    write_json(given.json, as_json(results) | ({"flips": flips} if given.sensitivity else {}))
     if given.plots:
         for name, drawing in plots.drawings(results):
             (given.plots / f"{name}.svg").write_text(drawing, encoding="utf-8")
@@ -70,9 +75,7 @@ def _run_live(given: argparse.Namespace, worlds: Sequence[World]) -> ExitCode:
         return ExitCode.NOT_MADE
     for one in result.lines():
         say(one)
-    if given.json:
-        text = json.dumps({"worlds": [], "live": result.as_json()}, indent=1) + "\n"
-        given.json.write_text(text, encoding="utf-8")
+    write_json(given.json, {"worlds": [], "live": result.as_json()})
     return ExitCode.PASSED if result.agrees else ExitCode.FAILED
 
 
@@ -114,42 +117,11 @@ def _flips(pool: Pool, file: Any, world: World, results: Sequence[Result]) -> li
     return flips
 
 
-def seeds(text: str) -> list[int]:
-    """`1-20`, `3`, or `1,4,7-9`."""
-    found: list[int] = []
-    for part in text.split(","):
-        first, _, last = part.partition("-")
-        found += range(int(first), int(last or first) + 1)
-    if not found:
-        raise ValueError(text)
-    return found
-
-
 def many(text: str) -> int:
     """Sends of a live run: each has a number of its own, of a million of its policy."""
     if not 1 <= int(text) <= MOST_LIVE:
         raise ValueError(text)
     return int(text)
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="make replay", description=__doc__)
-    add = parser.add_argument
-    add("--world", type=Path, nargs="+", action="extend", help="JSON files; all shipped by default")
-    add("--seeds", type=seeds, default=seeds("1-3"), help="such as 1-20; 1-3 by default")
-    add(
-        "--sensitivity", action="store_true", help="also with each uncertain number halved, doubled"
-    )
-    add(
-        "--live",
-        type=many,
-        metavar="N",
-        help="N sends of one world, with the first of the seeds, through the running service too",
-    )
-    add("--jobs", type=int, default=os.cpu_count() or 1, help="processes; all cores by default")
-    add("--json", type=Path, help="where to write the figures of each world and seed")
-    add("--plots", type=Path, help="folder for drawings of regret, attack cost and recovery")
-    return parser
 
 
 if __name__ == "__main__":

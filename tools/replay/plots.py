@@ -8,12 +8,10 @@ from statistics import median
 from tools import svg
 from tools.replay.run import Recovery, Result, regret
 
-WIDTH, HEIGHT = 920, 420
-LEFT, RIGHT, TOP, BOTTOM = 64, 200, 56, 372  # the right margin holds the names of the lines
+TOP = 56
 GOAL = 400  # tokens lost to an attack
 RECOVERY_STEP, RECOVERY_SENDS = 50, 1000
 MOST_LINES = 8  # as many as there are colours
-Points = Sequence[tuple[float, float]]
 
 
 def drawings(results: Sequence[Result]) -> Iterator[tuple[str, str]]:
@@ -22,7 +20,7 @@ def drawings(results: Sequence[Result]) -> Iterator[tuple[str, str]]:
     largest = sorted(worlds, key=_sends, reverse=True)[:MOST_LINES]
     yield (
         "replay-regret",
-        _lines(
+        svg.chart(
             "Tokens per verified person above the oracle, by day",
             [(name, list(enumerate(regret(of_world), 1))) for name, of_world in largest],
             "day",
@@ -36,7 +34,7 @@ def drawings(results: Sequence[Result]) -> Iterator[tuple[str, str]]:
     if dying:
         yield (
             "replay-recovery",
-            _lines(
+            svg.chart(
                 "A channel dies: points of the verified rate below the oracle", dying, "sends since"
             ),
         )
@@ -46,7 +44,7 @@ def _sends(world: tuple[str, Sequence[Result]]) -> int:
     return sum(one.policies["ours"].sends for one in world[1])
 
 
-def _recovery(results: Sequence[Result]) -> Points:
+def _recovery(results: Sequence[Result]) -> svg.Points:
     found: list[Recovery] = [change for one in results for change in one.recoveries[:1]]
     points = []
     for begin in range(0, RECOVERY_SENDS, RECOVERY_STEP):
@@ -58,48 +56,6 @@ def _recovery(results: Sequence[Result]) -> Points:
     return points
 
 
-def _lines(title: str, series: Sequence[tuple[str, Points]], unit: str) -> str:
-    points = [point for _, line in series for point in line]
-    right = max(x for x, _ in points)
-    low, high = min(0.0, *(y for _, y in points)), max(y for _, y in points)
-    step = _step((high - low) or 1.0)
-    parts = list(_grid(low, high, step))
-
-    def at(x: float, y: float) -> tuple[float, float]:
-        across = LEFT + (WIDTH - RIGHT - LEFT) * x / right
-        return across, BOTTOM - (BOTTOM - TOP) * (y - low) / ((high - low) or 1.0)
-
-    for n, (name, line) in enumerate(series):
-        parts.append(svg.polyline([at(x, y) for x, y in line], svg.colour(n)))
-        parts.append(svg.text(WIDTH - RIGHT + 16, TOP + 14 + 20 * n, name, fill=svg.colour(n)))
-    parts += [
-        svg.text(LEFT, BOTTOM + 24, f"{unit} 0"),
-        svg.text(WIDTH - RIGHT, BOTTOM + 24, f"{right:g}", anchor="end"),
-    ]
-    return svg.drawing(title, parts, WIDTH, HEIGHT)
-
-
-def _grid(low: float, high: float, step: float) -> Iterator[str]:
-    value = 0.0
-    while value - step >= low:
-        value -= step
-    while value <= high:
-        y = BOTTOM - (BOTTOM - TOP) * (value - low) / ((high - low) or 1.0)
-        yield _rule(LEFT, y, WIDTH - RIGHT, y)
-        yield svg.text(LEFT - 8, y + 4, f"{value:g}", anchor="end")
-        value = round(value + step, 9)
-
-
-def _step(extent: float) -> float:
-    """Of about five rules: 1, 2 or 5 times a power of ten."""
-    size = 1e-6
-    while True:
-        for factor in (1, 2, 5):
-            if extent / (size * factor) <= 5:
-                return size * factor
-        size *= 10
-
-
 def _attacks(worlds: Iterable[tuple[str, Sequence[Result]]]) -> str:
     """A row for each attack, a dot for each seed, a tick at the median; the scale is a root."""
     rows = [
@@ -109,7 +65,7 @@ def _attacks(worlds: Iterable[tuple[str, Sequence[Result]]]) -> str:
         if (lost := [one.attacks[n].tokens_lost for one in of_world])
     ]
     most = max([GOAL, *(max(lost) for _, lost in rows)])
-    left, right, pitch = 200, WIDTH - 40, 34
+    left, right, pitch = 200, svg.WIDTH - 40, 34
 
     def across(tokens: float) -> float:
         return left + (right - left) * math.sqrt(tokens / most)
@@ -118,20 +74,12 @@ def _attacks(worlds: Iterable[tuple[str, Sequence[Result]]]) -> str:
     height = TOP + pitch * len(rows) + 40
     for tick in (100, GOAL, 1600, 6400):
         if tick <= most:
-            parts.append(_rule(across(tick), TOP - 10, across(tick), height - 36))
+            parts.append(svg.rule(across(tick), TOP - 10, across(tick), height - 36))
             parts.append(svg.text(across(tick), height - 16, f"{tick}", anchor="middle"))
     for n, (name, lost) in enumerate(rows):
         y = TOP + pitch * n + 8
         parts.append(svg.text(left - 12, y + 4, name, anchor="end"))
-        parts += [
-            f'<circle cx="{across(one):.1f}" cy="{y}" r="4" fill="{svg.colour(0)}"'
-            ' fill-opacity="0.45"/>'
-            for one in lost
-        ]
+        parts += [svg.circle(across(one), y, svg.colour(0)) for one in lost]
         middle = across(median(lost))
         parts.append(svg.polyline([(middle, y - 9), (middle, y + 9)], svg.INK))
-    return svg.drawing("Tokens lost to each attack, by seed", parts, WIDTH, height)
-
-
-def _rule(x: float, y: float, to_x: float, to_y: float) -> str:
-    return f'<path d="M{x:.1f} {y:.1f}L{to_x:.1f} {to_y:.1f}" stroke="#cdd5df"/>'
+    return svg.drawing("Tokens lost to each attack, by seed", parts, svg.WIDTH, height)

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from statistics import median
 from typing import Any
 
@@ -54,7 +54,7 @@ class AttackTally:
     seconds_until_stopped: float | None = None
     # Honest sends meanwhile to the attacked numbers, from phones that are not known: but for their
     # addresses nothing tells them from the attack.
-    alike: int = 0
+    honest_alike: int = 0
 
 
 @dataclass(slots=True)
@@ -130,8 +130,7 @@ def _best_account(world: World, send: Send, channel: str) -> str:
     if not items:
         return ""
     return min(
-        items,
-        key=lambda one: world.behaviour(channel, send.person.place, one.name, send.at).lost,
+        items, key=lambda one: world.behaviour(channel, send.person.place, one.name, send.at).lost
     ).name
 
 
@@ -163,7 +162,7 @@ def _count_alike(tallies: list[AttackTally], world: World, send: Send, *, is_kno
     for tally, attack in zip(tallies, world.attacks, strict=True):
         during = attack.start <= send.at < attack.start + attack.seconds
         if during and send.person.phone.startswith(attack.prefix):
-            tally.alike += not is_known
+            tally.honest_alike += not is_known
 
 
 def _count_honest(tally: HonestTally, step: GuardStep) -> None:
@@ -199,7 +198,7 @@ def table(results: Sequence[Result]) -> Iterator[str]:
             + (f"{max(stopped)} sends, {max(seconds):.0f} s" if stopped else "no send")
             + ("" if len(stopped) == len(of_seeds) else f"; NOT in {len(of_seeds) - len(stopped)}")
         )
-        if alike := sum(a.alike for a in of_seeds):
+        if alike := sum(a.honest_alike for a in of_seeds):
             yield f"  attack {n}: {alike} honest sends meanwhile that look like it"
     honest = [one.honest for one in results]
     yield (
@@ -210,30 +209,17 @@ def table(results: Sequence[Result]) -> Iterator[str]:
 
 
 def as_json(results: Sequence[Result]) -> dict[str, Any]:
-    return {"worlds": [_entry(one) for one in results]}
-
-
-def _entry(result: Result) -> dict[str, Any]:
-    return {
-        "name": result.world,
-        "seed": result.seed,
-        "policies": {name: as_figures(tally) for name, tally in result.policies.items()},
-        "attacks": [
-            {
-                "tokens_lost": one.tokens_lost,
-                "sends_until_stopped": one.sends_until_stopped,
-                "seconds_until_stopped": one.seconds_until_stopped,
-                "honest_alike": one.alike,
-            }
-            for one in result.attacks
-        ],
-        "honest": {
-            "sends": result.honest.sends,
-            "refused": result.honest.refused,
-            "challenged": result.honest.challenged,
-            "cheap_only": result.honest.cheap_only,
-        },
-    }
+    worlds = [
+        {
+            "name": one.world,
+            "seed": one.seed,
+            "policies": {name: as_figures(tally) for name, tally in one.policies.items()},
+            "attacks": [asdict(attack) for attack in one.attacks],
+            "honest": asdict(one.honest),
+        }
+        for one in results
+    ]
+    return {"worlds": worlds}
 
 
 def as_figures(tally: Tally) -> dict[str, Any]:

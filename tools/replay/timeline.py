@@ -16,8 +16,6 @@ from dataclasses import dataclass, field
 from channels.routing.smart.plans import Plan
 from tools.replay.world import NATIONAL_DIGITS, SMS, Attack, Range, World
 
-PRIOR_DRAWS = 4
-
 
 @dataclass(slots=True)
 class Person:
@@ -50,7 +48,6 @@ class Send:
     gives_up: float
     never_right: bool
     attack: int | None = None  # number of the attack
-    hold_out: float = field(default=0.0)
 
 
 def sends(world: World, seed: int) -> Iterator[Send]:

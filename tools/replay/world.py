@@ -6,8 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import phonenumbers
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import best_match
 
-from tools.replay.world_format import WORLD, WorldError
+_SHAPE = Draft202012Validator(
+    json.loads(Path(__file__).with_name("world.schema.json").read_text(encoding="utf-8"))
+)
 
 DAY = 86400.0
 SMS = "sms"
@@ -33,6 +37,10 @@ TEXT: dict[str, Any] = {
     "tells_unreachable": 0.5,
     "receipts": 0.95,
 }
+
+
+class WorldError(ValueError):
+    """The path of the value and what is wrong with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +154,9 @@ def load(path: Path) -> World:
 
 
 def build(given: Any) -> World:
-    read = {**DEFAULTS, **WORLD(given, "")}
+    if error := best_match(_SHAPE.iter_errors(given)):
+        raise WorldError(f"{error.json_path.removeprefix('$.')}: {error.message}")
+    read = {**DEFAULTS, **given}
     channels = _channels(read)
     days = read["days"] * DAY
     return World(
@@ -175,9 +185,7 @@ def _channels(read: dict[str, Any]) -> dict[str, Behaviour]:
     given = read.get("channels", {"whatsapp": {}, "telegram": {}})
     named = {**given, SMS: given.get(SMS, {})}
     return {
-        name: Behaviour(
-            **_flat({**(TEXT if name == SMS else MESSENGER), **own}),
-        )
+        name: Behaviour(**_flat({**(TEXT if name == SMS else MESSENGER), **own}))
         for name, own in named.items()
     }
 

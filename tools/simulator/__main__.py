@@ -10,8 +10,8 @@ import time
 
 from aiohttp import web
 
-from tools.simulator.app import build_app
-from tools.simulator.message_log import LogInUseError, MessageLog
+from tools.simulator.api import build_app
+from tools.simulator.logs import LogInUseError, MessageLog
 from tools.simulator.settings import Settings, SettingsError, read_settings
 
 HOST = "127.0.0.1"

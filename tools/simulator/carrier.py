@@ -27,13 +27,11 @@ from tools.simulator.faults import (
     Faults,
     Outcomes,
 )
-from tools.simulator.message_log import MessageLog
+from tools.simulator.logs import MessageLog, WireLog
 from tools.simulator.messages import Message
-from tools.simulator.pages.server_sent_events import Events
-from tools.simulator.receipt_sender import ReceiptSender
+from tools.simulator.pages.shared import Events
 from tools.simulator.settings import Settings
-from tools.simulator.vendor import LOOPBACK, HttpVendor, Tell, Vendor, abort
-from tools.simulator.wire_log import WireLog
+from tools.simulator.vendor import LOOPBACK, HttpVendor, ReceiptSender, Tell, Vendor, abort
 
 TIMEOUT = aiohttp.ClientTimeout(total=10)
 # A scanner with a browser's headers; only its speed gives it away.

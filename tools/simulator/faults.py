@@ -193,10 +193,7 @@ def _whole(value: object, low: int, high: int) -> bool:
 RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "channel": (lambda value: value in CHANNELS, f"must be one of {', '.join(CHANNELS)}"),
     "provider": (lambda value: value in PROVIDERS, f"must be one of {', '.join(PROVIDERS)}"),
-    "phone": (
-        is_phone,
-        "must be a string with 7 to 15 digits, in any spelling",
-    ),
+    "phone": (is_phone, "must be a string with 7 to 15 digits, in any spelling"),
     "kind": (lambda value: value in KINDS, f"must be one of {', '.join(KINDS)}"),
     "latency_ms": (
         lambda value: _whole(value, 0, 3_600_000),

@@ -65,13 +65,9 @@ def lift_budgets(company: Company) -> None:
     budgets.set_own(company=company, tokens={Budget.DAY: largest, Budget.ANY: largest}, user=None)
 
 
-def slugs(many: int) -> list[str]:
-    return [generate(SLUG) for _ in range(many)]
-
-
 def links(store: psycopg.Connection, account: Account, many: int, *, url: str) -> list[str]:
     """New links of this company's, by their slugs."""
-    made = slugs(many)
+    made = [generate(SLUG) for _ in range(many)]
     with store.cursor() as cursor, cursor.copy(_COPY_LINKS) as copy:
         for slug in made:
             copy.write_row((uuid7(), account.company_id, "live", slug, slug, False, url))

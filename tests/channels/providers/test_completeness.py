@@ -20,7 +20,7 @@ from tests.channels.providers.test_checks import QUESTIONS
 from tests.channels.providers.vendors import PAYLOADS, VENDORS
 from tests.tools.simulator import sends
 from tools.simulator.faults import PROVIDERS
-from tools.simulator.pages.page_texts import LANGUAGES
+from tools.simulator.pages.shared import LANGUAGES
 
 ROOT = Path(__file__).resolve().parents[3]
 GUIDE = (ROOT / "docs/adding-a-provider.md").read_text(encoding="utf-8")

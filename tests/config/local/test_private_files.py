@@ -13,7 +13,7 @@ from config.environment.variables import ROOT
 from config.local.private_files import FOLDERS, make_private
 from config.local.processes import spawn
 from tests.config.test_settings import GOOD
-from tools.simulator.message_log import MessageLog
+from tools.simulator.logs import MessageLog
 
 
 def mode(path: Path) -> int:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.drills import __main__
+from tools import drills
 
 
 @pytest.mark.parametrize(("ending", "code"), [("exit 1", 1), ("kill -KILL $$", 2)])
@@ -17,4 +17,4 @@ def test_drill_that_was_killed_is_none_that_passed(
     python.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(python))
 
-    assert __main__._in_a_process("web", ["all"]) == code
+    assert drills._in_a_process("web", ["all"]) == code

@@ -4,9 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from tools.drills.__main__ import main
-from tools.drills.figures import Figures, first_arrival, longest_gap
-from tools.drills.scenarios import SCENARIOS
+from tools.drills import SCENARIOS, Figures, first_arrival, longest_gap, main
 
 NEVER = float("inf")
 KEPT = Figures(

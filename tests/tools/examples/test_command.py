@@ -1,7 +1,5 @@
 """`make examples`: its output and exit code."""
 
-import argparse
-
 import pytest
 
 from tools.examples import __main__
@@ -87,8 +85,3 @@ def test_the_table_has_a_row_for_each_language() -> None:
     assert cells[2] == ["go", *["yes"] * 6, "Go 1.19"]
     assert cells[3] == ["php", "–", "–", "yes", "NO", "–", "–", "PHP 8.2"]
     assert cells[4] == ["rust", *["–"] * 6, "not run: no cargo"]
-
-
-def test_unknown_language_is_refused() -> None:
-    with pytest.raises(argparse.ArgumentTypeError, match="no such languages: cobol"):
-        __main__._names("go,cobol")

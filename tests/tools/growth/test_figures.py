@@ -1,8 +1,10 @@
 """Bounds of what grows: blocks of hot statements, times of pages, time of a file's rows."""
 
+from pathlib import Path
+
 import pytest
 
-from tools.growth.figures import Figure, Group, Results, chart, table
+from tools.growth.figures import Figure, Group, Results, draw, table
 
 SIZES = (100_000, 1_000_000)
 
@@ -69,18 +71,19 @@ def test_stored_figures_are_read_back() -> None:
     assert (stored["group"], stored["is_over"]) == ("job", False)
 
 
-def test_chart_shows_every_row_and_size() -> None:
-    rows = list(results(Group.HOT, (5, 1), (5_000, 1)))
+def test_the_drawing_shows_every_row_and_size(tmp_path: Path) -> None:
+    draw(results(Group.HOT, (5, 1), (5_000, 1)), tmp_path)
 
-    drawn = chart("Blocks <of all>", rows, SIZES, lambda figure: figure.blocks)
-
-    assert "Blocks &lt;of all&gt;" in drawn
+    drawn = (tmp_path / "growth-hot.svg").read_text(encoding="utf-8")
+    assert "Blocks that hot statements read" in drawn
     assert drawn.count("<circle") == 2
     assert all(f">{text}<" in drawn for text in ("one", "100,000", "1,000,000", "10,000"))
 
 
-def test_chart_of_one_size_is_drawn() -> None:
+def test_one_size_is_drawn(tmp_path: Path) -> None:
     found = Results()
     found.add(10, Figure(Group.HOT, "one", 0, 0.0))
 
-    assert "<circle" in chart("", list(found), [10], lambda figure: figure.blocks)
+    draw(found, tmp_path)
+
+    assert "<circle" in (tmp_path / "growth-hot.svg").read_text(encoding="utf-8")

@@ -7,7 +7,7 @@ from config.environment.variables import ROOT
 from config.local.demo_environment import simulated_smpp
 from tools.simulator.api import Api
 from tools.simulator.faults import KINDS, OUTCOMES
-from tools.simulator.pages.local_only import LocalOnly
+from tools.simulator.pages.shared import LocalOnly
 
 TEXT = (ROOT / "docs/simulator.md").read_text(encoding="utf-8")
 

@@ -13,8 +13,7 @@ from config.local.processes import StartError
 from tools.bench import machine
 from tools.bench.profile.python_stacks import Control
 from tools.command_line import ExitCode, parser, run_command, say, write_json
-from tools.stack.programs import CannotMeasureError
-from tools.stack.stack import SEEDED, Setup, Stack, set_up, temporary_stack
+from tools.stack.stack import SEEDED, CannotMeasureError, Setup, Stack, set_up, temporary_stack
 
 DATABASE = "bench_profile"
 WAITERS = 48  # as the service has by default
@@ -53,7 +52,6 @@ def _measure(options: argparse.Namespace, stack: Stack, control: Control) -> dic
     """All figures, for the file."""
     from tools.bench import session  # noqa: PLC0415 - needs Django set up
     from tools.bench.profile import (  # noqa: PLC0415
-        message_load,
         report,
         statements,
         timeline,
@@ -66,7 +64,7 @@ def _measure(options: argparse.Namespace, stack: Stack, control: Control) -> dic
     with psycopg.connect(stack.url("postgres"), autocommit=True) as admin:
         statements.prepare(admin, DATABASE)
     stack.arrange(Setup(DATABASE, waiters=0 if options.no_wait else WAITERS, delivery=True))
-    load = message_load.MessageLoad(stack, accounts, phones)
+    load = windows.MessageLoad(stack, accounts, phones)
     if options.timeline:
         found = timeline.measure(stack, control, load, phones, options.timeline)
         say(timeline.text(found))

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from config.environment.variables import ROOT
-from tools.stack.programs import CannotMeasureError
+from tools.stack.stack import CannotMeasureError
 
 HEADER = "Stack (most recent call first):"
 _FRAME = re.compile(r'  File "(.+)", line (\d+) in (.+)')

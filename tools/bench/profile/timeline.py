@@ -8,14 +8,13 @@ from statistics import median
 from typing import NamedTuple
 
 from tools.bench.load import Connection
-from tools.bench.profile import processes
-from tools.bench.profile.message_load import MessageLoad
+from tools.bench.profile import windows
 from tools.bench.profile.python_stacks import Control
 from tools.bench.profile.statements import StatementNames
+from tools.bench.profile.windows import MessageLoad
 from tools.bench.results import percentile
-from tools.stack.programs import CannotMeasureError
 from tools.stack.seed import Phones
-from tools.stack.stack import Stack
+from tools.stack.stack import CannotMeasureError, Stack
 
 PAUSE = 0.25  # seconds between two messages: all of one is over before the next
 WARM_UP = 20
@@ -58,7 +57,7 @@ def measure(
     spans = _send(connection, load.sends(phones.take(many)))
     control.command("finish")
     connection.close()
-    names = processes.members(stack)
+    names = windows.members(stack)
     found = events(control, names, StatementNames.of_service())
     answers = [(end - start) * 1000 for start, end in spans]
     return Timeline(steps(fastest(spans), found), answers)
@@ -76,12 +75,10 @@ def _send(connection: Connection, requests: Sequence[bytes]) -> list[tuple[float
     return spans
 
 
-def events(
-    control: Control, processes: Mapping[int, str], statements: StatementNames
-) -> list[Event]:
+def events(control: Control, names: Mapping[int, str], statements: StatementNames) -> list[Event]:
     found = []
     for pid, text in control.steps().items():
-        process = processes.get(pid, "").removesuffix(" 1").removesuffix(" 2")
+        process = names.get(pid, "").removesuffix(" 1").removesuffix(" 2")
         for began, ended, thread, label in json.loads(text):
             if label.startswith("SQL "):
                 label = statements.of(label.removeprefix("SQL "))  # noqa: PLW2901

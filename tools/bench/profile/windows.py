@@ -1,19 +1,239 @@
 """The windows of a profile: the same load undisturbed, sampled, and with statements logged."""
 
+import os
+import selectors
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any
 
+import psycopg
+import redis
+
+from otp import codes
 from tools.bench import machine
-from tools.bench.profile import processes, python_stacks, statements
-from tools.bench.profile.message_load import MessageLoad
-from tools.bench.profile.processes import FLUSHED, NOTHING, Counts, Spent
+from tools.bench.api_calls import as_json
+from tools.bench.load import Connection, post, whole
+from tools.bench.profile import python_stacks, statements
 from tools.bench.profile.python_stacks import Control
 from tools.bench.profile.statements import Costs, StatementNames
-from tools.stack.programs import CannotMeasureError
-from tools.stack.stack import Stack, until
+from tools.stack.seed import Account, Phones
+from tools.stack.stack import CannotMeasureError, Stack, until
+
+_BACKENDS = "SELECT pid, backend_type, application_name FROM pg_stat_activity"
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """By one process, since its start or between two readings."""
+
+    seconds: float
+    switches: int
+
+    def plus(self, other: "Spent", times: int = 1) -> "Spent":
+        return Spent(self.seconds + times * other.seconds, self.switches + times * other.switches)
+
+
+NOTHING = Spent(0.0, 0)
+
+
+def cpu_seconds(pid: int) -> float:
+    """Of all its threads, ended ones included, to the nanosecond: the clock of another process."""
+    return time.clock_gettime((~pid << 3) | 2)  # CPUCLOCK_SCHED, see clock_getcpuclockid(3)
+
+
+def reading(pids: Mapping[int, str]) -> dict[int, Spent]:
+    found = {}
+    for pid in pids:
+        with suppress(OSError):  # it may have ended
+            found[pid] = Spent(cpu_seconds(pid), _switches(pid))
+    return found
+
+
+def between(
+    before: Mapping[int, Spent], after: Mapping[int, Spent], names: Mapping[int, str]
+) -> dict[str, Spent]:
+    """By name; a process that is new has spent all it has since it started."""
+    totals: dict[str, Spent] = {}
+    for pid, spent in after.items():
+        own = spent.plus(before.get(pid, NOTHING), -1)
+        totals[names[pid]] = totals.get(names[pid], NOTHING).plus(own)
+    return totals
+
+
+def members(stack: Stack) -> dict[int, str]:
+    """Names of all processes: the service's, the stores', the simulator's and the load's."""
+    known = machine.processes()
+    names = {os.getpid(): "load generator"}
+    for program, root in stack.programs().items():
+        children = [pid for pid, one in known.items() if one.parent == root]
+        workers = [pid for pid in sorted(children) if _threads(pid) > 1]
+        names[root] = f"{program}, parent" if program == "web" else program
+        names |= dict.fromkeys(children, names[root])
+        if program == "web":
+            names |= {pid: f"web {number}" for number, pid in enumerate(workers, 1)}
+    names[stack.redis_server.pid] = "redis"
+    return names | _of_postgres(stack, known)
+
+
+def _of_postgres(stack: Stack, known: Mapping[int, machine.Process]) -> dict[int, str]:
+    root = stack.postgres.pid
+    names = {pid: "postgres, other" for pid, one in known.items() if one.parent == root}
+    names[root] = "postgres, other"
+    for pid, kind, application in stack.store.execute(_BACKENDS):
+        if kind == "client backend":
+            names[pid] = f"postgres for {application}" if application else "postgres for the bench"
+        elif kind in {"walwriter", "checkpointer"} or kind.startswith("autovacuum"):
+            names[pid] = f"postgres, {kind}"
+    return names
+
+
+def _threads(pid: int) -> int:
+    with suppress(OSError):
+        return len(list(Path(f"/proc/{pid}/task").iterdir()))
+    return 0
+
+
+def _switches(pid: int) -> int:
+    total = 0
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        with suppress(OSError):
+            lines = (task / "status").read_text().splitlines()
+            total += sum(int(line.split()[1]) for line in lines if "ctxt_switches" in line)
+    return total
+
+
+FLUSHED = 11.0  # seconds after which an idle backend has handed in what it counted
+_DATABASE = """
+SELECT xact_commit, t.*, wal_bytes, wal_records, wal_fpi,
+  (SELECT COALESCE(sum(fsyncs), 0) FROM pg_stat_io WHERE object = 'wal')
+FROM pg_stat_database, pg_stat_wal, (SELECT sum(n_tup_ins), sum(n_tup_upd), sum(n_tup_hot_upd),
+  sum(n_tup_del) FROM pg_stat_user_tables) t WHERE datname = current_database()"""
+_NAMES = [*("commits", "rows inserted", "rows updated", "of them HOT", "rows deleted")]
+_NAMES += ["WAL bytes", "WAL records", "full pages in it", "WAL flushes"]
+Counts = dict[str, float]
+
+
+def counted(store: psycopg.Connection, server: redis.Redis) -> Counts:
+    row = store.execute(_DATABASE).fetchone() or ()
+    counts = {name: float(value or 0) for name, value in zip(_NAMES, row, strict=True)}
+    stats: Any = server.info("stats")
+    commands: Any = server.info("commandstats")
+    counts["Redis round trips"] = stats["total_reads_processed"]
+    counts["Redis commands"] = stats["total_commands_processed"]
+    return counts | {
+        f"Redis {name.removeprefix('cmdstat_').upper()}": each["calls"]
+        for name, each in commands.items()
+    }
+
+
+def summed(one: Counts, other: Counts, times: float = 1.0) -> Counts:
+    """`times` −1: without the other."""
+    return {name: one.get(name, 0.0) + times * other.get(name, 0.0) for name in one | other}
+
+
+_OPEN = "SELECT count(*) FROM channels_openmessage"
+_CODES = """
+SELECT phone, company_id, id, key_id, length FROM otp_verification
+WHERE phone BETWEEN %s AND %s ORDER BY phone"""
+_UNSETTLED = """
+SELECT count(*) FROM otp_verification
+WHERE phone BETWEEN %s AND %s AND (verified_at IS NULL OR settled_at IS NULL)"""
+_CHARGED = """
+SELECT count(*) FROM channels_message m JOIN billing_transfer t
+  ON t.message_id = m.id AND t.kind = 'capture' WHERE m.phone BETWEEN %s AND %s"""
+
+
+class MessageLoad:
+    def __init__(self, stack: Stack, accounts: Sequence[Account], phones: Phones) -> None:
+        self._stack, self._accounts, self._phones = stack, accounts, phones
+        self.polls = 0  # transactions of our own
+        self._by_company = {one.company_id: one for one in accounts}
+
+    def run(self, many: int, connections: int) -> list[float]:
+        """The seconds until each send was answered. All is charged and settled at the end."""
+        phones = self._phones.take(many)
+        answered = drive(self._stack.web, self.sends(phones), connections)
+        ends = [phones[0], phones[-1]]
+        self._until_none(_OPEN, [], "the delivery of all messages")
+        drive(self._stack.web, self._verifies(ends), connections)
+        self._until_none(_UNSETTLED, ends, "the settlement of all codes")
+        charged = self._count(_CHARGED, ends)
+        if charged != many:
+            raise CannotMeasureError(f"{charged} of {many} messages were charged")
+        return answered
+
+    def sends(self, phones: Sequence[str]) -> list[bytes]:
+        accounts = self._accounts
+        return [
+            self._call(
+                "/api/v1/otp/send",
+                accounts[number % len(accounts)],
+                phone=phone,
+                channel="whatsapp",
+            )
+            for number, phone in enumerate(phones)
+        ]
+
+    def _verifies(self, ends: Sequence[str]) -> list[bytes]:
+        rows = self._stack.store.execute(_CODES, ends)
+        return [
+            self._call(
+                "/api/v1/otp/verify",
+                self._by_company[company],
+                phone=phone,
+                code=codes.derive(number, key_id=key_id, length=length),
+            )
+            for phone, company, number, key_id, length in rows
+        ]
+
+    def _call(self, path: str, account: Account, **fields: str) -> bytes:
+        return whole(post(path, self._stack.web, account.key), as_json(**fields))
+
+    def _until_none(self, query: str, ends: Sequence[str], what: str) -> None:
+        until(lambda: not self._count(query, ends), seconds=60, what=what, every=0.05)
+
+    def _count(self, query: str, ends: Sequence[str]) -> int:
+        self.polls += 1
+        row = self._stack.store.execute(query, ends).fetchone()
+        return int(row[0]) if row else 0
+
+
+def drive(port: int, requests: Iterable[bytes], connections: int) -> list[float]:
+    """Sends each request once; each connection its next one as soon as it has its answer."""
+    left, taken = iter(requests), []
+    with selectors.DefaultSelector() as selector, ExitStack() as opened:
+        for request in islice(left, connections):
+            connection = opened.enter_context(closing(Connection(port)))
+            selector.register(connection.socket, selectors.EVENT_READ, connection)
+            connection.send(request)
+        while selector.get_map():
+            for key, _events in selector.select(timeout=20):
+                seconds = _answer(key.data)
+                if seconds is None:
+                    continue
+                taken.append(seconds)
+                following = next(left, None)
+                if following is None:
+                    selector.unregister(key.data.socket)
+                else:
+                    key.data.send(following)
+    return taken
+
+
+def _answer(connection: Connection) -> float | None:
+    """Seconds until it came, once it is whole."""
+    answer = connection.hear()
+    if answer is None:
+        return None
+    if answer.status != 200:
+        raise CannotMeasureError(f"answered {answer.status}: {answer.body.decode()[:200]}")
+    return connection.seconds()
+
 
 TRIES = 3  # times the rounds wanted, while processes are sampled
 
@@ -38,7 +258,7 @@ class Window:
         self.others.append(others)
         self.rounds.append({name: one.seconds * 1e6 / many for name, one in spent.items()})
         for name, one in spent.items():
-            self.spent[name] = self.spent.get(name, NOTHING) + one
+            self.spent[name] = self.spent.get(name, NOTHING).plus(one)
 
 
 @dataclass
@@ -88,16 +308,15 @@ class Profiler:
             with self._window(self.profile.plain):
                 self.profile.answers += self._load.run(self._messages, self._connections)
         time.sleep(FLUSHED)
-        beside = processes.summed(self._beside, {"commits": float(self._load.polls - polls)})
+        beside = summed(self._beside, {"commits": float(self._load.polls - polls)})
         after = self._counts()
         self.profile.idle = self._idle()
-        during = processes.summed(processes.summed(after, before, -1), beside, -1)
-        idle = processes.summed(self._counts(), after, -1)
+        during = summed(summed(after, before, -1), beside, -1)
+        idle = summed(self._counts(), after, -1)
         lasted, many = self.profile.plain.seconds + FLUSHED, self.profile.plain.messages
         # Without what the service does in the same time when nothing is sent.
         self.profile.counts = {
-            name: value / many
-            for name, value in processes.summed(during, idle, -lasted / FLUSHED).items()
+            name: value / many for name, value in summed(during, idle, -lasted / FLUSHED).items()
         }
 
     def _idle(self) -> dict[str, float]:
@@ -155,27 +374,27 @@ class Profiler:
         """As autovacuum, which is off, would have done: the tables have grown. Counted apart."""
         store, before = self._stack.store, self._counts()
         pid = store.info.backend_pid
-        began = processes.cpu_seconds(pid)
+        began = cpu_seconds(pid)
         store.execute("VACUUM (ANALYZE)")
-        spent = processes.cpu_seconds(pid) - began
+        spent = cpu_seconds(pid) - began
         store.execute("SELECT pg_stat_force_next_flush()")
         self.profile.vacuums.append(spent * 1e6 / self._messages)
-        spent_here = processes.summed(self._counts(), before, -1)
-        self._beside = processes.summed(self._beside, spent_here)
+        spent_here = summed(self._counts(), before, -1)
+        self._beside = summed(self._beside, spent_here)
 
     def _counts(self) -> Counts:
-        return processes.read(self._stack.store, self._stack.redis)
+        return counted(self._stack.store, self._stack.redis)
 
     @contextmanager
     def _window(self, window: Window) -> Iterator[None]:
-        before_names = processes.members(self._stack)
-        before = processes.reading(before_names)
+        before_names = members(self._stack)
+        before = reading(before_names)
         began = machine.snapshot(self._stack.roots())
         yield
         used = machine.between(began, machine.snapshot(self._stack.roots()))
-        names = before_names | processes.members(self._stack)
+        names = before_names | members(self._stack)
         self._names |= names
-        spent = processes.between(before, processes.reading(names), names)
+        spent = between(before, reading(names), names)
         window.add(spent, used.seconds, self._messages, used.others)
         total = sum(one.seconds for one in spent.values())
         self._say(f"{total:.2f} s of CPU in {used.seconds:.1f} s, others {used.others:.2f} cores")

@@ -6,26 +6,34 @@ Django's models are imported where it has been set up.
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
-from tools.replay.live import virtual
-from tools.replay.live.comparison import Comparison, LiveResult, compared
+import requests
+from django.core.management import call_command
+
+from tools.bench.results import percentile
+from tools.replay.live import comparison
+from tools.replay.live.comparison import LiveResult, Sample, compared, draw, outcomes, renumbered
 from tools.replay.live.people import People, Phase, Visit
-from tools.replay.live.service import WEB_PROCESSES, api, prepared_stack, script, simulator_log
-from tools.replay.live.virtual import Sample, draw, outcomes, renumbered
 from tools.replay.policies import SmartPolicy
 from tools.replay.run import BASELINE_PATIENCE
 from tools.replay.timeline import Outcome, Send
 from tools.replay.world import SMS, World
-from tools.stack.stack import SEEDED, Setup, Stack, until
+from tools.stack.stack import SEEDED, Setup, Stack, temporary_stack, until
 
 POLICIES = ("sms", "baseline", "ours")
 A_SECOND = 12.0  # sends of one policy; two cores carry two policies at once
 FIRST_NUMBER = 2_000_000  # of the first policy's phones, in each operator's range
 APART = 1_000_000  # numbers between the phones of two policies
 USUAL = {"", "recipient_unreachable"}  # of sends: every channel may say so of a wrong number
+# SMSC has words for a subscriber's bar. A bot would be a second Telegram.
+VENDORS, WITHOUT = {"SIMULATED_SMS": "smsc"}, {"TELEGRAM_BOT_TOKEN": ""}
+BATCH = 500  # phones, which the simulator takes in one call
+WEB_PROCESSES = 2  # `tools.stack.stack.web`
 SETTLES = 240.0  # seconds after the last send; fallbacks take a minute
 Say = Callable[[str], None]
 
@@ -38,10 +46,20 @@ class Run:
     policy: SmartPolicy  # with what the warm-up taught
 
 
+@contextmanager
+def _prepared_stack() -> Iterator[Stack]:
+    """With Django set up for its empty database; nothing else is running yet."""
+    with temporary_stack("replay", options=VENDORS) as stack:
+        stack.environ |= WITHOUT
+        stack.set_up_django()
+        call_command("migrate", verbosity=0)
+        yield stack
+
+
 def run_live(world: World, seed: int, many: int, say: Say) -> LiveResult:
     began = time.monotonic()
     sample = draw(world, seed, many, a_second=A_SECOND)
-    with prepared_stack() as stack:
+    with _prepared_stack() as stack:
         run = Run(
             world,
             sample,
@@ -49,7 +67,7 @@ def run_live(world: World, seed: int, many: int, say: Say) -> LiveResult:
                 name: renumbered(sample.sends, FIRST_NUMBER + n * APART)
                 for n, name in enumerate(POLICIES)
             },
-            virtual.warmed(world, sample, time.time() - virtual.FLUSH),
+            comparison.warmed(world, sample, time.time() - comparison.FLUSH),
         )
         say(f"{len(sample.warm_up)} sends of the warm-up are played; the service starts …")
         result = _played(run, seed, stack, say)
@@ -68,7 +86,8 @@ def _played(run: Run, seed: int, stack: Stack, say: Say) -> LiveResult:
         name: [Visit(send, accounts[name].key) for send in sends]
         for name, sends in run.sends.items()
     }
-    people = _people(stack, visits)
+    by_phone = {one.send.person.phone: one for several in visits.values() for one in several}
+    people = People(f"http://127.0.0.1:{stack.web}", stack.place / "simulator.sqlite3", by_phone)
     # The router learns from every company's codes, so ours is played when the others are done.
     others = Phase([*visits["sms"], *visits["baseline"]], lambda: None)
     alone = Phase(visits["ours"], service.start_learning)
@@ -80,11 +99,15 @@ def _played(run: Run, seed: int, stack: Stack, say: Say) -> LiveResult:
     return LiveResult(
         run.world.name,
         seed,
-        _comparisons(run, lived, _virtual(run, alone.began, held_out)),
+        [
+            compared(name, run.sends[name], lived[name], found)
+            for name, found in _virtual(run, alone.began, held_out).items()
+        ],
         held_out=len(held_out),
         learned=service.learned_versions(),
-        answered=_slow_answer([one for several in visits.values() for one in several]),
-        unexpected=people.unexpected + _refusals(visits),
+        answered=percentile([one.answered - one.started for one in by_phone.values()], 0.95),
+        unexpected=people.unexpected
+        + Counter(one.refusal for one in by_phone.values() if one.refusal not in USUAL),
     )
 
 
@@ -92,12 +115,15 @@ def _start(run: Run, stack: Stack) -> None:
     """With what the warm-up taught, and with everybody's luck told to the vendors."""
     from tools.replay.live import service  # noqa: PLC0415 - needs Django
 
-    known = virtual.memories(run.policy, run.sample, run.sends["ours"])
+    known = comparison.memories(run.policy, run.sample, run.sends["ours"])
     service.teach(run.policy.router, known, time.time())
     stack.arrange(Setup(SEEDED, delivery=True))
     until(service.is_alive, seconds=60, what="a sign of life of worker and beat", every=0.5)
-    for sends in run.sends.values():
-        script(stack, outcomes(run.sample.world, sends))
+    for sends in run.sends.values():  # what becomes of each number's messages
+        left = iter(outcomes(run.sample.world, sends).items())
+        while some := dict(islice(left, BATCH)):
+            address = f"http://127.0.0.1:{stack.simulator}/outcomes"
+            requests.post(address, json=some, timeout=30).raise_for_status()
 
 
 def _rules(world: World) -> list[Any]:
@@ -108,14 +134,8 @@ def _rules(world: World) -> list[Any]:
     return [
         StoredRule(channels=[SMS]),
         StoredRule(channels=list(world.baseline), patience=patience),
-        StoredRule(channels=virtual.own_order(world), patience=patience, smart=True),
+        StoredRule(channels=comparison.own_order(world), patience=patience, smart=True),
     ]
-
-
-def _people(stack: Stack, visits: Mapping[str, Sequence[Visit]]) -> People:
-    everybody = [one for several in visits.values() for one in several]
-    by_phone = {one.send.person.phone: one for one in everybody}
-    return People(api(stack), simulator_log(stack), by_phone)
 
 
 def _patient(is_settled: Callable[[], bool]) -> Callable[[], bool]:
@@ -133,9 +153,9 @@ def _virtual(run: Run, began: float, held_out: set[str]) -> dict[str, list[Outco
     from channels.routing.learned.learned_router import TOKENS_A_DAY  # noqa: PLC0415 - needs Django
 
     return {
-        "sms": virtual.fixed(run.sample, "sms"),
-        "baseline": virtual.fixed(run.sample, "baseline"),
-        "ours": virtual.ours(
+        "sms": comparison.fixed(run.sample, "sms"),
+        "baseline": comparison.fixed(run.sample, "baseline"),
+        "ours": comparison.ours(
             run.policy,
             run.sample,
             run.sends["ours"],
@@ -146,27 +166,9 @@ def _virtual(run: Run, began: float, held_out: set[str]) -> dict[str, list[Outco
     }
 
 
-def _comparisons(
-    run: Run,
-    live: Mapping[str, Sequence[Outcome]],
-    theirs: Mapping[str, Sequence[Outcome]],
-) -> list[Comparison]:
-    return [compared(name, run.sends[name], live[name], theirs[name]) for name in POLICIES]
-
-
 def _lived(visits: Sequence[Visit], found: Mapping[str, Outcome]) -> list[Outcome]:
     """What the service has written, with when the person entered the code."""
     return [
         replace(found.get(one.send.person.phone, Outcome()), verified=one.verified)
         for one in visits
     ]
-
-
-def _slow_answer(visits: Sequence[Visit]) -> float:
-    times = sorted(one.answered - one.started for one in visits)
-    return times[int(0.95 * (len(times) - 1))]
-
-
-def _refusals(visits: Mapping[str, Sequence[Visit]]) -> Counter[str]:
-    found = Counter(one.refusal for several in visits.values() for one in several)
-    return Counter({code: many for code, many in found.items() if code not in USUAL})

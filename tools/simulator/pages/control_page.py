@@ -9,12 +9,11 @@ from aiohttp import web
 
 from tools.simulator.carrier import Carrier
 from tools.simulator.faults import PROVIDERS, read_fault
+from tools.simulator.logs import Exchange
 from tools.simulator.messages import iso
-from tools.simulator.pages.local_only import LocalOnly
-from tools.simulator.pages.page_texts import fault_words, language_of
 from tools.simulator.pages.phones_page import HEADERS, View, clock
+from tools.simulator.pages.shared import LocalOnly, fault_words, language_of
 from tools.simulator.request_bodies import form, whole
-from tools.simulator.wire_log import Exchange
 
 SHOWN = 100
 # Without a referrer a browser calls the origin of a form "null", and the guard refuses it.

@@ -14,8 +14,7 @@ from tools.simulator.carrier import Carrier
 from tools.simulator.channels import CHANNELS
 from tools.simulator.faults import KINDS
 from tools.simulator.messages import CLOSING, LINK, Message, Phone, digits, iso
-from tools.simulator.pages.local_only import LocalOnly
-from tools.simulator.pages.page_texts import LANGUAGES, fault_words, language_of
+from tools.simulator.pages.shared import LANGUAGES, LocalOnly, fault_words, language_of
 
 HERE = Path(__file__).parent
 PHONES, MESSAGES, MESSAGES_ALONE = 30, 10, 500

@@ -11,8 +11,7 @@ from string import Template
 from aiohttp import web
 
 from tools.simulator.pages.control_page import FORM_HEADERS
-from tools.simulator.pages.local_only import LocalOnly
-from tools.simulator.pages.page_texts import language_of, read_texts
+from tools.simulator.pages.shared import LocalOnly, language_of, read_texts
 from tools.simulator.payments.till import (
     ACTIONS,
     CALL_FAULTS,
@@ -121,7 +120,7 @@ class PaymentPages:
         )
         rows = f'<ul class="payments">{rows}</ul>' if rows else f"<p>{words['none']}</p>"
         return _page(
-            words | {"here": "/payments"},
+            {**words, "here": "/payments"},
             words["payments"],
             "list.html",
             {"rows": rows, "notice": notice},
@@ -179,8 +178,8 @@ class PaymentPages:
         }
         # A policy of forms holds for where they are sent on as well: the browser leaves by itself.
         away = {"Refresh": f"1; url={url}"} if leaves and is_http else {}
-        here = {"here": f"/pay/{html.escape(payment.id)}"}
-        return _page(words | here, words["payment"], "payment.html", facts, away)
+        words = {**words, "here": f"/pay/{html.escape(payment.id)}"}
+        return _page(words, words["payment"], "payment.html", facts, away)
 
     def _forms(self, payment: Payment, words: Mapping[str, str]) -> Sequence[str]:
         def button(action: str, look: str = "") -> str:

@@ -15,9 +15,8 @@ from uuid import uuid4
 
 from aiohttp import web
 
-from tools.simulator.receipt_sender import ReceiptSender
 from tools.simulator.settings import Settings
-from tools.simulator.vendor import HttpService, Post, abort
+from tools.simulator.vendor import HttpService, Post, ReceiptSender, abort
 
 OPEN, PAID, CANCELED = "open", "paid", "canceled"
 ACTIONS = ("pay", "cancel", "refund", "dispute", "dispute_won", "notify")

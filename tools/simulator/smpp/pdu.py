@@ -164,27 +164,10 @@ def _deliver(source: str, dest: str, esm_class: int, coding: int, octets: bytes)
 
 # 3GPP TS 23.038: a column for each high digit, sixteen rows for the low one.
 COLUMNS = (
-    "@£$¥èéùìòÇ\nØø\rÅå",
-    "Δ_ΦΓΛΩΠΨΣΘΞ\x1bÆæßÉ",
-    " !\"#¤%&'()*+,-./",
-    "0123456789:;<=>?",
-    "¡ABCDEFGHIJKLMNO",
-    "PQRSTUVWXYZÄÖÑÜ§",
-    "¿abcdefghijklmno",
-    "pqrstuvwxyzäöñüà",
+    *("@£$¥èéùìòÇ\nØø\rÅå", "Δ_ΦΓΛΩΠΨΣΘΞ\x1bÆæßÉ", " !\"#¤%&'()*+,-./", "0123456789:;<=>?"),
+    *("¡ABCDEFGHIJKLMNO", "PQRSTUVWXYZÄÖÑÜ§", "¿abcdefghijklmno", "pqrstuvwxyzäöñüà"),
 )
-SECOND = {
-    0x0A: "\f",
-    0x14: "^",
-    0x28: "{",
-    0x29: "}",
-    0x2F: "\\",
-    0x3C: "[",
-    0x3D: "~",
-    0x3E: "]",
-    0x40: "|",
-    0x65: "€",
-}
+SECOND = dict(zip(b"\x0a\x14\x28\x29\x2f\x3c\x3d\x3e\x40\x65", "\f^{}\\[~]|€", strict=True))
 ESCAPE = 0x1B
 GSM, ASCII, LATIN, UCS2_CODING = 0, 1, 3, 8  # data_coding
 HAS_HEADER = 0x40  # of esm_class
@@ -288,8 +271,7 @@ class Parts:
     """Parts of long messages until the last of them has come, in whatever order."""
 
     def __init__(self) -> None:
-        self._known: OrderedDict[tuple[str, str, int, int], dict[int, tuple[str, str]]]
-        self._known = OrderedDict()
+        self._known = OrderedDict[tuple[str, str, int, int], dict[int, tuple[str, str]]]()
 
     def add(self, submit: Submit, piece: Segment, message_id: str) -> tuple[str, list[str]] | None:
         """The whole text, and the ids of its parts, once it is complete."""

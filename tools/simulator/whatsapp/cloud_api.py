@@ -15,10 +15,17 @@ from aiohttp import web
 from tools.simulator import signatures
 from tools.simulator.carrier import Carrier
 from tools.simulator.messages import Message, digits, is_phone
-from tools.simulator.receipt_sender import MakePost
 from tools.simulator.request_bodies import json_object, mapping
 from tools.simulator.settings import Settings
-from tools.simulator.vendor import Handler, HttpVendor, Json, Post, RefusedError, json_answer
+from tools.simulator.vendor import (
+    Handler,
+    HttpVendor,
+    Json,
+    MakePost,
+    Post,
+    RefusedError,
+    json_answer,
+)
 from tools.simulator.whatsapp.templates import TITLES, approved, fill, graph_error, refused
 
 VERSION = re.compile(r"v[0-9]{1,3}\.[0-9]{1,2}")

@@ -22,7 +22,7 @@ from otp.models import Verification
 from tests.api.clients import Api
 from tests.factories import LinkFactory, VerificationFactory
 from tools.bench.floors import hello, views
-from tools.stack import programs, seed
+from tools.stack import seed, stack
 
 View = Callable[[HttpRequest], HttpResponse]
 
@@ -112,8 +112,8 @@ def test_bulk(company: Company, api: Api) -> None:
 def test_follow(company: Company, *, is_there: bool) -> None:
     connection.ensure_connection()
     account = seed.Account(company.pk, 0, "")
-    made = seed.links(connection.connection, account, 2, url=hello.URL)
-    (slug,) = made[:1] if is_there else seed.slugs(1)
+    made = seed.links(connection.connection, account, 1, url=hello.URL)
+    slug = made[0] if is_there else "nobodys"
 
     floor = views.follow(RequestFactory().get("/"), slug)
 
@@ -155,9 +155,9 @@ def test_programs_are_started_with_the_words_of_the_supervisor(tmp_path: Path) -
         _words(make(place)) for make in (supervisor._web, supervisor._worker, supervisor._beat)
     )
 
-    assert programs.web(8000) == web
-    assert worker == programs.worker()
-    assert beat == programs.beat(tmp_path)
+    assert stack.web(8000) == web
+    assert worker == stack.worker()
+    assert beat == stack.beat(tmp_path)
 
 
 def _words(child: Any) -> list[str]:

@@ -23,7 +23,7 @@ from tools.bench.load import (
     whole,
 )
 from tools.bench.load import generator as make_generator
-from tools.stack.programs import CannotMeasureError
+from tools.stack.stack import CannotMeasureError
 
 
 class Echo(BaseHTTPRequestHandler):

@@ -8,8 +8,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from tools.bench.load import post, whole
-from tools.bench.profile.message_load import drive
-from tools.stack.programs import CannotMeasureError
+from tools.bench.profile.windows import drive
+from tools.stack.stack import CannotMeasureError
 
 
 class Recorder(BaseHTTPRequestHandler):

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from tools.bench import machine
-from tools.bench.profile import processes
-from tools.bench.profile.processes import Spent
+from tools.bench.profile import windows
+from tools.bench.profile.windows import Spent
 
 BURN = """
 import sys, threading, time
@@ -32,7 +32,7 @@ def test_ended_threads_are_included_as_in_proc() -> None:
     ) as process:
         assert process.stdout is not None
         process.stdout.readline()
-        found = processes.cpu_seconds(process.pid)
+        found = windows.cpu_seconds(process.pid)
         stat = machine.parse_process(Path(f"/proc/{process.pid}/stat").read_text())
         process.communicate()
 
@@ -45,19 +45,19 @@ def test_new_process_has_spent_all_that_it_has() -> None:
     before = {1: Spent(5.0, 10), 2: Spent(1.0, 0)}
     after = {1: Spent(5.5, 14), 2: Spent(1.25, 0), 3: Spent(0.5, 2)}
 
-    spent = processes.between(before, after, names)
+    spent = windows.between(before, after, names)
 
     assert spent == {"web 1": Spent(0.5, 4), "postgres for web": Spent(0.75, 2)}
 
 
 def test_switches_of_a_process_that_sleeps_are_counted() -> None:
-    before = processes.reading({os.getpid(): "me"})
+    before = windows.reading({os.getpid(): "me"})
     for _ in range(20):
         time.sleep(0.001)
-    spent = processes.between(before, processes.reading({os.getpid(): "me"}), {os.getpid(): "me"})
+    spent = windows.between(before, windows.reading({os.getpid(): "me"}), {os.getpid(): "me"})
 
     assert spent["me"].switches >= 20
 
 
 def test_process_that_has_ended_is_left_out() -> None:
-    assert processes.reading({2**22 - 1: "nobody"}) == {}
+    assert windows.reading({2**22 - 1: "nobody"}) == {}

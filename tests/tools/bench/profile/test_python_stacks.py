@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from config.environment.variables import ROOT
-from tools.bench.profile import processes, python_stacks
+from tools.bench.profile import python_stacks, windows
 from tools.bench.profile.python_stacks import Control, Frame
 
 SITE = "/venv/lib/python3.11/site-packages"
@@ -53,8 +53,8 @@ def burning(control: Control, tmp_path: Path) -> Iterator[int]:
 
 def burn(pid: int, seconds: float) -> float:
     """Waits until the process has used so much CPU, on a busy machine as well; returns how much."""
-    before = processes.cpu_seconds(pid)
-    while (spent := processes.cpu_seconds(pid) - before) < seconds:
+    before = windows.cpu_seconds(pid)
+    while (spent := windows.cpu_seconds(pid) - before) < seconds:
         time.sleep(0.01)
     return spent
 

@@ -6,7 +6,7 @@ import psycopg
 import pytest
 
 from config.local.embedded import temporary
-from tools.bench.profile import processes, statements
+from tools.bench.profile import statements, windows
 from tools.bench.profile.statements import Entry, StatementNames
 
 HEAVY = "SELECT count(*) FROM generate_series(1, %s::int) AS n WHERE n %% 3 = 0"
@@ -27,11 +27,11 @@ def test_statements_are_named_and_add_up_to_the_backend() -> None:
             start = postgres.log.stat().st_size
             with psycopg.connect(postgres.url, autocommit=True) as session:
                 pid = session.info.backend_pid
-                began = processes.cpu_seconds(pid)
+                began = windows.cpu_seconds(pid)
                 for _ in range(20):
                     session.execute(HEAVY, [60_000])
                     session.execute(INSERT, {"many": 500})
-                spent = processes.cpu_seconds(pid) - began
+                spent = windows.cpu_seconds(pid) - began
         text = postgres.log.read_bytes()[start:].decode()
 
     costs = statements.account(statements.parse(text), {pid: "web"}, NAMES)["web"]

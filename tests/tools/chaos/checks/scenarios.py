@@ -19,7 +19,7 @@ from tests.factories import (
     TransferFactory,
     VerificationFactory,
 )
-from tools.chaos import external_records
+from tools.chaos import checks
 
 TOKENS = 100
 PHONE = "+79990000001"
@@ -155,7 +155,7 @@ class World:
 
     def lay_out(self) -> None:
         with connection.cursor() as cursor:
-            external_records.create_tables(cursor)
+            checks.create_tables(cursor)
             tables = {
                 "phone_message": self.phone,
                 "client_order": self.orders,
@@ -163,5 +163,5 @@ class World:
                 "client_entry": self.entries,
             }
             for name, rows in tables.items():
-                external_records.fill(cursor, name, [tuple(row.values()) for row in rows])
-            external_records.match(cursor)
+                checks.fill(cursor, name, [tuple(row.values()) for row in rows])
+            checks.match(cursor)

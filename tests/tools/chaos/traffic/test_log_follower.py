@@ -6,8 +6,8 @@ from queue import Queue
 
 import pytest
 
-from tools.chaos.users import Arrival, LogFollower
-from tools.simulator.message_log import MessageLog
+from tools.chaos.client import Arrival, LogFollower
+from tools.simulator.logs import MessageLog
 from tools.simulator.messages import Message
 
 

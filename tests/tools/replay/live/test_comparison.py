@@ -5,8 +5,7 @@ from math import inf
 import pytest
 
 from tests.tools.replay.live.worlds import small
-from tools.replay.live.comparison import Comparison, compared
-from tools.replay.live.virtual import draw
+from tools.replay.live.comparison import Comparison, compared, draw
 from tools.replay.timeline import Outcome
 
 MANY = 100

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from tests.tools.replay.live.worlds import small
+from tools.replay.live.comparison import draw
 from tools.replay.live.people import entries
-from tools.replay.live.virtual import draw
 
 SEND = replace(draw(small(), 1, 1, a_second=1).sends[0], typing=12.0)
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.tools.replay.live.worlds import small
-from tools.replay.live.virtual import (
+from tools.replay.live.comparison import (
     NotPlayableError,
     draw,
     later,

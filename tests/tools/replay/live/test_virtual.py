@@ -3,8 +3,8 @@
 import pytest
 
 from tests.tools.replay.live.worlds import small
-from tools.replay.live import virtual
-from tools.replay.live.virtual import Sample, draw, renumbered
+from tools.replay.live import comparison
+from tools.replay.live.comparison import Sample, draw, renumbered
 from tools.replay.run import run
 from tools.replay.timeline import Outcome, Send
 
@@ -16,15 +16,15 @@ def sampled() -> tuple[Sample, list[Send]]:
 
 def ours(held_out: set[str]) -> list[Outcome]:
     sample, alias = sampled()
-    policy = virtual.warmed(small(), sample, 1000.0)
-    return virtual.ours(policy, sample, alias, began=2000.0, held_out=held_out, explored=0)
+    policy = comparison.warmed(small(), sample, 1000.0)
+    return comparison.ours(policy, sample, alias, began=2000.0, held_out=held_out, explored=0)
 
 
 def test_known_people_are_remembered_under_their_new_numbers() -> None:
     sample, alias = sampled()
-    policy = virtual.warmed(small(), sample, 1000.0)
+    policy = comparison.warmed(small(), sample, 1000.0)
 
-    found = virtual.memories(policy, sample, alias)
+    found = comparison.memories(policy, sample, alias)
 
     known = {send.person.phone for send in sample.warm_up}
     assert len(found) == sum(send.person.phone in known for send in sample.sends) > 0
@@ -34,8 +34,8 @@ def test_known_people_are_remembered_under_their_new_numbers() -> None:
 def test_held_out_sends_go_by_the_baseline() -> None:
     sample, alias = sampled()
 
-    assert ours({send.person.phone for send in alias}) == virtual.fixed(sample, "baseline")
-    assert ours(set()) != virtual.fixed(sample, "baseline")
+    assert ours({send.person.phone for send in alias}) == comparison.fixed(sample, "baseline")
+    assert ours(set()) != comparison.fixed(sample, "baseline")
 
 
 def test_nobody_is_refused() -> None:
@@ -47,7 +47,7 @@ def test_fixed_policies_are_those_of_the_replay() -> None:
     whole = run(world, 1).policies["sms"]
     sample = draw(world, 1, whole.sends, a_second=10)
 
-    found = virtual.fixed(sample, "sms")
+    found = comparison.fixed(sample, "sms")
 
     assert sum(outcome.tokens for outcome in found) == whole.tokens
 
@@ -56,16 +56,16 @@ def test_fixed_policies_are_those_of_the_replay() -> None:
     ("sent_at", "learned_at"), [(100.0, 255.0), (126.9, 255.0), (127.1, 285.0)]
 )
 def test_learning_is_as_late_as_in_the_service(sent_at: float, learned_at: float) -> None:
-    assert virtual.learned_at(100.0, sent_at) == learned_at
+    assert comparison.learned_at(100.0, sent_at) == learned_at
 
 
 def test_nothing_is_learned_from_before_it_is_due() -> None:
     sample, alias = sampled()
-    policy = virtual.warmed(small(), sample, 1000.0)
-    remembered = virtual.memories(policy, sample, alias)
+    policy = comparison.warmed(small(), sample, 1000.0)
+    remembered = comparison.memories(policy, sample, alias)
     new = [one.person.phone for one in alias if one.person.phone not in remembered]
 
-    virtual.ours(policy, sample, alias, began=2000.0, held_out=set(), explored=0)
+    comparison.ours(policy, sample, alias, began=2000.0, held_out=set(), explored=0)
     before = sum(bool(policy.memories[phone].channels) for phone in new)
     policy.run_until(3000.0)
 

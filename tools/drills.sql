@@ -1,4 +1,4 @@
--- On the tables of `tools.chaos.external_records`.
+-- On the tables of `tools.chaos.checks`.
 
 --: accepted
 SELECT count(DISTINCT message_id) FROM client_call WHERE status = 200
