@@ -76,7 +76,9 @@ def test_phone_as_the_name_of_a_parameter_is_masked(api: Api, spelt: str) -> Non
 
 
 @pytest.mark.parametrize(
-    "secret", [api_keys.generate("live"), signing.secret(ids.uuid7(), signing.current_key_id(), 1)]
+    "secret",
+    [api_keys.generate("live"), signing.secret(ids.uuid7(), signing.current_key_id(), 1)],
+    ids=["API key", "signing secret"],  # the same in every process
 )
 def test_secret_as_the_name_of_a_parameter_is_cut(api: Api, secret: str) -> None:
     api.post("/links/shorten", {secret: 1, f"key={secret}": 1})
