@@ -19,7 +19,7 @@ from tools.stack.stack import CannotMeasureError
 
 PATIENCE = 20  # seconds for one answer
 SCRIPT = Path(__file__).with_name("wrk.lua")
-HINT = "No wrk here (apt-get install wrk), or not wanted: the built-in client, which is slower."
+HINT = "No wrk here (apt-get install wrk): the built-in client, which is slower."
 _LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 _CHUNKED = re.compile(rb"\r\ntransfer-encoding: *chunked", re.IGNORECASE)
 _LAST_CHUNK = b"\r\n0\r\n\r\n"
@@ -252,6 +252,6 @@ class PythonLoop:
 Generator = Wrk | PythonLoop
 
 
-def generator(place: Path, *, own: bool = False) -> Generator:
+def generator(place: Path) -> Generator:
     program = shutil.which("wrk")
-    return PythonLoop() if own or program is None else Wrk(program, place)
+    return Wrk(program, place) if program else PythonLoop()

@@ -7,16 +7,14 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+from tools.simulator.smpp.pdu import COLUMNS, SECOND
+
 LINK = re.compile(r"https?://[^\s<>\"«»]+", re.IGNORECASE)
 CLOSING = ".,;:!?)]}'"
 # A code stands alone: dates, prices, phone numbers and words with digits are none.
 CODE = re.compile(r"(?<![\w+])(?<![0-9][.,:/-])[0-9]{4,8}(?!\w|[.,:/-][0-9])")
 # GSM 03.38; other text is sent as UCS-2.
-BASIC = frozenset(
-    "@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ !\"#¤%&'()*+,-./0123456789:;<=>?"
-    "¡ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÑÜ§¿abcdefghijklmnopqrstuvwxyzäöñüà"
-)
-EXTENDED = frozenset("\f^{}\\[~]|€")
+BASIC, EXTENDED = frozenset("".join(COLUMNS)) - {"\x1b"}, frozenset(SECOND.values())
 RANK = {"sent": 0, "failed": 1, "delivered": 2, "read": 3}
 DUPLICATE, SILENT = "+", "-"  # marks before an event in `pending`
 

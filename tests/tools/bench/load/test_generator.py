@@ -73,7 +73,7 @@ def feed(port: int, many: int) -> RequestSource:
 def generate(request: pytest.FixtureRequest, tmp_path: Path) -> Generator:
     if request.param == "wrk" and shutil.which("wrk") is None:
         pytest.skip("wrk is not installed")
-    return make_generator(tmp_path, own=request.param == "own")
+    return PythonLoop() if request.param == "own" else make_generator(tmp_path)
 
 
 def test_every_request_is_sent_once_as_it_was_made(
