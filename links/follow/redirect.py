@@ -91,7 +91,8 @@ def _is_allowed(header: str) -> bool:
 def follow(request: HttpRequest, slug: str) -> HttpResponse:
     """For servers without the middleware in front."""
     host_id = company_host_id(request.META.get("HTTP_HOST", ""))
-    status, headers, body = respond(slug, request.META, host_id)
+    environ = request.META | {"wsgi.input": request}  # Django has read the server's
+    status, headers, body = respond(slug, environ, host_id)
     response = HttpResponse(body, status=int(status[:3]), headers=dict(headers))
     if not body and "Content-Type" not in dict(headers):
         del response["Content-Type"]

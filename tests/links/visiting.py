@@ -43,7 +43,11 @@ def pricing(_request: object) -> HttpResponse:
     return HttpResponse("prices")
 
 
-urlpatterns = [path("pricing", pricing), path("<str:slug>", follow)]
+urlpatterns = [
+    path("", pricing, name="home"),
+    path("pricing", pricing),
+    path("<str:slug>", follow),
+]
 
 Answer = tuple[int, dict[str, str], bytes]
 Ask = Callable[..., Answer]
