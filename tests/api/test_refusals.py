@@ -16,6 +16,7 @@ from channels.vendor_accounts import registry
 from config.errors import Error
 from tests.api.books import books
 from tests.api.clients import Answer, Api
+from tests.channels.accounts import set_account
 from tests.factories import CompanyFactory, LinkFactory, MessageFactory, VerificationFactory
 
 SLOW = 30  # seconds that a test may take on a busy machine
@@ -107,7 +108,7 @@ def blocked(_world: World) -> None:
 
 def without(name: str, option: str) -> Arrange:
     def arrange(world: World) -> None:
-        setattr(world.settings, name, getattr(world.settings, name) | {option: ""})
+        set_account(world.settings, name, {option: ""})
         registry.clear_caches()
 
     return arrange
@@ -228,12 +229,12 @@ REFUSALS = {
     "channel": Refusal(
         Error.CHANNEL_UNAVAILABLE,
         post("/otp/send", SEND | {"channel": "sms"}),
-        without("TWILIO", "auth_token"),
+        without("twilio", "auth_token"),
     ),
     "code and link": Refusal(
         Error.LINK_NOT_SUPPORTED,
         post("/otp/send", SEND | {"channel": "whatsapp", "link": URL}),
-        without("WHATSAPP", "code_link_template"),
+        without("whatsapp_cloud", "code_link_template"),
     ),
     "url": Refusal(Error.URL_NOT_ALLOWED, LINK_TO_A_HOST, words=IP_WORDS, errors={"url": IP_WORDS}),
     "alias": Refusal(

@@ -67,7 +67,8 @@ UNREADABLE = [
 
 def test_forms_that_cannot_be_read_are_refused(db: None) -> None:
     sweep = Sweep(Client(enforce_csrf_checks=True))
-    paths = [f"/{PARAMETER.sub('x', route)}" for route in [*routes(), "admin/login/", "no/page"]]
+    routed = [route for route in routes() if "[" not in route]
+    paths = [f"/{PARAMETER.sub('x', route)}" for route in [*routed, "admin/login/", "no/page"]]
     pages = [path for path in paths if not path.startswith(MACHINE_PATHS)]
     login = [reverse("account_login")] * len(UNREADABLE)
 

@@ -56,9 +56,7 @@ def crosses(found: dict[str, dict[str, Any]]) -> set[str]:
 
 
 def test_without_services_every_check_fails_with_a_cure() -> None:
-    code, found, output = run(
-        EMAIL_BACKEND="django.core.mail.backends.smtp.EmailBackend", EMAIL_PORT="1"
-    )
+    code, found, output = run(EMAIL_URL="smtp://127.0.0.1:1")
 
     assert code == 1
     assert crosses(found) == {

@@ -19,8 +19,8 @@ pytestmark = pytest.mark.usefixtures("english")
 
 
 def test_no_provider_fails_the_check(settings: Settings) -> None:
-    for name in ("WHATSAPP", "TELEGRAM_GATEWAY", "TELEGRAM_BOT"):
-        setattr(settings, name, getattr(settings, name) | {"token": ""})
+    for name in ("whatsapp_cloud", "telegram_gateway", "telegram_bot"):
+        set_account(settings, name, {"token": ""})
     set_account(settings, "twilio", {"auth_token": ""})
     registry.clear_caches()
 

@@ -32,28 +32,6 @@ def name(request: pytest.FixtureRequest) -> str:
     return named
 
 
-def asked_here() -> Iterator[str]:
-    """The files whose entries this module looks for, by its imports."""
-    sources = r"^from ((?:channels\.vendor_accounts|operator_admin|tests|tools)[\w.]*) import (.+)"
-    for module, names in re.findall(sources, Path(__file__).read_text("utf-8"), re.MULTILINE):
-        places = [
-            ROOT.joinpath(*module.split("."), *more) for more in [[], *zip(names.split(", "))]
-        ]
-        yield from (f"{one.relative_to(ROOT)}.py" for one in places if Path(f"{one}.py").is_file())
-
-
-def test_guide_names_every_file_that_is_asked_here() -> None:
-    """By their paths, or by the end of one beside others of the folder."""
-    named = set(re.findall(r"`([\w/]+\.py)`", GUIDE))
-    missing = {one for one in asked_here() if not any(f"/{one}".endswith(f"/{n}") for n in named)}
-
-    assert missing == {
-        "channels/vendor_accounts/error_texts.py",
-        "channels/vendor_accounts/registry.py",
-        "tests/channels/providers/finding.py",
-    }
-
-
 def test_guide_names_the_tests_that_every_provider_passes() -> None:
     shared = {one.name for one in (ROOT / "tests/channels/providers").glob("test_*.py")}
     others = {"test_gsm.py", "test_scripted.py", *(f"test_{name}.py" for name in VENDORS_OF_OURS)}

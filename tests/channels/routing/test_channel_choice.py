@@ -16,17 +16,17 @@ from tests.channels.accounts import set_account
 PHONE = "+79161234567"
 URL = "https://example.com/"
 OFF = {
-    "whatsapp": ("WHATSAPP", "token"),
-    "telegram_gateway": ("TELEGRAM_GATEWAY", "token"),
-    "telegram_bot": ("TELEGRAM_BOT", "token"),
-    "sms": ("TWILIO", "auth_token"),
+    "whatsapp": ("whatsapp_cloud", "token"),
+    "telegram_gateway": ("telegram_gateway", "token"),
+    "telegram_bot": ("telegram_bot", "token"),
+    "sms": ("twilio", "auth_token"),
 }
 
 
 def turn_off(settings: Settings, *names: str) -> None:
     for name in names:
-        setting, option = OFF[name]
-        setattr(settings, setting, getattr(settings, setting) | {option: ""})
+        account, option = OFF[name]
+        set_account(settings, account, {option: ""})
     registry.clear_caches()
 
 
