@@ -6,8 +6,7 @@ from django.urls.resolvers import URLPattern, URLResolver
 from django.views.generic import RedirectView
 
 from accounts.api.base_view import NotFoundView
-from api_docs.pages.home import home
-from api_docs.pages.views import fill_key, llms, page_as_markdown
+from api_docs.pages.views import fill_key, home, llms, page_as_markdown
 from api_docs.pages.views import page as docs_page
 from api_docs.pages.views import search as docs_search
 from billing.gateways.declared import GATEWAYS
@@ -17,7 +16,7 @@ from billing.web.documents import views as document_views
 from channels.inbound import vendor_webhooks
 from config.health import endpoints as health_endpoints
 from links.follow.redirect import follow
-from operator_admin.incidents import views as incident_views
+from operator_admin.incidents import views
 from operator_admin.status import views as status_views
 from otp.web import widget
 
@@ -45,7 +44,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("cabinet/", include("persons.web.urls")),
     path(
         "cabinet/notices/<int:incident>/<int:update>/hide",
-        incident_views.dismiss,
+        views.dismiss,
         name="notice-dismiss",
     ),
     path("account/", include("allauth.account.urls")),

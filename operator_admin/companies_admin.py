@@ -12,7 +12,6 @@ from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 from django.utils.formats import date_format
@@ -42,6 +41,7 @@ from operator_admin import company_facts
 from operator_admin.company_form import CompanyForm, with_patience
 from operator_admin.metrics import figures
 from operator_admin.models import CompanyNote
+from operator_admin.site import page_response
 
 Status = Company.Status
 SHOWN_FACTS = 10  # companies on the page that approves them
@@ -263,15 +263,13 @@ class CompanyAdmin(AuditedAdmin, ModelAdmin):
         if form.is_valid():
             return self._change(request, companies, wanted, form)
         context = {
-            **self.admin_site.each_context(request),
-            "title": TITLES[wanted],
             "companies": [company_facts.of(company) for company in companies[:SHOWN_FACTS]],
             "others": companies[SHOWN_FACTS:],
             "status": wanted,
             "form": form,
             "opts": self.opts,
         }
-        return TemplateResponse(request, "operator_admin/company_status.html", context)
+        return page_response(request, "company_status", TITLES[wanted], context)
 
     def _change(
         self, request: HttpRequest, companies: list[Company], status: Status, form: StatusForm
@@ -315,14 +313,8 @@ class CompanyAdmin(AuditedAdmin, ModelAdmin):
         if form.is_valid():
             _hasten(request, company, form.cleaned_data["days"])
             return back
-        context = {
-            **self.admin_site.each_context(request),
-            "title": _("Deletion of the company"),
-            "company": company,
-            "form": form,
-            "opts": self.opts,
-        }
-        return TemplateResponse(request, "operator_admin/company_deletion.html", context)
+        context = {"company": company, "form": form, "opts": self.opts}
+        return page_response(request, "company_deletion", _("Deletion of the company"), context)
 
     def note_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         company = Company.objects.filter(pk=pk).first()

@@ -1,13 +1,16 @@
 """The `AdminSite`: behind a second factor, with pages of its own beside those of the models."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
 from urllib.parse import urlencode
 
 from allauth.account.adapter import get_adapter
+from allauth.account.authentication import get_authentication_records
+from allauth.mfa.models import Authenticator
+from allauth.mfa.utils import is_mfa_enabled
 from django.conf import settings
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.contrib.admin.options import TO_FIELD_VAR
 from django.contrib.auth import REDIRECT_FIELD_NAME
 from django.core.exceptions import PermissionDenied
@@ -16,13 +19,54 @@ from django.shortcuts import redirect, resolve_url
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, URLResolver, path, reverse
 from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import User
 from accounts.people.roles import redirect_to_provider
-from accounts.security import provider_sessions
-from operator_admin import second_factor
+from accounts.security import provider_sessions, reauthentication
 from operator_admin.metrics import figures
+
+FACTORS = [Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN]
+
+
+def is_verified(request: HttpRequest, user: User) -> bool:
+    """Whether this session signed in or re-authenticated with a second factor."""
+    if not settings.OPERATOR_MFA:
+        return True
+    if provider_sessions.has_provider_factor(request, user):
+        return True
+    methods = {record.get("method") for record in get_authentication_records(request, user)}
+    return "mfa" in methods and bool(is_mfa_enabled(user, FACTORS))
+
+
+def redirect_to_factor(request: HttpRequest, user: User, then: str) -> HttpResponse:
+    """Redirects to the page that sets up the second factor, or to the one that asks for it."""
+    if not is_mfa_enabled(user, FACTORS):
+        messages.warning(
+            request, gettext("The admin opens with two-factor authentication: set it up.")
+        )
+        return HttpResponseRedirect(reverse("mfa_activate_totp"))
+    return HttpResponseRedirect(f"{reverse('mfa_reauthenticate')}?{urlencode({'next': then})}")
+
+
+# Pages that change who gets in, or reach one person's data: prefixes of their names. Adding,
+# deleting, a person's data and setting passwords want a proof when they are opened, so that nothing
+# typed is lost; changing wants it when it is sent.
+PEOPLE = ("accounts_user_", "accounts_member_", "account_emailaddress_", "mfa_authenticator_",
+          "socialaccount_socialaccount_",
+          "auth_group_", "accounts_company_change", "persons")  # fmt: skip
+PASSWORD = "auth_user_password_change"  # noqa: S105 - the name of a page
+
+
+def require_reauthentication(request: HttpRequest) -> None:
+    """Raise unless a change of people was preceded by a proof of the last minutes."""
+    match = request.resolver_match
+    name = (match.url_name or "") if match else ""
+    is_changing = request.method == "POST" or name.endswith(("_add", "_delete", "persons"))
+    if name == PASSWORD or (name.startswith(PEOPLE) and is_changing):
+        reauthentication.require(request)
+
 
 APP_ORDER = ["channels", "accounts", "billing", "links", "otp"]  # order on the index page
 APP_NAMES = {"socialaccount": _("Single sign-on")}  # of libraries whose own names mislead
@@ -40,6 +84,23 @@ def page(route: str, name: str) -> Callable[[View], View]:
     return register
 
 
+def page_response(
+    request: HttpRequest, template: str, title: object, context: dict[str, Any]
+) -> TemplateResponse:
+    """A page of the admin's own, by its template in `operator_admin/`."""
+    shared = {**admin.site.each_context(request), "title": title}
+    return TemplateResponse(request, f"operator_admin/{template}.html", shared | context)
+
+
+def paged(name: str, rows: Sequence[Any], number: int, size: int) -> dict[str, Any]:
+    """The rows of a page, of which one more was read, and the numbers of the pages beside it."""
+    return {
+        name: rows[:size],
+        "older": number + 1 if len(rows) > size else None,
+        "newer": number - 1 if number else None,
+    }
+
+
 class OperatorAdminSite(admin.AdminSite):
     site_header = site_title = "Kvitok"
     index_title = _("Today")
@@ -51,7 +112,7 @@ class OperatorAdminSite(admin.AdminSite):
         user = request.user
         if not isinstance(user, User) or not super().has_permission(request):
             return False
-        return is_in_force(request, user) and second_factor.is_verified(request, user)
+        return is_in_force(request, user) and is_verified(request, user)
 
     def login(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
@@ -64,8 +125,8 @@ class OperatorAdminSite(admin.AdminSite):
             raise PermissionDenied
         if not is_in_force(request, user):
             return redirect_to_provider(then)
-        if not second_factor.is_verified(request, user):
-            return second_factor.redirect_to_factor(request, user, then)
+        if not is_verified(request, user):
+            return redirect_to_factor(request, user, then)
         return HttpResponseRedirect(then)
 
     def password_change(  # type: ignore[override]  # leads elsewhere
@@ -87,7 +148,7 @@ class OperatorAdminSite(admin.AdminSite):
         @wraps(view)
         def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
             if settings.OPERATOR_MFA:
-                second_factor.require_reauthentication(request)
+                require_reauthentication(request)
             _drop_empty_field(request)
             response: HttpResponse = view(request, *args, **kwargs)
             return response

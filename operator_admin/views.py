@@ -1,27 +1,45 @@
-"""The admin's own pages: the queue, trial messages, the state of the system."""
+"""The admin's own pages: the queue, trials, the system, alerts, what waits, one person's data."""
 
+import re
+from datetime import timedelta
+from typing import Any
 from uuid import UUID
 
+import orjson
 from django import forms
 from django.conf import settings
-from django.contrib import admin, messages
+from django.contrib import messages
 from django.core.exceptions import PermissionDenied
+from django.db import connection, transaction
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
-from django.template.response import TemplateResponse
+from django.shortcuts import redirect
 from django.urls import reverse
+from django.utils import timezone
+from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from accounts.client_ip import client_ip
 from accounts.model_admin.admin import operator
-from channels.vendor_accounts import error_texts
+from channels.vendor_accounts import error_texts, operator_mail
 from config.errors import AfterEffectError, DomainError
 from config.ids import parse_id
+from config.input.integers import parse_page
 from links.clicks import stream
-from operator_admin import doctor
+from operator_admin import attention, doctor
+from operator_admin.alerts import notices
+from operator_admin.alerts.rules import RULES, Rule
 from operator_admin.metrics import figures
-from operator_admin.site import page
+from operator_admin.models import Alert, TelegramNotice
+from operator_admin.site import page, page_response, paged
 from operator_admin.vendors import trial_message
+from persons.erasure import NotFinishedError, erase
+from persons.export import export
+from persons.person import Person, lift_timeout, parse_phone
+from persons.phones_in_links import find_rows_and_links
+
+PLACEHOLDER = re.compile(r"%\(\w+\)s")  # of a fact of an alert
+SHOWN, MAX_OVER = timedelta(days=7), 100  # alerts that are over
 
 
 class TrialMessageForm(forms.Form):
@@ -41,7 +59,7 @@ def queue(request: HttpRequest) -> HttpResponse:
         "heartbeats": figures.heartbeats(),
         "late": figures.ALIVE_SECONDS,
     }
-    return _page(request, "operator_admin/queue.html", gettext_lazy("Queue"), context)
+    return page_response(request, "queue", gettext_lazy("Queue"), context)
 
 
 @page("providers/<str:name>/trial/", "trial")
@@ -50,14 +68,14 @@ def send_trial(request: HttpRequest, name: str) -> HttpResponse:
     trial = trial_message.trial_for(name)
     if trial is None:
         raise Http404
-    if not _can_send_trial(request):
+    if not request.user.has_perm("billing.add_transfer"):  # it gives tokens to its own company
         raise PermissionDenied
     form = TrialMessageForm(request.POST or None, initial={"locale": "ru"})
     if form.is_valid() and (response := _send(request, trial, form)) is not None:
         return response
     title = error_texts.provider_title(name)
     context = {"form": form, "trial": trial, "price": settings.PRICES[trial.channel.name]}
-    return _page(request, "operator_admin/trial.html", title, context)
+    return page_response(request, "trial", title, context)
 
 
 def _send(
@@ -90,16 +108,115 @@ def _to_message(message_id: UUID | None) -> HttpResponse:
 def system(request: HttpRequest) -> HttpResponse:
     findings = list(doctor.run_checks())
     context = {"findings": findings, "crosses": sum(not finding.ok for finding in findings)}
-    return _page(request, "operator_admin/system.html", gettext_lazy("System"), context)
+    return page_response(request, "system", gettext_lazy("System"), context)
 
 
-def _can_send_trial(request: HttpRequest) -> bool:
-    return request.user.has_perm("billing.add_transfer")  # a trial grants tokens to its own company
+def describe(name: str, rule: Rule) -> dict[str, str | int]:
+    """A rule without an alert, whose facts are not there yet."""
+    return {
+        "name": name,
+        "title": PLACEHOLDER.sub("…", str(rule.title)),
+        "cure": PLACEHOLDER.sub(_("as the doctor says"), str(rule.cure)),
+        "minutes": int(rule.pending.total_seconds() // 60),
+    }
 
 
-def _page(
-    request: HttpRequest, template: str, title: object, context: dict[str, object]
-) -> HttpResponse:
-    return TemplateResponse(
-        request, template, {**admin.site.each_context(request), "title": title, **context}
+@page("alerts/", "alerts")
+def alerts(request: HttpRequest) -> HttpResponse:
+    firing = Alert.objects.firing().order_by("-began_at")
+    over = Alert.objects.filter(ended_at__gte=timezone.now() - SHOWN, rule__in=RULES)
+    refused = TelegramNotice.objects.exclude(error="").order_by("-pk").first()
+    context = {
+        "firing": [notices.word(alert) for alert in firing if alert.rule in RULES],
+        "over": [notices.word(alert) for alert in over.order_by("-ended_at")[:MAX_OVER]],
+        "telegram_error": refused.error if refused else "",
+        "addresses": [address for address, _language in operator_mail.recipients()],
+        "chat": settings.OPERATOR_TELEGRAM_CHAT_ID if notices.chat() else "",
+        "muted": sorted(settings.OPERATOR_MUTED_ALERTS),
+        "rules": [describe(name, rule) for name, rule in RULES.items()],
+    }
+    return page_response(request, "alerts", gettext_lazy("Alerts"), context)
+
+
+@page("attention/", "attention")
+def waiting(request: HttpRequest) -> HttpResponse:
+    allowed = attention.kinds_for(request)
+    asked = request.GET.get("kind", "")
+    number = parse_page(request.GET.get("page", ""))
+    found = attention.page([asked] if asked in allowed else allowed, number)
+    counts = attention.counts(allowed)
+    context = {
+        **paged("items", found, number, attention.PAGE_SIZE),
+        "counts": counts,
+        "total": sum(one.number for one in counts),
+        "kind": asked if asked in allowed else "",
+    }
+    return page_response(request, "attention", gettext_lazy("Needs attention"), context)
+
+
+class PersonForm(forms.Form):
+    phone = forms.CharField(
+        label=gettext_lazy("Phone"),
+        max_length=40,
+        help_text=gettext_lazy("In any spelling, as +79161234567."),
+        widget=forms.TextInput({"type": "tel", "autocomplete": "off"}),
     )
+
+    def clean_phone(self) -> str:
+        phone = parse_phone(self.cleaned_data["phone"])
+        if phone is None:
+            raise forms.ValidationError(_("This is not a phone number."))
+        return phone
+
+
+@page("persons/", "persons")
+def persons(request: HttpRequest) -> HttpResponse:
+    """The phone comes in the body alone: addresses are logged."""
+    if not request.user.has_perm("persons.add_erasure"):
+        raise PermissionDenied
+    form = PersonForm(request.POST or None)
+    if not form.is_valid():
+        return _show(request, "persons", {"form": form})
+    person = Person(form.cleaned_data["phone"])
+    if "export" in request.POST:
+        return _download(request, person)
+    if "confirmed" in request.POST and _erase(request, person, form):
+        return redirect("admin:persons")
+    if "erase" in request.POST:
+        return _show(request, "person_erase", {"form": form, **_found(person)})
+    return _show(request, "persons", {"form": form})
+
+
+@transaction.atomic
+def _found(person: Person) -> dict[str, Any]:
+    with connection.cursor() as cursor:
+        lift_timeout(cursor)
+        rows = find_rows_and_links(cursor, person)
+    counts = {"sent": len(rows.messages), "links": len(rows.links)}
+    return {"phone": person.phone, "companies": len(rows.companies), **counts}
+
+
+def _download(request: HttpRequest, person: Person) -> HttpResponse:
+    exported = export(person=person, user=operator(request), ip=client_ip(request.META))
+    text = orjson.dumps(exported, option=orjson.OPT_INDENT_2 | orjson.OPT_UTC_Z)
+    headers = {"Content-Disposition": 'attachment; filename="person.json"'}
+    return HttpResponse(text, content_type="application/json", headers=headers)
+
+
+def _erase(request: HttpRequest, person: Person, form: PersonForm) -> bool:
+    try:
+        erase(person=person, user=operator(request), ip=client_ip(request.META))
+    except NotFinishedError as busy:
+        until = date_format(timezone.localtime(busy.until), "SHORT_DATETIME_FORMAT")
+        form.add_error(
+            "phone",
+            _("A message is still open or a code can be entered. Try again after %(until)s.")
+            % {"until": until},
+        )
+        return False
+    messages.success(request, _("Everything about this number was erased."))
+    return True
+
+
+def _show(request: HttpRequest, template: str, context: dict[str, object]) -> HttpResponse:
+    return page_response(request, template, _("Personal data"), context)

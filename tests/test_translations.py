@@ -27,7 +27,7 @@ CALLS = dict.fromkeys(["_", "gettext", "gettext_lazy", "ngettext", "ngettext_laz
 CALLS |= dict.fromkeys(["pgettext", "pgettext_lazy", "npgettext", "npgettext_lazy"], 1)
 # Texts sent to phones, in the language of the message: data, not gettext.
 MESSAGE_TEXTS = {
-    "api_docs/pages/message_samples.py",
+    "api_docs/pages/samples.py",
     "channels/providers/telegram_bot/provider.py",
     "links/make/message_text.py",
     "otp/texts/rendering.py",

@@ -10,11 +10,11 @@ from accounts.people.roles import can_manage_keys, can_read_keys, current_member
 from accounts.webhooks.event_declarations import declaration_of
 from api_docs.calls import CALLS
 from api_docs.pages import changelog as changes
-from api_docs.pages import message_samples, page_list, samples
-from api_docs.pages.limits_shown import numbers
+from api_docs.pages import page_list, samples
 from api_docs.pages.page_list import Page
-from api_docs.schema import webhook_examples
-from api_docs.schema.error_advice import ADVICE
+from api_docs.pages.values import numbers
+from api_docs.schema import webhook_events
+from api_docs.schema.errors import ADVICE
 from api_docs.schema.schema import language, refusal_example
 from channels.routing import test_numbers
 from config.errors import Error
@@ -105,18 +105,18 @@ def scripted(request: HttpRequest) -> dict[str, Any]:
 def webhooks(request: HttpRequest) -> dict[str, Any]:
     return {
         "kinds": [
-            (kind, declaration_of(kind).kinds[kind], webhook_examples.data_of(kind))
+            (kind, declaration_of(kind).kinds[kind], webhook_events.data_of(kind))
             for kind in EventKind
         ],
-        "example": webhook_examples.whole(EventKind.MESSAGE_DELIVERED),
-        "signed": webhook_examples.signed(),
+        "example": webhook_events.whole(EventKind.MESSAGE_DELIVERED),
+        "signed": webhook_events.signed(),
     }
 
 
 def own_texts(request: HttpRequest) -> dict[str, Any]:
     return {
-        "text": message_samples.OWN_TEXT[language()],
-        "sent": message_samples.own(language()),
+        "text": samples.OWN_TEXT[language()],
+        "sent": samples.own_message(language()),
         "minutes": rendering.max_minutes(),
     }
 

@@ -1,4 +1,4 @@
-"""Code of docs/examples, highlighted. A language is shown where its file exists."""
+"""Code of docs/examples, highlighted, and messages as a person reads them."""
 
 import json
 from dataclasses import dataclass
@@ -13,6 +13,11 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 
 from accounts.api.calls import Call
+from accounts.keys.company_texts import NO_TEXTS, CompanyTexts
+from config.channels import BY_NAME as CHANNELS
+from links.make.new_link import short_url
+from otp.texts import rendering
+from otp.web.calls import DEFAULT_PURPOSE
 
 FOLDER = settings.BASE_DIR / "docs" / "examples"
 STEMS = ("send_code", "verify_code", "shorten", "send_link", "handle_errors", "verify_webhook")
@@ -141,3 +146,38 @@ def coloured(code: str, lexer: str) -> SafeString:
     formatter = HtmlFormatter(nowrap=True, classprefix="hl-")
     html: str = highlight(code, get_lexer_by_name(lexer), formatter)
     return mark_safe(html.strip())  # noqa: S308
+
+
+SAMPLE_CODE = "482915"
+BRANDS = {"ru": "Магазин", "en": "Shop"}
+OWN_TEXT = {
+    "ru": "{brand}: код для входа {code}.\nДействует {minutes} мин. Никому его не говорите.\n"
+    "Войти сразу: {link}",
+    "en": "{brand}: {code} is your code to sign in.\nIt lives {minutes} minutes. Tell nobody.\n"
+    "Sign in at once: {link}",
+}
+AUTOFILL = CompanyTexts({}, "shop.example", "FA+9qCX9VSu")
+
+
+def standard_message(language: str) -> str:
+    """A code in our own words."""
+    return _worded(language, NO_TEXTS, body=None, link=None)
+
+
+def own_message(language: str) -> str:
+    """An SMS in a company's words, with a link and every line of autofill."""
+    return _worded(language, AUTOFILL, body=OWN_TEXT[language], link=short_url("x7Kq2MbdR9"))
+
+
+def _worded(language: str, texts: CompanyTexts, *, body: str | None, link: str | None) -> str:
+    template = rendering.template(
+        texts,
+        channel=CHANNELS["sms"],
+        locale=language,
+        purpose=DEFAULT_PURPOSE,
+        has_link=link is not None,
+        body=body,
+    )
+    return rendering.fill(
+        template, code=SAMPLE_CODE, brand=BRANDS[language], minutes=None, link=link
+    )

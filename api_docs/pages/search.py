@@ -8,8 +8,7 @@ from functools import cache
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
-from api_docs.pages.articles import article
-from api_docs.pages.html_tree import Element
+from api_docs.pages.articles import Element, article
 from api_docs.pages.page_list import PAGES, Page
 
 MAX_RESULTS = 30

@@ -1,4 +1,4 @@
-"""The documentation's pages: open to everyone, in the reader's language."""
+"""The documentation's pages and the first page: open to everyone, in the reader's language."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -18,10 +18,12 @@ from accounts.people import companies
 from accounts.people.roles import CabinetRequest, can_manage_keys, member_required
 from accounts.sign_in.adapter import remember_language as remember
 from api_docs.pages import articles, contexts, page_list, samples
-from api_docs.pages.markdown import first_words, markdown
+from api_docs.pages.articles import first_words, markdown
 from api_docs.pages.page_list import Page
 from api_docs.pages.search import search as found_by
+from api_docs.pages.values import numbers
 from api_docs.schema.schema import language
+from billing.models import Package
 from config.channels import join_titles
 
 COOKIE = "sample"
@@ -146,3 +148,14 @@ def remember_language(request: HttpRequest, response: HttpResponse) -> HttpRespo
             COOKIE, chosen, max_age=KEPT, samesite="Lax", secure=settings.PRODUCTION, httponly=True
         )
     return response
+
+
+def home(request: HttpRequest) -> HttpResponse:
+    context = {
+        "n": numbers(),
+        "packages": Package.objects.on_sale(),
+        "code_minutes": settings.CODE_LIFETIME // 60,
+        "phone_days": settings.PHONE_RETENTION,
+        "sample_language": sample_language(request),
+    }
+    return remember_language(request, render(request, "home.html", context))

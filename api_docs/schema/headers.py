@@ -6,7 +6,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.api.calls import Call
 from accounts.api.fields import REQUEST_ID, Schema, integer, text
-from api_docs.schema.error_advice import ADVICE
+from api_docs.schema.errors import ADVICE
 from config.errors import Error
 from config.texts import StrOrPromise
 

@@ -21,12 +21,10 @@ from accounts.api.request_fields import REQUIRED
 from accounts.api.unknown_fields import WARNINGS
 from accounts.webhooks.event_declarations import declarations
 from api_docs.calls import BY_ROUTE, CALLS
-from api_docs.schema import headers, webhooks
-from api_docs.schema.components import Components, reference
-from api_docs.schema.error_advice import ADVICE
-from api_docs.schema.error_fields import EXTRAS
-from api_docs.schema.json_schema import object_of
-from api_docs.schema.webhook_payloads import payload_shape
+from api_docs.schema import headers, webhook_events
+from api_docs.schema.components import Components, object_of, reference
+from api_docs.schema.errors import ADVICE, EXTRAS
+from api_docs.schema.webhook_events import payload_shape
 from channels.phone_numbers import NOT_A_PHONE
 from config.channels import join_titles
 from config.errors import Error
@@ -222,7 +220,7 @@ def add_components(result: Schema, **_: Any) -> Schema:
         for name, (title, words) in TAGS.items()
     ]
     result["servers"] = [{"url": settings.PUBLIC_URL + PREFIX}]
-    result["webhooks"] = webhooks.posts(EVENTS)
+    result["webhooks"] = webhook_events.posts(EVENTS)
     result["components"] = {
         "schemas": schemas(),
         "headers": headers.components(),

@@ -15,7 +15,7 @@ from django.utils.translation import gettext
 from accounts.api.calls import Call
 from accounts.api.fields import Field
 from api_docs.pages import samples
-from api_docs.pages.value_texts import duration, kind, tokens, windows
+from api_docs.pages.values import duration, kind, tokens, windows
 from config.errors import Error
 from config.texts import StrOrPromise
 

@@ -13,8 +13,7 @@ from django.conf import settings
 from django.db import connection, transaction
 
 from operator_admin.alerts import notices
-from operator_admin.alerts.conditions import CONDITIONS, Condition, Facts
-from operator_admin.alerts.examinations import EXAMINATIONS
+from operator_admin.alerts.conditions import CONDITIONS, EXAMINATIONS, Condition, Facts
 from operator_admin.alerts.rules import RULES, Group
 from operator_admin.models import Alert, AlertRun
 

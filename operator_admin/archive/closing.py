@@ -1,14 +1,85 @@
-"""Takes a month out of the tables, and its sums into the books, in one commit."""
+"""Takes a month out of the tables, and its sums into the books, once nothing of it may change."""
 
+import re
+from collections.abc import Iterator
 from datetime import date
 
+from django.conf import settings
 from django.db import connection, transaction
 
 from billing.models import ArchivedMonth
 from billing.wallet import running_balances
+from channels.reconciliation import CHECKS
 from config.storage.migration_locks import Say, retry
 from config.storage.months import closed_months
+from config.storage.months.closed_months import attached_months, is_attached, partition
+from config.storage.months.partitions import TABLES
 from operator_admin.archive import ArchiveError
+
+# By what they are; each counts rows of the month. Types are named, since the application's role may
+# create operators of its own in `public`, and this runs as the owner.
+_COUNTS = {
+    "open messages": """
+        SELECT count(*) FROM channels_message WHERE is_owed OR due_at IS NOT NULL
+          OR state::text = ANY(ARRAY['queued', 'sent']::text[])""",
+    "attempts under way": """
+        SELECT count(*) FROM channels_attempt
+        WHERE poll_at IS NOT NULL OR state::text = 'submitting'::text""",
+    "codes that are not settled": """
+        SELECT count(*) FROM otp_verification
+        WHERE verified_at IS NOT NULL AND settled_at IS NULL""",
+    "holds that are not settled": """
+        SELECT count(*) FROM (
+          SELECT FROM billing_transfer GROUP BY message_id, hold HAVING count(*) <> 2
+            OR count(*) FILTER (WHERE kind::text = 'hold'::text) <> 1) AS open""",
+    "transfers that are not sealed": """
+        SELECT count(*) FROM billing_transfer WHERE (created_at AT TIME ZONE 'UTC')::date
+          > COALESCE((SELECT max(day) FROM billing_sealedday), '-infinity'::date)""",
+    "messages with a phone": """
+        SELECT count(*) FROM channels_message WHERE phone::text NOT LIKE '%*'::text""",
+    "codes with a phone": """
+        SELECT count(*) FROM otp_verification WHERE phone::text NOT LIKE '%*'::text""",
+    "receipts": "SELECT count(*) FROM channels_receipt",
+    "events": "SELECT count(*) FROM accounts_event",
+}
+# Checks of the books that can no longer be made without the month.
+_PROOFS = {
+    f"breaches: {name}": f"SELECT count(*) FROM ({query}) AS breach"  # noqa: S608 - constants
+    for name, query in CHECKS.items()
+    if "{scope}" in query
+}
+_PURGED = {"messages with a phone", "codes with a phone", "receipts", "events"}
+
+
+def obstacles(month: date) -> Iterator[str]:
+    """Worded; none for a month that can be archived."""
+    absent = [table.name for table in TABLES if not is_attached(table.name, month)]
+    if absent:
+        yield f"no month of its own in {', '.join(absent)}"
+        return
+    if (first := attached_months()[0]) != month:
+        yield f"{first:%Y-%m} is older and comes first"
+    names = {table.name: partition(table.name, month) for table in TABLES}
+    with connection.cursor() as cursor:
+        for what, query in (_COUNTS | _PROOFS).items():
+            cursor.execute(_on_partitions(query, names))
+            (count,) = cursor.fetchone()
+            if count:
+                yield f"{count} {what}{_cure(what)}"
+
+
+def _on_partitions(query: str, names: dict[str, str]) -> str:
+    for table, name in names.items():
+        query = query.replace(table, name)
+    return re.sub(r"{(scope|transfers|attempts)}", "TRUE", query)
+
+
+def _cure(what: str) -> str:
+    if what not in _PURGED:
+        return ""
+    days = settings.RAW_RETENTION if what in {"receipts", "events"} else settings.PHONE_RETENTION
+    return f", which the hourly purge removes after {days} days: does the beat run?"
+
 
 GIVE_UP_AFTER = 900.0  # seconds
 # For each of six tables: all together less than the service's own limit of 3 s, and each less than

@@ -15,9 +15,8 @@ from django.utils import timezone
 from billing.models import ArchivedMonth
 from config.storage.migration_locks import Say
 from config.storage.months import closed_months
-from operator_admin.archive import ArchiveError, copies, dumps
-from operator_admin.archive.closing import close
-from operator_admin.archive.obstacles import obstacles
+from operator_admin.archive import ArchiveError, dumps
+from operator_admin.archive.closing import close, obstacles
 from operator_admin.backup import BackupError
 from operator_admin.backup.manifest import sha256
 
@@ -71,12 +70,12 @@ class Archive:
 
     def _dump(self, month: date, path: Path) -> str:
         """Writes the month's file and proves it; returns its SHA-256."""
-        copies.drop(month)  # of a run that was killed
-        copies.create(month)
+        dumps.drop(month)  # of a run that was killed
+        dumps.create(month)
         dumps.write(month, path, self.programs)
-        copies.drop(month)
+        dumps.drop(month)
         with dumps.restored(month, path, self.programs):
-            if found := copies.differences(month):
+            if found := dumps.differences(month):
                 raise ArchiveError(f"{path} differs from the tables in {', '.join(found)}")
             dumps.check_books(month, path)
         return sha256(path)
@@ -89,12 +88,12 @@ def restore(path: Path, programs: Path | None) -> str:
         raise ArchiveError(f"{path} is no archive that this database has recorded")
     dumps.restore(path, programs)
     dumps.check_books(row.month, path)
-    return copies.schema(row.month)
+    return dumps.schema(row.month)
 
 
 @transaction.atomic
 def drop(month: date) -> None:
     """The rows and tables that are in the file."""
-    copies.delete_originals(month)
+    dumps.delete_originals(month)
     closed_months.drop(month)
     ArchivedMonth.objects.filter(pk=month).update(dropped_at=timezone.now())

@@ -8,11 +8,16 @@ from django.db import connection, transaction
 from django.db.migrations.recorder import MigrationRecorder
 
 from config.storage.months import partitions
-from operator_admin.backup import BackupError, postgres_programs
-from operator_admin.backup.book_sums import book_sums
-from operator_admin.backup.manifest import FORMAT, Manifest, entries, release
-from operator_admin.backup.needed_keys import needed_keys
-from operator_admin.backup.session import patient_session
+from operator_admin.backup import BackupError, postgres
+from operator_admin.backup.manifest import (
+    FORMAT,
+    Manifest,
+    book_sums,
+    entries,
+    needed_keys,
+    release,
+)
+from operator_admin.backup.postgres import patient_session
 
 DUMP = "dump"  # the folder with pg_dump's files
 OF_ARCHIVES = "archive_[0-9][0-9][0-9][0-9]_[0-9][0-9]"  # months whose file is elsewhere
@@ -60,9 +65,9 @@ def _dump(directory: Path, *, jobs: int, programs: Path | None) -> Manifest:
         cursor.execute(f"LOCK TABLE {', '.join(_WITH_MONTHS)} IN ACCESS SHARE MODE")
         cursor.execute("SELECT pg_export_snapshot(), clock_timestamp()")
         snapshot, taken_at = cursor.fetchone()
-    server = postgres_programs.server_version()
-    program = postgres_programs.find_program("pg_dump", server=server, folder=programs)
-    postgres_programs.run(
+    server = postgres.server_version()
+    program = postgres.find_program("pg_dump", server=server, folder=programs)
+    postgres.run(
         program,
         "--format=directory",
         f"--jobs={jobs}",

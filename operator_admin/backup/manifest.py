@@ -1,6 +1,11 @@
-"""The manifest of a backup: what it holds, what it was made by, and what proves it whole."""
+"""The manifest of a backup: files, sums, and names of the keys it needs.
+
+Keys are never contained in it. A fingerprint tells another secret under the same id: a keyed digest
+of a fixed word reveals nothing about a random key.
+"""
 
 import hashlib
+import hmac
 import json
 import tomllib
 from collections.abc import Iterator
@@ -9,10 +14,129 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from allauth.mfa.models import Authenticator
+from django.conf import settings
+from django.db import connection
+
+from accounts.sign_in import mfa
+from accounts.webhooks import signing
+from channels.vendor_accounts import stored_credentials
+from config.encrypted_texts import PLAINTEXT, key_id_of
 from config.environment.variables import ROOT
 from operator_admin.backup import BackupError
-from operator_admin.backup.book_sums import Sums
-from operator_admin.backup.needed_keys import NeededKeys
+from persons.erasure_list import erasures_by_key
+
+# Partitions count with their table.
+_TABLES = """
+SELECT relname FROM pg_class JOIN pg_namespace n ON n.oid = relnamespace
+WHERE n.nspname = 'public' AND relkind IN ('r', 'p') AND NOT relispartition ORDER BY relname
+"""
+# Independent of the order of rows, and of the server's version.
+DIGEST = "COALESCE(sum(('x' || substr(md5(t::text), 1, 15))::bit(60)::bigint), 0)"
+_WALLETS = "SELECT COALESCE(sum(available), 0), COALESCE(sum(held), 0) FROM billing_wallet"
+_TRANSFERS = "SELECT kind, count(*), sum(amount) FROM billing_transfer GROUP BY kind ORDER BY kind"
+BOOKS = ("billing_order", "billing_payment", "billing_transfer", "billing_wallet")
+AVAILABLE, HELD = "tokens available", "tokens held"
+
+Sums = dict[str, str]
+
+
+def book_sums() -> Sums:
+    """Rows of each table, tokens by wallet and by kind of transfer, digests of the books.
+
+    The caller's transaction has to read one snapshot.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL TimeZone = 'UTC'")
+        cursor.execute(_TABLES)
+        tables = [table for (table,) in cursor.fetchall()]
+        rows = {f"rows of {table}": _value("count(*)", table) for table in tables}
+        digests = {f"digest of {table}": _value(DIGEST, table) for table in BOOKS}
+        cursor.execute(_TRANSFERS)
+        transfers = {f"tokens by {kind}": f"{n} × {sum_}" for kind, n, sum_ in cursor.fetchall()}
+    return rows | digests | transfers | token_sums()
+
+
+def token_sums() -> Sums:
+    with connection.cursor() as cursor:
+        cursor.execute(_WALLETS)
+        available, held = cursor.fetchone()
+    return {AVAILABLE: str(available), HELD: str(held)}
+
+
+def differences(expected: Sums, found: Sums) -> list[str]:
+    """What differs, worded; a table that only one side has differs too."""
+    return [
+        f"{name}: {found.get(name, 'absent')} instead of {expected.get(name, 'absent')}"
+        for name in sorted(expected.keys() | found.keys())
+        if expected.get(name) != found.get(name)
+    ]
+
+
+def _value(expression: str, table: str) -> str:
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT {expression} FROM {table} t")  # noqa: S608 - names of ours
+        return str(cursor.fetchone()[0])
+
+
+NeededKeys = dict[str, dict[str, str]]  # setting → id of a key → its fingerprint
+
+ABSENT = ""  # the fingerprint of a key that the settings lacked when the backup was made
+CONSEQUENCES = {
+    "MFA_KEYS": "nobody with a second factor could sign in, vendors of the admin could not be used",
+    "WEBHOOK_KEYS": "webhooks could not be signed, nor erasures applied again",
+}
+
+
+def needed_keys() -> NeededKeys:
+    ids = {
+        "MFA_KEYS": _of_second_factors() | set(stored_credentials.secrets_by_key()),
+        "WEBHOOK_KEYS": _of_endpoints() | set(erasures_by_key()),
+    }
+    return {
+        setting: {key_id: _fingerprint(setting, key_id) for key_id in sorted(found)}
+        for setting, found in ids.items()
+    }
+
+
+def missing_keys(needed: NeededKeys) -> list[str]:
+    """What is wrong with our settings for this data, worded; empty: nothing."""
+    return [
+        f"{setting} {_verdict(setting, key_id)} the key {key_id!r}: {CONSEQUENCES[setting]}"
+        for setting, keys in needed.items()
+        for key_id, fingerprint in keys.items()
+        if not (fingerprint and hmac.compare_digest(fingerprint, _fingerprint(setting, key_id)))
+    ]
+
+
+def _verdict(setting: str, key_id: str) -> str:
+    return "has another secret for" if key_id in _ring(setting) else "lacks"
+
+
+def _of_second_factors() -> set[str]:
+    return {
+        key_id_of(data[name])
+        for data in Authenticator.objects.values_list("data", flat=True).iterator()
+        for name in mfa.SECRET_FIELDS
+        if name in data
+    } - {PLAINTEXT}
+
+
+def _of_endpoints() -> set[str]:
+    return set(signing.secrets_by_key())
+
+
+def _fingerprint(setting: str, key_id: str) -> str:
+    secret = _ring(setting).get(key_id)
+    if secret is None:
+        return ABSENT
+    return hmac.digest(secret, f"kvitok backup {setting}".encode(), hashlib.sha256)[:8].hex()
+
+
+def _ring(setting: str) -> dict[str, bytes]:
+    ring: dict[str, bytes] = getattr(settings, setting)
+    return ring
+
 
 NAME, FORMAT = "manifest.json", 1
 CHECKSUM = "checksum"  # of all that stands above it in the manifest

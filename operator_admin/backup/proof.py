@@ -12,9 +12,9 @@ from accounts.models import Endpoint
 from accounts.sign_in import mfa
 from channels import full_reconciliation, retention
 from config.storage.schema_check import unapplied_migrations
-from operator_admin.backup.book_sums import AVAILABLE, HELD, Sums, token_sums
 from operator_admin.backup.holding_back import still_open
-from operator_admin.backup.session import other_sessions
+from operator_admin.backup.manifest import AVAILABLE, HELD, Sums, token_sums
+from operator_admin.backup.postgres import other_sessions
 from operator_admin.doctor.finding import Finding, failed, passed, verdict
 from persons import erasure_list
 from persons.reapplication import reapply_erasures

@@ -10,12 +10,10 @@ from django.db import connection, transaction
 from django.db.migrations.loader import MigrationLoader
 
 from config.storage.schema_check import unapplied_migrations
-from operator_admin.backup import BackupError, postgres_programs
-from operator_admin.backup.book_sums import book_sums, differences
+from operator_admin.backup import BackupError, postgres
 from operator_admin.backup.dump import DUMP
-from operator_admin.backup.manifest import Manifest, release
-from operator_admin.backup.needed_keys import missing_keys
-from operator_admin.backup.session import other_sessions
+from operator_admin.backup.manifest import Manifest, book_sums, differences, missing_keys, release
+from operator_admin.backup.postgres import other_sessions
 
 SESSIONS_END_WITHIN = 3.0  # seconds: one that is closed, as this command's first, ends in a moment
 _RELATIONS = """
@@ -53,13 +51,13 @@ def check_backup(manifest: Manifest, directory: Path, choices: Choices) -> None:
 
 def check_database(manifest: Manifest, choices: Choices) -> None:
     """Raises BackupError when the database cannot take the backup."""
-    server = postgres_programs.server_version()
+    server = postgres.server_version()
     if server < manifest.postgres:
         raise BackupError(
             f"The backup is of PostgreSQL {manifest.postgres}, and the server is {server}: "
             "restore into the same version or a newer one."
         )
-    postgres_programs.find_program("pg_restore", server=server, folder=choices.programs)
+    postgres.find_program("pg_restore", server=server, folder=choices.programs)
     if not is_empty() and not choices.replace:
         raise BackupError(
             f"The database {connection.settings_dict['NAME']} is not empty: create a new one, or "
@@ -94,10 +92,10 @@ def empty_database() -> None:
 
 def load(manifest: Manifest, directory: Path, choices: Choices) -> list[str]:
     """Load the dump; returns how the copy differs from the manifest."""
-    program = postgres_programs.find_program(
-        "pg_restore", server=postgres_programs.server_version(), folder=choices.programs
+    program = postgres.find_program(
+        "pg_restore", server=postgres.server_version(), folder=choices.programs
     )
-    postgres_programs.run(
+    postgres.run(
         program,
         f"--jobs={choices.jobs}",
         "--exit-on-error",

@@ -7,18 +7,7 @@ from django.utils import translation
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from operator_admin.doctor import (
-    certificates,
-    click_copy,
-    key_rotation,
-    money,
-    payment_gateways,
-    processes,
-    public_access,
-    single_sign_on,
-    stores,
-    vendors,
-)
+from operator_admin.doctor import key_rotation, money, processes, public_access, stores, vendors
 from operator_admin.doctor.finding import Finding, failed
 
 Check = Callable[[], Finding | list[Finding]]
@@ -30,11 +19,11 @@ LOCAL_CHECKS: list[Check] = [
     stores.redis_memory,
     stores.redis_persistence,
     money.clicks,
-    click_copy.click_copy,
+    money.click_copy,
     processes.broker,
     processes.static_files,
     processes.translations,
-    single_sign_on.roles,
+    public_access.identity_roles,
 ]
 DATABASE_CHECKS: list[Check] = [
     stores.migrations,
@@ -54,17 +43,17 @@ DATABASE_CHECKS: list[Check] = [
     money.queue,
     money.outboxes,
     money.operators,
-    payment_gateways.statement,
+    money.bank_statement,
 ]
 NETWORK_CHECKS: list[Check] = [
     public_access.mail_server,
     public_access.public_url,
     public_access.proxies,
     public_access.short_host,
-    certificates.certificates,
+    public_access.certificates,
     vendors.providers,
-    single_sign_on.provider,
-    payment_gateways.credentials,
+    public_access.identity_provider,
+    money.gateway_credentials,
 ]
 
 

@@ -1,4 +1,4 @@
-"""Checks of the books, the queues and the operators."""
+"""Checks of the books, the queues, clicks, payment providers and the operators."""
 
 from datetime import UTC, timedelta
 
@@ -7,16 +7,21 @@ from django.conf import settings
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
+from redis.exceptions import RedisError
 
 from accounts.models import Company, User
-from billing.models import SealedDay, Transfer
+from billing.gateways import registry
+from billing.gateways.base import GatewayError
+from billing.models import SealedDay, StatementMark, Transfer
 from channels import reconciliation
+from config.storage import clickhouse
 from links.clicks import stream
-from operator_admin.doctor.finding import Finding, failed, verdict
+from links.clicks.clickhouse import completeness, tables
+from operator_admin.doctor.finding import Finding, failed, passed, verdict
 from operator_admin.metrics import figures
 
 SEALED_AFTER = 2  # days
-LATE_QUEUE, LATE_OUTBOX, LATE_CLICKS = 30.0, 300.0, 60.0  # seconds
+LATE_QUEUE, LATE_OUTBOX, LATE_CLICKS, LATE_CLICKHOUSE = 30.0, 300.0, 60.0, 300.0  # seconds
 CLICKS_CURE = gettext_lazy(
     "See `redis`, `beat` and `worker`: a worker counts each second what the beat asks for."
 )
@@ -100,3 +105,86 @@ def operators() -> Finding:
     if not settings.OPERATOR_MFA:
         detail += _("; not asked for here")
     return verdict("operators", detail, cure, ok=not without_factor or not settings.OPERATOR_MFA)
+
+
+CLICKHOUSE_CURE = gettext_lazy(
+    "Start ClickHouse, or mend CLICKHOUSE_URL: see docs/operations/clickhouse.md. "
+    "PostgreSQL counts every click meanwhile."
+)
+CLICKHOUSE_TABLE_CURE = gettext_lazy("Run: python manage.py clickhouse_tables")
+CLICKHOUSE_LATE_CURE = gettext_lazy(
+    "See `worker` and `beat`, then the log for clickhouse_not_written."
+)
+
+
+def click_copy() -> Finding:
+    if not clickhouse.is_configured():
+        return passed("clickhouse", _("not used"))
+    try:
+        if not tables.exists():
+            return failed("clickhouse", _("it has no table of clicks"), CLICKHOUSE_TABLE_CURE)
+        age, since = stream.sink_lag_seconds(), completeness.complete_since()
+    except clickhouse.ClickHouseError as error:
+        return failed("clickhouse", str(error), CLICKHOUSE_CURE)
+    except (RedisError, OSError) as error:
+        return failed(
+            "clickhouse",
+            _("Redis: {error}").format(error=type(error).__name__),
+            CLICKHOUSE_LATE_CURE,
+        )
+    complete = (
+        _("complete since {since:%Y-%m-%d %H:%M} UTC").format(since=since)
+        if since
+        else _("nothing written yet")
+    )
+    detail = _("{complete}, the oldest click waits for {age:.0f} s").format(
+        complete=complete, age=age or 0
+    )
+    return verdict(
+        "clickhouse",
+        detail,
+        CLICKHOUSE_LATE_CURE,
+        ok=since is not None and (age or 0) < LATE_CLICKHOUSE,
+    )
+
+
+STATEMENT_AGE = timedelta(minutes=30)
+STATEMENT_CURE = gettext_lazy(
+    "Compare TBANK_TOKEN and TBANK_ACCOUNT with the bank's cabinet: the token needs "
+    "the right to read operations, and our address its list; see that beat runs. "
+    "Nothing is lost meanwhile: what was not read is read later."
+)
+
+
+def gateway_credentials() -> list[Finding]:
+    """Calls each provider by its credentials, which changes nothing there."""
+    return [_check(name) for name in registry.askable()]
+
+
+def bank_statement() -> list[Finding]:
+    """Says when the bank account's statement was last read, if it is read at all."""
+    if not settings.GATEWAY_ACCOUNTS["tbank"]["has_statement"]:
+        return []
+    title, mark = "bank statement", StatementMark.objects.first()
+    if mark is not None and mark.error:
+        return [failed(title, mark.error, STATEMENT_CURE)]
+    if mark is None or mark.read_at is None or mark.read_at < timezone.now() - STATEMENT_AGE:
+        return [failed(title, _("not read for half an hour"), STATEMENT_CURE)]
+    return [passed(title, _("read at {read_at:%Y-%m-%d %H:%M} UTC").format(read_at=mark.read_at))]
+
+
+def _check(name: str) -> Finding:
+    gateway = registry.find(name)
+    assert gateway is not None  # noqa: S101 - `askable` names those that are enabled
+    title = f"payments by {name}"
+    try:
+        gateway.check_credentials()
+    except GatewayError as error:
+        cure = _(
+            "Compare the {prefix}_… variables with the provider's cabinet, or take {name} out "
+            "of PAYMENT_GATEWAYS: until then nobody can pay by it."
+        ).format(prefix=name.upper(), name=name)
+        return failed(title, str(error), cure)
+    return passed(
+        title, _("notices come to {url}/hooks/{name}").format(url=settings.PUBLIC_URL, name=name)
+    )

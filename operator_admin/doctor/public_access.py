@@ -1,18 +1,29 @@
-"""Checks from outside: public URLs, the proxies in front, the mail server."""
+"""Checks from outside: public URLs, certificates, proxies, the mail server, single sign-on."""
 
 import secrets
+import socket
+import ssl
+import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import requests
 from django.conf import settings
+from django.contrib.auth.models import Group
 from django.core.mail import get_connection
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
+from accounts.models import Company
+from accounts.oidc import discovery
+from accounts.oidc.refusals import RefusedError
+from config.environment.oidc_settings import STAFF, SUPERUSER
 from config.server import probe
 from operator_admin.doctor.finding import Finding, failed, passed, verdict
 
-TIMEOUT = 4.0
+TIMEOUT = 4.0  # seconds
 FORGED_IP = "192.0.2.77"  # a documentation address (RFC 5737) that a client might forge
 UNDERSCORE_IP = (
     "192.0.2.78"  # sent in `X_Forwarded_For`, which most servers confuse with the real header
@@ -113,3 +124,121 @@ def short_host() -> Finding:
 
 def _get(url: str, headers: dict[str, str] | None = None) -> requests.Response:
     return requests.get(url, headers=headers, timeout=TIMEOUT, allow_redirects=False)
+
+
+MIN_DAYS = 14  # renewals run from 30 days on; half of that leaves time to mend one
+CERTIFICATE_CURE = gettext_lazy("Renew it, then reload the proxy or the web process that uses it.")
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    host: str
+    days: int | None  # left; None: not trusted, or the host does not answer
+    detail: str
+
+    @property
+    def is_good(self) -> bool:
+        return self.days is not None and self.days >= MIN_DAYS
+
+
+def certificates() -> list[Finding]:
+    return [
+        verdict(f"certificate {one.host}", one.detail, CERTIFICATE_CURE, ok=one.is_good)
+        for one in inspect()
+    ]
+
+
+def inspect() -> list[Certificate]:
+    """Of every public address that is https; each host once."""
+    urls = [urlsplit(url) for url in (settings.PUBLIC_URL, settings.SHORT_URL)]
+    hosts = dict.fromkeys((url.hostname, url.port or 443) for url in urls if url.scheme == "https")
+    return [_inspect(host, port) for host, port in hosts if host]
+
+
+def _inspect(host: str, port: int) -> Certificate:
+    context = ssl.create_default_context()
+    try:
+        with (
+            socket.create_connection((host, port), timeout=TIMEOUT) as plain,
+            context.wrap_socket(plain, server_hostname=host) as encrypted,
+        ):
+            shown = encrypted.getpeercert() or {}
+    except ssl.SSLCertVerificationError as error:
+        return Certificate(
+            host,
+            None,
+            _("not trusted: {verify_message}").format(verify_message=error.verify_message),
+        )
+    except OSError as error:
+        return Certificate(host, None, type(error).__name__)
+    ends_at = ssl.cert_time_to_seconds(str(shown["notAfter"]))
+    days = int((ends_at - time.time()) // 86_400)
+    return Certificate(host, days, _("ends in {days} days").format(days=days))
+
+
+PROVIDER, ROLES = "single sign-on", "sign-on roles"
+
+
+def identity_provider() -> list[Finding]:
+    """Reads what the provider publishes, as a sign-in does."""
+    if not settings.OIDC_ISSUER:
+        return []
+    try:
+        discovery.forget()
+        found, keys = discovery.metadata(), discovery.signing_keys()
+    except RefusedError as refused:
+        cure = _(
+            "OIDC_ISSUER must be the `issuer` that the provider writes, to the last slash: "
+            "curl {issuer}/.well-known/openid-configuration"
+        ).format(issuer=settings.OIDC_ISSUER.rstrip("/"))
+        return [failed(PROVIDER, f"{settings.OIDC_ISSUER}: {refused.detail}", cure)]
+    if not keys:
+        cure = _("Have it sign with one of {names}.").format(
+            names=", ".join(sum(discovery.ALGORITHMS.values(), ()))
+        )
+        return [
+            failed(
+                PROVIDER,
+                _("{issuer} has no key that is accepted").format(issuer=settings.OIDC_ISSUER),
+                cure,
+            )
+        ]
+    methods = found.get("code_challenge_methods_supported", ["S256"])
+    if "S256" not in methods:
+        cure = _("Allow PKCE with S256 there.")
+        return [
+            failed(
+                PROVIDER,
+                _("{issuer} refuses PKCE with S256").format(issuer=settings.OIDC_ISSUER),
+                cure,
+            )
+        ]
+    return [
+        passed(
+            PROVIDER,
+            _("{issuer}, {count} keys").format(issuer=settings.OIDC_ISSUER, count=len(keys)),
+        )
+    ]
+
+
+def identity_roles() -> list[Finding]:
+    """A company or a group that does not exist grants nothing, in silence."""
+    if not settings.OIDC_ROLES:
+        return []
+    missing = [*_missing_companies(), *_missing_groups()]
+    if missing:
+        cure = _("Mend OIDC_ROLES, or create them in the admin: until then they grant nothing.")
+        return [failed(ROLES, _("there is no {names}").format(names=", no ".join(missing)), cure)]
+    return [passed(ROLES, _("{count} rules").format(count=len(settings.OIDC_ROLES)))]
+
+
+def _missing_companies() -> list[str]:
+    wanted = {int(one.target) for one in settings.OIDC_ROLES if one.role not in {STAFF, SUPERUSER}}
+    known = Company.objects.filter(pk__in=wanted).values_list("pk", flat=True)
+    return [f"company {pk}" for pk in sorted(wanted - set(known))]
+
+
+def _missing_groups() -> list[str]:
+    wanted = {one.target for one in settings.OIDC_ROLES if one.role == STAFF and one.target}
+    known = Group.objects.filter(name__in=wanted).values_list("name", flat=True)
+    return [f"group {name}" for name in sorted(wanted - set(known))]

@@ -14,9 +14,62 @@ from psycopg_pool import PoolTimeout
 from accounts.models import Company
 from channels.models import ProviderAlert, VendorApproval
 from channels.providers.base import AccountRequirements, Check, Provider
+from channels.providers.vendors import VENDORS, vendor_of
 from channels.vendor_accounts import approvals, error_texts, registry
-from operator_admin.doctor import vendor_texts
+from config.texts import StrOrPromise
 from operator_admin.doctor.finding import Finding, failed, passed
+
+TITLES: dict[str, StrOrPromise] = {
+    "account": gettext_lazy("the account and its token"),
+    "away": gettext_lazy("connection"),
+    "bind": gettext_lazy("the bind"),
+    "number": gettext_lazy("the phone number"),
+    "number_registered": gettext_lazy("the phone number is registered"),
+    "number_verified": gettext_lazy("the phone number is verified"),
+    "number_quality": gettext_lazy("quality of the phone number"),
+    "display_name": gettext_lazy("the display name"),
+    "app_secret": gettext_lazy("the app secret is set"),
+    "verify_token": gettext_lazy("the verify token is set"),
+    "business_account": gettext_lazy("the business account's id is set"),
+    "subscribed_app": gettext_lazy("our app is subscribed to the account"),
+    "templates": gettext_lazy("message templates"),
+    "template": gettext_lazy("a message template"),
+    "webhook": gettext_lazy("the webhook"),
+    "webhook_address": gettext_lazy("the webhook's address"),
+    "webhook_fields": gettext_lazy("what the webhook subscribes to"),
+    "webhook_calls": gettext_lazy("the webhook's last calls"),
+    "secret": gettext_lazy("the webhook's secret is set"),
+    "trial": gettext_lazy("the account is not a trial one"),
+    "balance": gettext_lazy("the balance"),
+    "sender": gettext_lazy("the sender"),
+    "service": gettext_lazy("senders of the messaging service"),
+    "countries": gettext_lazy("the countries it may send to"),
+    "callback_secret": gettext_lazy("the secret of reports is set"),
+}
+
+_COMPARE = gettext_lazy(
+    "Compare the account's variables with the vendor's console, then restart the service."
+)
+_RETRY = gettext_lazy(
+    "The vendor did not answer. Check its status page, and that this server can reach it."
+)
+_ASK_AGAIN = gettext_lazy("Test again; if it still fails, check it in the vendor's console.")
+
+CURES = {
+    (name, topic): text for name, vendor in VENDORS.items() for topic, text in vendor.cures.items()
+}
+
+
+def check_title(check: Check) -> StrOrPromise:
+    return TITLES.get(check.topic, check.topic)
+
+
+def check_cure(name: str, check: Check) -> StrOrPromise:
+    """What to do about a check that failed or is unknown."""
+    if check.topic in {"account", "away"}:
+        return _RETRY if check.topic == "away" else _COMPARE
+    return CURES.get((vendor_of(name), check.topic), _ASK_AGAIN)
+
 
 NO_PROVIDER_CURE = gettext_lazy(
     "Set the credentials of at least one provider: see “Connecting the vendors” in the docs."
@@ -123,21 +176,17 @@ def _findings(name: str, checks: list[Check]) -> list[Finding]:
                 title, first.detail, VENDOR_AWAY_CURE if first.topic == "away" else CREDENTIALS_CURE
             )
         ]
-    unknown = [str(vendor_texts.title(check)) for check in others if check.ok is None]
+    unknown = [str(check_title(check)) for check in others if check.ok is None]
     detail = _("the account works")
     if unknown:
         detail += _("; the vendor does not tell: {names}").format(names=", ".join(unknown))
     missing = [
         failed(
-            f"{title}: {vendor_texts.title(check)}",
+            f"{title}: {check_title(check)}",
             check.detail or _("missing"),
-            _cure(name, check),
+            check_cure(name, check),
         )
         for check in others
         if check.ok is False
     ]
     return [passed(title, detail), *missing]
-
-
-def _cure(name: str, check: Check) -> str:
-    return str(vendor_texts.cure(name, check))

@@ -8,9 +8,8 @@ from django.utils.translation import gettext_lazy as _
 
 from config.channels import CHANNELS
 from config.input.form_fields import LineField, MomentField, TextField
-from operator_admin.incidents import wordings
-from operator_admin.incidents.timeline import NewIncident
-from operator_admin.incidents.wordings import Wording
+from operator_admin.incidents import timeline
+from operator_admin.incidents.timeline import NewIncident, Wording
 from operator_admin.models import TEXT_LENGTH, TITLE_LENGTH, Incident
 
 _WIDE = {"class": "vTextField"}
@@ -62,7 +61,7 @@ class IncidentForm(forms.Form):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         channels = [(one.name, one.title) for one in CHANNELS]
-        self.fields["channel"].choices = [("", wordings.SERVICE), *channels]  # type: ignore[attr-defined]
+        self.fields["channel"].choices = [("", timeline.SERVICE), *channels]  # type: ignore[attr-defined]
 
     def clean_country(self) -> str:
         return str(self.cleaned_data["country"]).upper()
@@ -90,7 +89,7 @@ class IncidentForm(forms.Form):
 
 def usual(impact: str, channel: str) -> dict[str, Any]:
     """What the form is filled with: the usual words for this."""
-    title, text = wordings.title(impact, channel), wordings.first_text(impact)
+    title, text = timeline.title(impact, channel), timeline.first_text(impact)
     return {
         "impact": impact,
         "channel": channel,

@@ -1,12 +1,180 @@
-"""A company's member dismisses a notice."""
+"""The admin's pages of incidents, and the button by which a member dismisses a notice."""
 
-from django.http import HttpResponse
-from django.shortcuts import redirect
+from typing import Any
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import get_object_or_404, redirect
+from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST
 
+from accounts.client_ip import client_ip
+from accounts.model_admin.admin import operator
 from accounts.people.roles import CabinetRequest, anyone, member_required
-from operator_admin.incidents import notices
+from channels.vendor_accounts import availability, pauses
+from config.channels import BY_NAME, Channel
+from config.input.characters import one_line
+from config.input.integers import parse_page
+from operator_admin.incidents import impact, notices, timeline
+from operator_admin.incidents.forms import IncidentForm, UpdateForm, usual
+from operator_admin.models import Incident
+from operator_admin.site import page, page_response, paged
+
+PAUSE = "channels.change_provideraccount"
+CHANGE = "operator_admin.change_incident"
+PER_PAGE = 20
+REASON_LENGTH = 150
+
+
+@page("incidents/", "incidents")
+def incidents(request: HttpRequest) -> HttpResponse:
+    pauses.ensure_rows()
+    number = parse_page(request.GET.get("page", ""))
+    over = Incident.objects.over().order_by("-began_at", "-pk")
+    rows = list(over[number * PER_PAGE : (number + 1) * PER_PAGE + 1])
+    context: dict[str, object] = {
+        "channels": impact.channel_states(),
+        "open": list(Incident.objects.open().order_by("-began_at", "-pk")),
+        **paged("over", rows, number, PER_PAGE),
+        "is_first": not number,
+    }
+    return _page(request, "incidents", gettext_lazy("Incidents"), context)
+
+
+@page("incidents/channels/<str:name>/", "channel")
+def channel(request: HttpRequest, name: str) -> HttpResponse:
+    """Whom the channel hits, and its switch."""
+    pauses.ensure_rows()
+    found = {one.channel.name: one for one in impact.channel_states()}.get(name)
+    if found is None:
+        raise Http404
+    number = parse_page(request.GET.get("page", ""))
+    companies = impact.hit_companies(name, number)
+    context = {
+        "state": found,
+        **paged("companies", companies, number, impact.PAGE_SIZE),
+        "told": [one for one in Incident.objects.open() if one.channel in {"", name}],
+    }
+    return _page(request, "channel", found.channel.title, context)
+
+
+@page("incidents/channels/<str:name>/pause/", "channel-pause")
+@require_POST
+def pause(request: HttpRequest, name: str) -> HttpResponse:
+    wanted = _channel(request, name)
+    reason = one_line(request.POST.get("reason", ""))[:REASON_LENGTH]
+    if not reason:
+        messages.error(request, _("Say why it is paused: the other operators will see it."))
+    elif pauses.pause_channel(channel=wanted, reason=reason, **_actor(request)):
+        availability.refresh()
+        messages.success(request, _("Paused. Within two seconds nothing more is sent through it."))
+    else:
+        messages.info(request, _("Nothing to pause: none of its accounts is in use."))
+    return HttpResponseRedirect(reverse("admin:channel", args=[name]))
+
+
+@page("incidents/channels/<str:name>/resume/", "channel-resume")
+@require_POST
+def resume(request: HttpRequest, name: str) -> HttpResponse:
+    wanted = _channel(request, name)
+    if pauses.resume_channel(channel=wanted, **_actor(request)):
+        availability.refresh()
+        messages.success(request, _("Resumed. Messages are sent through it again."))
+    else:
+        messages.info(request, _("Nothing to resume: its accounts were not paused with it."))
+    return HttpResponseRedirect(reverse("admin:channel", args=[name]))
+
+
+@page("incidents/new/", "incident-new")
+def new(request: HttpRequest) -> HttpResponse:
+    """With the usual words for the channel and the impact that the address names."""
+    if not request.user.has_perm(CHANGE):
+        raise PermissionDenied
+    asked, about = request.GET.get("impact", ""), request.GET.get("channel", "")
+    kind = asked if asked in Incident.Impact.values else Incident.Impact.DEGRADED
+    about = about if about in BY_NAME else ""
+    form = IncidentForm(request.POST or None, initial=usual(kind, about))
+    if form.is_valid():
+        opened = timeline.open_incident(form.incident(), **_actor(request))
+        messages.success(request, _("Companies see the notice within seconds."))
+        return HttpResponseRedirect(reverse("admin:incident", args=[opened.pk]))
+    context = {"form": form, "impacts": Incident.Impact.choices, "impact": kind, "channel": about}
+    return _page(request, "incident_new", gettext_lazy("Tell companies"), context)
+
+
+@page("incidents/<int:pk>/", "incident")
+def incident(request: HttpRequest, pk: int) -> HttpResponse:
+    """A POST adds an update."""
+    found = get_object_or_404(Incident, pk=pk)
+    form = UpdateForm(request.POST or None, initial={"state": found.state})
+    if request.method == "POST":
+        if not request.user.has_perm(CHANGE):
+            raise PermissionDenied
+        if form.is_valid():
+            state, text = form.cleaned_data["state"], form.text()
+            _report(request, timeline.add_update(
+                incident_id=pk, state=state, text=text, **_actor(request)
+            ))  # fmt: skip
+            return HttpResponseRedirect(reverse("admin:incident", args=[pk]))
+    context = {
+        "incident": found,
+        "updates": found.updates.select_related("author").order_by("-created_at", "-pk"),
+        "form": form,
+    }
+    return _page(request, "incident", str(found.title_in(_language(request))), context)
+
+
+@page("incidents/<int:pk>/resolve/", "incident-resolve")
+@require_POST
+def resolve(request: HttpRequest, pk: int) -> HttpResponse:
+    """Ends it in the usual words."""
+    if not request.user.has_perm(CHANGE):
+        raise PermissionDenied
+    get_object_or_404(Incident, pk=pk)
+    state = Incident.State.RESOLVED
+    ended = timeline.add_update(incident_id=pk, state=state, text=None, **_actor(request))
+    _report(request, ended)
+    return HttpResponseRedirect(reverse("admin:incident", args=[pk]))
+
+
+def _report(request: HttpRequest, changed: Incident | None) -> None:
+    if changed is None:
+        messages.info(request, _("It is resolved already: nothing was added."))
+    elif changed.resolved_at:
+        messages.success(request, _("Resolved: the notice is gone within seconds."))
+    else:
+        messages.success(request, _("Added: companies see it within seconds."))
+
+
+def _channel(request: HttpRequest, name: str) -> Channel:
+    if not request.user.has_perm(PAUSE):
+        raise PermissionDenied
+    if name not in BY_NAME:
+        raise Http404
+    return BY_NAME[name]
+
+
+def _actor(request: HttpRequest) -> dict[str, Any]:
+    return {"user": operator(request), "ip": client_ip(request.META)}
+
+
+def _language(request: HttpRequest) -> str:
+    return str(getattr(request, "LANGUAGE_CODE", "ru"))
+
+
+def _page(
+    request: HttpRequest, template: str, title: object, context: dict[str, object]
+) -> HttpResponse:
+    shared = {
+        "language": _language(request),
+        "can_change": request.user.has_perm(CHANGE),
+        "can_pause": request.user.has_perm(PAUSE),
+    }
+    return page_response(request, template, title, shared | context)
 
 
 @require_POST

@@ -1,12 +1,13 @@
 """What the status page says, read in a few small queries and kept by each process for seconds.
 
-Nothing of it is about one company: a day's figures are left out unless enough companies share them
-and none of them makes up most of the day.
+What the operator says counts before what the service measures. Nothing is about one company: a
+day's figures are left out unless enough companies share them and none makes up most of the day.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from enum import StrEnum
 from statistics import median
 
 from django.conf import settings
@@ -17,10 +18,70 @@ from channels.vendor_accounts import pauses
 from config.channels import BY_NAME, CHANNELS
 from config.storage.process_cache import SnapshotCache
 from operator_admin.metrics import figures
+from operator_admin.metrics.figures import AccountState
 from operator_admin.models import Alert, Incident, IncidentUpdate, StatusDay
-from operator_admin.status import current
-from operator_admin.status.current import Level
 from operator_admin.status.days import API, SHOWN_DAYS
+
+# Alerts by which messages of every channel are late.
+ALL_LATE = frozenset({"worker-silent", "queue-stands"})
+CHANNEL_DROPS = "delivery-falls"
+API_DOWN = "web-silent"
+
+
+class Level(StrEnum):
+    """From the best to the worst."""
+
+    OPERATIONAL = "operational"
+    MAINTENANCE = "maintenance"
+    DEGRADED = "degraded"
+    OUTAGE = "outage"
+
+
+ORDER = list(Level)
+_OF_IMPACT = {
+    Incident.Impact.MAINTENANCE: Level.MAINTENANCE,
+    Incident.Impact.DEGRADED: Level.DEGRADED,
+    Incident.Impact.OUTAGE: Level.OUTAGE,
+}
+
+
+def worst(levels: Iterable[Level]) -> Level:
+    return max(levels, key=ORDER.index, default=Level.OPERATIONAL)
+
+
+def of_incident(impact: str) -> Level:
+    return _OF_IMPACT[Incident.Impact(impact)]
+
+
+def of_channel(
+    name: str,
+    accounts: list[AccountState | None],
+    incidents: Iterable[Incident],
+    alerts: Iterable[Alert],
+) -> Level:
+    """`accounts`: all that the channel has; None for one without a row, which takes messages."""
+    return worst([
+        *(of_incident(one.impact) for one in incidents if one.channel in {"", name}),
+        *(Level.DEGRADED for one in alerts if _is_about(one, name)),
+        *([Level.OUTAGE] if not any(map(_takes, accounts)) else []),
+    ])  # fmt: skip
+
+
+def of_api(incidents: Iterable[Incident], alerts: Iterable[Alert]) -> Level:
+    return worst([
+        *(of_incident(one.impact) for one in incidents if not one.channel),
+        *(Level.OUTAGE for one in alerts if one.rule == API_DOWN),
+    ])  # fmt: skip
+
+
+def _is_about(alert: Alert, channel: str) -> bool:
+    return alert.rule in ALL_LATE or (alert.rule == CHANNEL_DROPS and alert.subject == channel)
+
+
+def _takes(account: AccountState | None) -> bool:
+    """A half-open breaker lets one message at a time through: that is as good as none."""
+    return account is None or (account.is_enabled and account.breaker == "closed")
+
 
 REFRESH_INTERVAL = 15.0
 MIN_MESSAGES = 20  # that ended, in a day that is shown
@@ -93,7 +154,7 @@ def _read(cursor: CursorWrapper) -> Summary:
     components = tuple(_components([one.incident for one in events], begun, alerts))
     return Summary(
         now,
-        current.worst(one.level for one in components),
+        worst(one.level for one in components),
         components,
         tuple(one for one in open_ones if one.incident.began_at <= now),
         tuple(one for one in open_ones if one.incident.began_at > now),
@@ -131,13 +192,13 @@ def _components(
         rows.setdefault(row.component, {})[row.day] = row
     shown = [start + timedelta(days=n) for n in range(SHOWN_DAYS)]
     api = tuple(_api_day(day, rows.get(API, {}).get(day), incidents) for day in shown)
-    yield Component(API, current.of_api(begun, alerts), api)
+    yield Component(API, of_api(begun, alerts), api)
     states = figures.account_states()
     for channel in CHANNELS:
         if names := pauses.accounts_of(channel.name):
             days = _channel_days(channel.name, shown, rows.get(channel.name, {}), incidents)
             accounts = [states.get(name) for name in names]
-            level = current.of_channel(channel.name, accounts, begun, alerts)
+            level = of_channel(channel.name, accounts, begun, alerts)
             yield Component(channel.name, level, tuple(days))
 
 
@@ -161,7 +222,7 @@ def _channel_days(
         if day not in shares:
             yield Day(day, said)
             continue
-        level = current.worst([_level(usual - shares[day]), *([said] if said else [])])
+        level = worst([_level(usual - shares[day]), *([said] if said else [])])
         ms = rows[day].median_ms
         yield Day(day, level, round(shares[day], 1), ms / 1000 if ms else None)
 
@@ -179,18 +240,18 @@ def _api_day(day: date, row: StatusDay | None, incidents: Sequence[Incident]) ->
     share = row.good / row.total
     measured = Level.OPERATIONAL if share >= API_GOOD else Level.DEGRADED
     level = Level.OUTAGE if share < API_FAIR else measured
-    worst = current.worst([level, *([said] if said else [])])
-    return Day(day, worst, round(100 * share, 2), minutes=row.total)
+    level = worst([level, *([said] if said else [])])
+    return Day(day, level, round(100 * share, 2), minutes=row.total)
 
 
 def _said(day: date, channel: str, incidents: Sequence[Incident]) -> Level | None:
     """The worst that the operator said of the day, if anything."""
     levels = [
-        current.of_incident(one.impact)
+        of_incident(one.impact)
         for one in incidents
         if one.channel in {"", channel} and _lasted(one, day)
     ]
-    return current.worst(levels) if levels else None
+    return worst(levels) if levels else None
 
 
 def _lasted(incident: Incident, day: date) -> bool:

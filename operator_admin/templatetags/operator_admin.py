@@ -1,4 +1,6 @@
-"""Template filters for durations, contents, breakers and error classes."""
+"""The admin's menu and what waits, durations and words, and the notices of the cabinet."""
+
+from typing import Any
 
 from django import template
 from django.template.context import RequestContext
@@ -6,13 +8,15 @@ from django.urls import reverse
 from django.utils.formats import number_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from accounts.cabinet.number_fields import grouped
 from channels.models import ProviderAlert
 from channels.vendor_accounts import error_texts
 from config.texts import StrOrPromise
+from operator_admin import attention
+from operator_admin.incidents import notices
 
 register = template.Library()
 register.filter("grouped", grouped)
@@ -25,6 +29,25 @@ def menu_link(context: RequestContext, name: str, label: StrOrPromise) -> SafeSt
     is_open = path == url or (name != "index" and path.startswith(url))
     current = ' aria-current="page"' if is_open else ""
     return format_html(f'<a href="{{}}"{current}>{{}}</a>', url, label)
+
+
+@register.inclusion_tag("operator_admin/attention_link.html", takes_context=True)
+def attention_link(context: RequestContext) -> dict[str, object]:
+    """The number of things that wait for the operator."""
+    counts = attention.counts(attention.kinds_for(context["request"]))
+    return {"request": context["request"], "total": sum(one.number for one in counts)}
+
+
+@register.inclusion_tag("components/operator_notices.html", takes_context=True)
+def operator_notices(context: RequestContext) -> dict[str, Any]:
+    member, request = context.get("member"), context.get("request")
+    found = notices.for_company(member.company, request.session) if member and request else []
+    return {
+        "notices": found,
+        "language": get_language(),
+        "next": request.get_full_path() if found and request else "",
+        "csrf_token": context.get("csrf_token"),
+    }
 
 
 CONTENTS = {

@@ -10,8 +10,7 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from config.texts import StrOrPromise
 from operator_admin.models import Incident, IncidentUpdate
-from operator_admin.status.current import Level
-from operator_admin.status.summary import Component, Day
+from operator_admin.status.summary import Component, Day, Level
 
 register = template.Library()
 

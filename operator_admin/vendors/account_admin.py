@@ -5,7 +5,6 @@ from typing import Any
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
-from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -18,7 +17,7 @@ from channels.models import ProviderAccount
 from channels.vendor_accounts import breaker_state, pauses
 from config.input.characters import one_line
 from operator_admin.metrics import figures
-from operator_admin.site import page
+from operator_admin.site import page, page_response
 
 CHANGE = "channels.change_provideraccount"
 REASON_LENGTH = 150  # the audit log has it beside the account's name
@@ -52,13 +51,11 @@ class ProviderAccountAdmin(ModelAdmin):
 def providers(request: HttpRequest) -> HttpResponse:
     pauses.ensure_rows()
     context = {
-        **admin.site.each_context(request),
-        "title": gettext_lazy("Providers"),
         "accounts": figures.accounts(),
         "can_try": request.user.has_perm("billing.add_transfer"),
         "can_change": request.user.has_perm(CHANGE),
     }
-    return TemplateResponse(request, "operator_admin/providers.html", context)
+    return page_response(request, "providers", gettext_lazy("Providers"), context)
 
 
 @page("providers/<str:name>/close/", "breaker-close")

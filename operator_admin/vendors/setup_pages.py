@@ -1,23 +1,27 @@
-"""The admin's page of each vendor account: setup steps and a connection test."""
+"""The admin's page of each vendor account: credentials, setup steps and a connection test."""
 
+import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
+from django import forms
 from django.conf import settings
-from django.contrib import admin, messages
-from django.core.exceptions import PermissionDenied
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied, ValidationError
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
-from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST
 
 from accounts.audit import events
 from accounts.client_ip import client_ip
 from accounts.model_admin.admin import operator
+from accounts.security import reauthentication
 from channels.models import ProviderAccount, VendorApproval
 from channels.providers.base import Check, Provider
-from channels.providers.declaration import Snippet, Step
+from channels.providers.declaration import ACCOUNT_NAME, Snippet, Step
 from channels.providers.vendors import VENDORS, vendor_of
 from channels.vendor_accounts import (
     approvals,
@@ -26,12 +30,121 @@ from channels.vendor_accounts import (
     registry,
     stored_credentials,
 )
+from config.environment.options import Option
+from config.input.form_fields import LineField
 from config.texts import StrOrPromise
-from operator_admin.doctor import processes, vendor_texts, vendors
-from operator_admin.site import page
-from operator_admin.vendors import credential_pages, trial_message
+from operator_admin.doctor import processes, vendors
+from operator_admin.site import page, page_response
+from operator_admin.vendors import trial_message
 from operator_admin.vendors.account_admin import CHANGE
-from operator_admin.vendors.credential_pages import CredentialsForm
+
+LONGEST = 500  # characters
+ACCOUNT = "account"  # the field with the name of a further account
+
+
+class CredentialsForm(forms.Form):
+    """The fields that the vendor's account needs. A secret that is stored may be left empty."""
+
+    def __init__(self, *args: Any, name: str, is_further: bool = False, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.name = name
+        self.is_stored = not is_further and stored_credentials.has_stored(name)
+        # Where in the vendor's console each option is found.
+        places = {one: step.where for step in registry.guide(name).steps for one in step.options}
+        if is_further:
+            self.fields[ACCOUNT] = forms.RegexField(
+                rf"\A{ACCOUNT_NAME.pattern}\Z",
+                label=gettext_lazy("Name of the account"),
+                help_text=gettext_lazy("Up to 12 small Latin letters and digits, such as kz."),
+                error_messages={
+                    "invalid": gettext_lazy("Up to 12 small Latin letters and digits.")
+                },
+            )
+        for one in VENDORS[vendor_of(name)].fields:
+            self.fields[one.name] = self._field(one, places.get(one.name, ""))
+
+    def _field(self, one: Option, place: str) -> forms.CharField:
+        keeps = one.is_secret and self.is_stored
+        widget = forms.PasswordInput if one.is_secret else forms.TextInput
+        attributes = {"autocomplete": "off", "spellcheck": "false", "class": "vTextField"}
+        if keeps:
+            attributes["placeholder"] = _("stored; leave empty to keep it")
+        return LineField(
+            label=str(one.label),
+            required=one.is_required and not keeps,
+            max_length=LONGEST,
+            initial=secrets.token_urlsafe(18) if one.is_ours else one.default,
+            help_text=place,
+            widget=widget(attributes),
+        )
+
+    def clean_account(self) -> str:
+        account: str = self.cleaned_data[ACCOUNT]
+        name = f"{self.name}:{account}"
+        if registry.is_in_environment(name) or stored_credentials.has_stored(name):
+            raise ValidationError(gettext_lazy("An account with this name already exists."))
+        return account
+
+    def clean(self) -> dict[str, Any]:
+        data = super().clean() or self.cleaned_data
+        secret = {one.name for one in VENDORS[vendor_of(self.name)].fields if one.is_secret}
+        for option, text in list(data.items()):  # an error removes one
+            if text != text.strip():
+                self.add_error(
+                    option, gettext_lazy("Paste it without spaces and line breaks around it.")
+                )
+            elif option in secret and not text.isascii():
+                self.add_error(
+                    option, gettext_lazy("Only Latin letters, digits and signs: copy it anew.")
+                )
+        if data.get("username"):
+            data["username"] = data["username"].removeprefix("@")
+        return data
+
+
+def can_be_entered(name: str) -> bool:
+    return bool(VENDORS[vendor_of(name)].fields) and not registry.is_in_environment(name)
+
+
+def form_for(name: str, data: Any = None) -> CredentialsForm:
+    """With what is stored, secrets left out."""
+    return CredentialsForm(data, name=name, initial=stored_credentials.shown(name))
+
+
+def save(request: HttpRequest, name: str, form: CredentialsForm) -> HttpResponse:
+    """Stores the form's valid input and leads to the account's page."""
+    values = dict(form.cleaned_data)
+    if account := values.pop(ACCOUNT, ""):
+        name = f"{name}:{account}"
+    user, ip = operator(request), client_ip(request.META)
+    if stored_credentials.save(name=name, values=values, user=user, ip=ip):
+        availability.refresh()
+        messages.success(
+            request, _("Saved. Every process uses it within seconds: test the connection now.")
+        )
+    return HttpResponseRedirect(reverse("admin:vendor", args=[name]))
+
+
+def check_rights(request: HttpRequest) -> None:
+    if not request.user.has_perm(CHANGE):
+        raise PermissionDenied
+    if settings.OPERATOR_MFA:
+        reauthentication.require(request)
+
+
+@page("providers/<str:name>/remove/", "vendor-remove")
+@require_POST
+def remove(request: HttpRequest, name: str) -> HttpResponse:
+    check_rights(request)
+    user, ip = operator(request), client_ip(request.META)
+    if not stored_credentials.has_stored(name):
+        raise Http404
+    if stored_credentials.remove(name=name, user=user, ip=ip):
+        availability.refresh()
+        messages.success(request, _("The credentials are removed."))
+    else:
+        messages.error(request, _("Switch the account off first: it may be sending."))
+    return HttpResponseRedirect(reverse("admin:vendor", args=[name]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +177,12 @@ def show(request: HttpRequest, name: str) -> HttpResponse:
     availability.refresh()
     if request.method != "POST":
         return _page(request, name)
-    if not (_is_known(name) and credential_pages.can_be_entered(name)):
+    if not (_is_known(name) and can_be_entered(name)):
         raise Http404
-    credential_pages.check_rights(request)
-    form = credential_pages.form_for(name, request.POST)
+    check_rights(request)
+    form = form_for(name, request.POST)
     if form.is_valid():
-        return credential_pages.save(request, name, form)
+        return save(request, name, form)
     return _page(request, name, form=form)
 
 
@@ -78,23 +191,16 @@ def add(request: HttpRequest, name: str) -> HttpResponse:
     """A further account of a vendor."""
     if not _can_have_more(name):
         raise Http404
-    credential_pages.check_rights(request)
-    form = credential_pages.CredentialsForm(request.POST or None, name=name, is_further=True)
+    check_rights(request)
+    form = CredentialsForm(request.POST or None, name=name, is_further=True)
     if form.is_valid():
-        return credential_pages.save(request, name, form)
+        return save(request, name, form)
     context = {
-        **admin.site.each_context(request),
-        "title": error_texts.provider_title(name),
         "name": name,
         "form": form,
         "console": registry.guide(name).console,
     }
-    return TemplateResponse(request, "operator_admin/vendor_add.html", context)
-
-
-@page("providers/<str:name>/remove/", "vendor-remove")
-def remove(request: HttpRequest, name: str) -> HttpResponse:
-    return credential_pages.remove(request, name)
+    return page_response(request, "vendor_add", error_texts.provider_title(name), context)
 
 
 @page("providers/<str:name>/test/", "vendor-test")
@@ -125,11 +231,9 @@ def _page(
     if not _is_known(name):
         raise Http404
     setup = registry.guide(name)
-    if form is None and credential_pages.can_be_entered(name):
-        form = credential_pages.form_for(name)
+    if form is None and can_be_entered(name):
+        form = form_for(name)
     context = {
-        **admin.site.each_context(request),
-        "title": error_texts.provider_title(name),
         "name": name,
         "console": setup.console,
         "steps": list(_step_views(name, setup.steps)),
@@ -148,7 +252,7 @@ def _page(
         "has_approvals": _has_approvals(name),
         "trial": trial_message.trial_for(name) if name in registry.live_providers() else None,
     }
-    return TemplateResponse(request, "operator_admin/vendor.html", context)
+    return page_response(request, "vendor", error_texts.provider_title(name), context)
 
 
 @page("providers/<str:name>/approvals/", "vendor-approvals")
@@ -203,10 +307,10 @@ def _variable(name: str, option: str) -> Variable:
 
 
 def _result(name: str, check: Check) -> Result:
-    cure = "" if check.ok else vendor_texts.cure(name, check)
-    return Result(vendor_texts.title(check), check.ok, check.detail, cure)
+    cure = "" if check.ok else vendors.check_cure(name, check)
+    return Result(vendors.check_title(check), check.ok, check.detail, cure)
 
 
 def _bind_result(name: str) -> Result:
     bind = dict(zip(registry.hosted_providers(), processes.binds(), strict=True))[name]
-    return Result(vendor_texts.TITLES["bind"], bind.ok, bind.detail, bind.cure)
+    return Result(vendors.TITLES["bind"], bind.ok, bind.detail, bind.cure)

@@ -15,10 +15,10 @@ from accounts.api.calls import Call
 from accounts.api.fields import Field, Schema
 from accounts.models import Event, EventKind
 from api_docs.calls import BY_NAME, CALLS
-from api_docs.pages.limits_shown import numbers
-from api_docs.schema import webhook_examples
-from api_docs.schema.error_advice import ADVICE
-from api_docs.schema.json_schema import object_of
+from api_docs.pages.values import numbers
+from api_docs.schema import webhook_events
+from api_docs.schema.components import object_of
+from api_docs.schema.errors import ADVICE
 from api_docs.schema.schema import error_schema, refusal_example
 from channels.deliver.dispatcher import Dispatcher
 from channels.routing import test_numbers
@@ -227,13 +227,13 @@ def test_events_have_the_data_that_are_written_down(dispatcher: Dispatcher, test
     sent_fields = {EventKind(event.kind): set(event.data) for event in Event.objects.all()}
 
     assert EventKind.MESSAGE_DELIVERED in sent_fields
-    assert sent_fields == {kind: set(webhook_examples.data_of(kind)) for kind in sent_fields}
+    assert sent_fields == {kind: set(webhook_events.data_of(kind)) for kind in sent_fields}
 
 
 def test_published_signature_is_right() -> None:
-    signed = webhook_examples.signed()
+    signed = webhook_events.signed()
 
-    with time_machine.travel(webhook_examples.SIGNED_AT, tick=False):
+    with time_machine.travel(webhook_events.SIGNED_AT, tick=False):
         verified = Webhook(signed.secret).verify(signed.body, signed.headers)
 
     assert verified["type"] == "balance.low"

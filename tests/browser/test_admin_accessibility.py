@@ -16,8 +16,7 @@ from pytest_django.live_server_helper import LiveServer
 from accounts.models import Company, User
 from channels.models import VendorApproval
 from operator_admin.incidents import timeline
-from operator_admin.incidents.timeline import NewIncident
-from operator_admin.incidents.wordings import Wording
+from operator_admin.incidents.timeline import NewIncident, Wording
 from operator_admin.models import Incident
 from tests.browser.test_accessibility import AXE, FIND_OVERFLOW, RULES, THEMES, Theme
 from tests.browser.test_operator_admin import enter

@@ -7,8 +7,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from channels.models import ProviderAccount
 from operator_admin.incidents import timeline
-from operator_admin.incidents.timeline import NewIncident
-from operator_admin.incidents.wordings import Wording
+from operator_admin.incidents.timeline import NewIncident, Wording
 from operator_admin.models import Incident
 from operator_admin.status import summary
 from tests.browser.clicks import ClickCounter

@@ -9,7 +9,7 @@ from pytest_django import Settings
 from config.storage.redis_client import redis_client
 from links.clicks.buffer import STREAM
 from links.clicks.clickhouse import completeness, sink
-from operator_admin.doctor.click_copy import click_copy
+from operator_admin.doctor.money import click_copy
 from tests.clickhouse_server import ClickHouseServer, running_clickhouse
 
 pytestmark = pytest.mark.usefixtures("english")

@@ -6,7 +6,7 @@ from pytest_django import Settings
 
 from accounts.models import Company
 from config.environment.oidc_settings import parse_roles
-from operator_admin.doctor import single_sign_on
+from operator_admin.doctor import public_access
 from tests.accounts.oidc.conftest import acme, identity_provider, provider
 from tests.identity_provider import IdentityProvider
 
@@ -15,12 +15,12 @@ __all__ = ["acme", "identity_provider", "provider"]
 
 
 def test_without_a_provider_there_is_nothing_to_check() -> None:
-    assert single_sign_on.provider() == []
-    assert single_sign_on.roles() == []
+    assert public_access.identity_provider() == []
+    assert public_access.identity_roles() == []
 
 
 def test_provider_is_read(provider: IdentityProvider) -> None:
-    (found,) = single_sign_on.provider()
+    (found,) = public_access.identity_provider()
 
     assert (found.ok, found.detail) == (True, f"{provider.issuer}, 1 keys")
 
@@ -28,7 +28,7 @@ def test_provider_is_read(provider: IdentityProvider) -> None:
 def test_issuer_with_another_slash_is_found(provider: IdentityProvider, settings: Settings) -> None:
     settings.OIDC_ISSUER += "/"
 
-    (found,) = single_sign_on.provider()
+    (found,) = public_access.identity_provider()
 
     assert "issuer differs" in found.detail
     assert "curl" in found.cure
@@ -37,10 +37,10 @@ def test_issuer_with_another_slash_is_found(provider: IdentityProvider, settings
 def test_missing_companies_and_groups_are_named(acme: Company, settings: Settings) -> None:
     settings.OIDC_ROLES = (*settings.OIDC_ROLES, *parse_roles("ghosts=owner:999999"))
 
-    (missing,) = single_sign_on.roles()
+    (missing,) = public_access.identity_roles()
     Group.objects.create(name="Support")
     settings.OIDC_ROLES = settings.OIDC_ROLES[:-1]
-    (complete,) = single_sign_on.roles()
+    (complete,) = public_access.identity_roles()
 
     assert missing.detail == "there is no company 999999, no group Support"
     assert complete.ok

@@ -17,7 +17,7 @@ from config.storage.months import closed_months
 from config.storage.months.calendar import next_month
 from config.storage.months.partitions import TABLES
 from operator_admin.archive import ArchiveError, closing, months
-from operator_admin.archive.obstacles import obstacles
+from operator_admin.archive.closing import obstacles
 from operator_admin.backup import BackupError
 
 _OWNS = """

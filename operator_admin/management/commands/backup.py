@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from operator_admin.backup import BackupError
 from operator_admin.backup.dump import take_backup
-from operator_admin.backup.needed_keys import ABSENT
+from operator_admin.backup.manifest import ABSENT
 
 
 class Command(BaseCommand):

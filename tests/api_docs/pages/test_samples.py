@@ -11,8 +11,8 @@ from django.utils import translation
 
 from accounts.api.fields import array, choice, integer, nullable, text, time, time_or_day
 from api_docs.calls import BY_NAME
-from api_docs.pages import message_samples, samples
-from api_docs.pages.value_texts import duration, kind, tokens, windows
+from api_docs.pages import samples
+from api_docs.pages.values import duration, kind, tokens, windows
 
 FILES = {
     "curl/send_code.sh": 'curl "$URL" # <code>\n',
@@ -145,4 +145,4 @@ def test_sample_message_is_what_a_phone_would_show(language: str) -> None:
     with translation.override(language):
         sample = BY_NAME["listTestMessages"].answer_example()["data"][0]["text"]
 
-    assert sample == message_samples.standard(language)
+    assert sample == samples.standard_message(language)

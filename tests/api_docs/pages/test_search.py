@@ -8,8 +8,7 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import Member, Mode
-from api_docs.pages.html_tree import parse
-from api_docs.pages.markdown import markdown
+from api_docs.pages.articles import markdown, parse
 from api_docs.pages.page_list import PAGES, Page
 from api_docs.pages.search import search
 from config.errors import Error

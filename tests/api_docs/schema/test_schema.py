@@ -18,7 +18,7 @@ from accounts.api.calls import Call
 from accounts.models import EventKind
 from accounts.webhooks.event_declarations import declaration_of
 from api_docs.calls import BY_ROUTE
-from api_docs.schema import webhook_examples
+from api_docs.schema import webhook_events
 from api_docs.schema.api import document
 from config.errors import Error
 
@@ -242,14 +242,14 @@ def test_every_event_is_among_the_webhooks() -> None:
     for kind in EventKind:
         request = posts[kind.value]["post"]["requestBody"]["content"]["application/json"]
         body = {"$ref": request["schema"]["$ref"], "components": schema("en")["components"]}
-        Draft202012Validator(body).validate(webhook_examples.whole(kind))
+        Draft202012Validator(body).validate(webhook_events.whole(kind))
 
 
 @pytest.mark.parametrize("kind", EventKind)
 def test_event_has_the_fields_that_are_written_down(kind: EventKind) -> None:
     described = {field.name for field in declaration_of(kind).data}
 
-    assert described - {"example"} == set(webhook_examples.data_of(kind))
+    assert described - {"example"} == set(webhook_events.data_of(kind))
 
 
 def test_openapi_spec_validator_finds_no_fault() -> None:

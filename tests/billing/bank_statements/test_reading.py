@@ -13,7 +13,7 @@ from django.utils import timezone
 from billing.bank_statements import matching, reading
 from billing.models import BankTransfer, Order, StatementMark
 from billing.wallet import ledger
-from operator_admin.doctor import payment_gateways
+from operator_admin.doctor import money
 from tests.billing.gateways import test_contract
 from tests.billing.gateways.vendors import ACCOUNT, TBankVendor, operation
 from tests.billing.top_ups import place_order
@@ -168,19 +168,19 @@ def test_nothing_is_read_unless_it_is_asked_for(invoice: Order, settings: Any) -
     settings.GATEWAY_ACCOUNTS = settings.GATEWAY_ACCOUNTS | {"tbank": account}
 
     assert reading.read_due() == 0
-    assert payment_gateways.statement() == []
+    assert money.bank_statement() == []
 
 
 def test_doctor_says_when_the_statement_was_read(invoice: Order) -> None:
-    never = payment_gateways.statement()
+    never = money.bank_statement()
     shows()
     reading.read_due()
-    fresh = payment_gateways.statement()
+    fresh = money.bank_statement()
     age(read_at=timedelta(hours=1))
-    old = payment_gateways.statement()
+    old = money.bank_statement()
     StatementMark.objects.update(error="403 no right")
 
-    found = [never, fresh, old, payment_gateways.statement()]
+    found = [never, fresh, old, money.bank_statement()]
     assert [one.ok for (one,) in found] == [False, True, False, False]
 
 

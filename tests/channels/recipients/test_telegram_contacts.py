@@ -10,7 +10,7 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from accounts.models import Member
-from api_docs.schema.error_advice import ADVICE
+from api_docs.schema.errors import ADVICE
 from api_docs.schema.schema import error_schema
 from channels.deliver.dispatcher import Dispatcher
 from channels.models import Message

@@ -16,8 +16,8 @@ from cryptography.x509.oid import NameOID
 from pytest_django import Settings
 
 from channels.vendor_accounts import registry
-from operator_admin.alerts import examinations
-from operator_admin.doctor import certificates, stores
+from operator_admin.alerts import conditions
+from operator_admin.doctor import public_access, stores
 from tests.channels.accounts import set_account
 
 
@@ -75,7 +75,7 @@ def tls_server(pem: Path) -> Iterator[int]:
 
 def problems(settings: Settings, port: int) -> list[tuple[str, dict[str, object]]]:
     settings.PUBLIC_URL = settings.SHORT_URL = f"https://localhost:{port}"
-    return list(examinations.certificate_ends())
+    return list(conditions.certificate_ends())
 
 
 @pytest.mark.parametrize(("days", "expected"), [(30, []), (13, [("localhost", {"days": 13})])])
@@ -91,7 +91,7 @@ def test_certificate_that_ends_within_two_weeks(
 
     with tls_server(pem) as port:
         assert problems(settings, port) == expected
-        assert certificates.certificates()[0].ok is (not expected)
+        assert public_access.certificates()[0].ok is (not expected)
 
 
 def test_certificate_that_nobody_trusts(tmp_path: Path, settings: Settings) -> None:
@@ -105,17 +105,17 @@ def test_certificate_that_nobody_trusts(tmp_path: Path, settings: Settings) -> N
 def test_plain_http_has_no_certificate(settings: Settings) -> None:
     settings.PUBLIC_URL = settings.SHORT_URL = "http://localhost:1"
 
-    assert list(examinations.certificate_ends()) == []
+    assert list(conditions.certificate_ends()) == []
 
 
 def test_failed_check_of_the_doctor_is_a_problem(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(examinations, "CHECKS", [stores.settings_are_sound])
-    assert list(examinations.failed_checks()) == []
+    monkeypatch.setattr(conditions, "CHECKS", [stores.settings_are_sound])
+    assert list(conditions.failed_checks()) == []
 
     settings.DEBUG = True
-    ((name, facts),) = examinations.failed_checks()
+    ((name, facts),) = conditions.failed_checks()
     assert (name, facts["said"]) == ("settings", "DEBUG is on")
 
 
@@ -126,7 +126,7 @@ def test_account_that_the_vendor_refuses(settings: Settings) -> None:
         set_account(settings, other, {"token": ""})
     registry.clear_caches()
 
-    ((name, facts),) = examinations.account_broken()
+    ((name, facts),) = conditions.account_broken()
 
     assert name == "twilio"
     assert "connection" in facts["said"]

@@ -17,7 +17,7 @@ from channels import retention
 from channels.models import Attempt, FallbackEvent, Message
 from config.storage.months.calendar import next_month
 from config.storage.months.closed_months import is_attached
-from operator_admin.backup import postgres_programs
+from operator_admin.backup import postgres
 from otp.models import Verification
 from persons.erasure import erase
 from persons.person import Person
@@ -33,8 +33,8 @@ ARCHIVED: tuple[type[models.Model], ...] = (Message, Attempt, Verification, Fall
 
 def text_of(path: Path) -> str:
     """What `pg_restore` would run."""
-    server = postgres_programs.server_version()
-    program = postgres_programs.find_program("pg_restore", server=server)
+    server = postgres.server_version()
+    program = postgres.find_program("pg_restore", server=server)
     done = subprocess.run([program, "--file=-", path], check=True, capture_output=True, text=True)
     return done.stdout
 
@@ -166,11 +166,11 @@ def test_file_of_the_same_month_is_not_replaced(history: Api, month: date, direc
 @pytest.fixture
 def programs(tmp_path: Path) -> Path:
     """Of PostgreSQL; `pg_dump` runs the script `after` when it is done."""
-    server = postgres_programs.server_version()
+    server = postgres.server_version()
     folder = tmp_path / "programs"
     folder.mkdir()
-    (folder / "pg_restore").symlink_to(postgres_programs.find_program("pg_restore", server=server))
-    real = postgres_programs.find_program("pg_dump", server=server)
+    (folder / "pg_restore").symlink_to(postgres.find_program("pg_restore", server=server))
+    real = postgres.find_program("pg_dump", server=server)
     after = f'case "$*" in *--file=*) exec {folder}/after "$@";; esac'
     executable(folder / "pg_dump", f'#!/bin/sh\n{real} "$@" || exit 1\n{after}\n')
     return folder

@@ -15,8 +15,8 @@ from accounts.models import Company, User
 from billing.models import Payment, Refund
 from channels.models import ProviderAlert, VendorApproval
 from links.models import Report
-from operator_admin.attention import items
-from operator_admin.attention.kinds import KINDS
+from operator_admin import attention
+from operator_admin.attention import KINDS
 from operator_admin.models import Alert
 from tests.billing.bank_statements.test_matching import paid, received
 from tests.billing.top_ups import place_order
@@ -84,7 +84,7 @@ def test_what_is_done_with_is_not_shown(client: Client, operator: User) -> None:
     VendorApproval.objects.update(status="approved")
     ProviderAlert.objects.update(at=now - timedelta(days=2))
 
-    counts = {one.name for one in items.counts(list(KINDS))}
+    counts = {one.name for one in attention.counts(list(KINDS))}
 
     assert counts == {"refund", "month", "incident", "transfer"}
 
@@ -94,7 +94,7 @@ def test_template_that_no_account_uses_waits_for_nobody(client: Client, operator
         provider="whatsapp_cloud", kind="template", name="old", status="rejected", is_used=False
     )
 
-    assert items.counts(list(KINDS)) == []
+    assert attention.counts(list(KINDS)) == []
     assert "Всё разобрано" in client.get(reverse("admin:attention")).content.decode()
 
 

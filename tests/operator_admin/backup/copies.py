@@ -15,7 +15,7 @@ from django.db import connection
 from psycopg.conninfo import conninfo_to_dict
 
 from config.environment.variables import ROOT
-from operator_admin.backup import postgres_programs
+from operator_admin.backup import postgres
 from tests.factories import IssuedKey
 from tests.stack.programs import wait_until
 
@@ -99,8 +99,6 @@ def execute(statement: str) -> None:
 
 def load(directory: Path, copy: Copy) -> None:
     """The backup's dump alone, as PostgreSQL's own program loads it."""
-    program = postgres_programs.find_program(
-        "pg_restore", server=postgres_programs.server_version()
-    )
+    program = postgres.find_program("pg_restore", server=postgres.server_version())
     dump = directory / "dump"
     subprocess.run([program, f"--dbname={copy.url}", "--no-owner", dump], check=True)

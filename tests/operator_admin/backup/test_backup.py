@@ -15,7 +15,7 @@ from billing.wallet import ledger
 from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import Message
 from channels.outcomes import transitions
-from operator_admin.backup import postgres_programs
+from operator_admin.backup import postgres
 from operator_admin.backup.manifest import Manifest
 from operator_admin.models import TelegramNotice
 from otp.models import GuardReport, Verification
@@ -200,7 +200,7 @@ def test_month_that_is_archived_meanwhile_is_in_the_dump_and_in_its_sums(
 ) -> None:
     ledger.grant(company=api.company, amount=100, reason="test")
     send(api)
-    real = postgres_programs.find_program("pg_dump", server=postgres_programs.server_version())
+    real = postgres.find_program("pg_dump", server=postgres.server_version())
     program = tmp_path / "pg_dump"
     program.write_text(
         DETACHING.format(

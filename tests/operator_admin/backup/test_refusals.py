@@ -15,9 +15,9 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 
 from config.local.demo_environment import new_secrets
-from operator_admin.backup import BackupError, postgres_programs, restore
+from operator_admin.backup import BackupError, postgres, restore
 from operator_admin.backup.manifest import Manifest
-from operator_admin.backup.session import patient_session
+from operator_admin.backup.postgres import patient_session
 from tests.api.clients import Api
 from tests.factories import EndpointFactory
 from tests.operator_admin.backup.conftest import take
@@ -178,7 +178,7 @@ def test_programs_that_are_older_than_the_server(tmp_path: Path) -> None:
     old.chmod(0o755)
 
     with pytest.raises(BackupError, match=r"\(found: 9\). Install postgresql-client-18"):
-        postgres_programs.find_program("pg_dump", server=18, folder=tmp_path)
+        postgres.find_program("pg_dump", server=18, folder=tmp_path)
 
 
 @pytest.fixture

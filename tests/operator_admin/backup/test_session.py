@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from django.db import connection
 
-from operator_admin.backup.session import patient_session
+from operator_admin.backup.postgres import patient_session
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

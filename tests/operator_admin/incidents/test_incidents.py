@@ -16,9 +16,8 @@ from accounts.models import AuditEvent, Company, User
 from channels.models import ProviderAccount
 from channels.vendor_accounts import availability, pauses
 from config.channels import CHANNELS
-from operator_admin.incidents import impact, notices, timeline, wordings
-from operator_admin.incidents.timeline import NewIncident
-from operator_admin.incidents.wordings import Wording
+from operator_admin.incidents import impact, notices, timeline
+from operator_admin.incidents.timeline import NewIncident, Wording
 from operator_admin.models import Incident
 from tests.api.races import at_once
 from tests.factories import CompanyFactory, MemberFactory, MessageFactory, UserFactory
@@ -183,7 +182,7 @@ def test_update_needs_both_languages_or_neither(client: Client, operator: User) 
 
     assert "text_en" in refused.context["form"].errors
     assert incident.updates.count() == 2
-    assert incident.updates.get(state="monitoring").text_en == wordings.later_text("monitoring").en
+    assert incident.updates.get(state="monitoring").text_en == timeline.later_text("monitoring").en
 
 
 @pytest.mark.django_db(transaction=True)

@@ -14,8 +14,7 @@ from channels.models import CountedDay, DayCount, Heartbeat, ProviderAccount
 from channels.vendor_accounts import pauses
 from links.addresses import slugs
 from operator_admin.incidents import timeline
-from operator_admin.incidents.timeline import NewIncident
-from operator_admin.incidents.wordings import Wording
+from operator_admin.incidents.timeline import NewIncident, Wording
 from operator_admin.models import Alert, StatusDay
 from operator_admin.status import days, summary
 from tests.factories import CompanyFactory, UserFactory

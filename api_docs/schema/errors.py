@@ -1,9 +1,10 @@
-"""What each refusal means and what its reader can do about it."""
+"""What each refusal means, what its reader can do, and what it has beside `code` and `message`."""
 
 from dataclasses import dataclass
 
 from django.utils.translation import gettext_lazy as _
 
+from accounts.api.fields import Field
 from config.errors import Error
 from config.texts import StrOrPromise
 
@@ -226,3 +227,140 @@ ADVICE: dict[Error, Advice] = {
         extra=("retry_after",),
     ),
 }
+
+
+EXTRAS = (
+    Field(
+        "errors",
+        {"type": "object", "additionalProperties": {"type": "array", "items": {"type": "string"}}},
+        _("The errors of each invalid field, by the field's name."),
+        {"phone": ["…"]},
+    ),
+    Field(
+        "retry_after",
+        {"type": "integer", "minimum": 1},
+        _("The number of seconds to wait before retrying."),
+        42,
+    ),
+    Field(
+        "challenge",
+        {"type": "object", "additionalProperties": True},
+        _("A proof of work for ALTCHA's widget: `parameters` and `signature`."),
+        {"parameters": {"algorithm": "PBKDF2/SHA-256"}, "signature": "5f2c…"},
+    ),
+    Field(
+        "limit",
+        {"type": "object"},
+        _("The limit that was reached."),
+        {
+            "kind": "budget_country_hour",
+            "country": "SO",
+            "tokens": 800,
+            "resets_at": "2026-11-22T15:00:00Z",
+        },
+        fields=(
+            Field(
+                "kind",
+                {"type": "string"},
+                _(
+                    "`phone`: the company's limit for this number; `phone_all_companies`: the "
+                    "limit for this number across all companies; `budget_day`: the company's daily "
+                    "budget; `budget_country_hour`: the company's hourly budget for a country; "
+                    "`key_day`: the limit of this API key for a day; `guard`: the protection "
+                    "against SMS pumping."
+                ),
+                "budget_country_hour",
+            ),
+            Field(
+                "country",
+                {"type": "string"},
+                _("The country of the budget, as an ISO 3166 code."),
+                "SO",
+                required=False,
+            ),
+            Field(
+                "key",
+                {"type": "string"},
+                _("The start and the end of the API key whose limit it is."),
+                "kv_live_3fK9…x7Qa",
+                required=False,
+            ),
+            Field(
+                "scope",
+                {"type": "string"},
+                _(
+                    "Of `guard`: what the sends that are held back have in common, such as "
+                    "`prefix-4`, the numbers that differ in the last four digits."
+                ),
+                "prefix-4",
+                required=False,
+            ),
+            Field(
+                "value",
+                {"type": "string"},
+                _("Of `guard`: the country, or the digits that the numbers share."),
+                "+25261765",
+                required=False,
+            ),
+            Field(
+                "tokens",
+                {"type": "integer", "minimum": 0},
+                _("The budget or limit, in tokens."),
+                800,
+                required=False,
+            ),
+            Field(
+                "resets_at",
+                {"type": "string", "format": "date-time"},
+                _(
+                    "When the budget or limit resets; absent if it is below the price of one "
+                    "message."
+                ),
+                "2026-11-22T15:00:00Z",
+                required=False,
+            ),
+        ),
+    ),
+    Field(
+        "country",
+        {"type": "string"},
+        _("The country of the phone number, as an ISO 3166 code."),
+        "SO",
+    ),
+    Field(
+        "required",
+        {"type": "integer"},
+        _("Tokens required to send the message."),
+        16,
+    ),
+    Field(
+        "available",
+        {"type": "integer"},
+        _("Tokens available in the balance."),
+        3,
+    ),
+    Field(
+        "attempts_left",
+        {"type": "integer", "minimum": 0},
+        _("The number of attempts left."),
+        4,
+    ),
+    Field(
+        "id",
+        {"type": "string"},
+        _("The id of the message that was not delivered."),
+        "msg_0192f0c1a6d87b3e9c4f5a6b7c8d9e0f",
+    ),
+    Field(
+        "channel",
+        {"type": "string"},
+        _("The channel the message was sent through."),
+        "telegram",
+    ),
+    Field(
+        "action_url",
+        {"type": "string", "format": "uri"},
+        _("The link that the recipient has to open before the bot can write to them."),
+        "https://t.me/kvitok_bot?start=contact",
+    ),
+)
