@@ -1,71 +1,41 @@
 """What changed for clients of the API, newest first: the source of the page with the changelog."""
 
-from dataclasses import dataclass
 from datetime import date
-from itertools import groupby
 
 from django.utils.translation import gettext_lazy as _
 
 from config.texts import StrOrPromise
 
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    day: date
-    words: StrOrPromise
-
-
-NOVEMBER_22 = date(2026, 11, 22)
-CHANGES: tuple[Change, ...] = (
-    Change(
-        date(2026, 11, 28),
+CHANGES: dict[date, tuple[StrOrPromise, ...]] = {
+    date(2026, 11, 28): (
         _("`PUT /policy` requires a live key: the rules hold for live messages, too."),
-    ),
-    Change(
-        date(2026, 11, 28),
         _(
             "`clicks` of a link and `link.clicked` count only what is certainly a person's "
             "browser, by its `User-Agent` and headers; every other client counts in `scanners`, "
             "and proves no delivery."
         ),
-    ),
-    Change(
-        date(2026, 11, 28),
         _(
             "Test numbers that end with 0015 and 0016 play `challenge_required` and a refusal by "
             "the protection; those with 0005 and 0012 no longer refuse links."
         ),
-    ),
-    Change(
-        date(2026, 11, 28),
         _(
             "Unknown fields of a request are named in `warnings`, with the field that was probably "
             "meant; `Kvitok-Strict: 1` refuses them. An empty `purpose` counts as absent."
         ),
-    ),
-    Change(
-        date(2026, 11, 28),
         _(
             "The OpenAPI schema has the same tags in both languages, and events a tag of their "
             "own: generate clients anew, their modules are called `otp`, `messages` and so on."
         ),
-    ),
-    Change(
-        date(2026, 11, 28),
         _(
             "Webhooks obey `Retry-After` of 429 and 503, up to an hour. When a secret is replaced "
             "twice within a day, every old one signs for its whole 24 hours."
         ),
     ),
-    Change(
-        date(2026, 11, 26),
+    date(2026, 11, 26): (
         _(
             "Smart routing: rules of the policy have `smart`, and `GET /messages/{id}` says in "
             "`route` how the channels were chosen."
         ),
-    ),
-    Change(
-        date(2026, 11, 26),
         _(
             "Protection against SMS pumping: `POST /otp/send` takes `ip`, `device_id`, `trusted` "
             "and `challenge`, and may answer `challenge_required`, or `send_limit` with "
@@ -73,142 +43,85 @@ CHANGES: tuple[Change, ...] = (
             "switch it on. Webhooks have the event `guard.triggered`."
         ),
     ),
-    Change(
-        date(2026, 11, 25),
+    date(2026, 11, 25): (
         _(
             "`GET /channels?country=KZ` returns the prices for a country: an SMS may have a price "
             "of its own there."
         ),
-    ),
-    Change(
-        date(2026, 11, 25),
         _("A key may have a limit of tokens a day: `send_limit` with `limit.kind` `key_day`."),
-    ),
-    Change(
-        date(2026, 11, 25),
         _(
             "`GET` and `PUT /policy` set channels by country and purpose, `GET /policy/preview` "
             "shows them for a number; keys made earlier lack their scope, `policy`."
         ),
     ),
-    Change(
-        date(2026, 11, 24),
+    date(2026, 11, 24): (
         _("`GET /documents` lists closing documents and advance invoices, as PDF and XML."),
     ),
-    Change(
-        date(2026, 11, 23),
+    date(2026, 11, 23): (
         _(
             "`GET /seals` returns the hashes by which a statement is proved; the statement's CSV "
             "file has a new last column, the line that is hashed."
         ),
-    ),
-    Change(
-        date(2026, 11, 23),
         _(
             "`GET /persons/export` and `POST /persons/erase` export and erase the data of a phone "
             "number; keys made earlier lack their scope, `persons`."
         ),
-    ),
-    Change(
-        date(2026, 11, 23),
         _(
             "A page of a filtered list may have fewer items than `limit`, even none, while "
             "`has_more` is `true`: read on by `next_cursor` until it is `false`."
         ),
     ),
-    Change(
-        NOVEMBER_22,
+    date(2026, 11, 22): (
         _(
             "Sends and verifications return `phone`, the number as the service read it. Without a "
             "plus, ten digits that begin with 9 get `+7` for companies in Russia and Kazakhstan."
         ),
-    ),
-    Change(
-        NOVEMBER_22,
         _("While the status is `queued`, `message` says that the code is queued, not sent."),
-    ),
-    Change(
-        NOVEMBER_22,
         _(
             "An unknown query parameter of a list is refused with 422 `invalid_input`. Before, it "
             "was ignored and the whole list returned."
         ),
-    ),
-    Change(
-        NOVEMBER_22,
         _(
             "In the event `link.clicked`, `clicks` are all clicks of the link and `new_clicks` "
             "those of this event."
         ),
-    ),
-    Change(
-        NOVEMBER_22,
         _(
             "A new company sends to its own country until it adds others, within daily and "
             "per-country budgets: `country_not_allowed`, `send_limit` with the field `limit`."
         ),
-    ),
-    Change(
-        NOVEMBER_22,
         _(
             "Wrong codes are counted per phone, not per purpose; beyond the cap one code an hour "
             "is checked. The error for an exhausted code says when to request a new one."
         ),
-    ),
-    Change(
-        NOVEMBER_22,
         _(
             "Test numbers 0010–0014: queued, `send_limit`, `too_many_attempts`, "
             "`channel_unavailable`, `country_not_allowed`."
         ),
-    ),
-    Change(
-        NOVEMBER_22,
         _(
             "Addresses in a link's `text` are checked like `url`; aliases such as `signin` and "
             "`support` are reserved."
         ),
-    ),
-    Change(
-        NOVEMBER_22,
         _(
             "The schema is OpenAPI 3.1 with named components and webhook events; the `code` of "
             "errors is an open set. Response headers are described."
         ),
-    ),
-    Change(
-        NOVEMBER_22,
         _(
             "`DELETE /batches/{id}` stops a batch of links and `POST /batches/{id}/release` "
             "releases it. The former paths, `/links/batches/…`, still work."
         ),
-    ),
-    Change(
-        NOVEMBER_22,
         _(
             "The data of every event has `test`; `balance.low` and `top_up.paid` did not have "
             "it before."
         ),
-    ),
-    Change(
-        NOVEMBER_22,
         _(
             "The documentation has a search, pages in Markdown (`/docs/send-code.md`) and "
             "`/llms.txt`; an address chooses the language too: `?lang=en`."
         ),
     ),
-    Change(
-        date(2026, 11, 20),
+    date(2026, 11, 20): (
         _(
             "The first version: codes, short links, history, balance and top-up, webhooks, test "
             "keys."
         ),
     ),
-)
-
-
-def by_day() -> list[tuple[date, list[StrOrPromise]]]:
-    return [
-        (day, [one.words for one in group])
-        for day, group in groupby(CHANGES, key=lambda one: one.day)
-    ]
+}

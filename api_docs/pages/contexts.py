@@ -1,5 +1,6 @@
 """What each page's template needs, beyond what all of them do."""
 
+from collections.abc import Callable
 from typing import Any
 
 from django.conf import settings
@@ -9,8 +10,8 @@ from accounts.models import ApiKey, EventKind, Member, Mode
 from accounts.people.roles import can_manage_keys, can_read_keys, current_member
 from accounts.webhooks.event_declarations import declaration_of
 from api_docs.calls import CALLS
-from api_docs.pages import changelog as changes
 from api_docs.pages import page_list, samples
+from api_docs.pages.changelog import CHANGES
 from api_docs.pages.page_list import Page
 from api_docs.pages.values import numbers
 from api_docs.schema import webhook_events
@@ -40,12 +41,8 @@ def of_page(
         "call": page.call,
         "n": numbers(),
         **_key(request, fresh_key),
-        **EXTRA.get(page.slug, nothing)(request),
+        **EXTRA.get(page.slug, dict)(),
     }
-
-
-def nothing(request: HttpRequest) -> dict[str, Any]:
-    return {}
 
 
 def _key(request: HttpRequest, fresh_key: str) -> dict[str, Any]:
@@ -63,7 +60,7 @@ def _key(request: HttpRequest, fresh_key: str) -> dict[str, Any]:
     }
 
 
-def quickstart(request: HttpRequest) -> dict[str, Any]:
+def quickstart() -> dict[str, Any]:
     with_test_key = {"cost": 0, "test": True, "resend_in": 0}
     return {
         "sent": SEND_CODE.answer_example() | with_test_key,
@@ -78,15 +75,7 @@ def test_key(member: Member | None) -> ApiKey | None:
     return member.company.api_keys.active().filter(mode=Mode.TEST).first()
 
 
-def wrong_code(request: HttpRequest) -> dict[str, Any]:
-    return {"refused": refusal_example(Error.CODE_INVALID)}
-
-
-def bad_url(request: HttpRequest) -> dict[str, Any]:
-    return {"refused": refusal_example(Error.URL_NOT_ALLOWED)}
-
-
-def errors(request: HttpRequest) -> dict[str, Any]:
+def errors() -> dict[str, Any]:
     callers = {error: [call for call in CALLS if error in call.own_errors] for error in Error}
     return {
         "errors": [(error, ADVICE.get(error), callers[error]) for error in Error],
@@ -94,15 +83,7 @@ def errors(request: HttpRequest) -> dict[str, Any]:
     }
 
 
-def all_calls(request: HttpRequest) -> dict[str, Any]:
-    return {"calls": CALLS}
-
-
-def scripted(request: HttpRequest) -> dict[str, Any]:
-    return {"outcomes": [(digits, *outcome) for digits, outcome in test_numbers.OUTCOMES.items()]}
-
-
-def webhooks(request: HttpRequest) -> dict[str, Any]:
+def webhooks() -> dict[str, Any]:
     return {
         "kinds": [
             (kind, declaration_of(kind).kinds[kind], webhook_events.data_of(kind))
@@ -113,7 +94,7 @@ def webhooks(request: HttpRequest) -> dict[str, Any]:
     }
 
 
-def own_texts(request: HttpRequest) -> dict[str, Any]:
+def own_texts() -> dict[str, Any]:
     return {
         "text": samples.OWN_TEXT[language()],
         "sent": samples.own_message(language()),
@@ -121,23 +102,15 @@ def own_texts(request: HttpRequest) -> dict[str, Any]:
     }
 
 
-def changelog(request: HttpRequest) -> dict[str, Any]:
-    return {"days": changes.by_day()}
-
-
-def every_sample(request: HttpRequest) -> dict[str, Any]:
-    return {"stems": samples.STEMS}
-
-
-EXTRA = {
+EXTRA: dict[str, Callable[[], dict[str, Any]]] = {
     page_list.FIRST: quickstart,
-    "verify-code": wrong_code,
-    "shorten": bad_url,
+    "verify-code": lambda: {"refused": refusal_example(Error.CODE_INVALID)},
+    "shorten": lambda: {"refused": refusal_example(Error.URL_NOT_ALLOWED)},
     "errors": errors,
-    "calls": all_calls,
-    "test-mode": scripted,
-    "examples": every_sample,
+    "calls": lambda: {"calls": CALLS},
+    "test-mode": lambda: {"outcomes": [(end, *one) for end, one in test_numbers.OUTCOMES.items()]},
+    "examples": lambda: {"stems": samples.STEMS},
     "webhooks": webhooks,
-    "changelog": changelog,
+    "changelog": lambda: {"days": CHANGES.items()},
     "texts": own_texts,
 }
