@@ -1,5 +1,6 @@
 """Admin of companies: their figures, approval and suspension."""
 
+from collections.abc import Callable
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -219,21 +220,11 @@ class CompanyAdmin(AuditedAdmin, ModelAdmin):
 
     @admin.action(description=_("Stop all links of these companies"), permissions=["change"])
     def stop_links(self, request: HttpRequest, companies: QuerySet[Company]) -> None:
-        user, ip = operator(request), client_ip(request.META)
-        count = sum(
-            stopping.stop(company=company, user=user, ip=ip, by_operator=True)
-            for company in companies
-        )
-        _report_changed(request, count)
+        _change_links(request, companies, stopping.stop)
 
     @admin.action(description=_("Release the links of these companies"), permissions=["change"])
     def release_links(self, request: HttpRequest, companies: QuerySet[Company]) -> None:
-        user, ip = operator(request), client_ip(request.META)
-        count = sum(
-            stopping.release(company=company, user=user, ip=ip, by_operator=True)
-            for company in companies
-        )
-        _report_changed(request, count)
+        _change_links(request, companies, stopping.release)
 
     def get_urls(self) -> list[URLPattern]:
         view = self.admin_site.admin_view(self.status_view)
@@ -374,6 +365,14 @@ def _change_status(
             ip=ip,
         )
     return True
+
+
+def _change_links(
+    request: HttpRequest, companies: QuerySet[Company], change: Callable[..., bool]
+) -> None:
+    user, ip = operator(request), client_ip(request.META)
+    changed = [change(company=one, user=user, ip=ip, by_operator=True) for one in companies]
+    _report_changed(request, sum(changed))
 
 
 def _report_changed(request: HttpRequest, count: int) -> None:

@@ -103,18 +103,14 @@ class GroupAdmin(AuditedAdmin, TranslatedPermissions, FormFields, DjangoGroupAdm
         return operator(request).is_superuser
 
 
-@admin.register(Authenticator)
-class AuthenticatorAdmin(ModelAdmin):
-    list_display = ("user", "type", "created_at", "last_used_at")
+class OwnedAdmin(ModelAdmin):
+    """Of what a person set up: an operator adds and changes none, and removes one at a time."""
+
     list_select_related = ("user",)
-    list_filter = ("type",)
-    search_fields = ("user__email__istartswith",)
     search_help_text = _("E-mail address")
-    ordering = ("-created_at",)
-    exclude = ("data",)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        return False  # only the person has the device
+        return False
 
     def has_change_permission(self, request: HttpRequest, obj: object = None) -> bool:
         return False
@@ -123,46 +119,33 @@ class AuthenticatorAdmin(ModelAdmin):
         return super().has_delete_permission(request, obj) and _may_touch_owner(request, obj)
 
     def get_actions(self, request: HttpRequest) -> dict[str, Any]:
-        return {}  # one at a time, each asked about
+        return {}  # each is asked about
+
+
+@admin.register(Authenticator)
+class AuthenticatorAdmin(OwnedAdmin):
+    list_display = ("user", "type", "created_at", "last_used_at")
+    list_filter = ("type",)
+    search_fields = ("user__email__istartswith",)
+    ordering = ("-created_at",)
+    exclude = ("data",)
 
     def delete_model(self, request: HttpRequest, obj: Authenticator) -> None:
-        self._record(request, obj)
+        user, ip = operator(request), client_ip(request.META)
+        events.record("factor.reset", f"{obj.user} {obj.type}", company=None, user=user, ip=ip)
         super().delete_model(request, obj)
         sessions.end_all(obj.user)
         notifications.post_admin_change(obj.user)
 
-    def _record(self, request: HttpRequest, one: Authenticator) -> None:
-        events.record(
-            "factor.reset",
-            f"{one.user} {one.type}",
-            company=None,
-            user=operator(request),
-            ip=client_ip(request.META),
-        )
-
 
 @admin.register(SocialAccount)
-class IdentityAdmin(ModelAdmin):
+class IdentityAdmin(OwnedAdmin):
     """Connected by the person alone: whoever could add one here could open any account."""
 
     list_display = ("user", "provider", "uid", "date_joined", "last_login")
-    list_select_related = ("user",)
     search_fields = ("user__email__istartswith", "=uid")
-    search_help_text = _("E-mail address")
     ordering = ("-date_joined",)
     exclude = ("extra_data",)
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: object = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return super().has_delete_permission(request, obj) and _may_touch_owner(request, obj)
-
-    def get_actions(self, request: HttpRequest) -> dict[str, Any]:
-        return {}  # one at a time, each asked about
 
     def delete_model(self, request: HttpRequest, obj: SocialAccount) -> None:
         identities.remove(obj, request=request, operator=operator(request))

@@ -33,7 +33,7 @@ LOW_DISK = 0.1  # of its size
 BALANCE_WINDOW = timedelta(days=1)
 
 
-def _silent(kind: str) -> Condition:
+def silent(kind: str) -> Condition:
     def condition() -> Iterator[Problem]:
         age = min((beat.age for beat in figures.heartbeats() if beat.kind == kind), default=None)
         if age is None or age > SILENT:
@@ -45,7 +45,7 @@ def _silent(kind: str) -> Condition:
 def bind_down() -> Iterator[Problem]:
     beats = figures.heartbeats()
     for name in registry.hosted_providers():
-        alive = [one for one in beats if one.kind == name and one.age <= figures.ALIVE_SECONDS]
+        alive = [one for one in beats if one.kind == name and one.is_alive]
         if not any(one.facts.get("bound") for one in alive):
             yield name, {"alive": len(alive)}
 
@@ -108,8 +108,7 @@ def balance_low() -> Iterator[Problem]:
 
 
 def listener_down() -> Iterator[Problem]:
-    web = [one for one in figures.heartbeats() if one.kind == "web"]
-    alive = [one for one in web if one.age <= figures.ALIVE_SECONDS]
+    alive = [one for one in figures.heartbeats() if one.kind == "web" and one.is_alive]
     if deaf := sum(one.facts.get("listening") == 0 for one in alive):
         yield "", {"count": deaf}
 
@@ -154,30 +153,6 @@ def disk_full() -> Iterator[Problem]:
         usage = shutil.disk_usage(path)
         if usage.total and usage.free < LOW_DISK * usage.total:
             yield str(path), {"free": round(100 * usage.free / usage.total)}
-
-
-CONDITIONS: dict[str, Condition] = {
-    "worker-silent": _silent("delivery"),
-    "beat-silent": _silent("beat"),
-    "web-silent": _silent("web"),
-    "bind-down": bind_down,
-    "queue-stands": queue_stands,
-    "provider-paused": provider_paused,
-    "provider-fails": provider_fails,
-    "delivery-falls": delivery_falls,
-    "outcomes-unknown": outcomes_unknown,
-    "receipts-parked": receipts_parked,
-    "balance-low": balance_low,
-    "listener-down": listener_down,
-    "redis-down": redis_down,
-    "clicks-stand": clicks_stand,
-    "clickhouse-late": clickhouse_late,
-    "webhooks-stand": webhooks_stand,
-    "mail-stands": mail_stands,
-    "ledger-breach": ledger_breach,
-    "work-given-up": work_given_up,
-    "disk-full": disk_full,
-}
 
 
 # Of the doctor's checks, those that no rule of their own covers. Not `static_files`: a machine with
@@ -225,10 +200,3 @@ def failed_checks() -> Iterator[Problem]:
     for finding in findings:
         if not finding.ok:
             yield finding.name, {"said": finding.detail[:300], "cure": finding.cure[:300]}
-
-
-EXAMINATIONS: dict[str, Condition] = {
-    "account-broken": account_broken,
-    "certificate-ends": certificate_ends,
-    "doctor": failed_checks,
-}

@@ -13,16 +13,12 @@ from django.conf import settings
 from django.db import connection, transaction
 
 from operator_admin.alerts import notices
-from operator_admin.alerts.conditions import CONDITIONS, EXAMINATIONS, Condition, Facts
+from operator_admin.alerts.conditions import Facts
 from operator_admin.alerts.rules import RULES, Group
 from operator_admin.models import Alert, AlertRun
 
 log = structlog.get_logger(__name__)
 
-SOURCES: dict[Group, Mapping[str, Condition]] = {
-    Group.MINUTE: CONDITIONS,
-    Group.OUTSIDE: EXAMINATIONS,
-}
 # A little less than the schedule's intervals, which wander.
 INTERVALS = {Group.MINUTE: timedelta(seconds=45), Group.OUTSIDE: timedelta(minutes=14)}
 # A problem that comes and goes is one: over when it was not seen for so long.
@@ -54,7 +50,7 @@ def run(group: Group) -> bool:
     at = _claim(group)
     if at is None:
         return False
-    found, evaluated = _evaluate(SOURCES[group])
+    found, evaluated = _evaluate(group)
     with transaction.atomic():
         # A run that took so long that another began has nothing new to say.
         if not AlertRun.objects.select_for_update().filter(group=group, at=at).exists():
@@ -72,28 +68,26 @@ def _claim(group: Group) -> datetime | None:
     return row[0] if row else None
 
 
-def _evaluate(conditions: Mapping[str, Condition]) -> tuple[dict[Key, Facts], set[str]]:
+def _evaluate(group: Group) -> tuple[dict[Key, Facts], set[str]]:
     """The problems, and the rules that could be evaluated: alerts of the others stay."""
     found: dict[Key, Facts] = {}
     evaluated: set[str] = set()
-    for rule, condition in conditions.items():
+    for name, rule in RULES.items():
+        if rule.group is not group:
+            continue
         try:
-            problems = list(condition())
+            problems = list(rule.condition())
         except Exception:  # the rule's edge: a crash must not silence the others
-            log.exception("alert_rule_failed", rule=rule)
+            log.exception("alert_rule_failed", rule=name)
             connection.close_if_unusable_or_obsolete()
             continue
-        evaluated.add(rule)
+        evaluated.add(name)
         found |= {
-            (rule, subject[:120]): facts
+            (name, subject[:120]): facts
             for subject, facts in problems
-            if not _is_muted(rule, subject)
+            if settings.OPERATOR_MUTED_ALERTS.isdisjoint({name, f"{name}:{subject}"})
         }
     return found, evaluated
-
-
-def _is_muted(rule: str, subject: str) -> bool:
-    return not {rule, f"{rule}:{subject}"}.isdisjoint(settings.OPERATOR_MUTED_ALERTS)
 
 
 def _apply(found: Mapping[Key, Facts], evaluated: Collection[str], at: datetime) -> Changes:

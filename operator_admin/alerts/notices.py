@@ -56,13 +56,13 @@ class AlertText:
 
 
 def word(alert: Alert) -> AlertText:
-    rule = RULES[alert.rule]
+    title, detail, cure = RULES[alert.rule].words_of(alert)
     until = alert.ended_at or timezone.now()
     return AlertText(
         name=alert.rule,
-        title=rule.title_of(alert),
-        detail=rule.detail_of(alert),
-        cure=rule.cure_of(alert),
+        title=title,
+        detail=detail,
+        cure=cure,
         began_at=alert.began_at,
         minutes=max(0, round((until - alert.began_at).total_seconds() / 60)),
         is_reminder=alert.notices > 1,

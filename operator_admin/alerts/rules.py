@@ -1,10 +1,9 @@
-"""What operators are alerted to: how long it must last, what it means, what to do about it."""
+"""What operators are alerted to: its condition, how long it must last, what to do about it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
-from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
@@ -12,6 +11,7 @@ from accounts import jobs
 from channels.vendor_accounts import error_texts
 from config.channels import BY_NAME
 from config.texts import StrOrPromise
+from operator_admin.alerts import conditions
 from operator_admin.models import Alert
 
 
@@ -24,6 +24,7 @@ class Group(StrEnum):
 class Rule:
     """`title` and `detail` are filled by the alert's facts, and by `subject` in words."""
 
+    condition: conditions.Condition
     title: StrOrPromise
     detail: StrOrPromise
     cure: StrOrPromise
@@ -33,17 +34,10 @@ class Rule:
     subject_title: Callable[[str], StrOrPromise] = field(default=str)
     is_mailed_at_once: bool = False  # another e-mail announces it: `breaker_opened`
 
-    def title_of(self, alert: Alert) -> str:
-        return str(self.title) % self._facts(alert)
-
-    def detail_of(self, alert: Alert) -> str:
-        return str(self.detail) % self._facts(alert)
-
-    def cure_of(self, alert: Alert) -> str:
-        return str(self.cure) % self._facts(alert)
-
-    def _facts(self, alert: Alert) -> Mapping[str, Any]:
-        return {**alert.facts, "subject": self.subject_title(alert.subject)}
+    def words_of(self, alert: Alert) -> tuple[str, str, str]:
+        """The title, the detail and the cure."""
+        facts = {**alert.facts, "subject": self.subject_title(alert.subject)}
+        return str(self.title) % facts, str(self.detail) % facts, str(self.cure) % facts
 
 
 def _channel_title(name: str) -> StrOrPromise:
@@ -64,6 +58,7 @@ _HEARD = _("Last heard from %(age)s s ago.")
 # Keyed by name: the anchor on the admin's page of alerts, and the row in docs/operations/alerts.md.
 RULES: dict[str, Rule] = {
     "worker-silent": Rule(
+        conditions.silent("delivery"),
         _("No worker is alive: nothing is delivered"),
         _HEARD,
         _(
@@ -72,6 +67,7 @@ RULES: dict[str, Rule] = {
         ),
     ),
     "beat-silent": Rule(
+        conditions.silent("beat"),
         _("Nothing on the schedule runs: e-mails, counts and checks wait"),
         _HEARD,
         _(
@@ -81,11 +77,13 @@ RULES: dict[str, Rule] = {
         causes=("worker-silent", "redis-down"),
     ),
     "web-silent": Rule(
+        conditions.silent("web"),
         _("No web process is alive: the API and the cabinet do not answer"),
         _HEARD,
         _("Start the web process (systemctl start kvitok-web) and read its log."),
     ),
     "bind-down": Rule(
+        conditions.bind_down,
         _("%(subject)s is not bound: its messages wait or go another way"),
         _("Its process is alive: %(alive)s."),
         _(
@@ -96,6 +94,7 @@ RULES: dict[str, Rule] = {
         subject_title=error_texts.provider_title,
     ),
     "queue-stands": Rule(
+        conditions.queue_stands,
         _("Messages wait to be sent"),
         _("Due: %(due)s; the oldest for %(age)s s."),
         _QUEUE_CURE,
@@ -103,6 +102,7 @@ RULES: dict[str, Rule] = {
         causes=("worker-silent",),
     ),
     "provider-paused": Rule(
+        conditions.provider_paused,
         _("%(subject)s is paused: nothing is sent through it"),
         "%(reason)s",
         _ACCOUNT_CURE,
@@ -110,6 +110,7 @@ RULES: dict[str, Rule] = {
         is_mailed_at_once=True,
     ),
     "provider-fails": Rule(
+        conditions.provider_fails,
         _("A fifth of the calls to %(subject)s fail"),
         _("In the last 10 minutes: %(failures)s of %(calls)s."),
         _ACCOUNT_CURE,
@@ -118,6 +119,7 @@ RULES: dict[str, Rule] = {
         subject_title=error_texts.provider_title,
     ),
     "delivery-falls": Rule(
+        conditions.delivery_falls,
         _("Few messages by %(subject)s arrive"),
         _("In the last 30 minutes: %(delivered)s of %(final)s."),
         _("See Attempts of its providers by error: templates, the sender's reputation, a country."),
@@ -125,12 +127,14 @@ RULES: dict[str, Rule] = {
         subject_title=_channel_title,
     ),
     "outcomes-unknown": Rule(
+        conditions.outcomes_unknown,
         _("Many calls to providers ended without an answer"),
         _("Of unknown outcome: %(count)s."),
         _("A provider answers late or not at all. Receipts or the deadline decide meanwhile."),
         pending=10 * _MIN,
     ),
     "receipts-parked": Rule(
+        conditions.receipts_parked,
         _("Receipts match no message"),
         _("Such receipts: %(count)s."),
         _(
@@ -140,6 +144,7 @@ RULES: dict[str, Rule] = {
         pending=15 * _MIN,
     ),
     "balance-low": Rule(
+        conditions.balance_low,
         _("The balance at %(subject)s is running low"),
         "%(said)s",
         _("Top up with the provider: without funds it refuses every message."),
@@ -147,6 +152,7 @@ RULES: dict[str, Rule] = {
         subject_title=error_texts.provider_title,
     ),
     "listener-down": Rule(
+        conditions.listener_down,
         _("A web process receives no outcomes: sends are answered “queued”"),
         _("Such processes: %(count)s."),
         _("Redis is down or hangs: fix it first, then restart the web process."),
@@ -154,11 +160,13 @@ RULES: dict[str, Rule] = {
         causes=("redis-down",),
     ),
     "redis-down": Rule(
+        conditions.redis_down,
         _("Redis does not answer"),
         _("Sends are answered “queued”, clicks and scheduled work wait; no message is lost."),
         _("Start Redis, or correct REDIS_URL."),
     ),
     "clicks-stand": Rule(
+        conditions.clicks_stand,
         _("Clicks on links are not counted"),
         _("The oldest has waited for %(age)s s."),
         _("Check the worker and the beat, then the log for clicks_dead_lettered."),
@@ -166,6 +174,7 @@ RULES: dict[str, Rule] = {
         causes=("worker-silent", "beat-silent"),
     ),
     "clickhouse-late": Rule(
+        conditions.clickhouse_late,
         _("Clicks do not reach ClickHouse"),
         _("The oldest has waited for %(age)s s."),
         _(
@@ -176,6 +185,7 @@ RULES: dict[str, Rule] = {
         causes=("worker-silent", "beat-silent"),
     ),
     "webhooks-stand": Rule(
+        conditions.webhooks_stand,
         _("Webhooks wait to be sent"),
         _("Due: %(due)s; the oldest for %(age)s s."),
         _("Check the worker: it delivers them."),
@@ -183,6 +193,7 @@ RULES: dict[str, Rule] = {
         causes=("worker-silent",),
     ),
     "mail-stands": Rule(
+        conditions.mail_stands,
         _("E-mails wait to be sent"),
         _("Due: %(due)s; the oldest for %(age)s s."),
         _("Check the mail server, then the worker and the broker: doctor says which it is."),
@@ -190,6 +201,7 @@ RULES: dict[str, Rule] = {
         causes=("worker-silent", "beat-silent"),
     ),
     "ledger-breach": Rule(
+        conditions.ledger_breach,
         _("The ledger is inconsistent"),
         "%(said)s",
         _(
@@ -199,6 +211,7 @@ RULES: dict[str, Rule] = {
         pending=timedelta(),
     ),
     "work-given-up": Rule(
+        conditions.work_given_up,
         _("Work for a company was given up: %(subject)s"),
         _("Given up: %(count)s. The last error: %(error)s."),
         _(
@@ -209,12 +222,14 @@ RULES: dict[str, Rule] = {
         subject_title=jobs.title_of,
     ),
     "disk-full": Rule(
+        conditions.disk_full,
         _("A disk is nearly full"),
         _("%(subject)s: %(free)s%% free."),
         _("Delete or move what is not ours, or enlarge the disk."),
         pending=2 * _MIN,
     ),
     "certificate-ends": Rule(
+        conditions.certificate_ends,
         _("The certificate of %(subject)s expires soon"),
         _("Days left: %(days)s."),
         _("Renew it, then reload the proxy or the web process that uses it."),
@@ -222,6 +237,7 @@ RULES: dict[str, Rule] = {
         group=Group.OUTSIDE,
     ),
     "account-broken": Rule(
+        conditions.account_broken,
         _("%(subject)s is not set up as it should be"),
         "%(said)s",
         _("Providers in the admin: “Set up and test” of this account names what to do."),
@@ -230,6 +246,7 @@ RULES: dict[str, Rule] = {
         subject_title=error_texts.provider_title,
     ),
     "doctor": Rule(
+        conditions.failed_checks,
         _("doctor: %(subject)s"),
         "%(said)s",
         "%(cure)s",

@@ -14,17 +14,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from allauth.mfa.models import Authenticator
 from django.conf import settings
 from django.db import connection
 
-from accounts.sign_in import mfa
-from accounts.webhooks import signing
-from channels.vendor_accounts import stored_credentials
-from config.encrypted_texts import PLAINTEXT, key_id_of
 from config.environment.variables import ROOT
 from operator_admin.backup import BackupError
-from persons.erasure_list import erasures_by_key
+from operator_admin.doctor import key_rotation
 
 # Partitions count with their table.
 _TABLES = """
@@ -89,13 +84,10 @@ CONSEQUENCES = {
 
 
 def needed_keys() -> NeededKeys:
-    ids = {
-        "MFA_KEYS": _of_second_factors() | set(stored_credentials.secrets_by_key()),
-        "WEBHOOK_KEYS": _of_endpoints() | set(erasures_by_key()),
-    }
+    uses = {setting: key_rotation.USES[setting][0]() for setting in CONSEQUENCES}
     return {
-        setting: {key_id: _fingerprint(setting, key_id) for key_id in sorted(found)}
-        for setting, found in ids.items()
+        setting: {key_id: _fingerprint(setting, key_id) for key_id in sorted(found) if key_id}
+        for setting, found in uses.items()
     }
 
 
@@ -111,19 +103,6 @@ def missing_keys(needed: NeededKeys) -> list[str]:
 
 def _verdict(setting: str, key_id: str) -> str:
     return "has another secret for" if key_id in _ring(setting) else "lacks"
-
-
-def _of_second_factors() -> set[str]:
-    return {
-        key_id_of(data[name])
-        for data in Authenticator.objects.values_list("data", flat=True).iterator()
-        for name in mfa.SECRET_FIELDS
-        if name in data
-    } - {PLAINTEXT}
-
-
-def _of_endpoints() -> set[str]:
-    return set(signing.secrets_by_key())
 
 
 def _fingerprint(setting: str, key_id: str) -> str:

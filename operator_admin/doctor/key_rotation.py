@@ -54,7 +54,7 @@ def rings_of(name: str) -> dict[str, Ring]:
     running = {
         beat.process: tuple(beat.keys[name])
         for beat in figures.heartbeats()
-        if beat.age <= figures.ALIVE_SECONDS and beat.keys.get(name)
+        if beat.is_alive and beat.keys.get(name)
     }
     return dict(sorted(running.items())) | {THIS_PROCESS: tuple(identities()[name])}
 

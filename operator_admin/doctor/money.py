@@ -2,7 +2,6 @@
 
 from datetime import UTC, timedelta
 
-from allauth.mfa.models import Authenticator
 from django.conf import settings
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -19,6 +18,7 @@ from links.clicks import stream
 from links.clicks.clickhouse import completeness, tables
 from operator_admin.doctor.finding import Finding, failed, passed, verdict
 from operator_admin.metrics import figures
+from operator_admin.site import FACTORS
 
 SEALED_AFTER = 2  # days
 LATE_QUEUE, LATE_OUTBOX, LATE_CLICKS, LATE_CLICKHOUSE = 30.0, 300.0, 60.0, 300.0  # seconds
@@ -96,8 +96,7 @@ def clicks() -> Finding:
 
 def operators() -> Finding:
     staff = User.objects.filter(is_staff=True, is_active=True)
-    types = [Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN]
-    without_factor = staff.exclude(authenticator__type__in=types).count()
+    without_factor = staff.exclude(authenticator__type__in=FACTORS).count()
     detail = _("operators: {count}, without a second factor: {without_factor}").format(
         count=staff.count(), without_factor=without_factor
     )

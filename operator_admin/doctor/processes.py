@@ -91,7 +91,7 @@ def binds() -> list[Finding]:
 
 def _bind(name: str, beats: list[figures.Heartbeat]) -> Finding:
     title = error_texts.PROVIDERS[name]
-    alive = [beat for beat in beats if beat.age <= figures.ALIVE_SECONDS]
+    alive = [beat for beat in beats if beat.is_alive]
     unit = "kvitok-" + name.replace(":", "@")
     if not alive:
         cure = _("Start its process (systemctl start {unit}); its messages wait meanwhile.").format(

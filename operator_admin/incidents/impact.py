@@ -1,17 +1,13 @@
 """Whom a failing channel hits: what waits, for how long, and which companies send by it."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
-from uuid import UUID
 
-from django.db import connection
 from django.utils import timezone
 
 from channels.vendor_accounts import error_texts, pauses
 from config.channels import CHANNELS, Channel
 from config.ids import first_id_at
-from config.storage.statements.named_rows import Row, fetch_all
 from operator_admin.metrics import figures
 from operator_admin.metrics.figures import AccountState
 
@@ -119,7 +115,7 @@ class HitCompany:
 
 def channel_states() -> list[ChannelState]:
     """Of the channels that have an account."""
-    waiting = {one.channel: one for one in _rows(Waiting, _WAITING, {})}
+    waiting = {one.channel: one for one in figures.rows(Waiting, _WAITING)}
     states = figures.account_states()
     return [
         ChannelState(
@@ -136,13 +132,5 @@ def hit_companies(channel: str, page: int) -> list[HitCompany]:
     """A page of them and one more, if there is one."""
     since = first_id_at(timezone.now() - RECENT)
     limit, offset = PAGE_SIZE + 1, page * PAGE_SIZE
-    params: dict[str, str | int | UUID] = {"channel": channel, "since": since}
-    return _rows(HitCompany, _COMPANIES, params | {"limit": limit, "offset": offset})
-
-
-def _rows(
-    kind: Callable[..., Row], statement: str, params: dict[str, str | int | UUID]
-) -> list[Row]:
-    with connection.cursor() as cursor:
-        cursor.execute(statement, params)
-        return fetch_all(cursor, kind)
+    params = {"channel": channel, "since": since, "limit": limit, "offset": offset}
+    return figures.rows(HitCompany, _COMPANIES, params)

@@ -76,6 +76,10 @@ class Heartbeat:
     facts: dict[str, int]
     keys: dict[str, list[str]]  # `config.key_rings.identities` of the process
 
+    @property
+    def is_alive(self) -> bool:
+        return self.age <= ALIVE_SECONDS
+
 
 @dataclass(frozen=True, slots=True)
 class Today:
@@ -104,17 +108,18 @@ class Today:
 
 def today() -> Today:
     since = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
+    waiting = Company.objects.filter(status=Company.Status.PENDING)
     return Today(
         since,
         sends(since),
         queue(),
-        _pending_companies(),
-        _unpaid_invoices(),
-        _payments_to_review(),
+        waiting.count(),
+        Order.objects.filter(state=Order.State.PENDING, invoice_number__isnull=False).count(),
+        Payment.objects.needs_review().count(),
         _accounts_with_open_breaker(),
         abuse_reports.count_pending(),
         Alert.objects.firing().count(),
-        _waiting_companies(),
+        list(waiting.order_by("created_at")[:SHOWN_WAITING]),
         Refund.objects.needs_review().count(),
         ClosedMonth.objects.filter(is_due=True).count(),
         BankTransfer.objects.waiting().count(),
@@ -130,34 +135,17 @@ def _accounts_with_open_breaker() -> list[str]:
     ]
 
 
-def _pending_companies() -> int:
-    return Company.objects.filter(status=Company.Status.PENDING).count()
-
-
-def _waiting_companies() -> list[Company]:
-    waiting = Company.objects.filter(status=Company.Status.PENDING)
-    return list(waiting.order_by("created_at")[:SHOWN_WAITING])
-
-
-def _unpaid_invoices() -> int:
-    return Order.objects.filter(state=Order.State.PENDING, invoice_number__isnull=False).count()
-
-
-def _payments_to_review() -> int:
-    return Payment.objects.needs_review().count()
-
-
 def sends(since: datetime) -> list[ChannelDay]:
-    return _rows(ChannelDay, sql.SENDS, {"since": first_id_at(since)})
+    return rows(ChannelDay, sql.SENDS, {"since": first_id_at(since)})
 
 
 def queue() -> Queue:
-    (found,) = _rows(Queue, sql.QUEUE)
+    (found,) = rows(Queue, sql.QUEUE)
     return found
 
 
 def heartbeats() -> list[Heartbeat]:
-    return _rows(_heartbeat, sql.HEARTBEATS)
+    return rows(_heartbeat, sql.HEARTBEATS)
 
 
 def _heartbeat(*, facts: str, **columns: Any) -> Heartbeat:
@@ -188,7 +176,7 @@ class CompanyDay:
 
 
 def companies(ids: Sequence[int]) -> dict[int, CompanyDay]:
-    days = _rows(CompanyDay, sql.COMPANIES, {"ids": list(ids), "most": MAX_COUNTED})
+    days = rows(CompanyDay, sql.COMPANIES, {"ids": list(ids), "most": MAX_COUNTED})
     return {day.id: day for day in days}
 
 
@@ -219,7 +207,7 @@ class AccountState:
 
 
 def account_states() -> dict[str, AccountState]:
-    return {state.name: state for state in _rows(AccountState, sql.ACCOUNTS)}
+    return {state.name: state for state in rows(AccountState, sql.ACCOUNTS)}
 
 
 class RecentCalls(NamedTuple):
@@ -287,7 +275,7 @@ def accounts() -> list[Account]:
         name: Account(name, str(error_texts.provider_title(name)), live.get(name), states.get(name))
         for name in dict.fromkeys([*live, *error_texts.PROVIDERS])
     }
-    for recent in _rows(RecentCalls, sql.RECENT):
+    for recent in rows(RecentCalls, sql.RECENT):
         if account := accounts_by_name.get(recent.account):
             account.recent, account.recent_failures = recent.calls, recent.failures
     for route in registry.routes():
@@ -298,24 +286,24 @@ def accounts() -> list[Account]:
         if alert.provider in accounts_by_name:
             accounts_by_name[alert.provider].alerts.append(alert)
     for beat in heartbeats():
-        if beat.kind in registry.hosted_providers() and beat.age <= ALIVE_SECONDS:
+        if beat.kind in registry.hosted_providers() and beat.is_alive:
             accounts_by_name[beat.kind].process = beat
     return sorted(accounts_by_name.values(), key=_sort_key)
 
 
 def call_failures() -> list[RecentCalls]:
     names = list(registry.live_providers())
-    return _rows(RecentCalls, sql.CALL_FAILURES, {"names": names})
+    return rows(RecentCalls, sql.CALL_FAILURES, {"names": names})
 
 
 def _add_attempt_counts(accounts_by_name: dict[str, Account], live: Iterable[str]) -> None:
-    for last in _rows(LastCalls, sql.PROVIDERS, {"names": list(live)}):
+    for last in rows(LastCalls, sql.PROVIDERS, {"names": list(live)}):
         account = accounts_by_name[last.account]
         account.last_success, account.last_hour = last.last_success, last.last_hour
-    for open_attempts in _rows(OpenAttempts, sql.OPEN_ATTEMPTS):
+    for open_attempts in rows(OpenAttempts, sql.OPEN_ATTEMPTS):
         if open_attempts.account in accounts_by_name:
             accounts_by_name[open_attempts.account].open_attempts = open_attempts.attempts
-    for error in _rows(ErrorCount, sql.ERRORS):
+    for error in rows(ErrorCount, sql.ERRORS):
         if error.account in accounts_by_name:
             accounts_by_name[error.account].errors.append(error)
 
@@ -325,7 +313,7 @@ def _sort_key(account: Account) -> tuple[bool, int]:
     return account.provider is None, position
 
 
-def _rows(
+def rows(
     kind: Callable[..., Row], statement: str, params: dict[str, Any] | None = None
 ) -> list[Row]:
     with connection.cursor() as cursor:

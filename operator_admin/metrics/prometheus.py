@@ -104,10 +104,8 @@ def _process_gauges(beats: list[figures.Heartbeat]) -> Iterator[GaugeMetricFamil
     for kind, seconds in youngest.items():
         age.add_metric([kind], seconds)
     yield age
-    yield from _bind_gauges(
-        [one for one in beats if "bound" in one.facts and one.age < figures.ALIVE_SECONDS]
-    )
-    web = [one.facts for one in beats if one.kind == "web" and one.age < figures.ALIVE_SECONDS]
+    yield from _bind_gauges([one for one in beats if "bound" in one.facts and one.is_alive])
+    web = [one.facts for one in beats if one.kind == "web" and one.is_alive]
     waiters = sum(facts.get("waiters", 0) for facts in web)
     listening = [facts["listening"] for facts in web if "listening" in facts]
     yield GaugeMetricFamily("kvitok_waiters", "Sends that wait for their outcome", waiters)

@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from channels.models import CountedDay
 from config.channels import CHANNELS
+from operator_admin.metrics import figures
 from operator_admin.models import StatusDay
 
 SHOWN_DAYS = 90
@@ -15,7 +16,6 @@ PER_RUN = 10  # days; the first runs fill in the past
 RECOUNTED = timedelta(days=3)  # receipts that come late change a day
 RECOUNT_AFTER = timedelta(hours=6)
 API = "api"
-ALIVE_SECONDS = 20.0  # four heartbeats
 
 # A channel without messages has a row, too: the day is counted. The median is weighted by the
 # messages that took as long.
@@ -91,7 +91,7 @@ def _count(day: date) -> None:
 def measure_api() -> None:
     """Counts this minute, and whether a web process is alive in it."""
     with connection.cursor() as cursor:
-        cursor.execute(_IS_WEB_ALIVE, [ALIVE_SECONDS])
+        cursor.execute(_IS_WEB_ALIVE, [figures.ALIVE_SECONDS])
         alive = int(cursor.fetchone()[0])
         day = timezone.localdate()
         cursor.execute(_MEASURE, {"component": API, "day": day, "alive": alive})

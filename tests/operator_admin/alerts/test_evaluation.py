@@ -1,5 +1,7 @@
 """Operators hear of a problem once, of its end once, and at growing intervals in between."""
 
+from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
@@ -8,8 +10,8 @@ from pytest_django import Settings
 
 from accounts.models import Mail
 from operator_admin.alerts import evaluation
-from operator_admin.alerts.conditions import CONDITIONS
-from operator_admin.alerts.rules import Group
+from operator_admin.alerts.conditions import Problem
+from operator_admin.alerts.rules import RULES, Group
 from operator_admin.models import Alert, AlertRun
 from tests.api.races import at_once
 from tests.factories import WalletFactory
@@ -129,7 +131,8 @@ def test_one_subject_of_a_rule_is_muted_alone(
 ) -> None:
     settings.OPERATOR_MUTED_ALERTS = {"disk-full:/"}
     problems = [("/", {"free": 1}), ("/srv", {"free": 2})]
-    monkeypatch.setitem(evaluation.SOURCES, Group.MINUTE, {"disk-full": lambda: iter(problems)})
+    full = replace(RULES["disk-full"], condition=lambda: iter(problems))
+    monkeypatch.setattr(evaluation, "RULES", {"disk-full": full})
 
     assert evaluation.run(Group.MINUTE)
 
@@ -164,11 +167,11 @@ def test_rule_that_crashes_keeps_its_alert_and_silences_no_other(
 ) -> None:
     minutes_pass(3, silent=True)
 
-    def crash() -> None:
+    def crash() -> Iterator[Problem]:
         raise ZeroDivisionError
 
-    broken = {**CONDITIONS, "worker-silent": crash}
-    monkeypatch.setitem(evaluation.SOURCES, Group.MINUTE, broken)
+    broken = replace(RULES["worker-silent"], condition=crash)
+    monkeypatch.setitem(RULES, "worker-silent", broken)
     WalletFactory.create()
     minutes_pass(5, silent=False)
 

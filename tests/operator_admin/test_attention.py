@@ -22,8 +22,8 @@ from tests.billing.bank_statements.test_matching import paid, received
 from tests.billing.top_ups import place_order
 from tests.document_factories import ClosedMonthFactory
 from tests.factories import CompanyFactory, LinkFactory, SellerFactory
-from tests.operator_admin.incidents.test_incidents import opened
 from tests.operator_admin.operators import make_operator, sign_in
+from tests.operator_admin.test_incidents import opened
 
 pytestmark = pytest.mark.django_db
 
