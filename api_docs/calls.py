@@ -5,15 +5,15 @@ from accounts.webhooks import calls as webhooks
 from billing.web import calls as money
 from channels.web import calls as messages
 from channels.web.policy import calls as policy
-from links.api import batch_calls, link_calls
 from links.api import calls as links
+from links.api import link_calls
 from otp.web import calls as codes
 from persons.web import calls as persons
 
 CALLS: tuple[Call, ...] = (
     *codes.CALLS,
     *links.CALLS,
-    *batch_calls.CALLS,
+    *links.BATCH_CALLS,
     *link_calls.CALLS,
     *messages.CALLS,
     *policy.CALLS,

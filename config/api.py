@@ -9,9 +9,16 @@ from api_docs.schema.api import OpenApi
 from billing.web.api import Balance, Documents, Seals, TopUp, TopUpOptions, TopUps
 from channels.web.api import Channels, MessageDetail, Messages, TestMessages
 from channels.web.policy.api import Policy, PreviewPolicy
-from links.api.batch_views import Batch, BulkLinks, ReleaseBatch
-from links.api.link_views import LinkDetail, Links, LinkStats
-from links.api.views import SendLink, Shorten
+from links.api.views import (
+    Batch,
+    BulkLinks,
+    LinkDetail,
+    Links,
+    LinkStats,
+    ReleaseBatch,
+    SendLink,
+    Shorten,
+)
 from otp.web.api import CheckCode, SendCode
 from persons.web.api import ErasePerson, ExportPerson
 

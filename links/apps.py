@@ -12,9 +12,9 @@ class LinksConfig(AppConfig):
         """
         from accounts.webhooks import event_declarations  # noqa: PLC0415 - models come first
         from channels import extensions  # noqa: PLC0415
-        from links.api import webhook_events  # noqa: PLC0415
+        from links import link_imports  # noqa: PLC0415
+        from links.api import calls  # noqa: PLC0415
         from links.clicks import counting, partitions  # noqa: PLC0415
-        from links.imports import link_imports  # noqa: PLC0415
         from links.make import message_text  # noqa: PLC0415
         from links.manage import timeline  # noqa: PLC0415
         from links.web import search_sources  # noqa: PLC0415
@@ -26,4 +26,4 @@ class LinksConfig(AppConfig):
         extensions.register_purger(counting.delete_old_batches)
         extensions.register_purger(link_imports.purge)
         search_sources.register()
-        event_declarations.declare(webhook_events.CLICK_EVENT)
+        event_declarations.declare(calls.CLICK_EVENT)

@@ -5,10 +5,10 @@ from celery import shared_task
 from redis.exceptions import RedisError
 
 from config.storage import clickhouse
+from links import link_imports
 from links.clicks import counting, delivery_proof, webhooks
 from links.clicks.clickhouse import erasure, sink, tables
 from links.clicks.stream import READ_COUNT
-from links.imports import link_imports
 
 log = structlog.get_logger(__name__)
 

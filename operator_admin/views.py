@@ -35,8 +35,7 @@ from operator_admin.site import page, page_response, paged
 from operator_admin.vendors import trial_message
 from persons.erasure import NotFinishedError, erase
 from persons.export import export
-from persons.person import Person, lift_timeout, parse_phone
-from persons.phones_in_links import find_rows_and_links
+from persons.person import Person, find_rows_and_links, lift_timeout, parse_phone
 
 PLACEHOLDER = re.compile(r"%\(\w+\)s")  # of a fact of an alert
 SHOWN, MAX_OVER = timedelta(days=7), 100  # alerts that are over

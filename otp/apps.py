@@ -13,30 +13,22 @@ class OtpConfig(AppConfig):
         from accounts.keys import company_texts  # noqa: PLC0415 - models are not loaded before this
         from accounts.webhooks import event_declarations  # noqa: PLC0415
         from channels import extensions  # noqa: PLC0415
-        from otp import (  # noqa: PLC0415
-            breakdown_counts,
-            code_counts,
-            retention,
-            settlement,
-            sql,
-            timeline,
-        )
-        from otp.protection import evidence_counting  # noqa: PLC0415
-        from otp.route_learning import savings_count  # noqa: PLC0415
+        from otp import history, savings_count, settlement, sql  # noqa: PLC0415
+        from otp.protection import evidence_counting, notices  # noqa: PLC0415
         from otp.texts import own_texts, rendering  # noqa: PLC0415
-        from otp.web import audit_subjects, search_sources, webhook_events  # noqa: PLC0415
+        from otp.web import calls, search_sources  # noqa: PLC0415
 
         company_texts.register_column(company_texts.TextsColumn(sql.OWN_TEXTS, own_texts.parse))
         extensions.register_renderer("code", rendering.render)
-        extensions.register_timeline("code", timeline.entries)
+        extensions.register_timeline("code", history.timeline_entries)
         extensions.register_settler(settlement.settle_verified)
-        extensions.register_code_counter(code_counts.count_codes)
-        extensions.register_breakdown_counter(breakdown_counts.count_breakdowns)
-        extensions.register_purpose_filter(breakdown_counts.with_purpose)
-        extensions.register_purger(retention.purge_phones)
+        extensions.register_code_counter(history.count_codes)
+        extensions.register_breakdown_counter(history.count_breakdowns)
+        extensions.register_purpose_filter(history.with_purpose)
+        extensions.register_purger(history.purge_phones)
         extensions.register_purger(evidence_counting.purge)
         extensions.register_purger(savings_count.purge)
         search_sources.register()
-        audit_subjects.register()
-        event_declarations.declare(webhook_events.VERIFICATION_EVENT)
-        event_declarations.declare(webhook_events.GUARD_EVENT)
+        notices.register_audit_words()
+        event_declarations.declare(calls.VERIFICATION_EVENT)
+        event_declarations.declare(calls.GUARD_EVENT)

@@ -1,20 +1,113 @@
-"""Checks a one-time code that a person typed in."""
+"""Checks a one-time code that a person typed in, and caps the wrong ones of a phone."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from math import ceil
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from django.conf import settings
+from django.db import connection
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
+
+from accounts.api import atomic_limits as counters
 from accounts.keys.api_keys import Principal
 from channels import wakeups
+from channels.accept import send_limits
 from channels.routing import test_numbers
 from config.errors import DomainError, Error
+from config.ids import uuid7
 from config.storage.statements.array_text import array_text
 from config.storage.statements.group_commit import GroupCommit
 from config.storage.statements.json_rows import by_number, bytea, dump_rows
 from config.storage.statements.single_statement import after_commit, fetch_rows
-from otp import codes, guess_cap, sql
+from config.texts import StrOrPromise
+from otp import codes, sql
+
+MINUTES_FROM = 120  # a wait of so many seconds or more is written in minutes
+
+
+def cap_params() -> dict[str, int]:
+    """SQL parameters of the cap on wrong codes at one phone, across codes and purposes."""
+    (hourly, _), (daily, _) = settings.WRONG_CODE_LIMITS
+    return {"failed_hour": hourly, "failed_day": daily}
+
+
+class RefusalState(NamedTuple):
+    """The row of `sql.REFUSAL_STATE`: of the newest code of the phone."""
+
+    is_used: bool = False
+    is_expired: bool = False
+    is_exhausted: bool = False
+
+
+def check_refusal(principal: Principal, phone: str, state: RefusalState | None) -> DomainError:
+    """Decided without comparing the code, so the answer is no oracle."""
+    state = state or RefusalState()
+    if state.is_exhausted and not state.is_used and not state.is_expired:
+        return _attempts_exhausted(principal, phone)
+    limit, seconds = settings.REFUSED_VERIFY_LIMIT
+    phone_key = counters.hashed(phone)
+    window = counters.Window(
+        f"refused:{principal.company_id}:{principal.mode}:{phone_key}", limit, seconds
+    )
+    # No code is live here, so a refusal that Redis does not count leaks nothing.
+    if wait := counters.seconds_over(window):
+        return DomainError(Error.TOO_MANY_ATTEMPTS, retry_after=wait)
+    if state.is_used:
+        return DomainError(Error.CODE_USED)
+    return DomainError(Error.CODE_EXPIRED if state.is_expired else Error.CODE_NOT_FOUND)
+
+
+def send_refusal(principal: Principal, phone: str) -> DomainError:
+    """Refuses a send when the cap would reject even the right new code."""
+    wait = max(1, _seconds_until_allowed(principal, phone))
+    words = format_lazy(
+        _("Too many wrong codes. Ask for a new one in {wait}"), wait=_duration(wait)
+    )
+    return DomainError(Error.TOO_MANY_ATTEMPTS, message=words, retry_after=wait)
+
+
+def _attempts_exhausted(principal: Principal, phone: str) -> DomainError:
+    """The code is dead; `retry_after` is the wait for a new one."""
+    send = send_limits.Send(
+        uuid7(), principal.company_id, principal.mode, "code", phone, principal.own_limits
+    )
+    wait = max(_seconds_until_allowed(principal, phone), send_limits.wait(send))
+    return DomainError(
+        Error.TOO_MANY_ATTEMPTS, message=_attempts_exhausted_message(wait), retry_after=max(1, wait)
+    )
+
+
+def _attempts_exhausted_message(wait: int) -> StrOrPromise:
+    if wait == 0:
+        return _("No attempts are left: this code no longer works. Ask for a new one")
+    return format_lazy(
+        _("No attempts are left: this code no longer works. Ask for a new one in {wait}"),
+        wait=_duration(wait),
+    )
+
+
+def _duration(seconds: int) -> StrOrPromise:
+    if seconds < MINUTES_FROM:
+        return format_lazy(_("{seconds} s"), seconds=seconds)
+    return format_lazy(_("{minutes} min"), minutes=ceil(seconds / 60))
+
+
+def _seconds_until_allowed(principal: Principal, phone: str) -> int:
+    """Seconds until the cap lets a new code be sent and judged."""
+    params: dict[str, Any] = {
+        "company_id": principal.company_id,
+        "mode": principal.mode,
+        "phone": phone,
+        **cap_params(),
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(sql.recent(sql.SECONDS_UNTIL_ALLOWED), params)
+        (seconds,) = cursor.fetchone()
+    return max(0, ceil(round(float(seconds), 3)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +137,9 @@ def check_code(*, principal: Principal, phone: str, purpose: str, code: str) -> 
     macs = codes.candidate_macs(**lookup, code=code)
     judged = _guesses.run(_Guess(lookup, macs))
     if judged is None:
-        params = lookup | guess_cap.cap_params()
-        states = fetch_rows(sql.recent(sql.REFUSAL_STATE), params, guess_cap.RefusalState)
-        raise guess_cap.check_refusal(principal, phone, next(iter(states), None))
+        params = lookup | cap_params()
+        states = fetch_rows(sql.recent(sql.REFUSAL_STATE), params, RefusalState)
+        raise check_refusal(principal, phone, next(iter(states), None))
     if judged.right_at is None:
         raise DomainError(Error.CODE_INVALID, attempts_left=judged.attempts_left)
     after_commit(wakeups.wake_workers)
@@ -60,7 +153,7 @@ class _Guess(NamedTuple):
 
 def _judge(guess: _Guess) -> _Judged | None:
     """None if no code could be checked."""
-    params = guess.lookup | guess_cap.cap_params() | {"macs": array_text(guess.macs)}
+    params = guess.lookup | cap_params() | {"macs": array_text(guess.macs)}
     return next(iter(fetch_rows(sql.recent(sql.CHECK_CODE), params, _Judged)), None)
 
 
@@ -69,7 +162,7 @@ def _judge_together(guesses: Sequence[_Guess]) -> list[_Judged | None]:
         guess.lookup | {"number": number, "macs": [bytea(mac) for mac in guess.macs]}
         for number, guess in enumerate(guesses)
     ]
-    params = {"guesses": dump_rows(rows), **guess_cap.cap_params()}
+    params = {"guesses": dump_rows(rows), **cap_params()}
     return by_number(fetch_rows(sql.recent(sql.CHECK_CODES), params, _Judged), len(rows))
 
 

@@ -1,10 +1,13 @@
-"""Sends a one-time code: accepts the request, writes the verification and its message."""
+"""Sends a one-time code: accepts the request, writes the verification and its message.
+
+A send is written alone, or in one statement with others that come together.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import ceil
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.utils import timezone
@@ -22,14 +25,96 @@ from config.channels import BY_NAME, CHANNELS, Channel
 from config.errors import DomainError, Error
 from config.ids import uuid7
 from config.storage.statements.array_text import array_text
+from config.storage.statements.group_commit import GroupCommit
+from config.storage.statements.json_rows import by_number, bytea, dump_rows
+from config.storage.statements.single_statement import fetch_rows
 from links import sql as links_sql
 from links.make.new_link import NewLink, short_url
-from otp import code_writes, codes, guess_cap, sql
-from otp.code_writes import CodeRow, CodeWrite
+from otp import check, codes, sql
 from otp.models import Verification
 from otp.protection import send_check
-from otp.protection.senders import UNKNOWN, CodeSender
+from otp.protection.send_check import UNKNOWN, CodeSender
 from otp.texts import rendering
+
+
+class CodeRow(NamedTuple):
+    """The row of `sql.send`, whose first two are NULL if the send was refused; or one of
+    `sql.send_together`, which has rows of paid sends alone.
+    """
+
+    expires_in: float
+    attempts_left: int
+    is_paid: bool = True
+    is_blocked: bool = False
+    is_capped: bool = False
+    number: int = 0  # of the send in its group
+
+
+@dataclass(frozen=True, slots=True)
+class CodeWrite:
+    """A send to write, with parameters as of `sql.send`. `statement` is for when it runs alone;
+    `can_join` says whether it may share one with others.
+    """
+
+    statement: str
+    params: Mapping[str, Any]
+    can_join: bool
+
+
+def _write_code(one: CodeWrite) -> CodeRow:
+    """Raises what the statement raises; a row that is not paid wrote nothing."""
+    return _sends.run(one) if one.can_join else _alone(one)
+
+
+def _alone(one: CodeWrite) -> CodeRow:
+    return acceptance.first_row(sql.recent(one.statement), one.params, CodeRow)
+
+
+def _together(writes: Sequence[CodeWrite]) -> list[CodeRow | None]:
+    first = writes[0].params
+    companies = {one.params["company_id"] for one in writes}
+    statement = sql.send_together(of_one_company=len(companies) == 1)
+    rows = [_asked_row(number, one.params) for number, one in enumerate(writes)]
+    params = {name: first[name] for name in _SHARED} | {"asked": dump_rows(_first_of_each(rows))}
+    return by_number(fetch_rows(sql.recent(statement), params, CodeRow), len(writes))
+
+
+def _first_of_each(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Without those for the code or the Idempotency-Key of one before them."""
+    codes: set[Any] = set()
+    keys: set[Any] = set()
+    found = []
+    for row in rows:
+        code = (row["company_id"], row["phone"], row["purpose"])
+        key = (row["company_id"], row.get("idem_key", row["number"]))
+        if code not in codes and key not in keys:
+            found.append(row)
+        codes.add(code)
+        keys.add(key)
+    return found
+
+
+# The same for all live sends.
+_SHARED = (
+    "key_ids",
+    "resend_margin",
+    "lifetime",
+    "least_use",
+    "max_attempts",
+    "failed_hour",
+    "failed_day",
+    "time_zone",
+)
+
+
+def _asked_row(number: int, params: Mapping[str, Any]) -> dict[str, Any]:
+    row = {name: value for name, value in params.items() if name not in _SHARED}
+    values = {name: bytea(params[name]) for name in ("mac", "idem_hash") if name in params}
+    return row | values | {"number": number}
+
+
+_sends = GroupCommit(_alone, _together)
+
 
 # A parallel send inserted the verification, or took the slug, first.
 RETRIED_ON = {"verification_one_live", "link_key_once"}
@@ -129,7 +214,7 @@ def _write(
     )
     params = _params(message, order, link)
     can_join = link is None and not message.sender.principal.is_test
-    row = code_writes.write(CodeWrite(statement, params, can_join))
+    row = _write_code(CodeWrite(statement, params, can_join))
     if not row.is_paid:
         raise _refusal(message, row)
     return row, params["params"].get("short_url")
@@ -139,7 +224,7 @@ def _refusal(message: NewMessage, row: CodeRow) -> Exception:
     if row.is_blocked:
         return DomainError(Error.RECIPIENT_UNREACHABLE)
     if row.is_capped:
-        return guess_cap.send_refusal(message.sender.principal, message.request.phone)
+        return check.send_refusal(message.sender.principal, message.request.phone)
     return acceptance.payment_refusal(message)
 
 
@@ -183,7 +268,7 @@ def _verification_params(principal: Principal, order: CodeSendRequest) -> dict[s
         "lifetime": 0 if is_born_expired else settings.CODE_LIFETIME,
         "least_use": settings.CODE_LIFETIME if is_born_expired else 0,
         "resend_margin": settings.RESEND_MARGIN,
-        **guess_cap.cap_params(),
+        **check.cap_params(),
     }
 
 

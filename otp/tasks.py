@@ -2,9 +2,8 @@
 
 from celery import shared_task
 
-from otp import usual_spending
+from otp import route_learning, savings_count, usual_spending
 from otp.protection import evidence_counting, week_replay, week_reports
-from otp.route_learning import learning, savings_count
 
 
 @shared_task(name="otp.refresh_budgets")
@@ -30,5 +29,5 @@ def send_guard_reports() -> None:
 
 @shared_task(name="otp.learn_routes")
 def learn_routes() -> None:
-    learning.learn()
+    route_learning.learn()
     savings_count.count()

@@ -43,8 +43,7 @@ from otp.models import Autofill, CodeText, GuardEvidence, GuardReplay, GuardRepo
 from persons import sql
 from persons.erasure import NotFinishedError, erase_with_company
 from persons.models import CompanyExport
-from persons.person import Person, lift_timeout
-from persons.phones_in_links import BLANK
+from persons.person import BLANK, Person, lift_timeout
 
 log = structlog.get_logger(__name__)
 DELETIONS = Job("company_deletions", _("deletions of companies"))

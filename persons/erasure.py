@@ -1,10 +1,10 @@
 """Erases what is kept about one person (GDPR art. 17, 152-ФЗ art. 14 and 21).
 
 Rows that the books, the limits on guesses or the statistics need stay, without the phone and
-without what was written to it; `persons.columns` says which columns those are and why.
-"""
+without what was written to it; `persons.columns` says which columns those are and why."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from math import ceil
@@ -26,9 +26,9 @@ from links.clicks.clickhouse import erasure as clicks_in_clickhouse
 from links.follow import resolution
 from links.models import Link
 from persons import erasure_list, sql
+from persons.erasure_list import find_erased, missing_keys
 from persons.models import CompanyExport
-from persons.person import Person, Rows, find_rows, lift_timeout, spelled
-from persons.phones_in_links import find_rows_and_links
+from persons.person import Person, Rows, find_rows, find_rows_and_links, lift_timeout, spelled
 
 log = structlog.get_logger(__name__)
 
@@ -150,3 +150,29 @@ def _after_commit(person: Person, links: list[Link]) -> None:
         for phone in spellings(person.phone):
             send_limits.forget(phone)
     log.info("person_erased", company=person.company_id, links=len(links))
+
+
+@dataclass(frozen=True, slots=True)
+class Reapplied:
+    erased: int  # persons
+    unfinished: int  # persons with messages that are open again: apply once more after these end
+    unknown: int  # entries whose key is no longer in WEBHOOK_KEYS
+
+
+def reapply_erasures() -> Reapplied:
+    """To be called after each restore, once the list itself is complete again; safe to repeat.
+
+    Messages made after an erasure stay: the person has come back.
+    """
+    with transaction.atomic():
+        with connection.cursor() as cursor:
+            lift_timeout(cursor)
+        found = list(find_erased())
+    erased = unfinished = 0
+    for person, erased_at in found:
+        try:
+            counts = erase(person=person, until=erased_at)
+            erased += any(counts.values())
+        except NotFinishedError:
+            unfinished += 1
+    return Reapplied(erased, unfinished, missing_keys())

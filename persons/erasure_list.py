@@ -19,8 +19,7 @@ from accounts.webhooks import signing
 from channels.phone_numbers import e164_or_none, spellings
 from config.storage.statements.named_rows import fetch_all
 from persons.models import Erasure
-from persons.person import Person
-from persons.phones_in_links import phones_in_links
+from persons.person import Person, phones_in_links
 
 _ADD = """
 INSERT INTO persons_erasure (company_id, mode, key_id, phone_hash, erased_at)

@@ -13,8 +13,7 @@ from accounts.models import Company, User
 from channels.history.redaction import redact
 from channels.phone_numbers import spellings
 from persons import sql
-from persons.person import Person, lift_timeout
-from persons.phones_in_links import find_rows_and_links
+from persons.person import Person, find_rows_and_links, lift_timeout
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ WHERE phone = ANY(%(spellings)s)
 ORDER BY created_at, id
 """
 ATTEMPTS = "SELECT id FROM channels_attempt WHERE message_id = ANY(%s) ORDER BY started_at, id"
-# `pattern` is a coarse one; `persons.phones_in_links` reads what it brings.
+# `pattern` is a coarse one; `persons.person` reads what it brings.
 LINKS_WITH = """
 SELECT link.id, link.company_id, company.country,
   link.url || ' ' || link.utm || ' ' || link.expired_url AS target

@@ -13,12 +13,12 @@ from accounts.people import companies
 from accounts.webhooks import endpoints, http_call
 from config.channels import BY_NAME, CHANNELS, USUAL_PATIENCE, join_titles
 from links.addresses.target_urls import MAX_LENGTH as URL_LENGTH
-from links.api.batch_views import BULK_BODY
 from links.api.fields import FIVE_YEARS, MINUTE, MONTH, TEXT_LENGTH
+from links.api.views import BULK_BODY
 from links.clicks import bot_detection
-from links.make import bulk
+from links.make import create
 from otp.models import CodeText
-from otp.texts import autofill, own_texts, rendering
+from otp.texts import own_texts, rendering, rules
 from otp.web.calls import PURPOSE
 
 DAY = 86_400
@@ -125,7 +125,7 @@ def numbers() -> dict[str, Any]:
         "hold_link": settings.HOLD_DEADLINE["link"],
         "click_retention": settings.RAW_RETENTION * 86_400,
         "time_zone": settings.TIME_ZONE,
-        "bulk": bulk.MAX_LINKS,
+        "bulk": create.MAX_LINKS,
         "scanner_window": int(bot_detection.SCANNER_WINDOW),
         "misses": settings.LINK_MISS_LIMIT,
         "phone_retention": settings.PHONE_RETENTION * 86_400,
@@ -139,7 +139,7 @@ def numbers() -> dict[str, Any]:
         "texts": own_texts.MAX_TEXTS,
         "text_body": CodeText.LONGEST,
         "brand": rendering.BRAND_UNITS,
-        "android_bytes": autofill.ANDROID_MAX_BYTES,
+        "android_bytes": rules.ANDROID_MAX_BYTES,
         "url": URL_LENGTH,
         "link_least": MINUTE,
         "code_link_most": MONTH,

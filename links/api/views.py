@@ -1,14 +1,22 @@
-"""POST /links/shorten and POST /links/send."""
+"""/links and /batches: making, sending, listing, changing and stopping links; their clicks."""
 
 from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from django.db.models import Q, QuerySet
 from django.http import HttpResponse
+from django.utils import timezone
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
+from accounts.api import pagination
+from accounts.api.base_view import ApiResponse
 from accounts.api.fields import body_of
 from accounts.api.idempotent_view import IdempotentView
-from accounts.api.request_fields import RequestFields
+from accounts.api.request_fields import QueryFields, RequestFields
+from accounts.client_ip import client_ip
 from accounts.keys.api_keys import Principal
 from channels import phone_numbers
 from channels.accept.acceptance import Sender
@@ -17,14 +25,179 @@ from channels.routing.company_policy import locale_for
 from channels.web.fields import CHANNEL, LOCALE, PHONE
 from channels.web.send_view import SendView
 from config.channels import of_row
-from links.addresses import text_urls
-from links.api.calls import SEND_LINK, SHORTEN
-from links.api.fields import ADDRESS, TEXT
+from config.errors import DomainError, Error
+from config.ids import parse_id, public_id, uuid7
+from config.texts import StrOrPromise
+from links.addresses import short_hosts, text_urls
+from links.api import parsing
+from links.api.calls import BULK, LINKS, RELEASE, SEND_LINK, SHORTEN, STOP
+from links.api.fields import ADDRESS, LINK, TEXT
+from links.api.link_calls import (
+    CHANGE,
+    CLICKS_FROM,
+    CLICKS_TO,
+    CREATED_FROM,
+    CREATED_TO,
+    DISABLE,
+    GET,
+    INTERVAL,
+    LINK_STATS,
+    LIST,
+    OF_BATCH,
+    POINT,
+    STATS,
+    WITH_SLUG,
+    WITH_STATE,
+)
 from links.api.parsing import new_link, reusable_link
+from links.clicks import statistics
 from links.make import create
 from links.make.create import LinkSendRequest, SentLink
-from links.make.new_link import SLUG_LENGTH_IN_MESSAGES
-from links.models import Link
+from links.make.new_link import SLUG_LENGTH_IN_MESSAGES, NewLink
+from links.manage import batches, changes
+from links.models import Link, LinkQuerySet
+
+ENDS_FIRST = _("The start is after the end")
+
+
+class LinkView(IdempotentView):
+    def own(self) -> LinkQuerySet:
+        own = Link.objects.filter(company_id=self.principal.company_id, mode=self.principal.mode)
+        return own.with_stops()
+
+    def link(self, public_id: str) -> Link:
+        link_id = parse_id("lnk", public_id)
+        found = link_id and self.own().filter(pk=link_id).first()
+        if not found:
+            raise DomainError(Error.NOT_FOUND)
+        return found
+
+    def answer(self, body: dict[str, Any]) -> ApiResponse:
+        return ApiResponse(self.success(body))
+
+
+class Links(LinkView):
+    calls = (LIST,)
+
+    def get(self, request: Request) -> HttpResponse:
+        page = self.page(request.query_params)
+        return self.answer(pagination.body_of_page(page, LINK.body_of))
+
+    def page(self, query: Mapping[str, str]) -> pagination.Page:
+        """By slug or alias, state, batch, and time of making (`from` ≤ created < `to`)."""
+        asked = QueryFields(query)
+        slug, batch, state = asked.text(WITH_SLUG), asked.text(OF_BATCH), asked.text(WITH_STATE)
+        start, end = asked.time(CREATED_FROM), asked.time(CREATED_TO)
+        asked.check()
+        history = made_between(self.own(), start, end)
+        links = history.filter(in_state(state)) if state else history
+        if slug:
+            links = links.filter(with_slug(slug, self.principal.company_id))
+        if batch:
+            batch_id = parse_id("bat", batch)
+            links = links.filter(batch_id=batch_id) if batch_id else links.none()
+        has_index = slug or batch or not state
+        return pagination.page_of(links, query, history=None if has_index else history)
+
+
+class LinkDetail(LinkView):
+    calls = (GET, CHANGE, DISABLE)
+
+    def get(self, request: Request, public_id: str) -> HttpResponse:
+        return self.answer(body_of(self.link(public_id), LINK))
+
+    def patch(self, request: Request, public_id: str) -> HttpResponse:
+        link = self.link(public_id)
+        wanted = parsing.link_change(RequestFields(self.payload(request)), self.principal)
+        changed = changes.change(link=link, wanted=wanted, ip=client_ip(request.META))
+        changed.is_stopped = link.is_stopped
+        return self.answer(body_of(changed, LINK))
+
+    def delete(self, request: Request, public_id: str) -> HttpResponse:
+        off = changes.Change(is_enabled=False)
+        link = self.link(public_id)
+        if link.retired_at is None:
+            link = changes.change(link=link, wanted=off, ip=client_ip(request.META))
+        return self.answer(body_of(link, LINK))
+
+
+class LinkStats(LinkView):
+    calls = (STATS,)
+
+    def get(self, request: Request, public_id: str) -> HttpResponse:
+        link, query = self.link(public_id), QueryFields(request.query_params)
+        interval = query.text(INTERVAL) or "day"
+        start, end = _period(query, interval)
+        if interval == "hour":
+            points = statistics.by_hour(link, start, end)
+        else:
+            first, last = timezone.localdate(start), timezone.localdate(end)
+            points = statistics.by_day(link, first, last)
+            start, end = statistics.midnight(first), statistics.midnight(last + timedelta(days=1))
+        seen = _breakdowns(link, start, end)
+        return self.answer(body_of(link, LINK_STATS) | _series(interval, points) | seen)
+
+
+def made_between(
+    links: QuerySet[Link], start: datetime | None, end: datetime | None
+) -> QuerySet[Link]:
+    if start:
+        links = links.filter(created_at__gte=start)
+    return links.filter(created_at__lt=end) if end else links
+
+
+def with_slug(slug: str, company_id: int) -> Q:
+    """Under any host that the company's links may be under; in another case only an alias. Not one
+    whose name was handed on: the index of names leaves those out.
+    """
+    found = Q(key__in=short_hosts.keys(slug, company_id), retired_at=None)
+    return found & (Q(slug=slug) | Q(is_alias=True))
+
+
+def in_state(state: str) -> Q:
+    """Of rows of `with_stops`."""
+    now = timezone.now()
+    is_on = Q(disabled_at=None, is_stopped=False)
+    return {
+        "active": is_on & Q(used_at=None) & (Q(expires_at=None) | Q(expires_at__gt=now)),
+        "expired": is_on & Q(used_at=None, expires_at__lte=now),
+        "used": is_on & Q(used_at__isnull=False),
+        "disabled": ~is_on,
+    }[state]
+
+
+def _period(query: QueryFields, interval: str) -> tuple[datetime, datetime]:
+    """The last 30 days or 48 hours unless asked otherwise."""
+    end, start = query.time(CLICKS_TO) or timezone.now(), query.time(CLICKS_FROM)
+    query.check()
+    usual = timedelta(hours=48) if interval == "hour" else timedelta(days=29)
+    start = start or end - usual
+    longest = (
+        timedelta(hours=statistics.MAX_HOURS)
+        if interval == "hour"
+        else timedelta(days=statistics.MAX_DAYS)
+    )
+    if start > end:
+        query.add_error(CLICKS_FROM, ENDS_FIRST)
+    elif end - start > longest:
+        days = longest.days
+        words = format_lazy(_("At most {days} days in all"), days=days)
+        query.add_error(CLICKS_FROM, words)
+    query.check()
+    start, end = start.astimezone(UTC), end.astimezone(UTC)
+    return (statistics.hour_of(start) if interval == "hour" else start), end
+
+
+def _series(interval: str, points: list[statistics.Point]) -> dict[str, Any]:
+    return {"interval": interval, "series": [body_of(point, POINT) for point in points]}
+
+
+def _breakdowns(link: Link, start: datetime, end: datetime) -> dict[str, Any]:
+    found = statistics.visitors(link, max(start, statistics.oldest_click()), end)
+    return {
+        name: [{"name": value or None, "clicks": count} for value, count in getattr(found, name)]
+        for name in ("referrers", "devices", "countries")
+    }
 
 
 class Shorten(IdempotentView):
@@ -90,3 +263,80 @@ class SendLink(SendView):
             if of_row(sent.outcome.channel).has_segments
             else body
         )
+
+
+BULK_BODY = 2500 * 1024  # bytes: a thousand of the longest URLs
+NOT_AN_OBJECT = _("Must be an object with a url")
+
+
+class BulkLinks(LinkView):
+    calls = (BULK,)
+    max_body = BULK_BODY
+
+    def post(self, request: Request) -> HttpResponse:
+        payload = self.payload(request)
+        fields = RequestFields(payload)
+        items = fields.array(LINKS)
+        fields.check()
+        wanted, batch_id = [self._wanted(item) for item in items], uuid7()
+
+        def effect() -> dict[str, Any]:
+            good = [one for one in wanted if isinstance(one, NewLink)]
+            links = create.shorten_many(owner=self.principal, wanted=good, batch_id=batch_id)
+            made = iter(links)
+            results = [next(made) if isinstance(one, NewLink) else one for one in wanted]
+            data = [self._result(*both) for both in zip(results, wanted, strict=True)]
+            is_new = any(isinstance(one, Link) and not one.was_there for one in links)
+            batch = public_id("bat", batch_id) if is_new else None
+            message = self._message(data)
+            return self.success({"message": message, "batch": batch, "data": data})
+
+        return self.once_atomic(self.idempotency_key(request, payload), effect)
+
+    def _wanted(self, item: object) -> NewLink | DomainError:
+        if not isinstance(item, dict):
+            return DomainError(Error.INVALID_INPUT, message=NOT_AN_OBJECT)
+        try:
+            found = RequestFields(item)
+            link = parsing.reusable_link(found, self.principal)
+            found.check()
+        except DomainError as refused:
+            return refused
+        assert link is not None  # noqa: S101 - `check` raises where it is
+        return link
+
+    def _result(self, made: Link | DomainError, wanted: NewLink | DomainError) -> dict[str, Any]:
+        if isinstance(made, Link) and isinstance(wanted, NewLink):
+            reused = {"expires_in": wanted.seconds_left(made), "reused": made.was_there}
+            return {"success": True, **body_of(made, ADDRESS), **reused}
+        assert isinstance(made, DomainError)  # noqa: S101 - what was refused was not made
+        body = made.body(request_id=self.request_id)
+        del body["request_id"]  # that of the whole request
+        return body
+
+    def _message(self, data: list[dict[str, Any]]) -> StrOrPromise:
+        made = sum(one["success"] for one in data)
+        return format_lazy(_("Links created: {made} of {total}"), made=made, total=len(data))
+
+
+class Batch(LinkView):
+    calls = (STOP,)
+
+    def delete(self, request: Request, public_id: str) -> HttpResponse:
+        ip = client_ip(request.META)
+        batches.stop(owner=self.principal, public_id=public_id, ip=ip)
+        return self.answer({"batch": public_id})
+
+
+class ReleaseBatch(LinkView):
+    calls = (RELEASE,)
+
+    def post(self, request: Request, public_id: str) -> HttpResponse:
+        idempotency_key = self.idempotency_key(request, self.payload(request))
+
+        def effect() -> dict[str, Any]:
+            ip = client_ip(request.META)
+            batches.release(owner=self.principal, public_id=public_id, ip=ip)
+            return self.success({"batch": public_id})
+
+        return self.once_atomic(idempotency_key, effect)

@@ -1,32 +1,134 @@
-"""Tells bots from people who open a link: by request headers, then by timing.
+"""Which User-Agents have the structure of a person's browser, and what that browser sends besides.
 
-Headers decide when the link is followed (`kind_of`): a person opens a page with a browser that is
-recognised by its structure (`browsers`); every other client is a scanner, which proves no delivery.
-Timing decides when a batch of clicks is read from the stream (`stream_entries.read_batches`), once
-for all its consumers: a visitor that looks like a browser and comes while the message is being
-handed over is a scanner, because nobody has had the time to read the message. Links sent with test
-keys are no exception, so that they behave as live ones do.
+A click proves a delivery, which costs tokens, so the rule is which clients may prove one; no list
+of the others is ever complete. Recognised are Chromium, Gecko and WebKit by Apple in versions that
+exist, and with them nearly every browser and view inside an app: Yandex, Samsung, Huawei, UC, Opera
+and Edge; WhatsApp, Telegram, VK and Instagram. Their navigations over HTTPS carry `Sec-Fetch-Mode`:
+https://developer.mozilla.org/docs/Web/HTTP/Reference/Headers/Sec-Fetch-Mode (28 November 2026).
+Engines too old for that header prove without it only on phones, which their makers stop updating;
+on a desk they are programs, but browsers of an iPad, which send it and name a Safari of years ago.
+On a phone an app adds its own name to that of its engine, whatever it is; on a desk machines do, so
+there only known browsers may. Opera Mini fetches through its own servers, which name the phone in
+a header.
 
-All channels of a message carry the same link, and a click does not say which one was opened. So the
-timing rule ends once the first message that may have arrived is SCANNER_WINDOW old: its reader may
-open the link while the next channel's message goes out.
+Not recognised: Internet Explorer, whose name Office and many programs bear; Android's browser from
+before Chromium (Android 4.3); UC's and Opera's other proxies; everything else."""
 
-The price: a person who opens a message within SCANNER_WINDOW of its hand-over counts as a scanner,
-and that click proves no delivery; their next one does. A scanner that checks the second channel's
-message, when the first may have arrived, is recognised by its headers alone.
-"""
-
+import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from django.conf import settings
 from django.db import connection
+from django.utils import timezone
 
 from config.storage.statements.named_rows import fetch_all
-from links.clicks import browsers
 from links.clicks.visit_details import cached
+
+MAX_LENGTH = 1000  # of a User-Agent; an app's own words make it the longer, never by as much
+FETCH_MODE = "HTTP_SEC_FETCH_MODE"
+ACCEPT = "HTTP_ACCEPT"
+
+_Version = tuple[int, int]
+
+
+class _Engine(NamedTuple):
+    pattern: re.Pattern[str]  # group 1 is the platform, 2 and 3 the version
+    oldest: _Version
+    newest: Callable[[int], int]  # by the year
+    fetch_mode_since: _Version
+
+
+def _fortnightly(year: int) -> int:
+    """Chromium's pace since version 153 of September 2026; no engine is quicker."""
+    return 26 * (year - 2019)
+
+
+def _yearly(year: int) -> int:
+    """Apple names its versions after the year that follows."""
+    return year - 1998
+
+
+# Names of browsers and apps may stand before and behind, comments only behind an app's name.
+_BLINK = r"AppleWebKit/537\.36 \(KHTML, like Gecko\) (?:[^ ()]+ ){0,4}?"
+_WEBKIT = r"AppleWebKit/6\d\d\.[\d.]+ \(KHTML, like Gecko\) "
+_ENGINES = (
+    _Engine(
+        re.compile(
+            rf"Mozilla/5\.0 \((.{{1,300}}?)\) {_BLINK}"
+            r"Chrome/(\d+)\.(\d+)[\d.]* [^()]*Safari/537"
+        ),
+        (30, 0),
+        _fortnightly,
+        (76, 0),
+    ),
+    _Engine(
+        re.compile(r"Mozilla/5\.0 \(([^()]+); rv:[\d.]+\) Gecko/[\d.]+ Firefox/(\d+)\.(\d+)"),
+        (52, 0),
+        _fortnightly,
+        (90, 0),
+    ),
+    _Engine(
+        re.compile(
+            r"Mozilla/5\.0 \(((?:iPhone|iPad|iPod)[^()]*; CPU (?:iPhone )?OS )(\d+)_(\d+)[^()]*\) "
+            rf"{_WEBKIT}[^()]*Mobile/\w"
+        ),
+        (9, 0),
+        _yearly,
+        (16, 4),
+    ),
+    _Engine(
+        re.compile(
+            rf"Mozilla/5\.0 \((Macintosh; Intel Mac OS X [\d_.]+)\) {_WEBKIT}"
+            r"(?:[^ ()]+ )?Version/(\d+)\.(\d+)[\d.]* (?:[^ ()]+ )?Safari/6"
+        ),
+        (9, 0),
+        _yearly,
+        (16, 4),
+    ),
+)
+_PHONE = re.compile(r"Android|iPhone|iPad|iPod|OpenHarmony")
+# Of engines and browsers that people use on a desk, and of phones that pretend to be one.
+_DESK_NAMES = re.compile(
+    "AppleWebKit|Atom|Avast|AVG|Brave|CCleaner|Chrome|Chromium|coc_coc_browser|CriOS|Ddg|DuckDuckGo"
+    "|Edg|Edge|EdgiOS|Firefox|Focus|FxiOS|Gecko|GSA|Iron|Maxthon|Mobile|Mozilla|Norton|Opera|OPiOS"
+    r"|OPR|OPT|Puffin|QQBrowser|Safari|SamsungBrowser|Seznam\.cz|SLBrowser|Sputnik|UBrowser|Ubuntu"
+    "|UCBrowser|Version|Vivaldi|Waterfox|Whale|YaBrowser|Yowser|Yptp"
+)
+_COMMENT = re.compile(r"\((?:[^()]|\([^()]*\))*\)")
+_OPERA_MINI = re.compile(r"Opera/9\.80 \([^()]*Opera Mini/")
+
+
+def own_header(user_agent: str) -> str | None:
+    """A key of the environ that this browser's navigations have; None if it is no browser."""
+    if len(user_agent) > MAX_LENGTH:  # some patterns take the square of it
+        return None
+    if _OPERA_MINI.match(user_agent):
+        return "HTTP_X_OPERAMINI_PHONE_UA"
+    for engine in _ENGINES:
+        if found := engine.pattern.match(user_agent):
+            if not _PHONE.search(found[1]) and not _is_of_a_desk(user_agent):
+                return None
+            return _own_header(engine, found[1], (int(found[2][:4]), int(found[3][:4])))
+    return None
+
+
+def _is_of_a_desk(user_agent: str) -> bool:
+    """Whether it names known browsers alone, and has no comment but its platform and layout."""
+    names = [part.partition("/")[0] for part in _COMMENT.sub("", user_agent).split()]
+    return user_agent.count("(") <= 2 and all(map(_DESK_NAMES.fullmatch, names))
+
+
+def _own_header(engine: _Engine, platform: str, version: _Version) -> str | None:
+    if not engine.oldest <= version or version[0] > engine.newest(timezone.now().year):
+        return None
+    if not settings.SHORT_URL.startswith("https:"):  # without TLS nobody sends Sec-Fetch-Mode
+        return ACCEPT
+    is_old_phone = version < engine.fetch_mode_since and _PHONE.search(platform)
+    return ACCEPT if is_old_phone else FETCH_MODE
 
 
 class VisitorKind(StrEnum):
@@ -110,10 +212,10 @@ def _agent_of(user_agent: str) -> _Agent:
     agent = user_agent.lower().replace(_PHONES_NAMED_BOT, "")
     if agent.startswith(_MESSENGERS) or any(token in agent for token in _PREVIEWS):
         return _Agent(VisitorKind.PREVIEW)
-    own_header = browsers.own_header(user_agent)
-    if own_header is None or any(token in agent for token in _SCANNERS):
+    header = own_header(user_agent)
+    if header is None or any(token in agent for token in _SCANNERS):
         return _Agent(VisitorKind.SCANNER)
-    return _Agent(VisitorKind.PERSON, own_header)
+    return _Agent(VisitorKind.PERSON, header)
 
 
 SCANNER_WINDOW = 2.0  # seconds after a hand-over

@@ -21,9 +21,8 @@ from django.utils import timezone
 from config.storage.months.calendar import month_of
 from config.storage.statements.json_rows import dump_rows, json_rows
 from config.storage.store_errors import write_together
-from links.clicks import partitions, trimming
-from links.clicks.stream import Consumer
-from links.clicks.stream_entries import Batch, Click
+from links.clicks import partitions, stream
+from links.clicks.stream import Batch, Click, Consumer
 
 log = structlog.get_logger(__name__)
 Row = dict[str, Any]
@@ -82,7 +81,7 @@ def count_clicks() -> int:
     """Returns how many entries of the stream were read."""
     read = CONSUMER.consume(count)
     if read:
-        trimming.trim()
+        stream.trim()
     return read
 
 

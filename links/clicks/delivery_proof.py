@@ -13,8 +13,7 @@ from billing.wallet.ledger import DeliveryProof
 from channels.outcomes import delivery_proof, transitions
 from config.storage.store_errors import is_refused_by_database, write_together
 from links import sql
-from links.clicks.stream import Consumer
-from links.clicks.stream_entries import Batch
+from links.clicks.stream import Batch, Consumer
 
 log = structlog.get_logger(__name__)
 

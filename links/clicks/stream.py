@@ -1,34 +1,127 @@
-"""The stream of clicks, read by independent consumer groups.
+"""The stream of clicks: its entries, the independent consumer groups that read it, its trimming.
 
 A consumer acknowledges an entry after its commit; entries that a dead consumer left unacknowledged
-come first.
-
-ClickHouse is optional and may be away for long: its group (`SINK`) has a lag of its own, and no
-other reader waits for it.
+come first. ClickHouse is optional and may be away for long: its group (`SINK`) has a lag of its
+own, and no other reader waits for it.
 
 A transaction gets MAX_CLICKS at most, or one entry. A click that the store refuses is left out and
 logged. A chunk that is rejected all the same is retried by halves. An entry rejected by itself is
 dead-lettered: another consumer of the group claims it, so that it blocks no other. It is retried
 now and then, and dropped after MAX_TRIES, because the stream is not trimmed while it waits. Both
 are logged as errors.
+
+Entries stay until every group has acknowledged them, and TRIM_AFTER longer. For ClickHouse they
+stay CLICKHOUSE_BACKLOG seconds at most: older ones are lost to it, which is noted, logged, and
+shown by `doctor`.
 """
 
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
+from uuid import UUID
 
+import orjson
 import structlog
+from django.conf import settings
 from psycopg.errors import OutOfMemory, ProgramLimitExceeded, QueryCanceled
 from redis.exceptions import RedisError, ResponseError
 
 from config.storage import clickhouse
 from config.storage.redis_client import blocking_redis_client, redis_client
 from config.storage.store_errors import is_refusal
-from links.clicks.buffer import STREAM
-from links.clicks.stream_entries import Batch, Entry, read_batches
+from links.clicks import bot_detection
+from links.clicks.bot_detection import HandOverWindow, VisitorKind
+from links.clicks.buffer import STREAM, STREAM_LENGTH
+from links.clicks.clickhouse import completeness
 
 log = structlog.get_logger(__name__)
+
+Entry = tuple[bytes, dict[bytes, bytes]]
+MAX_MILLIS = 2**42  # Unix ms: the year 2109
+_KINDS = {kind.value: kind.value for kind in VisitorKind}  # quicker than the enumeration's call
+
+
+class Click(NamedTuple):
+    link_id: UUID
+    kind: str
+    millis: int  # Unix time
+    referrer: str = ""
+    device: str = ""
+    country: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """The clicks of one entry; its id is the same when the entry is delivered again."""
+
+    id: str
+    clicks: list[Click]
+
+    def by_people(self) -> dict[UUID, list[int]]:
+        """Link → when people clicked, in Unix milliseconds."""
+        times: dict[UUID, list[int]] = defaultdict(list)
+        for click in self.clicks:
+            if click.kind == VisitorKind.PERSON:
+                times[click.link_id].append(click.millis)
+        return times
+
+
+def read_batches(entries: list[Entry]) -> list[Batch]:
+    """Parses the entries, and corrects the kinds of clicks that came too soon for a person."""
+    batches = [batch for batch in map(_parse, entries) if batch]
+    link_ids = {click.link_id for batch in batches for click in batch.clicks}
+    windows = bot_detection.hand_over_windows(link_ids)
+    if not windows:
+        return batches
+    return [Batch(batch.id, [_corrected(c, windows) for c in batch.clicks]) for batch in batches]
+
+
+def _parse(entry: Entry) -> Batch | None:
+    """Returns None for a trimmed or malformed entry, so that it cannot block others."""
+    entry_id, fields = entry
+    if not fields:
+        return None
+    try:
+        rows = orjson.loads(fields[b"batch"])
+        batch_id = UUID(hex=fields[b"id"].decode()).hex
+    except (ValueError, LookupError):
+        log.exception("click_entry_malformed", entry=entry_id.decode())
+        return None
+    link_ids: dict[str, UUID] = {}  # a batch has many clicks of few links
+    clicks = [click for row in rows if (click := _read_row(row, link_ids, entry_id))]
+    return Batch(batch_id, clicks)
+
+
+def _read_row(row: Any, link_ids: dict[str, UUID], entry_id: bytes) -> Click | None:
+    """None for a row that is not a click: it costs no other of its entry."""
+    try:
+        if (link_id := link_ids.get(row[0])) is None:
+            link_id = link_ids[row[0]] = UUID(hex=row[0])
+        return _click(link_id, *row[1:6])
+    except (ValueError, LookupError, TypeError, AttributeError):
+        log.exception("click_malformed", entry=entry_id.decode())
+        return None
+
+
+def _click(link_id: UUID, kind: str, millis: int, *details: str) -> Click:
+    return Click(link_id, _KINDS[kind], _checked_millis(millis), *details)
+
+
+def _checked_millis(millis: int) -> int:
+    if 0 <= millis < MAX_MILLIS:
+        return millis
+    raise ValueError(millis)
+
+
+def _corrected(click: Click, windows: dict[UUID, list[HandOverWindow]]) -> Click:
+    if click.kind != VisitorKind.PERSON or click.link_id not in windows:
+        return click
+    if bot_detection.is_scanner_by_timing(click.millis, windows[click.link_id]):
+        return click._replace(kind=VisitorKind.SCANNER.value)
+    return click
+
 
 READ_COUNT = 100  # read at once
 MAX_CLICKS = 5_000  # in one transaction: a tenth of what the statement timeout allows
@@ -192,3 +285,45 @@ def oldest(group: Any) -> bytes | None:
 def entry_ms(entry_id: bytes) -> int:
     """When Redis added the entry, in Unix ms by its clock."""
     return int(entry_id.partition(b"-")[0])
+
+
+TRIM_AFTER = 60.0  # seconds that entries read by every group stay
+
+
+def trim() -> None:
+    try:
+        _trim_to(blocking_redis_client().xinfo_groups(STREAM))
+    except (RedisError, OSError) as error:
+        log.warning("click_stream_not_trimmed", error=type(error).__name__)
+
+
+def _trim_to(groups: Any) -> None:
+    counters = [group for group in groups if not is_sink(group)]
+    if not counters or any(group["pending"] for group in counters):
+        return
+    done = min(entry_ms(group["last-delivered-id"]) for group in counters)
+    cut = min(done, _ms_ago(TRIM_AFTER))
+    for group in groups:
+        if is_sink(group):
+            cut = _cut_behind_sink(group, cut)
+    blocking_redis_client().xtrim(STREAM, minid=f"{cut}-0", approximate=True)
+
+
+def _cut_behind_sink(group: Any, cut: int) -> int:
+    """Where to trim, at `cut` or before it."""
+    if not settings.CLICKHOUSE_URL:  # turned off: nobody will read for it
+        blocking_redis_client().xgroup_destroy(STREAM, SINK)
+        return cut
+    waiting = oldest(group)
+    if waiting is None:
+        return cut
+    kept_from = min(cut, _ms_ago(settings.CLICKHOUSE_BACKLOG))
+    if entry_ms(waiting) < kept_from:
+        completeness.note_loss(kept_from / 1000)
+    elif blocking_redis_client().xlen(STREAM) >= STREAM_LENGTH:  # Redis drops the oldest itself
+        completeness.note_loss(entry_ms(waiting) / 1000)
+    return min(cut, max(entry_ms(waiting), kept_from))
+
+
+def _ms_ago(seconds: float) -> int:
+    return int((time.time() - seconds) * 1000)

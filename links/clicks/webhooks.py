@@ -17,8 +17,7 @@ from accounts.outbox import events
 from config.ids import uuid7
 from config.storage.store_errors import write_together
 from links.addresses import short_hosts
-from links.clicks.stream import Consumer
-from links.clicks.stream_entries import Batch
+from links.clicks.stream import Batch, Consumer
 
 log = structlog.get_logger(__name__)
 

@@ -1,12 +1,24 @@
-"""The fields of a link that a redirect needs, as they are cached in Redis."""
+"""What a redirect needs of a link: made of the database's row, and cached in Redis.
+
+Each call of Redis is one round trip, and raises what the client raises. A key holds the row with
+exactly that key, `null` when there is none, or, for a while after a change, an empty value: a
+reader or creator that is slower than the change cannot store the old row again.
+"""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
 from enum import Enum
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 from uuid import UUID
 
 import orjson
+from redis.client import Pipeline
+
+from config.storage.redis_client import Command, call, call_together, redis_client
+from links.addresses.utm_tags import CHANNEL_PLACEHOLDER, add_tags
+from links.models import Link
 
 LIVE_TTL = 86_400.0  # seconds that Redis keeps a live link
 SHORT_TTL = 30.0  # seconds for a link that is missing, dead, or may soon change its target
@@ -109,3 +121,127 @@ def choose(rows: Mapping[str, CachedRow | None], exact: str, folded: str) -> Cac
 def is_decided(rows: Mapping[str, CachedRow | None], exact: str, folded: str) -> bool:
     """Whether these rows are all that the choice depends on."""
     return rows.get(exact) is not None or rows.keys() >= {exact, folded}
+
+
+# Retired rows never resolve. A slug in another case matches aliases alone. A message is joined only
+# for a target that names its channel. There are always two keys: PostgreSQL would plan an array of
+# unknown length anew each time.
+SELECT = """
+    SELECT l.key, l.is_alias, l.id, l.url, l.expires_at, l.disabled_at, l.used_at,
+      l.company_id, l.batch_id, l.utm, l.expired_url, l.is_once, m.channel
+    FROM links_link l LEFT JOIN channels_message m
+      ON m.id = l.message_id AND position('{channel}' IN l.utm) > 0
+    WHERE l.key IN (%s, %s) AND l.retired_at IS NULL
+"""
+
+
+class SelectedLink(NamedTuple):
+    """A row of `SELECT`."""
+
+    key: str
+    is_alias: bool
+    id: UUID
+    url: str
+    expires_at: datetime | None
+    disabled_at: datetime | None
+    used_at: datetime | None
+    company_id: int
+    batch_id: UUID | None
+    utm: str
+    expired_url: str
+    is_once: bool
+    channel: str | None
+
+
+def from_sql(link: SelectedLink) -> CachedRow:
+    return _cached(link, link.channel)
+
+
+def from_link(link: Link) -> CachedRow | None:
+    """Returns None when only the database knows the channel that the message goes by."""
+    if link.message_id and CHANNEL_PLACEHOLDER in link.utm:
+        return None
+    return _cached(link, None)
+
+
+def _cached(link: SelectedLink | Link, channel: str | None) -> CachedRow:
+    is_dead = link.disabled_at is not None or link.used_at is not None
+    url = add_tags(link.url, link.utm, channel or "link")
+    if link.is_once:
+        url = _host_of(url)  # the URL itself may be the secret, and is read when the link is opened
+    target = LinkTarget(
+        link_id=link.id.hex,
+        expires_at=_seconds(link.expires_at),
+        url="" if is_dead else url,
+        company_id=link.company_id,
+        batch=batch_key(link.company_id, link.batch_id),
+        is_once=link.is_once,
+        expired_url=link.expired_url,
+    )
+    # The channel may yet change.
+    return CachedRow(link.is_alias, target, SHORT_TTL if is_dead or channel else LIVE_TTL)
+
+
+def _host_of(url: str) -> str:
+    """The URL of its host's first page, without user and password."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}/"
+
+
+def _seconds(at: datetime | None) -> float | None:
+    return at.timestamp() if at else None
+
+
+INVALIDATED_TTL = 60  # seconds that a changed link stays out of Redis
+
+# KEYS: of new links. ARGV: the row of each, empty where only the database knows it, and its TTL in
+# ms. Any other value of a key, such as the dead row whose alias was reassigned, becomes empty; an
+# empty value stays. Returns how many keys were requested before their links existed.
+_STORE_NEW = f"""
+local early = 0
+for i, key in ipairs(KEYS) do
+  local held, row = redis.call('GET', key), ARGV[2 * i - 1]
+  if held and held ~= row then early = early + 1 end
+  if row ~= '' and (not held or held == 'null') then
+    redis.call('SET', key, row, 'PX', ARGV[2 * i])
+  elseif held and held ~= '' and held ~= row then
+    redis.call('SET', key, '', 'EX', {INVALIDATED_TTL})
+  end
+end
+return early
+"""
+
+
+def read(keys: Sequence[str]) -> dict[str, CachedRow | None]:
+    """The cached rows among these keys."""
+    values = call("MGET", *map(redis_key, keys))
+    return unpack_all(keys, values)
+
+
+def store(known: Mapping[str, CachedRow | None]) -> None:
+    """Stores rows read from the database; overwrites nothing."""
+    commands: list[Command] = [
+        ("SET", redis_key(key), pack(row), "PX", ttl_ms(row), "NX") for key, row in known.items()
+    ]
+    call_together(*commands)
+
+
+def store_new(links: Collection[Link]) -> bool:
+    """Stores new links; returns whether one of them was requested before it existed."""
+    words: list[bytes | int] = []
+    for row in map(from_link, links):
+        words += [pack(row) if row else b"", ttl_ms(row)]
+    keys = [redis_key(link.key) for link in links]
+    early: Any = redis_client().eval(_STORE_NEW, len(keys), *keys, *words)
+    return bool(early)
+
+
+def invalidate(links: Collection[Link]) -> None:
+    with redis_client().pipeline(transaction=False) as pipe:
+        queue_invalidation(pipe, [link.key for link in links])
+        pipe.execute()
+
+
+def queue_invalidation(pipe: Pipeline, keys: Collection[str]) -> None:
+    for key in keys:
+        pipe.set(redis_key(key), b"", ex=INVALIDATED_TTL)

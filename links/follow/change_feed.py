@@ -14,7 +14,7 @@ from redis.exceptions import ConnectionError as RedisSilentError
 from redis.exceptions import RedisError
 
 from config.storage.redis_client import blocking_redis_client, raise_if_demoted, redis_client
-from links.follow import redis_cache
+from links.follow import cached_row
 from links.follow.process_cache import SlugCache, StopCache
 
 CHANNEL = "links"
@@ -54,7 +54,7 @@ class ChangeFeed:
             return True
         try:
             with redis_client().pipeline(transaction=False) as pipe:
-                redis_cache.queue_invalidation(pipe, [key for key in keys if key != _STOPS])
+                cached_row.queue_invalidation(pipe, [key for key in keys if key != _STOPS])
                 pipe.publish(CHANNEL, STOPS_CHANGED if _STOPS in keys else LINKS_CHANGED)
                 pipe.execute()
         except (RedisError, OSError):

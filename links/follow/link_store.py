@@ -11,9 +11,8 @@ from redis.exceptions import RedisError
 from config.storage.redis_client import BackOff
 from config.storage.statements.single_statement import fetch_rows
 from links.addresses import short_hosts
-from links.follow import change_feed, database_row, redis_cache
-from links.follow.cached_row import CachedRow, choose, is_decided
-from links.follow.database_row import SelectedLink
+from links.follow import cached_row, change_feed
+from links.follow.cached_row import CachedRow, SelectedLink, choose, is_decided
 from links.models import Link
 
 SQL_READERS = 4  # of the process's pool of connections; the rest are for writers
@@ -43,7 +42,7 @@ class LinkStore:
         if self._back_off.is_active:
             return {}
         try:
-            return redis_cache.read(keys)
+            return cached_row.read(keys)
         except (RedisError, OSError):
             self._back_off.start()
             return {}
@@ -52,24 +51,24 @@ class LinkStore:
         if not self._sql_readers.acquire(timeout=SQL_READER_TIMEOUT):
             raise TimeoutError("every reader of links is busy")
         try:
-            found = fetch_rows(database_row.SELECT, [keys[0], keys[-1]], SelectedLink)
+            found = fetch_rows(cached_row.SELECT, [keys[0], keys[-1]], SelectedLink)
         finally:
             self._sql_readers.release()
-        rows = {link.key: database_row.from_sql(link) for link in found}
+        rows = {link.key: cached_row.from_sql(link) for link in found}
         return {key: rows.get(key) for key in keys}
 
     def _write_redis(self, rows: Mapping[str, CachedRow | None]) -> None:
         if self._back_off.is_active:
             return
         try:
-            redis_cache.store(rows)
+            cached_row.store(rows)
         except (RedisError, OSError):
             self._back_off.start()
 
     def store_new(self, links: Collection[Link]) -> None:
         """Never raises."""
         try:
-            if redis_cache.store_new(links):  # other processes may still hold the 404
+            if cached_row.store_new(links):  # other processes may still hold the 404
                 change_feed.publish_link_change()
         except (RedisError, OSError):
             self._back_off.start()
@@ -77,6 +76,6 @@ class LinkStore:
     def invalidate(self, links: Collection[Link]) -> None:
         """Never raises."""
         try:
-            redis_cache.invalidate(links)
+            cached_row.invalidate(links)
         except (RedisError, OSError):
             self._back_off.start()

@@ -1,12 +1,16 @@
-"""Admin of short links: read-only, but for actions that disable a link or stop its whole batch."""
+"""Admin of short links, companies' hosts, blocked sites, visitors' reports and stops."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+from django import forms
 from django.contrib import admin, messages
+from django.core.exceptions import ValidationError
+from django.db import transaction
 from django.db.models import QuerySet
 from django.db.models.functions import Coalesce
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
@@ -14,17 +18,18 @@ from django.utils.translation import ngettext
 from accounts.audit.events import record
 from accounts.client_ip import client_ip
 from accounts.masked_phones import mask_phones_in
-from accounts.model_admin.admin import ReadOnlyAdmin, operator
-from accounts.model_admin.change_list import SinceFilter
+from accounts.model_admin.admin import ModelAdmin, ReadOnlyAdmin, operator
+from accounts.model_admin.change_list import SinceFilter, UrgentFirstChangeList
 from accounts.models import Company, User
 from config.errors import DomainError
-from links.addresses import short_hosts, slugs
+from config.ids import public_id
+from links.addresses import short_hosts, slugs, target_urls
 from links.follow import resolution
+from links.follow.pages import preview_page
 from links.manage import changes, stopping
 from links.manage.changes import Change
-from links.models import Link
-from links.web.host_admin import BlockedHostAdmin, ShortHostAdmin
-from links.web.report_admin import ReportAdmin, StopAdmin
+from links.models import BlockedHost, Link, Report, ShortHost, Stop
+from links.web.forms import validated
 
 __all__ = ["BlockedHostAdmin", "LinkAdmin", "ReportAdmin", "ShortHostAdmin", "StopAdmin"]
 
@@ -137,4 +142,211 @@ class LinkAdmin(ReadOnlyAdmin):
         self.message_user(request, text % {"n": count}, messages.SUCCESS)
 
     def has_disable_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("links.change_link")
+
+
+if TYPE_CHECKING:
+    HostModelForm = forms.ModelForm[ShortHost]
+    SiteModelForm = forms.ModelForm[BlockedHost]
+else:  # generic in the stubs alone
+    HostModelForm = SiteModelForm = forms.ModelForm
+
+
+class ShortHostForm(HostModelForm):
+    class Meta:
+        help_texts = {
+            "host": _(
+                "Lower case, without https:// and a port. Point its DNS record at the proxy, which "
+                "must have a certificate for it and pass the Host header on. It works within five "
+                "seconds."
+            )
+        }
+
+    def clean_host(self) -> str:
+        host = validated(target_urls.check_site, self.cleaned_data["host"])
+        if short_hosts.is_ours(host):
+            raise ValidationError(_("This host serves the service itself, or short links already."))
+        return host
+
+
+@admin.register(ShortHost)
+class ShortHostAdmin(ModelAdmin):
+    form = ShortHostForm
+    list_display = ("host", "company", "created_at")
+    list_select_related = ("company",)
+    search_fields = ("host__istartswith", "company__name__istartswith")
+    autocomplete_fields = ("company",)
+    ordering = ("-created_at",)
+
+    def has_change_permission(self, request: HttpRequest, obj: ShortHost | None = None) -> bool:
+        return obj is None and super().has_change_permission(request)  # its links are printed
+
+    def save_model(self, request: HttpRequest, obj: ShortHost, form: Any, change: Any) -> None:
+        super().save_model(request, obj, form, change)
+        transaction.on_commit(short_hosts.invalidate_cache)
+
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
+        """Of links that are there nothing is listed: there may be millions."""
+        used = [host for host in objs if Link.objects.filter(host=host).exists()]
+        if not used:
+            return super().get_deleted_objects(objs, request)
+        words = _("%(host)s has links that would stop working")
+        return [str(host) for host in used], {}, set(), [words % {"host": one} for one in used]
+
+    def delete_model(self, request: HttpRequest, obj: ShortHost) -> None:
+        Company.objects.filter(link_host=obj.host).update(link_host="")
+        super().delete_model(request, obj)
+        transaction.on_commit(short_hosts.invalidate_cache)
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[ShortHost]) -> None:
+        for host in queryset:
+            self.delete_model(request, host)
+
+
+class BlockedHostForm(SiteModelForm):
+    class Meta:
+        help_texts = {
+            "host": _(
+                "Subdomains are included. Existing links to it keep working until you disable "
+                "them with the action in the list."
+            )
+        }
+
+    def clean_host(self) -> str:
+        return validated(target_urls.check_site, self.cleaned_data["host"])
+
+
+@admin.register(BlockedHost)
+class BlockedHostAdmin(ModelAdmin):
+    form = BlockedHostForm
+    list_display = ("host", "reason", "created_at")
+    search_fields = ("host__icontains",)
+    ordering = ("-created_at",)
+    actions = ("disable_links",)
+
+    def save_model(self, request: HttpRequest, obj: BlockedHost, form: Any, change: Any) -> None:
+        super().save_model(request, obj, form, change)
+        transaction.on_commit(target_urls.invalidate_blocked_sites)
+
+    def delete_model(self, request: HttpRequest, obj: BlockedHost) -> None:
+        super().delete_model(request, obj)
+        transaction.on_commit(target_urls.invalidate_blocked_sites)
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[BlockedHost]) -> None:
+        super().delete_queryset(request, queryset)
+        transaction.on_commit(target_urls.invalidate_blocked_sites)
+
+    @admin.action(description=_("Disable links that lead there"), permissions=["disable"])
+    def disable_links(
+        self, request: HttpRequest, sites: QuerySet[BlockedHost]
+    ) -> HttpResponse | None:
+        names = list(sites.values_list("host", flat=True))
+        if "confirmed" not in request.POST:
+            return self._ask(request, names)
+        user, ip = operator(request), client_ip(request.META)
+        count = sum(changes.disable_links_to(name, user=user, ip=ip) for name in names)
+        text = ngettext(
+            "%(n)d link is off: only you can enable it again.",
+            "%(n)d links are off: only you can enable them again.",
+            count,
+        )
+        self.message_user(request, text % {"n": count}, messages.SUCCESS)
+        return None
+
+    def _ask(self, request: HttpRequest, names: list[str]) -> HttpResponse:
+        context = {
+            **self.admin_site.each_context(request),
+            "title": _("Disable links that lead there"),
+            "counts": [(name, changes.count_links_to(name)) for name in names],
+            "chosen": request.POST.getlist("_selected_action"),
+            "opts": self.opts,
+        }
+        return TemplateResponse(request, "admin/links/blocked_links.html", context)
+
+    def has_disable_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("links.change_link")
+
+
+class PendingFilter(admin.SimpleListFilter):
+    title = _("handled")
+    parameter_name = "waiting"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
+        return [("yes", _("waiting"))]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Report]) -> QuerySet[Report]:
+        return queryset.filter(handled_at=None) if self.value() == "yes" else queryset
+
+
+@admin.register(Report)
+class ReportAdmin(ReadOnlyAdmin):
+    """Those that wait first."""
+
+    changelist = UrgentFirstChangeList
+    urgent = "links_report.handled_at IS NULL"
+    ordering = ("-pk",)
+    list_display = ("reported_at", "link", "company", "target", "reason", "words", "handled_at")
+    list_filter = (PendingFilter, "reason")
+    list_select_related = ("link__company",)
+    search_fields = ("=link__key", "link__company__name__istartswith")
+    actions = ("disable_links", "handle")
+
+    @admin.display(description=_("company"))
+    def company(self, report: Report) -> str:
+        return str(report.link.company)
+
+    @admin.display(description=_("target"))
+    def target(self, report: Report) -> str:
+        return report.link.url
+
+    @admin.action(description=_("Handled: nothing more to do"), permissions=["handle"])
+    def handle(self, request: HttpRequest, reports: QuerySet[Report]) -> None:
+        count = preview_page.mark_handled(reports)
+        text = ngettext("%(n)d report is handled.", "%(n)d reports are handled.", count)
+        self.message_user(request, text % {"n": count}, messages.SUCCESS)
+
+    @admin.action(description=_("Disable the links reported"), permissions=["disable"])
+    def disable_links(self, request: HttpRequest, reports: QuerySet[Report]) -> None:
+        user, ip = operator(request), client_ip(request.META)
+        links = {one.link for one in reports.select_related("link")}
+        live = [one for one in links if not one.is_barred and one.retired_at is None]
+        off = Change(is_enabled=False, by_operator=True)
+        for link in live:
+            changes.change(link=link, wanted=off, user=user, ip=ip)
+        preview_page.mark_handled(reports)
+        text = ngettext("%(n)d link disabled.", "%(n)d links disabled.", len(live))
+        self.message_user(request, text % {"n": len(live)}, messages.SUCCESS)
+
+    def has_handle_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("links.change_report")
+
+    def has_disable_permission(self, request: HttpRequest) -> bool:
+        return self.has_handle_permission(request) and request.user.has_perm("links.change_link")
+
+
+@admin.register(Stop)
+class StopAdmin(ReadOnlyAdmin):
+    list_display = ("stopped_at", "company", "what", "is_operators")
+    list_select_related = ("company",)
+    search_fields = ("=company__id", "company__name__istartswith")
+    ordering = ("-stopped_at",)
+    actions = ("release",)
+
+    @admin.display(description=_("what is stopped"))
+    def what(self, stop: Stop) -> Any:
+        return public_id("bat", stop.batch_id) if stop.batch_id else _("all links")
+
+    @admin.action(description=_("Release: the links work again"), permissions=["release"])
+    def release(self, request: HttpRequest, stops: QuerySet[Stop]) -> None:
+        user, ip = operator(request), client_ip(request.META)
+        count = sum(
+            stopping.release(
+                company=one.company, batch_id=one.batch_id, user=user, ip=ip, by_operator=True
+            )
+            for one in stops.select_related("company")
+        )
+        text = ngettext("%(n)d stop is released.", "%(n)d stops are released.", count)
+        self.message_user(request, text % {"n": count}, messages.SUCCESS)
+
+    def has_release_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("links.change_link")

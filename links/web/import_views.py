@@ -17,7 +17,7 @@ from accounts.client_ip import client_ip
 from accounts.models import Company, Mode
 from accounts.people.roles import CabinetRequest, can_change_settings, member_required
 from config.errors import DomainError
-from links.imports import link_imports
+from links import link_imports
 from links.models import LinkImport
 from links.web.forms import error_messages
 

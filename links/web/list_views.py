@@ -1,29 +1,42 @@
-"""The cabinet's list of short links, and the same as a spreadsheet."""
+"""The cabinet's list of short links, the same as a spreadsheet, and stops of a batch or of all."""
 
+from collections.abc import Iterator
+from datetime import datetime
+from itertools import islice
 from typing import Any, NamedTuple
+from uuid import UUID
 
 from django.conf import settings
+from django.contrib import messages
 from django.db.models import Q, QuerySet
-from django.http import HttpResponse, StreamingHttpResponse
-from django.shortcuts import render
+from django.http import Http404, HttpResponse, StreamingHttpResponse
+from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_GET
+from django.utils.translation import pgettext
+from django.views.decorators.http import require_GET, require_POST
 
+from accounts.api import pagination
 from accounts.api.pagination import forgiving_page_of
 from accounts.audit.events import record
 from accounts.cabinet.spreadsheets import csv_download
 from accounts.client_ip import client_ip
 from accounts.models import Member, Mode
-from accounts.people.phone_masking import may_search
-from accounts.people.roles import CabinetRequest, member_required
+from accounts.people.phone_masking import may_search, text_for
+from accounts.people.roles import (
+    CabinetRequest,
+    can_change_settings,
+    can_manage_members,
+    member_required,
+)
+from config.errors import DomainError
 from config.ids import parse_id
 from links.addresses import short_hosts
-from links.api.link_views import in_state
-from links.manage import batches
+from links.api.views import in_state
+from links.manage import batches, stopping
+from links.manage.batches import BatchSummary
 from links.models import Link
-from links.web import export
-from links.web.forms import LinkFilter
+from links.web.forms import STATES, LinkFilter, error_messages
 
 
 @member_required()
@@ -91,6 +104,114 @@ def link_export(request: CabinetRequest) -> StreamingHttpResponse:
         ip=client_ip(request.META),
     )
     found = matching(request.member, form.chosen())
-    rows = export.rows_of(found.links, request.member, found.history)
+    rows = rows_of(found.links, request.member, found.history)
     name = f"kvitok-links-{form.mode_chosen}-{timezone.localdate():%Y-%m-%d}.csv"
     return csv_download(rows, name)
+
+
+BATCH_SIZE = 1000
+MAX_ROWS = 1_000_000  # and a heading: the most a sheet holds
+_STATES = dict(STATES)
+
+
+def rows_of(
+    links: QuerySet[Link], member: Member, history: QuerySet[Link] | None = None
+) -> Iterator[list[str | int]]:
+    """Batch after batch, while the reader takes them; no connection is held in between."""
+    yield [
+        pgettext("link", "Created"),
+        _("Short link"),
+        _("Where it leads"),
+        _("State"),
+        _("Expires"),
+        _("Clicks by people"),
+        _("Previews"),
+        _("Scanners"),
+        _("First click"),
+        _("Last click"),
+    ]
+    rows = islice(_in_batches(links, history), MAX_ROWS)
+    yield from (_cells(link, member) for link in rows)
+
+
+def _in_batches(links: QuerySet[Link], history: QuerySet[Link] | None) -> Iterator[Link]:
+    for batch in pagination.batches(links, BATCH_SIZE, history=history):
+        yield from batch
+
+
+def _cells(link: Link, member: Member) -> list[str | int]:
+    return [
+        _moment(link.created_at),
+        text_for(link.short_url, member),
+        text_for(link.url, member),
+        str(_STATES[link.state]),
+        _moment(link.expires_at),
+        link.clicks,
+        link.previews,
+        link.scanners,
+        _moment(link.first_click_at),
+        _moment(link.last_click_at),
+    ]
+
+
+def _moment(at: datetime | None) -> str:
+    return timezone.localtime(at).strftime("%Y-%m-%d %H:%M:%S") if at else ""
+
+
+# Who may let people in may also shut everything at once.
+is_owner = can_manage_members
+
+
+@member_required(can_change_settings, can_change_settings)
+def batch_stop(request: CabinetRequest, public_id: str) -> HttpResponse:
+    batch = _batch(request, public_id)
+    if request.method == "POST":
+        stopping.stop(**_asked(request, batch.id))
+        messages.success(request, _("The batch is stopped: none of its links work now."))
+        return redirect(batch.url)
+    return render(request, "cabinet/link_batch_stop.html", {"batch": batch})
+
+
+@require_POST
+@member_required(can_change_settings, can_change_settings)
+def batch_release(request: CabinetRequest, public_id: str) -> HttpResponse:
+    batch = _batch(request, public_id)
+    _release(request, batch.id)
+    return redirect(batch.url)
+
+
+@member_required(is_owner, is_owner)
+def links_stop(request: CabinetRequest) -> HttpResponse:
+    if request.method == "POST":
+        stopping.stop(**_asked(request))
+        messages.success(request, _("All links are stopped: none of them work now."))
+        return redirect("link-list")
+    return render(request, "cabinet/link_stop.html")
+
+
+@require_POST
+@member_required(is_owner, is_owner)
+def links_release(request: CabinetRequest) -> HttpResponse:
+    _release(request)
+    return redirect("link-list")
+
+
+def _release(request: CabinetRequest, batch_id: UUID | None = None) -> None:
+    try:
+        stopping.release(**_asked(request, batch_id))
+    except DomainError as refused:
+        messages.error(request, error_messages(refused)[0])
+    else:
+        messages.success(request, _("The links work again."))
+
+
+def _asked(request: CabinetRequest, batch_id: UUID | None = None) -> dict[str, Any]:
+    ip = client_ip(request.META)
+    return {"company": request.company, "batch_id": batch_id, "user": request.user, "ip": ip}
+
+
+def _batch(request: CabinetRequest, public_id: str) -> BatchSummary:
+    for mode in Mode.values:
+        if batch := batches.summary(request.company, mode, public_id):
+            return batch
+    raise Http404

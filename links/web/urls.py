@@ -1,18 +1,18 @@
 from django.urls import path
 
-from links.web import import_views, list_views, stop_views, views
+from links.web import import_views, list_views, views
 from links.web.views import link_settings
 
 urlpatterns = [
     path("links", list_views.link_list, name="link-list"),
     path("links.csv", list_views.link_export, name="link-export"),
     path("links/new", views.link_create, name="link-create"),
-    path("links/stop", stop_views.links_stop, name="link-stop-all"),
-    path("links/release", stop_views.links_release, name="link-release-all"),
-    path("links/batches/<str:public_id>/stop", stop_views.batch_stop, name="link-batch-stop"),
+    path("links/stop", list_views.links_stop, name="link-stop-all"),
+    path("links/release", list_views.links_release, name="link-release-all"),
+    path("links/batches/<str:public_id>/stop", list_views.batch_stop, name="link-batch-stop"),
     path(
         "links/batches/<str:public_id>/release",
-        stop_views.batch_release,
+        list_views.batch_release,
         name="link-batch-release",
     ),
     path("links/import", import_views.link_import, name="link-import"),

@@ -34,8 +34,7 @@ from links.clicks import statistics
 from links.make import create
 from links.manage import changes
 from links.models import Link, Stop
-from links.web.forms import ChangeForm, LinkForm, error_messages
-from links.web.settings_form import LinkSettingsForm
+from links.web.forms import ChangeForm, LinkForm, LinkSettingsForm, error_messages
 
 DAYS = 14
 CHART_SERIES = [

@@ -17,7 +17,7 @@ from operator_admin.backup.manifest import AVAILABLE, HELD, Sums, token_sums
 from operator_admin.backup.postgres import other_sessions
 from operator_admin.doctor.finding import Finding, failed, passed, verdict
 from persons import erasure_list
-from persons.reapplication import reapply_erasures
+from persons.erasure import reapply_erasures
 
 _SINCE = """
 SELECT COALESCE(sum(amount) FILTER (WHERE kind = 'release'), 0),

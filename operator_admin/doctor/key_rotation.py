@@ -13,7 +13,7 @@ from config.key_rings import identities
 from config.texts import StrOrPromise
 from operator_admin.doctor.finding import Finding, failed, passed
 from operator_admin.metrics import figures
-from otp.code_counts import live_codes_by_key
+from otp.history import live_codes_by_key
 from persons.erasure_list import erasures_by_key
 
 Ring = tuple[str, ...]  # the keys of a process in order, each `id:fingerprint`

@@ -16,7 +16,7 @@ from channels.vendor_accounts import error_texts, registry
 from config.channels import BY_NAME
 from config.ids import first_id_at
 from config.storage.statements.named_rows import Row, fetch_all
-from links.follow.pages import abuse_reports
+from links.follow.pages import preview_page
 from operator_admin.metrics import sql
 from operator_admin.models import Alert
 
@@ -117,7 +117,7 @@ def today() -> Today:
         Order.objects.filter(state=Order.State.PENDING, invoice_number__isnull=False).count(),
         Payment.objects.needs_review().count(),
         _accounts_with_open_breaker(),
-        abuse_reports.count_pending(),
+        preview_page.count_pending(),
         Alert.objects.firing().count(),
         list(waiting.order_by("created_at")[:SHOWN_WAITING]),
         Refund.objects.needs_review().count(),

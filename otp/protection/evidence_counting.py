@@ -1,28 +1,167 @@
 """Counts what became of codes as evidence, every two seconds, and judges the numbers concerned.
 
 One transaction moves `GuardProgress`, the evidence and the restrictions together, so an outcome
-counts once, whichever worker dies in between.
-"""
+counts once, whichever worker dies in between. What one company sees of an attack is used for those
+who did not switch that off, and not told: fewer tokens lost are enough there for a proof of work,
+where a company's own people have not been seen. Nothing is held back for what happened to others
+alone, and nothing is refused for it."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from datetime import datetime, timedelta
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from functools import partial
+from math import inf
 
 from django.db import transaction
+from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts.jobs import Job, delete_rows
+from accounts.models import Company
+from channels.guard.evidence import NORM_HALF_LIFE, Evidence
 from channels.guard.guard import SMALL, Guard, GuardStep, Verdict
-from channels.guard.scopes import Scope, scopes_of
+from channels.guard.scopes import CUTS, Scope, scopes_of
+from channels.guard.scopes import ScopeKind as GuardScopeKind
 from channels.phone_numbers import country_of
+from channels.routing.smart.decay import Counts
 from config.storage.database_clock import database_now
 from otp.models import GuardEvidence, GuardProgress, GuardRestriction, ScopeKind
-from otp.protection import code_outcomes, elsewhere, evidence_rows, restrictions
+from otp.protection import code_outcomes, restrictions
 from otp.protection.code_outcomes import LAG, CodeOutcome, OutcomeKind
-from otp.protection.elsewhere import AttackedNumbers
 from otp.protection.restrictions import Judged
+
+OF_NUMBERS = [ScopeKind.COUNTRY.value, *(kind.value for kind, _digits in CUTS)]
+
+
+@dataclass(frozen=True, slots=True)
+class AttackedNumbers:
+    """Countries and prefixes, with the companies that are attacked there."""
+
+    companies: Mapping[Scope, set[int]]
+    unaware: set[int]  # companies that do not want to know
+
+    def watched_by(self, company_id: int) -> set[Scope]:
+        if company_id in self.unaware:
+            return set()
+        return {scope for scope, found in self.companies.items() if found - {company_id}}
+
+
+def attacked_numbers() -> AttackedNumbers:
+    """Where codes are held back with a proof of work or a refusal. A company that only watches says
+    nothing to others: whatever it loses, nothing ends there. Nor does one that holds back sooner
+    than usual because of others: each of the two would be the other's reason.
+    """
+    rows = GuardRestriction.objects.filter(
+        ended_at=None,
+        is_enforced=True,
+        is_early=False,
+        rule=GuardRestriction.Rule.UNVERIFIED,
+        step__gte=GuardRestriction.Step.CHALLENGE,
+        kind__in=OF_NUMBERS,
+    ).values_list("kind", "value", "company_id")
+    found: dict[Scope, set[int]] = {}
+    for kind, value, company_id in rows:
+        found.setdefault(Scope(GuardScopeKind(kind), value), set()).add(company_id)
+    unaware = (
+        Company.objects.filter(guard_watches_others=False) if found else Company.objects.none()
+    )
+    return AttackedNumbers(found, set(unaware.values_list("pk", flat=True)))
+
+
+WRITTEN = (
+    "seen_at", "score", "hits", "misses", "tokens", "norm_at", "norm_trials", "norm_hits",
+    "refusals", "refused_until", "is_apart",
+)  # fmt: skip
+BATCH = 1000  # scopes that one query looks for
+OF_COMPANY = (ScopeKind.COMPANY.value, "")
+
+
+def load_guard(company_id: int, scopes: Iterable[Scope]) -> Guard:
+    """A guard that knows these scopes of the company, as far as anything is known of them."""
+    guard = Guard()
+    wanted = {(scope.kind.value, scope.value) for scope in scopes} | {OF_COMPANY}
+    for row in _rows(company_id, sorted(wanted)):
+        evidence = _evidence(row)
+        if row.kind == ScopeKind.COMPANY:
+            guard.company = evidence
+        else:
+            guard.found[Scope(GuardScopeKind(row.kind), row.value)] = evidence
+    return guard
+
+
+def _rows(company_id: int, wanted: list[tuple[str, str]]) -> Iterable[GuardEvidence]:
+    for start in range(0, len(wanted), BATCH):
+        by_kind: dict[str, list[str]] = {}
+        for kind, value in wanted[start : start + BATCH]:
+            by_kind.setdefault(kind, []).append(value)
+        any_of = Q()
+        for kind, values in by_kind.items():
+            any_of |= Q(kind=kind, value__in=values)
+        yield from GuardEvidence.objects.filter(any_of, company=company_id)
+
+
+def save_evidence(
+    company_id: int, guard: Guard, touched: Iterable[Scope], countries: Mapping[Scope, str]
+) -> None:
+    """The rows of one company are written by one process at a time: `GuardProgress` is locked."""
+    rows = [
+        _row(
+            company_id, scope.kind.value, scope.value, guard.found[scope], countries.get(scope, "")
+        )
+        for scope in touched
+        if scope in guard.found
+    ]
+    rows.append(_row(company_id, *OF_COMPANY, guard.company, ""))
+    GuardEvidence.objects.bulk_create(
+        rows,
+        batch_size=BATCH,
+        update_conflicts=True,
+        unique_fields=["company", "kind", "value"],
+        update_fields=list(WRITTEN),
+    )
+
+
+def _evidence(row: GuardEvidence) -> Evidence:
+    return Evidence(
+        at=row.seen_at.timestamp(),
+        norm=Counts(
+            NORM_HALF_LIFE, row.norm_at.timestamp(), trials=row.norm_trials, hits=row.norm_hits
+        ),
+        score=row.score,
+        hits=row.hits,
+        misses=row.misses,
+        tokens=row.tokens,
+        refusals=row.refusals,
+        refused_until=-inf if row.refused_until is None else row.refused_until.timestamp(),
+        is_apart=row.is_apart,
+    )
+
+
+def _row(company_id: int, kind: str, value: str, one: Evidence, country: str) -> GuardEvidence:
+    return GuardEvidence(
+        company_id=company_id,
+        kind=kind,
+        value=value,
+        country=country,
+        seen_at=_time(max(one.at, one.norm.at)),
+        score=one.score,
+        hits=one.hits,
+        misses=one.misses,
+        tokens=one.tokens,
+        norm_at=_time(one.norm.at),
+        norm_trials=one.norm.trials,
+        norm_hits=one.norm.hits,
+        refusals=one.refusals,
+        refused_until=None if one.refused_until == -inf else _time(one.refused_until),
+        is_apart=one.is_apart,
+    )
+
+
+def _time(seconds: float) -> datetime:
+    return datetime.fromtimestamp(seconds, UTC)
+
 
 JOB = Job("guard_evidence", _("evidence of the protection"), is_stream=True)
 # A worker that was away catches up in steps, and leaves what is older: it is over.
@@ -49,7 +188,7 @@ def _count_step(until: datetime) -> bool:
             return False
         since = max(progress.counted_until, until - LONGEST_ABSENCE)
         end = min(until, since + LONGEST_STEP)
-        attacked = elsewhere.attacked_numbers()
+        attacked = attacked_numbers()
         found = _count(code_outcomes.outcomes(since, end), end, attacked)
         restrictions.update(found, end, partial(_judge_anew, attacked=attacked))
         GuardProgress.objects.filter(pk=GuardProgress.ONLY).update(counted_until=end)
@@ -79,7 +218,7 @@ def _count_company(
     company_id: int, own: Sequence[CodeOutcome], now: datetime, attacked: AttackedNumbers
 ) -> Judged:
     scopes = {_key(outcome): _scopes(outcome) for outcome in own}
-    guard = evidence_rows.load(company_id, {one for each in scopes.values() for one in each})
+    guard = load_guard(company_id, {one for each in scopes.values() for one in each})
     guard.watched = attacked.watched_by(company_id)
     touched: set[Scope] = set()
     for outcome in own:
@@ -89,7 +228,7 @@ def _count_company(
     verdicts = _judge(guard, now.timestamp(), scopes.values())
     countries = {scope: each[0].value for each in scopes.values() for scope in each[1:]}
     if touched or verdicts:
-        evidence_rows.save(company_id, guard, touched | verdicts.keys(), countries)
+        save_evidence(company_id, guard, touched | verdicts.keys(), countries)
     return Judged(company_id, verdicts, countries)
 
 
@@ -146,11 +285,11 @@ def _judge_anew(
 ) -> Judged:
     """Of a restriction whose time is over: it goes on while its evidence does."""
     scopes = restrictions.scopes_of_restriction(restriction)
-    guard = evidence_rows.load(restriction.company_id, scopes)
+    guard = load_guard(restriction.company_id, scopes)
     guard.watched = attacked.watched_by(restriction.company_id)
     verdicts = _judge(guard, now.timestamp(), [scopes])
     countries = dict.fromkeys(scopes[1:], restriction.country)
-    evidence_rows.save(restriction.company_id, guard, verdicts, countries)
+    save_evidence(restriction.company_id, guard, verdicts, countries)
     return Judged(restriction.company_id, verdicts, countries)
 
 

@@ -1,14 +1,33 @@
-"""Tells a company that the guard has begun to hold sends back, or would in another mode."""
+"""How people hear of the guard's restrictions: names, e-mails, webhooks, the audit log."""
 
 from datetime import datetime
 
 from django.conf import settings
 from django.urls import reverse
+from django.utils.translation import get_language
+from django.utils.translation import gettext as _
 
-from accounts.models import Company, EventKind, Member, Mode
+from accounts.audit.texts import declare_words
+from accounts.models import AuditEvent, Company, EventKind, GuardMode, Member, Mode
 from accounts.outbox import events, mail
+from accounts.people import countries
+from channels.guard.scopes import CUTS
 from otp.models import GuardRestriction, ScopeKind
 from otp.protection.week_replay import WeekFigures
+
+_HIDDEN = {kind.value: digits for kind, digits in CUTS}
+
+
+def scope_name(kind: str, value: str) -> str:
+    """In the active language. Addresses and devices are kept as hashes, so they have no name."""
+    if kind in _HIDDEN:
+        return value + "•" * _HIDDEN[kind]
+    if kind == ScopeKind.COUNTRY:
+        return countries.names(get_language() or "ru").get(value, value)
+    if kind == ScopeKind.IP:
+        return _("one IP address")
+    return _("one device")
+
 
 HASHED = {ScopeKind.IP, ScopeKind.DEVICE}
 NOTIFIED_ROLES = (Member.Role.OWNER, Member.Role.DEVELOPER)
@@ -69,3 +88,28 @@ def _event_data(restriction: GuardRestriction) -> dict[str, object]:
 
 def _page_url() -> str:
     return f"{settings.PUBLIC_URL}{reverse('protection')}"
+
+
+def register_audit_words() -> None:
+    declare_words(_audited_mode, "guard.mode_changed")
+    declare_words(_audited_watching, "guard.watches_others")
+    declare_words(_audited_scope, "guard.lifted", "guard.let_through")
+
+
+def _audited_mode(event: AuditEvent) -> str:
+    words = dict(GuardMode.choices)
+    modes = (event.changes or {}).get("guard_mode") or event.subject.split(" → ")
+    return " → ".join(str(words.get(mode, mode)) for mode in modes)
+
+
+def _audited_watching(event: AuditEvent) -> str:
+    _before, after = (event.changes or {}).get("guard_watches_others", (None, None))
+    return _("they count") if after else _("they do not count")
+
+
+def _audited_scope(event: AuditEvent) -> str:
+    """A country, one IP address or device, or the beginning of the numbers."""
+    subject = event.subject
+    if subject in (ScopeKind.IP, ScopeKind.DEVICE):
+        return scope_name(subject, "")
+    return scope_name(ScopeKind.COUNTRY, subject) if subject.isalpha() else f"{subject}…"

@@ -5,7 +5,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from ipaddress import ip_address, ip_network
 
+from django.utils.crypto import salted_hmac
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
@@ -20,8 +22,52 @@ from config.channels import BY_NAME
 from config.errors import AfterEffectError, DomainError, Error
 from otp.models import ScopeKind
 from otp.protection import challenges, known_phones, restrictions
-from otp.protection.scope_names import scope_name
-from otp.protection.senders import UNKNOWN, CodeSender
+from otp.protection.notices import scope_name
+
+LENGTH = 24  # hexadecimal digits of a hash
+
+
+@dataclass(frozen=True, slots=True)
+class CodeSender:
+    """Address and device as keyed hashes, which differ from company to company; empty: not told."""
+
+    ip: str = ""
+    device: str = ""
+    is_trusted: bool = False
+    challenge: str = ""  # a solved one, as ALTCHA's widget encodes it
+
+    @property
+    def stored(self) -> dict[str, str]:
+        """What the message keeps of it, and loses with the phone."""
+        return {name: text for name, text in (("ip", self.ip), ("device", self.device)) if text}
+
+
+UNKNOWN = CodeSender()
+
+
+def network_of(ip: str) -> str | None:
+    """The address as evidence knows it: an IPv4 one, or the /64 that one subscriber has of IPv6.
+
+    Empty for an address that many share, such as a proxy's own; None for what is no address.
+    """
+    try:
+        address = ip_address(ip.strip())
+    except ValueError:
+        return None
+    address = getattr(address, "ipv4_mapped", None) or address
+    if not address.is_global:
+        return ""
+    if address.version == 6:
+        return str(ip_network((address, 64), strict=False))
+    return str(address)
+
+
+def hashed(company_id: int, kind: str, text: str) -> str:
+    if not text:
+        return ""
+    salt = f"otp.protection.{kind}.{company_id}"
+    return salted_hmac(salt, text, algorithm="sha256").hexdigest()[:LENGTH]
+
 
 SCRIPTED = {
     test_numbers.CHALLENGED: GuardStep.CHALLENGE,

@@ -1,8 +1,8 @@
-"""Validates a company's own text: it has the code exactly once and nothing usable for phishing.
+"""Validates a company's own text and autofill lines. A text has the code exactly once and nothing
+usable for phishing.
 
 A person trusts a message with a code they asked for. So a text has no address and no number of
-its own: the only link is a short one, whose target was checked.
-"""
+its own: the only link is a short one, whose target was checked."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -15,8 +15,37 @@ from django.utils.translation import gettext as _
 
 from channels.providers import gsm
 from config.input.characters import as_seen, is_line
+from config.input.hosts import HostError, ascii_host
 from links.make.new_link import SLUG_LENGTH_IN_MESSAGES, short_url
 from otp.texts.rendering import BRAND_UNITS, VARIABLES, compose, fill, max_minutes
+
+ANDROID_MAX_BYTES = 140  # SMS Retriever ignores longer messages
+# https://developers.google.com/identity/sms-retriever/verify: base64, cut to eleven characters.
+_HASH = re.compile(r"(?=.*[A-Z])(?=.*[a-z])(?!.*\d{6})[A-Za-z0-9+/]{11}")
+_HOST_LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
+_HOST = re.compile(rf"(?:{_HOST_LABEL}\.)+(?!\d+$){_HOST_LABEL}")
+
+
+def check_host(text: str) -> str:
+    """Returns the host normalised: lower case, international names in Punycode."""
+    try:
+        host = ascii_host(text.strip())
+    except HostError:
+        host = ""
+    if not _HOST.fullmatch(host):
+        raise ValidationError(
+            _("The name of a site alone, without https:// and without a path: example.com.")
+        )
+    return host
+
+
+def check_hash(text: str) -> str:
+    if not _HASH.fullmatch(text):
+        raise ValidationError(
+            _("Eleven characters: Latin letters, digits, + and /, as Google's tool gives them.")
+        )
+    return text
+
 
 MAX_CODE_LENGTH = 8
 _BRACED = re.compile(r"\{([^{}\n]*)\}")

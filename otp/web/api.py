@@ -21,7 +21,7 @@ from channels.web.send_view import SendView
 from config.ids import public_id
 from links.api.parsing import link_for_code
 from otp.check import check_code
-from otp.protection.senders import CodeSender, hashed, network_of
+from otp.protection.send_check import CodeSender, hashed, network_of
 from otp.send import CodeSendRequest, SentCode, send_code, sent_code
 from otp.web.calls import (
     CHALLENGE,

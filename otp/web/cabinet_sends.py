@@ -29,7 +29,7 @@ from links.api.views import parse_link
 from links.make.create import send_link
 from otp.check import check_code
 from otp.models import Verification
-from otp.protection.senders import CodeSender
+from otp.protection.send_check import CodeSender
 from otp.send import send_code
 from otp.web.api import parse_code
 

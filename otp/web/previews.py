@@ -20,7 +20,7 @@ from channels.vendor_accounts import registry
 from config.channels import BY_NAME, CHANNELS, Channel
 from links.addresses import short_hosts
 from links.make.new_link import SLUG_LENGTH_IN_MESSAGES, short_url
-from otp.texts import autofill, own_texts, rendering, rules
+from otp.texts import own_texts, rendering, rules
 from otp.web.calls import DEFAULT_PURPOSE
 
 SAMPLE_DIGITS = "12345678"
@@ -86,7 +86,7 @@ class Sample:
 
     @property
     def is_too_long_for_app(self) -> bool:
-        return self.has_app_hash and self.bytes > autofill.ANDROID_MAX_BYTES
+        return self.has_app_hash and self.bytes > rules.ANDROID_MAX_BYTES
 
     @property
     def bytes(self) -> int:

@@ -1,15 +1,20 @@
-"""The cabinet's page of the protection against SMS pumping."""
+"""The cabinet's page of the protection against SMS pumping, and its forms."""
 
+import re
 from typing import Any
 
+from django import forms
 from django.contrib import messages
+from django.core.exceptions import ValidationError
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext as _t
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_GET, require_POST
 
 from accounts.client_ip import client_ip
-from accounts.models import GuardMode
+from accounts.models import Company, GuardMode
+from accounts.people import countries
 from accounts.people.roles import (
     CabinetRequest,
     can_change_settings,
@@ -19,9 +24,92 @@ from accounts.people.roles import (
 )
 from billing.budgets import budgets
 from billing.wallet import ledger
+from channels import phone_numbers
+from channels.guard.scopes import CUTS, Scope, ScopeKind
+from channels.phone_numbers import country_of
+from config.errors import DomainError
+from config.input import clipboard
 from otp.models import GuardReplay, GuardRestriction
 from otp.protection import restrictions, week_replay
-from otp.web.protection_forms import LetThroughForm, ModeForm
+
+HIDDEN = "•"  # in place of digits, as this page writes a range
+KIND_OF = {digits: kind for kind, digits in CUTS}
+_RANGE = re.compile(rf"(\+[1-9][0-9]+)({HIDDEN}+|\*+)")
+
+
+class ModeForm(forms.Form):
+    mode = forms.ChoiceField(
+        label=_("Mode"),
+        choices=[
+            (GuardMode.ENFORCE, _("Block: such sends go without SMS, then are refused")),
+            (GuardMode.WATCH, _("Watch only: nothing is held back, this page says what would be")),
+            (GuardMode.OFF, _("Off: nothing is counted, only budgets hold")),
+        ],
+        widget=forms.RadioSelect(attrs={"class": "form-check-input"}),
+    )
+    watches_others = forms.BooleanField(
+        label=_("Be stricter where other companies are attacked"),
+        required=False,
+        help_text=_("Only for numbers where people new to you have entered almost no codes yet."),
+    )
+
+
+def _country_choices() -> list[tuple[str, object]]:
+    _blank, *named = countries.choices()
+    return [("", _("No country")), *named]
+
+
+class LetThroughForm(forms.Form):
+    number = forms.CharField(
+        label=_("Any number in the range"),
+        max_length=64,
+        required=False,
+        widget=forms.TextInput(attrs={"type": "tel", "placeholder": "+79161234567"}),
+        help_text=_("All numbers that differ in the last four digits are let through."),
+    )
+    country = forms.ChoiceField(label=_("Country"), choices=_country_choices, required=False)
+
+    def __init__(self, *args: object, company: Company, **kwargs: object) -> None:
+        super().__init__(*args, **kwargs)  # type: ignore[arg-type]
+        self.company = company
+        self.of_country = ""  # that the range is in
+        self._scope: Scope | None = None
+
+    def clean_number(self) -> str:
+        """A whole number, or a range as this page shows it: +7916123••••."""
+        typed = re.sub(r"[\s()\-./]", "", clipboard.plain(self.cleaned_data["number"]))
+        if not typed:
+            return ""
+        if found := _RANGE.fullmatch(typed):
+            prefix, hidden = found.groups()
+            if len(hidden) not in KIND_OF:
+                raise ValidationError(_("A range hides its last 2, 3, 4 or 7 digits."))
+            if phone_numbers.e164_or_none(prefix + "5" * len(hidden), self.company.country) is None:
+                raise ValidationError(
+                    _("That is not a whole number. Hide its last digits and keep the others.")
+                )
+            self._scope = Scope(KIND_OF[len(hidden)], prefix)
+            self.of_country = country_of(prefix + "0" * len(hidden))
+            return typed
+        try:
+            number = phone_numbers.normalise(typed, self.company.country)
+        except DomainError as refusal:
+            raise ValidationError(str(refusal.message or refusal.error.message)) from None
+        digits = dict(CUTS)[ScopeKind.TEN_THOUSAND]
+        self._scope = Scope(ScopeKind.TEN_THOUSAND, number[:-digits])
+        self.of_country = country_of(number)
+        return number
+
+    def clean(self) -> dict[str, object]:
+        values = self.cleaned_data
+        if not self.errors and bool(values.get("number")) == bool(values.get("country")):
+            raise ValidationError(_("Give either a number or a country."))
+        return values
+
+    def scope(self) -> Scope:
+        """Of valid fields."""
+        return self._scope or Scope(ScopeKind.COUNTRY, self.cleaned_data["country"])
+
 
 HISTORY = 50  # restrictions that are over
 
@@ -72,7 +160,7 @@ def protection_mode(request: CabinetRequest) -> HttpResponse:
         restrictions.watch_others(company=company, watches=values["watches_others"], **actor),
     ]
     if any(changes):
-        messages.success(request, _("Saved; it takes effect within two seconds."))
+        messages.success(request, _t("Saved; it takes effect within two seconds."))
     return redirect("protection")
 
 
@@ -88,7 +176,7 @@ def protection_let_through(request: CabinetRequest) -> HttpResponse:
         country=form.of_country,
         **_actor(request),
     )
-    messages.success(request, _("Sends there pass for an hour."))
+    messages.success(request, _t("Sends there pass for an hour."))
     return redirect("protection")
 
 
@@ -101,10 +189,10 @@ def protection_lift(request: CabinetRequest, pk: int) -> HttpResponse:
     )
     if request.method == "POST":
         restrictions.lift(restriction=restriction, **_actor(request))
-        messages.success(request, _("Lifted: sends there pass for an hour."))
+        messages.success(request, _t("Lifted: sends there pass for an hour."))
         return redirect("protection")
     if restriction.ended_at is not None:
-        messages.info(request, _("This is over already."))
+        messages.info(request, _t("This is over already."))
         return redirect("protection")
     return render(request, "cabinet/protection_lift.html", {"restriction": restriction})
 

@@ -1,16 +1,19 @@
-"""The cabinet's pages about a company's own texts and the autofill lines."""
+"""The cabinet's pages about a company's own texts and autofill lines, and their forms."""
 
 from collections.abc import Sequence
 from typing import Any
 
+from django import forms
 from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext as _t
+from django.utils.translation import gettext_lazy as _
 
 from accounts.client_ip import client_ip
 from accounts.keys.company_texts import CompanyTexts
+from accounts.models import Language
 from accounts.people.roles import (
     CabinetRequest,
     can_change_settings,
@@ -18,12 +21,103 @@ from accounts.people.roles import (
     member_required,
 )
 from channels.vendor_accounts import registry
-from config.channels import join_titles
+from config.channels import Channel, join_titles
+from config.input.form_fields import LineField
 from otp.models import CodeText
 from otp.texts import own_texts, rendering, rules
+from otp.texts.own_texts import SEGMENTED, WORDED
 from otp.web.calls import DEFAULT_PURPOSE
 from otp.web.previews import current_samples, samples
-from otp.web.text_forms import AutofillForm, TextForm
+
+
+class TextForm(forms.Form):
+    body = forms.CharField(
+        label=_("Text"),
+        max_length=CodeText.LONGEST,
+        strip=False,
+        widget=forms.Textarea(attrs={"rows": 4, "autocomplete": "off"}),
+    )
+    locale = forms.ChoiceField(label=_("Language"), choices=Language.choices)
+    channel = forms.ChoiceField(
+        label=_("Channel"),
+        required=False,
+        choices=lambda: [("", join_titles(WORDED)), *((one.name, one.title) for one in WORDED)],
+    )
+    purpose = LineField(
+        label=_("Purpose"),
+        required=False,
+        max_length=64,
+        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+        help_text=_(
+            "As your requests name it, or <code>verification</code> if they do not. Leave "
+            "empty for every purpose without a text of its own."
+        ),
+    )
+    normalised_body = ""  # set once the text is valid
+
+    def __init__(self, *args: Any, tail: Sequence[str], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.tail = tail
+        self.fields["body"].widget.attrs["lang"] = self.language
+
+    def clean_body(self) -> str:
+        body = rules.normalise_text(self.cleaned_data["body"])
+        rules.check(body)
+        self.normalised_body = body
+        return body
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        if self.normalised_body and cleaned.get("channel") in SEGMENTED:
+            try:
+                rules.check_length(self.normalised_body, self.tail)
+            except ValidationError as error:
+                self.add_error("body", error)
+        return cleaned
+
+    @property
+    def channels(self) -> list[Channel]:
+        """The channels to preview the text on."""
+        chosen = self["channel"].value()
+        return [channel for channel in WORDED if channel.name == chosen] or WORDED
+
+    @property
+    def language(self) -> str:
+        chosen = self["locale"].value()
+        return str(chosen if chosen in Language.values else Language.RUSSIAN)
+
+
+class AutofillForm(forms.Form):
+    webotp_host = forms.CharField(
+        label=_("Site where the code is entered"),
+        required=False,
+        widget=forms.TextInput(
+            attrs={"placeholder": "example.com", "autocomplete": "off", "spellcheck": "false"}
+        ),
+        help_text=_(
+            "The last line of an SMS becomes <code>@example.com #123456</code>: Safari and Chrome "
+            "offer the code on this site and on no other."
+        ),
+    )
+    app_hash = LineField(
+        label=_("Hash of the Android app"),
+        required=False,
+        widget=forms.TextInput(
+            attrs={"placeholder": "FA+9qCX9VSu", "autocomplete": "off", "spellcheck": "false"}
+        ),
+        help_text=_(
+            "Eleven characters by which Android hands the SMS to your app, without asking for "
+            "access to messages. Only an SMS of one part is handed over."
+        ),
+    )
+
+    def clean_webotp_host(self) -> str:
+        host = self.cleaned_data["webotp_host"]
+        return rules.check_host(host) if host else ""
+
+    def clean_app_hash(self) -> str:
+        app_hash = self.cleaned_data["app_hash"]
+        return rules.check_hash(app_hash) if app_hash else ""
 
 
 @member_required(can_read_settings)
@@ -71,7 +165,7 @@ def _edit(request: CabinetRequest, text: CodeText) -> HttpResponse:
         except ValidationError as error:
             form.add_error(None, error)
         else:
-            messages.success(request, _("Text saved: new codes will use it."))
+            messages.success(request, _t("Text saved: new codes will use it."))
             return redirect("text-list")
     context = {"form": form, "text": text, **_preview_context(request, own, form)}
     return render(request, "cabinet/text_form.html", context)
@@ -82,7 +176,7 @@ def text_delete(request: CabinetRequest, pk: int) -> HttpResponse:
     text = _text(request, pk)
     if request.method == "POST":
         own_texts.delete(text=text, **_actor(request))
-        messages.success(request, _("Text deleted."))
+        messages.success(request, _t("Text deleted."))
         return redirect("text-list")
     return render(request, "cabinet/text_delete.html", {"text": text})
 
@@ -124,7 +218,7 @@ def autofill_edit(request: CabinetRequest) -> HttpResponse:
         except ValidationError as error:
             form.add_error(None, error)
         else:
-            messages.success(request, _("Autofill lines saved."))
+            messages.success(request, _t("Autofill lines saved."))
             return redirect("text-list")
     context = {"form": form, "samples": _autofill_samples(request, own, form)}
     return render(request, "cabinet/autofill_edit.html", context)

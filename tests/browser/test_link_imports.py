@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
-from links.imports import link_imports
+from links import link_imports
 from links.models import Link
 from tests.browser.test_cabinet import sign_in
 

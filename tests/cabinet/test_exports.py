@@ -18,7 +18,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 ROWS = 9
 BATCH_SIZES = (
     "channels.history.export.BATCH_SIZE",
-    "links.web.export.BATCH_SIZE",
+    "links.web.list_views.BATCH_SIZE",
     "accounts.cabinet.audit_views.BATCH_SIZE",
 )
 

@@ -28,7 +28,7 @@ NEARBY = 12  # lines: names this close to one another are a list
 MAY_LIST = {
     "config/channels.py": "the declaration",
     "tools/simulator/channels.py": "the simulator's own: it shares no code with the product",
-    "links/addresses/reserved_names.py": "words that nobody may take as a short name",
+    "links/addresses/slugs.py": "words that nobody may take as a short name",
     "templates/cabinet/text_list.html": "sentences about who words a code",
 }
 # `whatsapp_cloud` and `/hooks/telegram-bot` are no channels.

@@ -11,9 +11,9 @@ from accounts.models import Company
 from billing.models import Wallet
 from channels.outcomes import deliveries
 from config.ids import uuid7
-from otp import check, code_writes
-from otp.code_writes import CodeWrite
+from otp import check, send
 from otp.models import Verification
+from otp.send import CodeWrite
 from tests.api.clients import Api
 from tests.channels.message_stages import accepted
 from tests.channels.outcomes.stored_receipts import hear
@@ -47,9 +47,9 @@ def writes(api: Api, monkeypatch: pytest.MonkeyPatch) -> list[CodeWrite]:
 
     def collect(one: CodeWrite) -> Any:
         found.append(one)
-        return code_writes._alone(one)
+        return send._alone(one)
 
-    monkeypatch.setattr(code_writes._sends, "run", collect)
+    monkeypatch.setattr(send._sends, "run", collect)
     for number in range(MANY):
         api.post("/otp/send", {"phone": f"+7916000123{number}"})
     return [
@@ -81,7 +81,7 @@ def _rows(table: str) -> int:
 
 
 def test_sends_read_their_own_rows(writes: list[CodeWrite]) -> None:
-    plan = plan_of(lambda: code_writes._together(writes))
+    plan = plan_of(lambda: send._together(writes))
 
     assert rows_read(plan) < 10 * MANY
     assert scanned(plan) <= EMPTY
@@ -92,7 +92,7 @@ def test_sends_of_several_companies_read_their_own_rows(writes: list[CodeWrite])
     one, *others = writes
     elsewhere = replace(one, params={**one.params, "company_id": other.pk, "api_key_id": None})
 
-    plan = plan_of(lambda: code_writes._together([elsewhere, *others]))
+    plan = plan_of(lambda: send._together([elsewhere, *others]))
 
     assert rows_read(plan) < 10 * MANY
     assert scanned(plan) <= EMPTY

@@ -64,7 +64,7 @@ def company(django_db_setup: None, django_db_blocker: Any) -> Iterator[Company]:
 @pytest.fixture(autouse=True)
 def _short_scans(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pagination, "SCANS", SCANS, raising=False)
-    for module in ("channels.history.export", "links.web.export"):
+    for module in ("channels.history.export", "links.web.list_views"):
         monkeypatch.setattr(f"{module}.BATCH_SIZE", BATCH)
     monkeypatch.setattr("billing.wallet.statement.CHUNK", BATCH)
     monkeypatch.setattr("channels.history.background_export.PART", BATCH)

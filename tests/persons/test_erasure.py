@@ -16,7 +16,7 @@ from config.ids import uuid7
 from config.storage.redis_client import redis_client
 from links.models import ErasedClicks, Link
 from otp.models import Verification
-from otp.protection import senders
+from otp.protection import send_check
 from otp.settlement import settle_verified
 from persons import columns
 from persons.erasure import NotFinishedError, erase
@@ -65,7 +65,7 @@ def test_neither_hash_of_phone_nor_of_address_and_device_is_left(
 ) -> None:
     message = leave(company)
     leave_with_the_service()
-    sender = {kind: senders.hashed(company.pk, kind, "1") for kind in ("ip", "device")}
+    sender = {kind: send_check.hashed(company.pk, kind, "1") for kind in ("ip", "device")}
     Message.objects.filter(pk=message.pk).update(params={"brand": "x", "sender": sender})
 
     erase(person=Person(PHONE, None if is_everywhere else company.pk))

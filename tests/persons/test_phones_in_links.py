@@ -12,12 +12,11 @@ from django.utils import timezone
 
 from accounts.models import Company
 from links.models import Link
-from persons import phones_in_links
-from persons.erasure import erase
+from persons import person
+from persons.erasure import erase, reapply_erasures
 from persons.export import export
 from persons.models import Erasure
 from persons.person import Person
-from persons.reapplication import reapply_erasures
 from tests.api.clients import Api
 from tests.factories import CompanyFactory, LinkFactory
 from tests.operator_admin.operators import make_operator, sign_in
@@ -135,7 +134,7 @@ def test_link_that_a_backup_brings_back_is_erased_again(company: Company) -> Non
 def test_numbers_are_read_in_time_in_proportion_to_the_text() -> None:
     started = time.process_time()
     for text in ("1/" * 10_000, "1" * 20_000, "12345678/" * 2_000):
-        assert phones_in_links.names(text, PHONE, "RU") is False
+        assert person.names(text, PHONE, "RU") is False
     assert time.process_time() - started < 2
 
 
@@ -146,6 +145,6 @@ def test_pattern_brings_few_links_that_name_somebody_else(company: Company) -> N
         for n in range(1000)
     )
     with connection.cursor() as cursor:
-        found = phones_in_links.candidates(cursor, Person(PHONE, company.pk), None)
+        found = person.candidates(cursor, Person(PHONE, company.pk), None)
 
     assert len(found) <= 1

@@ -11,10 +11,9 @@ from pytest_django import Settings
 
 from accounts.models import Company
 from channels.models import Contact, Message
-from persons.erasure import erase
+from persons.erasure import Reapplied, erase, reapply_erasures
 from persons.models import Erasure
 from persons.person import Person
-from persons.reapplication import Reapplied, reapply_erasures
 from tests.factories import CompanyFactory, MessageFactory
 from tests.persons.traces import OTHER, PHONE, leave, leave_with_the_service
 

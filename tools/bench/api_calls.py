@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import orjson
 
 from links.clicks.buffer import STREAM
-from links.make.bulk import MAX_LINKS
+from links.make.create import MAX_LINKS
 from tools.bench.floors import hello
 from tools.bench.load import Load, RequestSource, ask, head, post, whole
 from tools.bench.runner import Call

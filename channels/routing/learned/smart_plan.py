@@ -89,7 +89,7 @@ def range_of(phone: str) -> str:
 
 
 def _route(plan: Plan, reason: Reason, alternatives: Sequence[Forecast]) -> dict[str, Any]:
-    """Kept with the message; `otp.timeline` and the API word it."""
+    """Kept with the message; `otp.history` and the API word it."""
     before = reason.proved_before
     return {
         "arm": SMART,

@@ -20,8 +20,7 @@ from config.storage.store_errors import write_together
 from links.clicks import counting
 from links.clicks.buffer import STREAM
 from links.clicks.clickhouse import completeness, tables
-from links.clicks.stream import SINK, Consumer, is_sink
-from links.clicks.stream_entries import Batch, Click
+from links.clicks.stream import SINK, Batch, Click, Consumer, is_sink
 
 log = structlog.get_logger(__name__)
 

@@ -18,7 +18,7 @@ from links.addresses.utm_tags import add_tags
 from links.clicks import bot_detection, buffer
 from links.clicks.bot_detection import VisitorKind
 from links.follow.cached_row import ONE_TIME_GONE, LinkTarget
-from links.follow.pages import form_nonces
+from links.follow.pages import visitor_pages
 from links.follow.pages.visitor_pages import (
     NO_FRAMING,
     Visit,
@@ -65,7 +65,9 @@ def show_button(found: LinkTarget, visit: Visit) -> VisitorResponse:
 
 
 def open_link(found: LinkTarget, visit: Visit) -> VisitorResponse:
-    if not form_nonces.is_valid(found.link_id, form_nonces.posted_form(visit.environ).get("nonce")):
+    if not visitor_pages.is_nonce_valid(
+        found.link_id, visitor_pages.posted_form(visit.environ).get("nonce")
+    ):
         return _page("403 Forbidden", found, visit)  # the button must be pressed again
     row = _fetch(_OPEN, found)
     if row is None:
@@ -87,7 +89,7 @@ def _page(status: str, found: LinkTarget, visit: Visit) -> VisitorResponse:
         "words": texts_in(visit.language, _TEXTS),
         "other_words": texts_in(other, _TEXTS),
         "host": unicode_host(urlsplit(found.url).hostname or ""),
-        "nonce": form_nonces.issue(found.link_id),
+        "nonce": visitor_pages.issue_nonce(found.link_id),
     }
     # No form-action: Chrome and Safari apply it to the redirect after the form, too.
     return html_page(status, "links/once.html", context, visit, NO_FRAMING)

@@ -1,16 +1,26 @@
-"""The preview page at `<slug>+`: it describes the link, and has a form to report it."""
+"""The preview page at `<slug>+`: it describes the link, and has a form to report it.
+
+A report is for the operator; nothing about the visitor is stored.
+"""
 
 from urllib.parse import urlsplit
 from uuid import UUID
 
+from django import forms
+from django.db import transaction
+from django.db.models import QuerySet
+from django.db.models.functions import Now
 from django.utils import translation
+from django.utils.translation import gettext_lazy as _
 
-from accounts.client_ip import client_ip
+from accounts.api import atomic_limits
+from accounts.api.atomic_limits import Window
+from accounts.client_ip import client_ip, client_network
+from config.input.form_fields import LineField, TextField
 from config.input.hosts import unicode_host
 from config.storage.pooled_connection import pooled_connection
 from links.follow.cached_row import LinkTarget
-from links.follow.pages import abuse_reports, form_nonces
-from links.follow.pages.abuse_reports import ReportForm
+from links.follow.pages import visitor_pages
 from links.follow.pages.visitor_pages import (
     NO_FRAMING,
     TOO_MANY_REQUESTS,
@@ -19,7 +29,56 @@ from links.follow.pages.visitor_pages import (
     error_page,
     html_page,
 )
-from links.models import Link
+from links.models import Link, Report
+
+REPORT_LIMIT = (5, 3600)  # by one visitor: (count, seconds)
+MAX_PENDING_PER_LINK = 20  # more would tell the operator nothing new
+
+
+class ReportForm(forms.Form):
+    reason = forms.ChoiceField(
+        label=_("What is wrong with it?"), choices=Report.Reason.choices, widget=forms.RadioSelect
+    )
+    words = TextField(
+        label=_("In your own words (optional)"),
+        max_length=500,
+        required=False,
+        widget=forms.Textarea({"rows": 3}),
+    )
+    website = LineField(required=False)  # a honeypot that people do not see
+
+    @property
+    def is_by_bot(self) -> bool:
+        return bool(self.cleaned_data["website"])
+
+
+def seconds_to_wait(ip: str) -> int:
+    """Seconds until this visitor may report again; 0 counts the report.
+
+    MAX_PENDING_PER_LINK limits them without Redis, too.
+    """
+    visitor = client_network(ip)
+    if not visitor:
+        return 0
+    return atomic_limits.seconds_over(
+        Window(f"report:{atomic_limits.hashed(visitor)}", *REPORT_LIMIT)
+    )
+
+
+def count_pending() -> int:
+    return Report.objects.filter(handled_at=None).count()
+
+
+def mark_handled(reports: QuerySet[Report]) -> int:
+    return reports.filter(handled_at=None).update(handled_at=Now())
+
+
+@transaction.atomic
+def submit(*, link_id: UUID, reason: str, words: str) -> None:
+    Link.objects.select_for_update(no_key=True).get(pk=link_id)  # parallel reports wait here
+    if Report.objects.filter(link_id=link_id, handled_at=None).count() < MAX_PENDING_PER_LINK:
+        Report.objects.create(link_id=link_id, reason=reason, words=words)
+
 
 POLICY = f"; form-action 'self'{NO_FRAMING}"
 OK, BAD_REQUEST, FORBIDDEN = "200 OK", "400 Bad Request", "403 Forbidden"
@@ -37,17 +96,17 @@ def respond(outcome: LinkTarget, visit: Visit) -> VisitorResponse:
 
 
 def _report(link: Link, found: LinkTarget, visit: Visit) -> VisitorResponse:
-    posted = form_nonces.posted_form(visit.environ)
+    posted = visitor_pages.posted_form(visit.environ)
     form = ReportForm(posted)
     if not form.is_valid():
         return _show(link, found, visit, form, BAD_REQUEST)
-    if not form_nonces.is_valid(found.link_id, posted.get("nonce")):
+    if not visitor_pages.is_nonce_valid(found.link_id, posted.get("nonce")):
         return _show(link, found, visit, form, FORBIDDEN)
     if not form.is_by_bot:
-        if wait := abuse_reports.seconds_to_wait(client_ip(visit.environ)):
+        if wait := seconds_to_wait(client_ip(visit.environ)):
             return error_page(TOO_MANY_REQUESTS, visit, ("Retry-After", str(wait)))
         words = form.cleaned_data
-        abuse_reports.submit(link_id=link.pk, reason=words["reason"], words=words["words"])
+        submit(link_id=link.pk, reason=words["reason"], words=words["words"])
     return html_page(OK, "links/thanks.html", {}, visit, POLICY)
 
 
@@ -60,6 +119,6 @@ def _show(
         # The URL of a one-time link may itself be the secret.
         "target": "" if found.is_once else found.url,
         "form": form or ReportForm(),
-        "nonce": form_nonces.issue(found.link_id),
+        "nonce": visitor_pages.issue_nonce(found.link_id),
     }
     return html_page(status, "links/about.html", context, visit, POLICY)

@@ -1,4 +1,8 @@
-"""Responses to visitors of links: redirects, and small pages that need no database."""
+"""Responses to visitors: redirects, small pages that need no database, and nonces of forms.
+
+A nonce proves that the page of the same link was fetched lately. It needs no cookie, and another
+site cannot know one without fetching our page.
+"""
 
 from collections.abc import Iterable, Mapping
 from functools import cache
@@ -6,6 +10,9 @@ from typing import Any, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
 from django.conf import settings
+from django.core.exceptions import SuspiciousOperation
+from django.core.signing import BadSignature, TimestampSigner
+from django.http import QueryDict
 from django.template.loader import render_to_string
 from django.templatetags.static import static
 from django.utils import translation
@@ -13,6 +20,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 from django.utils.translation.trans_real import parse_accept_lang_header
 
+from config.input.integers import parse_integer
 from config.texts import StrOrPromise
 from links.follow.cached_row import GONE, NOT_FOUND, ONE_TIME_GONE, NoTarget
 
@@ -161,3 +169,32 @@ def dedicated_short_host() -> str | None:
 
 def normalize_host(host: str) -> str:
     return host.lower().removesuffix(":80").removesuffix(":443").removesuffix(".")
+
+
+NONCE_LIFETIME = 3600  # seconds
+MAX_FORM_BYTES = 16_384  # bytes
+
+_signer = TimestampSigner(salt="links.nonce")
+
+
+def issue_nonce(link_id: str) -> str:
+    return _signer.sign(link_id).partition(":")[2]
+
+
+def is_nonce_valid(link_id: str, nonce: str | None) -> bool:
+    try:
+        _signer.unsign(f"{link_id}:{nonce}", max_age=NONCE_LIFETIME)
+    except BadSignature:
+        return False
+    return True
+
+
+def posted_form(environ: Mapping[str, Any]) -> QueryDict:
+    """The posted form; empty when it is too long, malformed or has no length."""
+    content_type = environ.get("CONTENT_TYPE", "").partition(";")[0].strip().lower()
+    length = parse_integer(environ.get("CONTENT_LENGTH"), most=MAX_FORM_BYTES)
+    is_read = content_type == "application/x-www-form-urlencoded" and length is not None
+    try:
+        return QueryDict(environ["wsgi.input"].read(length) if is_read else b"")
+    except (SuspiciousOperation, ValueError):
+        return QueryDict()

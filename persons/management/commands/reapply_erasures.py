@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from persons import erasure_list
-from persons.reapplication import reapply_erasures
+from persons.erasure import reapply_erasures
 
 
 class Command(BaseCommand):

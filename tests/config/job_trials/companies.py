@@ -14,12 +14,11 @@ from channels.models import (
     RouteDay,
     RouterState,
 )
-from links.imports import link_imports
+from links import link_imports
 from links.models import Link, LinkImport
-from otp import usual_spending
+from otp import savings_count, usual_spending
 from otp.models import GuardEvidence, GuardProgress, GuardReplay, GuardReport, GuardRestriction
 from otp.protection import evidence_counting, restrictions, week_replay, week_reports
-from otp.route_learning import savings_count
 from persons import company_deletion, company_export
 from persons.models import CompanyExport
 from tests.config.job_trials.trial import Trial, ago, owner_of, wallet_of

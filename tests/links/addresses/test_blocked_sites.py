@@ -9,7 +9,7 @@ from pytest_django import DjangoAssertNumQueries
 from accounts.models import Company
 from config.errors import DomainError, Error
 from links.addresses.target_urls import check_site, check_target
-from links.manage import blocked_site_links
+from links.manage import changes
 from links.models import BlockedHost, Link, ShortHost
 from tests.factories import LinkFactory
 
@@ -111,13 +111,13 @@ def test_sites_on_the_list_are_matched_whole() -> None:
 def test_links_to_a_blocked_site_are_found(url: str, *, leads_there: bool) -> None:
     LinkFactory.create(url=url)
 
-    assert blocked_site_links.links_to("fraud.example").exists() is leads_there
+    assert changes.links_to("fraud.example").exists() is leads_there
 
 
 def test_links_that_lead_there_once_expired_are_found_too() -> None:
     LinkFactory.create(expired_url="https://fraud.example/late")
 
-    assert blocked_site_links.links_to("fraud.example").exists()
+    assert changes.links_to("fraud.example").exists()
 
 
 @pytest.mark.parametrize("target", ["url", "expired_url"])
@@ -126,25 +126,25 @@ def test_link_that_its_company_disabled_is_barred_as_well(target: str) -> None:
     link = LinkFactory.create(**{target: "https://fraud.example/"}, disabled_at=off)
     LinkFactory.create(**{target: "https://fraud.example/"}, retired_at=off, slug="handed-on")
 
-    assert blocked_site_links.count_links_to("fraud.example") == 1
-    assert blocked_site_links.disable_links_to("fraud.example", user=None) == 1
+    assert changes.count_links_to("fraud.example") == 1
+    assert changes.disable_links_to("fraud.example", user=None) == 1
 
     link.refresh_from_db()
     assert (link.is_barred, link.disabled_at) == (True, off)
-    assert blocked_site_links.count_links_to("fraud.example") == 0
+    assert changes.count_links_to("fraud.example") == 0
 
 
 def test_links_to_a_blocked_site_are_disabled_and_recorded(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(blocked_site_links, "PAGE_SIZE", 2)
+    monkeypatch.setattr(changes, "PAGE_SIZE", 2)
     mine = LinkFactory.create_batch(3, url="https://fraud.example/")
     theirs = LinkFactory.create_batch(2, url="https://a.fraud.example/", company=mine[0].company)
     LinkFactory.create_batch(2, url="https://example.com/")
 
-    assert blocked_site_links.count_links_to("fraud.example") == 5
-    assert blocked_site_links.disable_links_to("fraud.example", user=None) == 5
-    assert blocked_site_links.disable_links_to("fraud.example", user=None) == 0
+    assert changes.count_links_to("fraud.example") == 5
+    assert changes.disable_links_to("fraud.example", user=None) == 5
+    assert changes.disable_links_to("fraud.example", user=None) == 0
 
     assert Link.objects.filter(disabled_at=None).count() == 2
     subjects = theirs[0].company.audit.values_list("action", "subject")

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from accounts.models import Company
 from config.storage.months.calendar import month_of
-from links.api.link_views import with_slug
+from links.api.views import with_slug
 from links.clicks import partitions
 from links.models import Link
 from links.web.admin import LinkAdmin

@@ -12,7 +12,7 @@ from pytest_django import Settings
 from accounts.models import Company, Event, Mode
 from channels.models import Attempt
 from config.storage.redis_client import blocking_redis_client
-from links.clicks import bot_detection, browsers, counting, delivery_proof, webhooks
+from links.clicks import bot_detection, counting, delivery_proof, webhooks
 from links.clicks.bot_detection import VisitorKind
 from links.clicks.buffer import STREAM
 from links.models import Link
@@ -135,7 +135,7 @@ def test_browser_is_a_person(agent: str) -> None:
 @pytest.mark.parametrize("agent", [PEOPLE["Chrome, Android"], PEOPLE["Safari"]])
 def test_endless_user_agent_is_a_scanner(agent: str) -> None:
     """To look for the end of its version would take the square of its length."""
-    longest = agent.ljust(browsers.MAX_LENGTH, "1")
+    longest = agent.ljust(bot_detection.MAX_LENGTH, "1")
 
     assert kind_of(longest) == VisitorKind.PERSON
     assert kind_of(f"{longest}1") == VisitorKind.SCANNER

@@ -18,7 +18,7 @@ from config.storage.redis_client import blocking_redis_client
 from links.clicks import counting, partitions, statistics
 from links.clicks.bot_detection import VisitorKind
 from links.clicks.buffer import STREAM
-from links.clicks.stream_entries import Batch, Click
+from links.clicks.stream import Batch, Click
 from links.models import ClickDay, Link
 from tests.factories import LinkFactory
 

@@ -15,7 +15,7 @@ from structlog.testing import capture_logs
 from config.storage.redis_client import blocking_redis_client
 from links.clicks import counting, stream
 from links.clicks.buffer import STREAM
-from links.clicks.stream_entries import Batch
+from links.clicks.stream import Batch
 from links.models import ClickBatch, Link
 from tests.factories import LinkFactory
 

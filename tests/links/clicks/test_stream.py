@@ -9,9 +9,9 @@ import orjson
 import pytest
 
 from config.storage.redis_client import blocking_redis_client
-from links.clicks import counting, delivery_proof, stream, trimming
+from links.clicks import counting, delivery_proof, stream
 from links.clicks.buffer import STREAM
-from links.clicks.stream_entries import Batch
+from links.clicks.stream import Batch
 from tests.factories import LinkFactory
 
 pytestmark = pytest.mark.django_db
@@ -83,7 +83,7 @@ def test_entries_read_by_every_consumer_are_trimmed() -> None:
     for read in readers:
         read()
     for number in range(MANY):
-        add(2 * trimming.TRIM_AFTER, number=number, link=link.id.hex)
+        add(2 * stream.TRIM_AFTER, number=number, link=link.id.hex)
 
     while counting.count_clicks():
         pass

@@ -11,7 +11,7 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from config.storage.redis_client import blocking_redis_client
-from links.clicks import stream, trimming
+from links.clicks import stream
 from links.clicks.buffer import STREAM
 from links.clicks.clickhouse import completeness
 
@@ -54,7 +54,7 @@ def test_entries_wait_for_clickhouse() -> None:
     add(BACKLOG / 2)
     read_all("counts")
 
-    trimming.trim()
+    stream.trim()
 
     assert length() == MANY
     assert completeness.complete_since() is None
@@ -68,7 +68,7 @@ def test_entries_wait_for_the_backlog_at_most() -> None:
     add(BACKLOG / 2)
     read_all("counts")
 
-    trimming.trim()
+    stream.trim()
 
     assert MANY <= length() < 2 * MANY
     since = completeness.complete_since()
@@ -80,19 +80,19 @@ def test_nothing_is_trimmed_before_postgresql_has_read_it() -> None:
     make_groups()
     add(2 * BACKLOG)
 
-    trimming.trim()
+    stream.trim()
 
     assert length() == MANY
 
 
 def test_entries_that_both_have_read_are_trimmed() -> None:
     make_groups()
-    add(2 * trimming.TRIM_AFTER)
+    add(2 * stream.TRIM_AFTER)
     add(0, 1)
     read_all("counts")
     read_all(stream.SINK)
 
-    trimming.trim()
+    stream.trim()
 
     assert length() < MANY
     assert completeness.complete_since() is None
@@ -102,19 +102,19 @@ def test_group_goes_when_clickhouse_is_turned_off(settings: Settings) -> None:
     make_groups()
     settings.CLICKHOUSE_URL = ""
 
-    trimming.trim()
+    stream.trim()
 
     groups: Any = blocking_redis_client().xinfo_groups(STREAM)
     assert [group["name"] for group in groups] == [b"counts"]
 
 
 def test_full_stream_is_a_loss(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trimming, "STREAM_LENGTH", MANY)
+    monkeypatch.setattr(stream, "STREAM_LENGTH", MANY)
     make_groups()
     add(BACKLOG / 2)
     read_all("counts")
 
-    trimming.trim()
+    stream.trim()
 
     since = completeness.complete_since()
     assert since is not None

@@ -5,9 +5,9 @@ from django.core.exceptions import ValidationError
 
 from accounts.cabinet.spreadsheets import csv_lines
 from accounts.models import Company, Member
-from links.imports import csv_files
+from links import csv_files
 from links.models import Link
-from links.web.export import rows_of
+from links.web.list_views import rows_of
 from persons.export_files import FILES
 from tests.factories import LinkFactory
 

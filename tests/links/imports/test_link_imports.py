@@ -11,8 +11,8 @@ from pytest_django import DjangoAssertNumQueries
 from accounts.models import Company, Member
 from channels import retention
 from config.errors import DomainError
-from links.imports import link_imports
-from links.make import bulk
+from links import link_imports
+from links.make import create
 from links.models import Link, LinkImport
 from tests.api.races import at_once
 from tests.factories import LinkFactory, MemberFactory
@@ -231,4 +231,4 @@ def test_old_files_go_and_their_links_stay(owner: Member) -> None:
 
     assert list(LinkImport.objects.all()) == [running]
     assert Link.objects.filter(batch_id=one.id).count() == 1
-    assert bulk.MAX_LINKS >= link_imports.CHUNK
+    assert create.MAX_LINKS >= link_imports.CHUNK

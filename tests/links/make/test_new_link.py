@@ -9,7 +9,7 @@ import pytest
 from accounts.models import Company
 from config.ids import uuid7
 from links.addresses.short_hosts import Host
-from links.make import bulk, create
+from links.make import create
 from links.make.new_link import NewLink
 from links.models import Link, ShortHost
 
@@ -26,7 +26,7 @@ def alone(owner: LinkOwner, wanted: NewLink) -> Link:
 
 
 def in_a_batch(owner: LinkOwner, wanted: NewLink) -> Link:
-    (made,) = bulk.shorten_many(owner=owner, wanted=[wanted], batch_id=uuid7())
+    (made,) = create.shorten_many(owner=owner, wanted=[wanted], batch_id=uuid7())
     assert isinstance(made, Link)
     return made
 

@@ -8,7 +8,7 @@ from django.utils import timezone
 from accounts.models import Company, Member
 from config.ids import uuid7
 from links.addresses import target_urls
-from links.manage import blocked_site_links, changes, stopping
+from links.manage import changes, stopping
 from links.manage.changes import Change
 from links.models import BlockedHost, Link, Stop
 from tests.api.clients import Answer, Api
@@ -71,7 +71,7 @@ def test_operator_can_enable_a_barred_link(api: Api, operator: Client, link: Lin
 def test_link_to_a_blocked_site_cannot_be_enabled(api: Api, operator: Client, link: Link) -> None:
     BlockedHost.objects.create(host="example.com")
     target_urls.invalidate_blocked_sites()
-    assert blocked_site_links.disable_links_to("example.com", user=None) == 1
+    assert changes.disable_links_to("example.com", user=None) == 1
 
     act(operator, "enable", link)
 

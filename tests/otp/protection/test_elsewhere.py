@@ -9,7 +9,7 @@ from accounts.models import AuditEvent, Company
 from channels.guard.guard import Guard, GuardStep
 from channels.guard.scopes import Scope, ScopeKind, scopes_of
 from otp.models import GuardRestriction
-from otp.protection import elsewhere, evidence_counting, restrictions
+from otp.protection import evidence_counting, restrictions
 from tests.factories import CompanyFactory, UserFactory
 from tests.otp.protection.sends import count_at, sent
 from tests.otp.protection.test_evidence_counting import attack, begin
@@ -196,7 +196,7 @@ def test_only_open_attacks_on_numbers_are_told(company: Company, other: Company)
     add("ip", "f" * 24)
     add("country", "KE", company=other)
 
-    attacked = elsewhere.attacked_numbers()
+    attacked = evidence_counting.attacked_numbers()
 
     own = {Scope(ScopeKind.COUNTRY, "SO"), Scope(ScopeKind.TEN_THOUSAND, "+25261765")}
     assert attacked.watched_by(other.pk) == own

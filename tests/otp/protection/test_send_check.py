@@ -14,7 +14,7 @@ from billing.wallet import ledger
 from channels.models import Message
 from otp.models import GuardRestriction
 from otp.protection import challenges, evidence_counting, restrictions
-from otp.protection.senders import hashed, network_of
+from otp.protection.send_check import hashed, network_of
 from tests.api.clients import Answer, Api
 from tests.factories import MessageFactory, VerificationFactory
 from tests.otp.aging import forget_limits

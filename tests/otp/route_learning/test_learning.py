@@ -12,7 +12,7 @@ from channels.models import Message, RememberedPhone, RouterState
 from channels.routing.learned import phone_memories, state_codec
 from channels.routing.smart.phone_memory import Standing
 from channels.routing.smart.router import Router
-from otp.route_learning import learning, savings_count
+from otp import route_learning, savings_count
 from tests.otp.route_learning.tried import begin, learn_at, tried
 
 pytestmark = pytest.mark.django_db
@@ -41,7 +41,7 @@ def test_delivered_channel_is_proved(company: Company) -> None:
     begin()
     tried(company, {"channel": "whatsapp", "delivered": 3.0}, entered_after=12.0)
 
-    learning.learn()
+    route_learning.learn()
 
     trace = phone_memories.load(PHONE).channels["whatsapp"]
     assert standing("whatsapp") is Standing.PROVED
@@ -60,7 +60,7 @@ def test_refusal_and_the_channel_that_followed(company: Company) -> None:
         entered_after=20.0,
     )
 
-    learning.learn()
+    route_learning.learn()
 
     assert (standing("telegram"), standing("sms")) == (Standing.REFUSED, Standing.PROVED)
     assert (trials("telegram"), trials("sms")) == ((0, 1), (1, 1))
@@ -83,7 +83,7 @@ def test_silence_until_patience_ended_counts_and_a_late_proof_corrects_it(
         phone="+79162222222",
     )
 
-    learning.learn()
+    route_learning.learn()
 
     assert standing("telegram", "+79161111111") is Standing.SILENT
     assert standing("telegram", "+79162222222") is Standing.PROVED
@@ -94,7 +94,7 @@ def test_barred_sms_is_remembered(company: Company) -> None:
     begin()
     tried(company, {"channel": "sms", "refused": 1.0, "barred": True})
 
-    learning.learn()
+    route_learning.learn()
 
     assert standing("sms") is Standing.BARRED
 
@@ -103,7 +103,7 @@ def test_faults_of_accounts_teach_nothing(company: Company) -> None:
     begin()
     tried(company, {"channel": "sms", "fault": True})
 
-    learning.learn()
+    route_learning.learn()
 
     assert standing("sms") is Standing.NEW
     assert not learned().reach.cells
@@ -115,7 +115,7 @@ def test_code_that_two_channels_may_have_brought_proves_neither_by_itself(
     begin()
     tried(company, {"channel": "telegram"}, {"channel": "sms", "after": 9.0}, entered_after=30.0)
 
-    learning.learn()
+    route_learning.learn()
 
     assert Standing.PROVED not in {standing("telegram"), standing("sms")}
 
@@ -124,7 +124,7 @@ def test_young_codes_wait(company: Company) -> None:
     begin()
     tried(company, {"channel": "sms", "delivered": 4.0}, ago=60)
 
-    learning.learn()
+    route_learning.learn()
     assert standing("sms") is Standing.NEW
 
     learn_at(timezone.now() + timedelta(seconds=90))
@@ -137,7 +137,7 @@ def test_code_that_was_sent_again_proves_no_earlier_message(company: Company) ->
     again = tried(company, {"channel": "sms", "delivered": 5.0}, ago=330)
     Message.objects.filter(pk=again.pk).update(subject_id=first.subject_id)
 
-    learning.learn()
+    route_learning.learn()
 
     assert (standing("whatsapp"), standing("sms")) == (Standing.SILENT, Standing.PROVED)
     assert trials("whatsapp") == (0, 1)
@@ -153,11 +153,11 @@ def test_worker_that_dies_learns_nothing(company: Company, monkeypatch: pytest.M
     with monkeypatch.context() as patched:
         patched.setattr(state_codec, "encode", die)
         with pytest.raises(ConnectionError):
-            learning.learn()
+            route_learning.learn()
     assert not RememberedPhone.objects.exists()
 
-    learning.learn()
-    learning.learn()
+    route_learning.learn()
+    route_learning.learn()
 
     assert trials("sms") == (1, 1)
 
@@ -171,7 +171,7 @@ def test_two_workers_learn_once(company: Company) -> None:
 
     def learn(_n: int) -> None:
         try:
-            learning.learn()
+            route_learning.learn()
         finally:
             connection.close()
 
@@ -188,7 +188,7 @@ def test_state_survives_its_row(company: Company) -> None:
             {"channel": "telegram", "delivered": 2.0 + n % 5} if n % 3 else {"channel": "telegram"}
         )
         tried(company, one, ago=390 - n, phone=f"+7916000{n:04}", entered_after=9.0)
-    learning.learn()
+    route_learning.learn()
 
     state = RouterState.objects.get().state
     again = state_codec.encode(state_codec.decode(state), timezone.now().timestamp())
@@ -202,7 +202,7 @@ def test_state_survives_its_row(company: Company) -> None:
 def test_memories_go_after_half_a_year(company: Company) -> None:
     begin()
     tried(company, {"channel": "sms", "delivered": 4.0})
-    learning.learn()
+    route_learning.learn()
 
     assert savings_count.purge(100) == 0
     RememberedPhone.objects.update(seen_at=timezone.now() - timedelta(days=181))
@@ -219,8 +219,8 @@ def test_minute_that_cannot_be_learned_from_is_left_out(company: Company) -> Non
             [broken.pk],
         )
 
-    learning.learn()
-    learning.learn()
+    route_learning.learn()
+    route_learning.learn()
 
     assert trials("telegram") == (1, 1)
     assert trials("sms") == (0, 0)

@@ -8,8 +8,8 @@ from django.utils import timezone
 
 from accounts.models import Company
 from channels.models import Attempt, Message, RouterState
+from otp import route_learning, savings_count
 from otp.models import Verification
-from otp.route_learning import learning, savings_count
 from tests.factories import AttemptFactory, MessageFactory, VerificationFactory
 from tests.otp.protection.sends import id_at
 
@@ -25,8 +25,8 @@ def begin(ago: float = 300.0) -> None:
 
 def learn_at(moment: datetime) -> None:
     """Learns as at a later time."""
-    with patch.object(learning, "database_now", lambda: moment):
-        learning.learn()
+    with patch.object(route_learning, "database_now", lambda: moment):
+        route_learning.learn()
 
 
 def count_at(moment: datetime) -> None:

@@ -3,7 +3,7 @@
 import pytest
 from django.core.exceptions import ValidationError
 
-from otp.texts import autofill
+from otp.texts import rules
 
 
 @pytest.mark.parametrize(
@@ -12,7 +12,7 @@ from otp.texts import autofill
      ("пример.рф", "xn--e1afmkfd.xn--p1ai")],
 )  # fmt: skip
 def test_host_has_one_spelling(typed: str, host: str) -> None:
-    assert autofill.check_host(typed) == host
+    assert rules.check_host(typed) == host
 
 
 @pytest.mark.parametrize(
@@ -23,12 +23,12 @@ def test_host_has_one_spelling(typed: str, host: str) -> None:
 )  # fmt: skip
 def test_invalid_host_is_refused(typed: str) -> None:
     with pytest.raises(ValidationError):
-        autofill.check_host(typed)
+        rules.check_host(typed)
 
 
 @pytest.mark.parametrize("typed", ["FA+9qCX9VS", "FA+9qCX9VSu=", "FA-9qCX9VSu", "ФA+9qCX9VSu", ""])
 def test_invalid_app_hash_is_refused(typed: str) -> None:
-    autofill.check_hash("FA+9qCX9VSu")
+    rules.check_hash("FA+9qCX9VSu")
 
     with pytest.raises(ValidationError):
-        autofill.check_hash(typed)
+        rules.check_hash(typed)

@@ -16,7 +16,7 @@ from channels.routing.policy_rules import StoredRule
 from channels.routing.smart.phone_memory import PhoneMemory
 from channels.routing.smart.router import Router
 from config.storage.database_clock import database_now
-from otp.route_learning.code_attempts import CLOSED_AFTER
+from otp.route_learning import CLOSED_AFTER
 from tools.replay.timeline import Outcome, Played
 from tools.stack import seed
 

@@ -10,7 +10,7 @@ from pytest_django import Settings
 from channels.models import ProviderAccount, RouterState
 from channels.routing.learned import account_shares, phone_memories, state_codec
 from channels.routing.smart.router import Router
-from otp.route_learning import learning
+from otp import route_learning
 from tests.channels.accounts import KZ, UZ, create_account, name_accounts, sms
 from tests.channels.message_stages import claim
 from tests.factories import CompanyFactory
@@ -156,8 +156,8 @@ def test_each_code_is_recorded_once_for_the_account_that_carried_it() -> None:
         entered_after=12.0,
     )
 
-    learning.learn()
-    learning.learn()
+    route_learning.learn()
+    route_learning.learn()
 
     counts = state_codec.decode(RouterState.objects.get().state).accounts[SAME].counts
     assert {name: (round(one.hits), round(one.trials)) for name, one in counts.items()} == {
@@ -180,7 +180,7 @@ def test_change_between_two_steps_of_one_run_is_heeded(monkeypatch: pytest.Monke
         ProviderAccount.objects.filter(name=KZ).update(weight=3)
 
     monkeypatch.setattr(phone_memories, "save_many", save_and_change)
-    learning.learn()
+    route_learning.learn()
 
     balance = state_codec.decode(RouterState.objects.get().state).accounts[SAME]
     assert balance.resting == {KZ: 0.75, UZ: 0.25}

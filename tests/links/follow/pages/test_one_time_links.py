@@ -12,7 +12,7 @@ from pytest_django import Settings
 from config.storage.redis_client import redis_client
 from links.follow import resolution
 from links.follow.cached_row import redis_key
-from links.follow.pages import form_nonces
+from links.follow.pages import visitor_pages
 from links.follow.resolution import Resolver
 from links.models import Link
 from tests.factories import LinkFactory, MessageFactory
@@ -32,7 +32,7 @@ def link() -> Link:
 
 
 def press(ask: Ask, link: Link, nonce: str | None = None, **headers: str) -> tuple[int, str | None]:
-    form = {"nonce": nonce or form_nonces.issue(link.id.hex)}
+    form = {"nonce": nonce or visitor_pages.issue_nonce(link.id.hex)}
     status, answered, _ = ask(f"/{link.slug}", method="POST", form=form, **headers)
     return status, answered.get("Location")
 
@@ -105,14 +105,14 @@ def test_form_without_its_page_opens_nothing(ask: Ask, link: Link, nonce: str) -
 def test_page_of_another_link_opens_nothing(ask: Ask, link: Link) -> None:
     other = LinkFactory.create(is_once=True)
 
-    assert press(ask, link, form_nonces.issue(other.id.hex)) == (403, None)
+    assert press(ask, link, visitor_pages.issue_nonce(other.id.hex)) == (403, None)
 
 
 def test_expired_nonce_shows_the_page_again(ask: Ask, link: Link) -> None:
-    nonce = form_nonces.issue(link.id.hex)
+    nonce = visitor_pages.issue_nonce(link.id.hex)
 
     with time_machine.travel(
-        timezone.now() + timedelta(seconds=form_nonces.LIFETIME + 1), tick=False
+        timezone.now() + timedelta(seconds=visitor_pages.NONCE_LIFETIME + 1), tick=False
     ):
         assert press(ask, link, nonce) == (403, None)
 
@@ -132,7 +132,9 @@ def test_malformed_form_opens_nothing(link: Link, body: dict[str, str]) -> None:
 
 
 def test_form_of_too_many_fields_opens_nothing(ask: Ask, link: Link) -> None:
-    form = {"nonce": form_nonces.issue(link.id.hex)} | {str(number): "" for number in range(2_000)}
+    form = {"nonce": visitor_pages.issue_nonce(link.id.hex)} | {
+        str(number): "" for number in range(2_000)
+    }
 
     responses = [ask(f"/{link.slug}{end}", method="POST", form=form)[0] for end in ("", "+")]
 

@@ -8,7 +8,7 @@ from pytest_django import Settings
 
 from accounts.models import Company
 from links.addresses import short_hosts
-from links.follow.pages import abuse_reports, form_nonces
+from links.follow.pages import preview_page, visitor_pages
 from links.models import Link, Report
 from tests.api.races import at_once
 from tests.factories import CompanyFactory, LinkFactory, ShortHostFactory
@@ -40,7 +40,7 @@ def page(ask: Ask, link: Link, **headers: str) -> str:
 def send(
     ask: Ask, link: Link, *, reason: str = "phishing", nonce: str | None = None, **fields: str
 ) -> tuple[int, str]:
-    form = {"reason": reason, "nonce": nonce or form_nonces.issue(link.id.hex), **fields}
+    form = {"reason": reason, "nonce": nonce or visitor_pages.issue_nonce(link.id.hex), **fields}
     status, _, body = ask(f"/{link.slug}+", method="POST", form=form)
     return status, body.decode()
 
@@ -117,7 +117,7 @@ def test_report_is_kept_for_the_operator(ask: Ask, link: Link) -> None:
     assert (status, "Спасибо" in html) == (200, True)
     assert (kept.link, kept.reason, kept.words) == (link, "phishing", "Просят пароль")
     assert kept.handled_at is None
-    assert abuse_reports.count_pending() == 1
+    assert preview_page.count_pending() == 1
 
 
 @pytest.mark.parametrize(
@@ -161,16 +161,16 @@ def test_report_is_accepted_without_redis(ask: Ask, link: Link, settings: Settin
 
 def test_pending_reports_of_one_link_are_limited(ask: Ask, link: Link) -> None:
     Report.objects.bulk_create(
-        [Report(link=link, reason="spam")] * abuse_reports.MAX_PENDING_PER_LINK
+        [Report(link=link, reason="spam")] * preview_page.MAX_PENDING_PER_LINK
     )
 
     assert send(ask, link)[0] == 200
-    assert Report.objects.count() == abuse_reports.MAX_PENDING_PER_LINK
+    assert Report.objects.count() == preview_page.MAX_PENDING_PER_LINK
 
 
 @pytest.mark.django_db(transaction=True)
 def test_parallel_reports_keep_to_the_limit(link: Link, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(abuse_reports, "MAX_PENDING_PER_LINK", 2)
+    monkeypatch.setattr(preview_page, "MAX_PENDING_PER_LINK", 2)
     with connection.cursor() as cursor:
         cursor.execute(
             "CREATE FUNCTION be_slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
@@ -179,7 +179,7 @@ def test_parallel_reports_keep_to_the_limit(link: Link, monkeypatch: pytest.Monk
             " FOR EACH ROW EXECUTE FUNCTION be_slow()"
         )
     try:
-        at_once([lambda: abuse_reports.submit(link_id=link.pk, reason="spam", words="")] * 8)
+        at_once([lambda: preview_page.submit(link_id=link.pk, reason="spam", words="")] * 8)
     finally:
         with connection.cursor() as cursor:
             cursor.execute("DROP FUNCTION be_slow CASCADE")

@@ -15,7 +15,7 @@ from accounts.models import ApiKey, Company
 from billing.wallet import ledger
 from channels.models import Message
 from config.local import supervisor
-from links.follow import resolution, responder
+from links.follow import redirect, resolution
 from links.models import Link
 from otp import codes
 from otp.models import Verification
@@ -117,7 +117,7 @@ def test_follow(company: Company, *, is_there: bool) -> None:
 
     floor = views.follow(RequestFactory().get("/"), slug)
 
-    ours = responder.respond(slug, {"REQUEST_METHOD": "GET"})
+    ours = redirect.respond(slug, {"REQUEST_METHOD": "GET"})
     assert floor.status_code == int(ours.status[:3]) == (302 if is_there else 404)
     assert floor.headers.get("Location") == dict(ours.headers).get("Location")
 
@@ -132,7 +132,7 @@ def test_redirect(db: None) -> None:
 
     body = hello.application({}, start_response)
 
-    ours = responder.respond(link.slug, {"REQUEST_METHOD": "GET"})
+    ours = redirect.respond(link.slug, {"REQUEST_METHOD": "GET"})
     assert (started, b"".join(body)) == ([(ours.status, ours.headers)], ours.body)
 
 

@@ -1,23 +1,61 @@
-"""Counts how far messages came by channel, country, purpose and API key, for `channels`.
+"""What `channels` asks about codes: counts, timelines, the end of their phones' retention."""
 
-It reads codes and links beside messages, and so belongs above them.
-"""
-
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
 from django.db import connection
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Count, Exists, OuterRef, Q
+from django.db.models.functions import Now
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
-from channels.extensions import BreakdownCount
+from channels.extensions import BreakdownCount, CodeCount, TimelineEntry
 from channels.history.day_counts import is_anonymised
+from channels.models import Message
 from config.ids import first_id_at
 from config.storage.statements.named_rows import fetch_all
+from links.manage import timeline as links_timeline
+from otp import sql
 from otp.models import Verification
 
 CLOCK_SKEW = timedelta(minutes=10)  # allowed between our clock and the database's
+
+
+def count_codes(
+    *, start: datetime, end: datetime, company_id: int | None, mode: str | None
+) -> list[CodeCount]:
+    """Implements `channels.extensions.count_codes`."""
+    earliest = start - timedelta(seconds=settings.CODE_LIFETIME) - CLOCK_SKEW
+    params: dict[str, Any] = {
+        "start": start,
+        "end": end,
+        "first_id": first_id_at(earliest),
+        "last_id": first_id_at(end + CLOCK_SKEW),
+    }
+    if company_id is not None:
+        params |= {"company_id": company_id, "mode": mode}
+    scope = sql.ALL_COMPANIES if company_id is None else sql.ONE_COMPANY
+    with connection.cursor() as cursor:
+        cursor.execute(sql.COUNT_CODES.format(scope=scope), params)
+        return fetch_all(cursor, CodeCount)
+
+
+def live_codes_by_key() -> Counter[str]:
+    """How many codes that can still be entered each of OTP_KEYS made."""
+    oldest = timezone.now() - timedelta(seconds=settings.CODE_LIFETIME) - CLOCK_SKEW
+    live = Verification.objects.filter(
+        id__gte=first_id_at(oldest),
+        expires_at__gt=Now(),
+        verified_at=None,
+        superseded_at=None,
+    )
+    return Counter(dict(live.values_list("key_id").annotate(codes=Count("id"))))
+
+
 OLDEST_CAPTURED = timedelta(days=8)  # longer than a message may stay open, with its fallbacks
 
 # The values of four dimensions by one read; a phone stands for its country, which SQL cannot tell.
@@ -109,13 +147,13 @@ def count_breakdowns(
     }
     is_one = company_id is not None
     everyone = _OLD_DAY if is_anonymised(start) else _EVERY_COMPANY
-    yield from _read(_STEPS.format(whose=_ONE_COMPANY if is_one else everyone), params)
+    yield from _read_breakdowns(_STEPS.format(whose=_ONE_COMPANY if is_one else everyone), params)
     if mode != "test":  # test keys spend nothing
         whose = "w.company_id = %(company_id)s" if is_one else "true"
-        yield from _read(_SPENT.format(whose=whose), params)
+        yield from _read_breakdowns(_SPENT.format(whose=whose), params)
 
 
-def _read(statement: str, params: dict[str, Any]) -> list[BreakdownCount]:
+def _read_breakdowns(statement: str, params: dict[str, Any]) -> list[BreakdownCount]:
     with connection.cursor() as cursor:
         cursor.execute(statement, params)
         return fetch_all(cursor, BreakdownCount)
@@ -125,3 +163,27 @@ def with_purpose(purpose: str) -> Q:
     """Implements `channels.extensions.with_purpose`."""
     codes = Verification.objects.filter(pk=OuterRef("subject_id"), purpose=purpose)
     return Q(kind="code") & Q(Exists(codes))
+
+
+def timeline_entries(message: Message) -> Iterator[TimelineEntry]:
+    yield from links_timeline.entries(message)
+    code = Verification.objects.filter(pk=message.subject_id).first()
+    if code is None:
+        return
+    wrong = code.attempts - (code.verified_at is not None)
+    if wrong and code.judged_at:
+        words = ngettext("%(n)d wrong code entered", "%(n)d wrong codes entered", wrong)
+        left = code.max_attempts - code.attempts
+        detail = "" if left or code.verified_at else _("No attempts are left: send a new code.")
+        yield TimelineEntry(code.judged_at, words % {"n": wrong}, "warning", detail)
+    if code.verified_at:
+        yield TimelineEntry(code.verified_at, _("The correct code was entered"), "success")
+    elif code.expires_at <= timezone.now():
+        yield TimelineEntry(code.expires_at, _("The code expired before it was entered"))
+
+
+def purge_phones(limit: int) -> int:
+    """Cuts the phones of old verifications to country code and prefix; returns the count."""
+    with connection.cursor() as cursor:
+        cursor.execute(sql.ANONYMISE_PHONES, [settings.PHONE_RETENTION, limit])
+        return int(cursor.rowcount)

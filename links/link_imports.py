@@ -1,8 +1,7 @@
 """Makes the links of a file: each row once, however often a worker dies on the way.
 
 The links of a chunk, their rows' results and the progress are one commit, under a lock on the
-import's row. All links are one batch, whose id is the import's.
-"""
+import's row. All links are one batch, whose id is the import's."""
 
 import re
 from collections.abc import Sequence
@@ -24,9 +23,9 @@ from accounts.masked_phones import mask_phones_in
 from accounts.models import Company, User
 from config.errors import DomainError
 from config.input.integers import parse_integer
+from links import csv_files
 from links.api import parsing
-from links.imports import csv_files
-from links.make import bulk
+from links.make import create
 from links.make.new_link import NewLink
 from links.models import Link, LinkImport, LinkImportRow
 
@@ -169,7 +168,7 @@ def _make(rows: Sequence[LinkImportRow], one: LinkImport, principal: Principal) 
             wanted.append((row, _wanted(row.cells, principal)))
         except DomainError as refused:  # the company's settings have changed since the upload
             row.error = _words(refused)
-    links = bulk.shorten_many(
+    links = create.shorten_many(
         owner=principal, wanted=[link for _row, link in wanted], batch_id=one.pk
     )
     for (row, _link), made in zip(wanted, links, strict=True):

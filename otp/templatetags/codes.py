@@ -1,4 +1,4 @@
-"""Tags for the settings page, which belongs to accounts but previews a code's text."""
+"""Tags and filters for texts of codes and for restrictions of the guard."""
 
 import re
 from typing import Any
@@ -8,7 +8,10 @@ from django.forms import BaseForm
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from accounts.models import Company
+from accounts.models import Company, Member
+from accounts.people.phone_masking import beginning_for
+from otp.models import GuardRestriction
+from otp.protection import notices
 from otp.web.previews import preview
 
 register = template.Library()
@@ -32,3 +35,14 @@ def with_variables(body: str) -> SafeString:
     parts = enumerate(_VARIABLES.split(body))
     marked = ((format_html("<code>{}</code>", part) if n % 2 else part,) for n, part in parts)
     return format_html_join("", "{}", marked)
+
+
+@register.filter
+def scope_name(restriction: GuardRestriction) -> str:
+    return notices.scope_name(restriction.kind, restriction.value)
+
+
+@register.filter
+def scope_for(restriction: GuardRestriction, member: Member) -> str:
+    """No more of the numbers than the member sees of each."""
+    return notices.scope_name(restriction.kind, beginning_for(restriction.value, member))

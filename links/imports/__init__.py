@@ -1,1 +1,0 @@
-"""Short links made of a CSV file: read, checked, previewed, made in the background."""
