@@ -14,15 +14,15 @@ class LinksConfig(AppConfig):
         from channels import extensions  # noqa: PLC0415
         from links import link_imports  # noqa: PLC0415
         from links.api import calls  # noqa: PLC0415
-        from links.clicks import counting, partitions  # noqa: PLC0415
-        from links.make import message_text  # noqa: PLC0415
+        from links.clicks import counting  # noqa: PLC0415
+        from links.make import create  # noqa: PLC0415
         from links.manage import timeline  # noqa: PLC0415
         from links.web import search_sources  # noqa: PLC0415
 
-        extensions.register_renderer("link", message_text.render)
+        extensions.register_renderer("link", create.render_link)
         extensions.register_timeline("link", timeline.entries)
         extensions.register_opened_at(timeline.opened_at)
-        extensions.register_purger(partitions.rotate)
+        extensions.register_purger(counting.rotate_partitions)
         extensions.register_purger(counting.delete_old_batches)
         extensions.register_purger(link_imports.purge)
         search_sources.register()

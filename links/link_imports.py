@@ -1,7 +1,8 @@
 """Makes the links of a file: each row once, however often a worker dies on the way.
 
 The links of a chunk, their rows' results and the progress are one commit, under a lock on the
-import's row. All links are one batch, whose id is the import's."""
+import's row. All links are one batch, whose id is the import's.
+"""
 
 import re
 from collections.abc import Sequence

@@ -2,7 +2,8 @@
 
 A code is over two minutes after its send. One transaction moves the mark of what was learned, the
 router's state and the memories of phones together: a code teaches once, whichever worker dies in
-between."""
+between.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,8 @@
 """Counts the codes of companies with smart routing by arm of the hold-out, once all is charged.
 
 Eleven minutes after a send its holds are charged or released, so what each code cost is known: of a
-code that was sent again, of all its messages together, under the arm of the first."""
+code that was sent again, of all its messages together, under the arm of the first.
+"""
 
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, NamedTuple

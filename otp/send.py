@@ -52,18 +52,10 @@ class CodeRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CodeWrite:
-    """A send to write, with parameters as of `sql.send`. `statement` is for when it runs alone;
-    `can_join` says whether it may share one with others.
-    """
+    """A send to write, with the parameters of `sql.send`; `statement` is for when it runs alone."""
 
     statement: str
     params: Mapping[str, Any]
-    can_join: bool
-
-
-def _write_code(one: CodeWrite) -> CodeRow:
-    """Raises what the statement raises; a row that is not paid wrote nothing."""
-    return _sends.run(one) if one.can_join else _alone(one)
 
 
 def _alone(one: CodeWrite) -> CodeRow:
@@ -213,8 +205,8 @@ def _write(
         has_key=message.sender.idempotency_key is not None,
     )
     params = _params(message, order, link)
-    can_join = link is None and not message.sender.principal.is_test
-    row = _write_code(CodeWrite(statement, params, can_join))
+    is_alone = link is not None or message.sender.principal.is_test
+    row = (_alone if is_alone else _sends.run)(CodeWrite(statement, params))
     if not row.is_paid:
         raise _refusal(message, row)
     return row, params["params"].get("short_url")

@@ -1,7 +1,8 @@
 """Erases what is kept about one person (GDPR art. 17, 152-ФЗ art. 14 and 21).
 
 Rows that the books, the limits on guesses or the statistics need stay, without the phone and
-without what was written to it; `persons.columns` says which columns those are and why."""
+without what was written to it; `persons.columns` says which columns those are and why.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -83,7 +84,8 @@ def _erase(
     with connection.cursor() as cursor:
         lift_timeout(cursor)
         rows = find(cursor, person, until=until)
-        _lock(cursor, rows)
+        for statement in sql.LOCKS:
+            cursor.execute(statement, rows.params)
         _raise_if_open(cursor, waits_for, rows)
         links = list(Link.objects.filter(pk__in=rows.links))
         resolution.invalidate_before_commit(*links)
@@ -92,11 +94,6 @@ def _erase(
         erasure_list.add(person)
     transaction.on_commit(partial(_after_commit, person, links))
     return rows, counts
-
-
-def _lock(cursor: CursorWrapper, rows: Rows) -> None:
-    for statement in sql.LOCKS:
-        cursor.execute(statement, rows.params)
 
 
 def _raise_if_open(cursor: CursorWrapper, waits_for: Sequence[str], rows: Rows) -> None:

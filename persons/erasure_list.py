@@ -17,7 +17,6 @@ from django.db import connection
 
 from accounts.webhooks import signing
 from channels.phone_numbers import e164_or_none, spellings
-from config.storage.statements.named_rows import fetch_all
 from persons.models import Erasure
 from persons.person import Person, phones_in_links
 
@@ -115,10 +114,4 @@ def find_erased() -> Iterator[tuple[Person, datetime]]:
 def _phones() -> list[str]:
     with connection.cursor() as cursor:
         cursor.execute(_PHONES)
-        return [one.phone for one in fetch_all(cursor, _Phone)]
-
-
-class _Phone(NamedTuple):
-    """A row of `_PHONES`."""
-
-    phone: str
+        return [phone for (phone,) in cursor.fetchall()]

@@ -6,6 +6,7 @@ Times are ISO 8601 in UTC, tokens integers, amounts decimal strings; lists and o
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from operator import attrgetter
 from typing import Any
 from uuid import UUID
 
@@ -26,11 +27,7 @@ Columns = Mapping[str, Callable[[Row], object]]
 
 def _same(names: str) -> Columns:
     """Columns that are named as the attributes that they hold."""
-    return {name: _getter(name) for name in names.split()}
-
-
-def _getter(name: str) -> Callable[[Row], object]:
-    return lambda row: getattr(row, name)
+    return {name: attrgetter(name) for name in names.split()}
 
 
 def _no_codes(_rows: Sequence[Row]) -> None:
@@ -82,23 +79,23 @@ def _email(user: Any) -> str:
 
 
 MESSAGE: Columns = {
-    "id": _getter("public_id"),
+    "id": attrgetter("public_id"),
     **_same("kind phone channel state error locale created_at sent_at delivered_at finished_at"),
-    "tokens": _getter("price"),
-    "segments": _getter("segments"),
+    "tokens": attrgetter("price"),
+    "segments": attrgetter("segments"),
     "text": lambda row: row.params.get("text", ""),
-    "request_id": _getter("request_id"),
-    "api_key_id": _getter("api_key_id"),
+    "request_id": attrgetter("request_id"),
+    "api_key_id": attrgetter("api_key_id"),
     "code_purpose": _of_code("purpose"),
     "code_attempts": _of_code("attempts"),
     "code_expires_at": _of_code("expires_at"),
     "code_verified_at": _of_code("verified_at"),
 }
 LINK: Columns = {
-    "id": _getter("public_id"),
+    "id": attrgetter("public_id"),
     **_same("slug url utm expired_url created_at expires_at disabled_at is_once used_at"),
     **_same("clicks previews scanners first_click_at last_click_at"),
-    "batch": _getter("batch"),
+    "batch": attrgetter("batch"),
 }
 
 
@@ -136,7 +133,7 @@ FILES = (
         _("Webhook addresses, without their secrets."),
         lambda company: Endpoint.objects.filter(company=company),
         {
-            "id": _getter("public_id"),
+            "id": attrgetter("public_id"),
             **_same("mode url kinds description created_at disabled_at disabled_reason deleted_at"),
         },
     ),
@@ -178,9 +175,9 @@ FILES = (
         ),
         lambda company: Order.objects.filter(company=company).select_related("created_by"),
         {
-            "id": _getter("public_id"),
+            "id": attrgetter("public_id"),
             **_same("tokens amount currency vat_rate gateway state invoice_year invoice_number"),
-            "parties": _getter("parties"),
+            "parties": attrgetter("parties"),
             "created_by": lambda row: _email(row.created_by),
             **_same("created_at expires_at paid_at finished_at"),
         },

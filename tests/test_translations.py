@@ -29,7 +29,7 @@ CALLS |= dict.fromkeys(["pgettext", "pgettext_lazy", "npgettext", "npgettext_laz
 MESSAGE_TEXTS = {
     "api_docs/pages/samples.py",
     "channels/providers/telegram_bot/provider.py",
-    "links/make/message_text.py",
+    "links/make/create.py",
     "otp/texts/rendering.py",
 }
 CYRILLIC = re.compile("[а-яё]", re.IGNORECASE)

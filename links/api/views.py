@@ -54,7 +54,7 @@ from links.clicks import statistics
 from links.make import create
 from links.make.create import LinkSendRequest, SentLink
 from links.make.new_link import SLUG_LENGTH_IN_MESSAGES, NewLink
-from links.manage import batches, changes
+from links.manage import changes, stopping
 from links.models import Link, LinkQuerySet
 
 ENDS_FIRST = _("The start is after the end")
@@ -324,7 +324,7 @@ class Batch(LinkView):
 
     def delete(self, request: Request, public_id: str) -> HttpResponse:
         ip = client_ip(request.META)
-        batches.stop(owner=self.principal, public_id=public_id, ip=ip)
+        stopping.stop_batch(owner=self.principal, public_id=public_id, ip=ip)
         return self.answer({"batch": public_id})
 
 
@@ -336,7 +336,7 @@ class ReleaseBatch(LinkView):
 
         def effect() -> dict[str, Any]:
             ip = client_ip(request.META)
-            batches.release(owner=self.principal, public_id=public_id, ip=ip)
+            stopping.release_batch(owner=self.principal, public_id=public_id, ip=ip)
             return self.success({"batch": public_id})
 
         return self.once_atomic(idempotency_key, effect)

@@ -12,7 +12,8 @@ there only known browsers may. Opera Mini fetches through its own servers, which
 a header.
 
 Not recognised: Internet Explorer, whose name Office and many programs bear; Android's browser from
-before Chromium (Android 4.3); UC's and Opera's other proxies; everything else."""
+before Chromium (Android 4.3); UC's and Opera's other proxies; everything else.
+"""
 
 import re
 from collections import defaultdict

@@ -2,12 +2,12 @@
 
 Click rows, the counts of their links and the entry's id are one commit, and the entry is
 acknowledged after it. When the counter dies in between, the next one reads the entry again and
-finds its id.
+finds its id. Monthly partitions are created before they are needed, and dropped when old.
 """
 
 import time
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -18,11 +18,68 @@ from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 from django.utils import timezone
 
-from config.storage.months.calendar import month_of
+from config.storage.months.calendar import month_of, next_month
+from config.storage.months.partitions import month_named
 from config.storage.statements.json_rows import dump_rows, json_rows
 from config.storage.store_errors import write_together
-from links.clicks import partitions, stream
+from links.clicks import stream
 from links.clicks.stream import Batch, Click, Consumer
+
+CREATE_LOCK = 0x6B766C70  # an advisory lock: IF NOT EXISTS alone lets two sessions collide
+_CREATE = """
+CREATE TABLE IF NOT EXISTS links_click_{year}_{month:02} PARTITION OF links_click
+FOR VALUES FROM ('{first}') TO ('{next}')
+"""
+_MONTHS = "SELECT relid::regclass::text FROM pg_partition_tree('links_click') WHERE isleaf"
+
+_created: set[date] = set()
+
+
+def ensure_partitions(*months: date) -> None:
+    """Creates the partitions of these months; checked once a process."""
+    for month in set(months) - _created:
+        is_kept = not connection.in_atomic_block  # a rollback drops the table
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [CREATE_LOCK])
+            cursor.execute(
+                _CREATE.format(
+                    year=month.year,
+                    month=month.month,
+                    first=_midnight(month),
+                    next=_midnight(next_month(month)),
+                )
+            )
+        if is_kept:
+            _created.add(month)
+
+
+def ensure_upcoming_partitions() -> None:
+    this = month_of(timezone.now(), UTC)
+    ensure_partitions(this, next_month(this))
+
+
+def drop_old_partitions() -> int:
+    """Drops the months whose last click is older than RAW_RETENTION days; returns their number."""
+    oldest = timezone.now() - timedelta(days=settings.RAW_RETENTION)
+    with connection.cursor() as cursor:
+        cursor.execute(_MONTHS)
+        names = [name for (name,) in cursor.fetchall()]
+        old = [name for name in names if next_month(month_named(name)) <= oldest.date()]
+        for name in old:
+            cursor.execute(f'DROP TABLE "{name}"')
+            _created.discard(month_named(name))
+    return len(old)
+
+
+def rotate_partitions(_limit: int) -> int:
+    """Hourly: creates upcoming partitions and drops old ones."""
+    ensure_upcoming_partitions()
+    return drop_old_partitions()
+
+
+def _midnight(month: date) -> str:
+    return f"{month.isoformat()} 00:00:00+00"
+
 
 log = structlog.get_logger(__name__)
 Row = dict[str, Any]
@@ -88,7 +145,9 @@ def count_clicks() -> int:
 def count(batches: list[Batch]) -> None:
     now = int(time.time() * 1000)
     rows_of = {UUID(hex=batch.id): [_row(c, now) for c in batch.clicks] for batch in batches}
-    _ensure_partitions([row["millis"] for rows in rows_of.values() for row in rows])
+    times = [row["millis"] for rows in rows_of.values() for row in rows]
+    ends = (min(times), max(times)) if times else ()  # less than a month apart
+    ensure_partitions(*{month_of(datetime.fromtimestamp(t / 1000, UTC), UTC) for t in ends})
     with transaction.atomic(), connection.cursor() as cursor:
         # One counter at a time: two would block each other on the same links.
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [COUNT_LOCK])
@@ -113,12 +172,6 @@ def counted_at(millis: int, now: int) -> int:
 
 def _row(click: Click, now: int) -> Row:
     return click._asdict() | {"millis": counted_at(click.millis, now)}
-
-
-def _ensure_partitions(times: list[int]) -> None:
-    """For Unix ms less than a month apart."""
-    ends = (min(times), max(times)) if times else ()
-    partitions.ensure(*{month_of(datetime.fromtimestamp(t / 1000, UTC), UTC) for t in ends})
 
 
 def delete_old_batches(limit: int) -> int:

@@ -81,7 +81,7 @@ def _hours(link: Link, start: datetime, end: datetime) -> list[Point]:
         return [Point(*row) for row in rows]
     with connection.cursor() as cursor:
         cursor.execute(_HOURS, [link.pk, start, end])
-        return list(fetch_all(cursor, Point))
+        return fetch_all(cursor, Point)
 
 
 def visitors(link: Link, start: datetime, end: datetime) -> Visitors:
@@ -97,7 +97,7 @@ def visitors(link: Link, start: datetime, end: datetime) -> Visitors:
 def _visitors(link: Link, start: datetime, end: datetime) -> list[VisitorCount]:
     with connection.cursor() as cursor:
         cursor.execute(_VISITORS, [link.pk, start, end])
-        return list(fetch_all(cursor, VisitorCount))
+        return fetch_all(cursor, VisitorCount)
 
 
 def oldest_click() -> datetime:

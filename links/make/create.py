@@ -1,5 +1,6 @@
-"""Makes links: one, many in one request, or one inside a message."""
+"""Makes links: one, many in one request, or one inside a message, with its text."""
 
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -17,20 +18,57 @@ from accounts.api import rate_limit
 from accounts.models import Mode
 from channels.accept import acceptance
 from channels.accept.acceptance import NewMessage, Sender
+from channels.extensions import Rendered
 from channels.models import Message
 from channels.providers import gsm
 from channels.providers.base import Content
 from channels.routing.channel_plan import plan_channels
 from channels.waiting.first_outcome import SendOutcome
+from config.channels import BY_NAME
 from config.errors import DomainError, Error, invalid_input
 from config.storage.statements.single_statement import fetch_rows
 from links import sql
 from links.follow import resolution
 from links.make import reuse
-from links.make.message_text import TEXTS, with_link
 from links.make.new_link import MAX_TRIES, NewLink, Owner, short_url
 from links.make.reuse import retire_aliases
 from links.models import Link
+
+PLACEHOLDER = re.compile(r"(?<![\w:]):link(?!\w)")
+
+TEXTS = {"ru": "Ссылка для вас: :link", "en": "A link for you: :link"}
+# In a template that says "a message for you" before it and "the button opens the link" after it.
+BESIDE_A_BUTTON = {"ru": "ссылка от {brand}", "en": "a link from {brand}"}
+_JOINTS = r"\s:;,.!–—()-"
+
+
+def with_link(text: str, url: str) -> str:
+    """Replaces every whole-word `:link`; without one, the link comes last."""
+    replaced, count = PLACEHOLDER.subn(lambda _found: url, text)
+    return replaced if count else f"{text} {url}"
+
+
+def beside_button(text: str, url: str, *, locale: str, brand: str) -> str:
+    """The text beside the template's button that has the link, so the text omits it.
+
+    A link inside a sentence stays, because the sentence makes no sense without it.
+    """
+    if text == with_link(TEXTS[locale], url):
+        text = ""
+    found = re.escape(url)
+    rest = re.sub(rf"^[{_JOINTS}]*{found}[{_JOINTS}]+", "", text)
+    rest = re.sub(rf"(^|[{_JOINTS}]+){found}[{_JOINTS}]*$", "", rest).strip()
+    return rest or BESIDE_A_BUTTON[locale].format(brand=brand or "Kvitok")
+
+
+def render_link(
+    *, subject_id: UUID, params: Mapping[str, Any], locale: str, channel: str
+) -> Rendered:
+    """Renders the message of a link; its text was fixed when it was accepted."""
+    text, url = params["text"], params["short_url"]
+    if BY_NAME[channel].has_link_button:
+        text = beside_button(text, url, locale=locale, brand=params.get("brand", ""))
+    return Rendered(text=text, short_url=url)
 
 
 def shorten(*, owner: Owner, link: NewLink) -> Link:

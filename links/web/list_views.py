@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import datetime
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -33,8 +33,8 @@ from config.errors import DomainError
 from config.ids import parse_id
 from links.addresses import short_hosts
 from links.api.views import in_state
-from links.manage import batches, stopping
-from links.manage.batches import BatchSummary
+from links.manage import stopping
+from links.manage.stopping import BatchSummary
 from links.models import Link
 from links.web.forms import STATES, LinkFilter, error_messages
 
@@ -49,7 +49,7 @@ def link_list(request: CabinetRequest) -> HttpResponse:
     context = {
         "form": form,
         "mode": form.mode_chosen,
-        "batch": batches.summary(request.company, form.mode_chosen, chosen.get("batch", "")),
+        "batch": stopping.batch_summary(request.company, form.mode_chosen, chosen.get("batch", "")),
         "stop": request.company.link_stops.filter(batch_id=None).first(),
         "is_filtered": bool(chosen.keys() - {"mode"}),
         "base_url": settings.PUBLIC_URL,
@@ -130,13 +130,9 @@ def rows_of(
         _("First click"),
         _("Last click"),
     ]
-    rows = islice(_in_batches(links, history), MAX_ROWS)
+    batches_of = pagination.batches(links, BATCH_SIZE, history=history)
+    rows = islice(chain.from_iterable(batches_of), MAX_ROWS)
     yield from (_cells(link, member) for link in rows)
-
-
-def _in_batches(links: QuerySet[Link], history: QuerySet[Link] | None) -> Iterator[Link]:
-    for batch in pagination.batches(links, BATCH_SIZE, history=history):
-        yield from batch
 
 
 def _cells(link: Link, member: Member) -> list[str | int]:
@@ -212,6 +208,6 @@ def _asked(request: CabinetRequest, batch_id: UUID | None = None) -> dict[str, A
 
 def _batch(request: CabinetRequest, public_id: str) -> BatchSummary:
     for mode in Mode.values:
-        if batch := batches.summary(request.company, mode, public_id):
+        if batch := stopping.batch_summary(request.company, mode, public_id):
             return batch
     raise Http404

@@ -1,7 +1,6 @@
 from django.urls import path
 
 from links.web import import_views, list_views, views
-from links.web.views import link_settings
 
 urlpatterns = [
     path("links", list_views.link_list, name="link-list"),
@@ -27,5 +26,5 @@ urlpatterns = [
     path("links/<str:public_id>/enable", views.link_enable, name="link-enable"),
     path("links/<str:public_id>/qr.svg", views.link_qr, {"kind": "svg"}, name="link-qr-svg"),
     path("links/<str:public_id>/qr.png", views.link_qr, {"kind": "png"}, name="link-qr-png"),
-    path("settings/links", link_settings, name="link-settings"),
+    path("settings/links", views.link_settings, name="link-settings"),
 ]

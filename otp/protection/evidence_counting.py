@@ -4,7 +4,8 @@ One transaction moves `GuardProgress`, the evidence and the restrictions togethe
 counts once, whichever worker dies in between. What one company sees of an attack is used for those
 who did not switch that off, and not told: fewer tokens lost are enough there for a proof of work,
 where a company's own people have not been seen. Nothing is held back for what happened to others
-alone, and nothing is refused for it."""
+alone, and nothing is refused for it.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence

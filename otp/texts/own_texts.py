@@ -9,9 +9,9 @@ from django.utils.translation import gettext as _
 
 from accounts.audit.events import record
 from accounts.audit.values import changes_of
-from accounts.keys import api_keys
 from accounts.keys.company_texts import CompanyTexts, texts_of
 from accounts.models import Company, User
+from accounts.people.companies import evict_keys
 from config.channels import CHANNELS
 from otp import sql
 from otp.models import Autofill, CodeText
@@ -60,7 +60,7 @@ def save(*, company: Company, text: CodeText, user: User, ip: str | None = None)
     text.save()
     action = "text.created" if is_new else "text.changed"
     record(action, text, company=company, user=user, ip=ip, changes=values)
-    _invalidate_keys(company)
+    evict_keys(company)
 
 
 def _refuse_duplicate(company: Company, text: CodeText) -> None:
@@ -79,7 +79,7 @@ def delete(*, text: CodeText, user: User, ip: str | None = None) -> None:
     record("text.deleted", text, company=text.company, user=user, ip=ip)
     company = text.company
     text.delete()
-    _invalidate_keys(company)
+    evict_keys(company)
 
 
 @transaction.atomic
@@ -97,7 +97,7 @@ def set_autofill(
     Autofill.objects.update_or_create(company=company, defaults=lines)
     values, subject = changes_of(own, lines), _audit_subject(lines)
     record("autofill.changed", subject, company=company, user=user, ip=ip, changes=values)
-    _invalidate_keys(company)
+    evict_keys(company)
 
 
 def _audit_subject(changes: dict[str, Any]) -> str:
@@ -118,15 +118,3 @@ def _refuse_texts_too_long(company: Company, own: CompanyTexts) -> None:
 def _lock(company: Company) -> None:
     # A text and autofill lines saved in parallel could make an SMS of four parts.
     Company.objects.select_for_update(no_key=True).get(pk=company.pk)
-
-
-def _invalidate_keys(company: Company) -> None:
-    digests = [
-        bytes(digest) for digest in company.api_keys.active().values_list("digest", flat=True)
-    ]
-
-    def forget() -> None:
-        for digest in digests:
-            api_keys.evict(digest)
-
-    transaction.on_commit(forget)

@@ -2,7 +2,8 @@
 usable for phishing.
 
 A person trusts a message with a code they asked for. So a text has no address and no number of
-its own: the only link is a short one, whose target was checked."""
+its own: the only link is a short one, whose target was checked.
+"""
 
 import re
 from collections.abc import Callable, Iterator, Sequence

@@ -87,7 +87,6 @@ def _money(company: Company) -> dict[str, Any]:
     return {"tokens": wallet["free"] + wallet["held"], **orders}
 
 
-is_owner = can_manage_members
 SHOWN = 20
 
 

@@ -15,7 +15,7 @@ from billing.orders.prices import Quote
 from channels.models import Message, RouteDay
 from channels.routing.policy_rules import StoredRule, rules_of
 from config.ids import uuid7
-from links.clicks import partitions
+from links.clicks import counting
 from links.models import ClickDay, LinkImport, Stop
 from otp.models import Autofill, GuardReplay, GuardRestriction
 from persons.models import CompanyExport
@@ -164,7 +164,7 @@ def create_links(company: Company) -> None:
     carried = LinkFactory.create(company=company, message_id=sent.id)
     Message.objects.filter(pk=sent.pk).update(subject_id=carried.id)
     ClickDay.objects.create(link=link, day=timezone.localdate(now), clicks=3, previews=1)
-    partitions.ensure_upcoming()
+    counting.ensure_upcoming_partitions()
     with connection.cursor() as cursor:
         cursor.execute(
             "INSERT INTO links_click VALUES (%s, %s, 'person', 'news.example', 'ios', 'KZ')",

@@ -13,7 +13,7 @@ from channels.models import Attempt, Message
 from channels.outcomes import transitions
 from tests.api.clients import Api
 from tests.channels.message_stages import PHONE, accepted, claim
-from tests.otp.aging import age_rows
+from tests.otp.sent_codes import age_rows
 
 URL = "https://example.com/"
 

@@ -16,7 +16,7 @@ from tests.api.clients import Api
 from tests.channels.message_stages import send
 from tests.config.storage.months.young_months import YoungMonth, young_month
 from tests.factories import EndpointFactory
-from tests.otp.aging import age_rows
+from tests.otp.sent_codes import age_rows
 from tests.stack.programs import wait_until
 
 __all__ = ["young_month"]

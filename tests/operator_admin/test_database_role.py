@@ -13,7 +13,7 @@ from accounts.audit.events import record
 from accounts.models import AuditEvent
 from billing.wallet import ledger
 from config.storage.months import partitions as months
-from links.clicks import partitions
+from links.clicks import counting
 from operator_admin import database_role
 from operator_admin.doctor import stores
 from tests.api.blocking import behind_us
@@ -119,9 +119,9 @@ def test_application_works(application: None) -> None:
     ledger.grant(company=company, amount=5, reason="gift")
     record("settings.changed", "brand", company=company, user=user)
     user.delete()
-    partitions._created.clear()
-    partitions.ensure_upcoming()
-    partitions.drop_old()
+    counting._created.clear()
+    counting.ensure_upcoming_partitions()
+    counting.drop_old_partitions()
 
     assert AuditEvent.objects.filter(action="settings.changed").count() == 1
 

@@ -11,8 +11,7 @@ from billing.wallet import ledger
 from otp.models import Verification
 from tests.api.clients import Answer, Api, ClientOf
 from tests.factories import CompanyFactory
-from tests.otp.aging import age_rows
-from tests.otp.sent_codes import code_of, verification_of, wrong_code
+from tests.otp.sent_codes import age_rows, code_of, verification_of, wrong_code
 
 PHONE = "+79161234567"
 

@@ -23,7 +23,7 @@ from tests.channels.fallback_stages import (
     transfers,
 )
 from tests.channels.message_stages import PHONE, accepted, claim, send
-from tests.otp.aging import age_rows
+from tests.otp.sent_codes import age_rows
 from tests.otp.test_settlement import resend, verify
 
 pytestmark = pytest.mark.django_db(transaction=True)

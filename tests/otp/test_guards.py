@@ -16,8 +16,7 @@ from tests.api.blocking import behind_us
 from tests.api.clients import Api
 from tests.channels.message_stages import accepted
 from tests.factories import VerificationFactory
-from tests.otp.aging import age_rows, forget_limits
-from tests.otp.sent_codes import code_of, verification_of
+from tests.otp.sent_codes import age_rows, code_of, forget_limits, verification_of
 
 PHONE = "+79161234567"
 

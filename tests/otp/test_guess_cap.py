@@ -14,8 +14,7 @@ from tests.api.blocking import behind_us
 from tests.api.clients import Answer, Api, ClientOf
 from tests.api.races import at_once
 from tests.factories import CompanyFactory
-from tests.otp.aging import age_rows, forget_limits
-from tests.otp.sent_codes import code_of, verification_of, wrong_code
+from tests.otp.sent_codes import age_rows, code_of, forget_limits, verification_of, wrong_code
 
 PHONE = "+79161234567"
 HOUR = 3600

@@ -17,8 +17,7 @@ from otp import settlement, sql
 from otp.models import Verification
 from tests.api.clients import Answer, Api
 from tests.api.races import at_once
-from tests.otp.aging import age_rows
-from tests.otp.sent_codes import code_of, wrong_code
+from tests.otp.sent_codes import age_rows, code_of, wrong_code
 from tests.plans import explained
 
 PHONE, URL = "+79161234567", "https://example.com/"

@@ -13,8 +13,7 @@ from config.storage.months import recent_ids
 from otp import codes
 from otp.models import Verification
 from tests.api.clients import Api
-from tests.otp.aging import forget_limits
-from tests.otp.sent_codes import code_of
+from tests.otp.sent_codes import code_of, forget_limits
 
 pytestmark = pytest.mark.django_db
 

@@ -12,8 +12,7 @@ from otp.models import Verification
 from tests.api.clients import Answer, Api, ClientOf
 from tests.api.races import at_once
 from tests.factories import CompanyFactory
-from tests.otp.aging import forget_limits
-from tests.otp.sent_codes import code_of, verification_of, wrong_code
+from tests.otp.sent_codes import code_of, forget_limits, verification_of, wrong_code
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

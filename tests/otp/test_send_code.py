@@ -13,8 +13,7 @@ from channels.models import Message
 from links.models import Link
 from otp.models import Verification
 from tests.api.clients import Answer, Api
-from tests.otp.aging import age_rows, forget_limits
-from tests.otp.sent_codes import code_of, verification_of, wrong_code
+from tests.otp.sent_codes import age_rows, code_of, forget_limits, verification_of, wrong_code
 
 PHONE = "+79161234567"
 

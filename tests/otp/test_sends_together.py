@@ -26,8 +26,7 @@ from tests.api.blocking import waiting
 from tests.api.clients import Answer, Api, ClientOf
 from tests.api.groups import in_one_group
 from tests.factories import CompanyFactory
-from tests.otp.aging import forget_limits
-from tests.otp.sent_codes import code_of, verification_of
+from tests.otp.sent_codes import code_of, forget_limits, verification_of
 from tests.stack.programs import wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)

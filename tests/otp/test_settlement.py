@@ -25,8 +25,7 @@ from tests.api.races import at_once
 from tests.channels.fallback_stages import apply_event
 from tests.channels.message_stages import PHONE, accepted, claim, message_of, submitted
 from tests.factories import CompanyFactory, EndpointFactory
-from tests.otp.aging import age_rows
-from tests.otp.sent_codes import code_of, wrong_code
+from tests.otp.sent_codes import age_rows, code_of, wrong_code
 
 OTHER_PHONES = ["+79161234568", "+79161234569", "+79161234570"]
 

@@ -15,8 +15,7 @@ from channels.deliver.dispatcher import Dispatcher
 from channels.models import Attempt, Message
 from tests.api.books import books
 from tests.api.clients import Answer, Api
-from tests.otp.aging import age_rows, forget_limits
-from tests.otp.sent_codes import code_of
+from tests.otp.sent_codes import age_rows, code_of, forget_limits
 from tests.stack.programs import wait_until
 
 URL = "https://example.com/"

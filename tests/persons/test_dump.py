@@ -20,9 +20,9 @@ from tests.api.clients import Api
 from tests.factories import UserFactory
 from tests.otp.protection.sends import sent
 from tests.otp.protection.test_evidence_counting import begin
-from tests.otp.route_learning.tried import begin as begin_learning
-from tests.otp.route_learning.tried import learn_at, tried
 from tests.otp.sent_codes import code_of
+from tests.otp.tried import begin as begin_learning
+from tests.otp.tried import learn_at, tried
 from tests.stack.secret_search import postgres_contents, redis_values
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("queued_at_once")]

@@ -1,15 +1,25 @@
 """An export has every row about the person, and nothing about anybody else."""
 
+import json
+from io import StringIO
+
 import orjson
 import pytest
+from django.core.management import CommandError, call_command
 
 from accounts.models import AuditEvent, Company
-from channels.models import BlockedPhone, Receipt
+from channels.models import BlockedPhone, Message, Receipt
 from persons import columns
 from persons.erasure import erase
 from persons.export import SECTIONS, SECTIONS_EVERYWHERE, export
 from persons.person import Person
-from tests.factories import AttemptFactory, CompanyFactory, LinkFactory, ReceiptFactory
+from tests.factories import (
+    AttemptFactory,
+    CompanyFactory,
+    LinkFactory,
+    MessageFactory,
+    ReceiptFactory,
+)
 from tests.persons.traces import OTHER, PHONE, leave, leave_with_the_service
 
 pytestmark = pytest.mark.django_db
@@ -118,3 +128,47 @@ def test_erased_person_has_nothing_left_to_export(company: Company) -> None:
     erase(person=Person(PHONE))
 
     assert not any(export(person=Person(PHONE))["data"].values())
+
+
+@pytest.mark.parametrize("typed", [PHONE, "8 (916) 123-45-67", "79161234567"])
+def test_person_is_erased_by_any_spelling(company: Company, typed: str) -> None:
+    leave(company)
+    output = StringIO()
+
+    call_command("erase_person", typed, "--yes", stdout=output)
+
+    assert "messages: 2" in output.getvalue().splitlines()
+    assert not Message.objects.filter(phone=PHONE).exists()
+
+
+def test_erasure_asks_first(company: Company, monkeypatch: pytest.MonkeyPatch) -> None:
+    leave(company)
+    monkeypatch.setattr("builtins.input", lambda _question: "no")
+
+    with pytest.raises(CommandError, match="Nothing was erased"):
+        call_command("erase_person", PHONE)
+
+    assert Message.objects.filter(phone=PHONE).count() == 2
+
+
+def test_open_message_is_named_with_the_time_to_try_again(company: Company) -> None:
+    MessageFactory.create(company=company, phone=PHONE, state="sent")
+
+    with pytest.raises(CommandError, match=r"still open .* try again after 20\d\d-"):
+        call_command("erase_person", PHONE, "--yes")
+
+
+@pytest.mark.parametrize("command", ["erase_person", "export_person"])
+def test_what_is_no_phone_is_refused(command: str) -> None:
+    with pytest.raises(CommandError, match="is no phone"):
+        call_command(command, "somebody")
+
+
+def test_export_is_json(company: Company) -> None:
+    leave(company)
+    output = StringIO()
+
+    call_command("export_person", PHONE, stdout=output)
+
+    exported = json.loads(output.getvalue())
+    assert (exported["phone"], len(exported["data"]["messages"])) == (PHONE, 2)

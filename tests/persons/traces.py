@@ -12,7 +12,7 @@ from accounts.models import Company, DeliveryAttempt, IdempotentRequest
 from channels.models import Attempt, Contact, KnownRecipient, Message, Part, ProviderAlert, Receipt
 from channels.routing.learned import phone_memories
 from channels.routing.smart.phone_memory import PhoneMemory
-from links.clicks import partitions
+from links.clicks import counting
 from links.models import Link, Report
 from otp.models import Verification
 from tests.factories import (
@@ -92,7 +92,7 @@ def _link(company: Company, phone: str, mode: str) -> Message:
     )  # fmt: skip
     Link.objects.filter(pk=link.pk).update(message_id=message.pk)
     Report.objects.create(link=link, reason="other", words=f"I am {phone}")
-    partitions.ensure_upcoming()
+    counting.ensure_upcoming_partitions()
     with connection.cursor() as cursor:
         cursor.execute(
             "INSERT INTO links_click (link_id, at, kind, referrer, device, country)"

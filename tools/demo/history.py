@@ -20,7 +20,7 @@ from channels.history import day_counts
 from channels.models import CountedDay
 from config.input.days import start_of
 from config.storage.months.calendar import month_of
-from links.clicks import partitions as click_months
+from links.clicks import counting as click_months
 from tools.command_line import say
 from tools.demo import KEY_ID, DemoError, past_transfers, senders
 from tools.demo import months as month_tables
@@ -80,7 +80,7 @@ def of_companies(
         )
     month_tables.create_earlier(timezone.localdate() - timedelta(days=months * _MONTH + 1))
     recent = timezone.now() - timedelta(days=settings.RAW_RETENTION)
-    click_months.ensure(*(month_of(at, UTC) for at in (recent, timezone.now())))
+    click_months.ensure_partitions(*(month_of(at, UTC) for at in (recent, timezone.now())))
     progress, made = _Progress(), senders.made_up(many, messages=messages)
     added = fill_companies(made, messages=messages, days=months * _MONTH, on_chunk=progress.add)
     # What the service's own tasks would do meanwhile.

@@ -17,8 +17,7 @@ from otp.models import Verification
 from tests.api.books import books
 from tests.api.clients import Answer, Api, ClientOf
 from tests.factories import CompanyFactory, LinkFactory
-from tests.otp.aging import age_rows
-from tests.otp.sent_codes import code_of, wrong_code
+from tests.otp.sent_codes import age_rows, code_of, wrong_code
 
 PHONE = "+79161234567"
 URL = "https://example.com/"

@@ -29,7 +29,7 @@ from config.storage.redis_client import BackOff, redis_client
 from tests.api.clients import Answer, Api, ClientOf
 from tests.api.races import at_once
 from tests.factories import AttemptFactory, CompanyFactory, LinkFactory, MessageFactory
-from tests.otp.aging import forget_limits
+from tests.otp.sent_codes import forget_limits
 
 PHONE = "+79161234567"
 URL = "https://example.com/"

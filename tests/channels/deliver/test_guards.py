@@ -28,7 +28,7 @@ from tests.api.clients import Api
 from tests.api.races import at_once
 from tests.channels.message_stages import PHONE, accepted, claim, send, submitted
 from tests.factories import AttemptFactory, LinkFactory, MessageFactory
-from tests.otp.aging import forget_limits
+from tests.otp.sent_codes import forget_limits
 from tests.stack.programs import wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)

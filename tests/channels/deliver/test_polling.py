@@ -26,7 +26,7 @@ from tests.api.clients import Api
 from tests.api.races import at_once
 from tests.channels.accounts import set_account
 from tests.channels.message_stages import PHONE, claim, send, submitted
-from tests.otp.aging import age_rows
+from tests.otp.sent_codes import age_rows
 
 pytestmark = pytest.mark.django_db
 

@@ -29,8 +29,7 @@ from tests.factories import (
     AttemptFactory,
     ReceiptFactory,
 )
-from tests.otp.aging import age_rows
-from tests.otp.sent_codes import code_of
+from tests.otp.sent_codes import age_rows, code_of
 
 HOUR = timedelta(hours=1)
 

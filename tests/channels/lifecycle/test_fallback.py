@@ -28,7 +28,7 @@ from tests.channels.fallback_stages import (
 )
 from tests.channels.message_stages import PHONE, accepted, claim, send, submitted
 from tests.factories import CompanyFactory, EndpointFactory
-from tests.otp.aging import age_rows
+from tests.otp.sent_codes import age_rows
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

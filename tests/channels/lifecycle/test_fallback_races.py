@@ -29,7 +29,7 @@ from tests.channels.fallback_stages import (
 )
 from tests.channels.message_stages import accepted, claim, send
 from tests.factories import CompanyFactory
-from tests.otp.aging import age_rows
+from tests.otp.sent_codes import age_rows
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -26,8 +26,8 @@ from tests.factories import (
     EndpointFactory,
 )
 from tests.otp.protection.sends import sent
-from tests.otp.route_learning.tried import tried
 from tests.otp.test_usual_spending import spent
+from tests.otp.tried import tried
 
 
 def _failing_endpoint(company: Company) -> None:

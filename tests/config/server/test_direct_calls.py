@@ -19,7 +19,7 @@ from config.api import FIXED_PATHS
 from config.server.direct_calls import DirectCalls
 from otp.web.api import SendCode
 from tests.api.clients import Api
-from tests.otp.aging import forget_limits
+from tests.otp.sent_codes import forget_limits
 
 pytestmark = pytest.mark.django_db(transaction=True)  # both end the request's connection
 

@@ -14,7 +14,7 @@ from django.utils import timezone
 from accounts.models import Company
 from config.storage.months.calendar import month_of
 from links.api.views import with_slug
-from links.clicks import partitions
+from links.clicks import counting
 from links.models import Link
 from links.web.admin import LinkAdmin
 from tests.api.clients import Api
@@ -98,7 +98,7 @@ def test_years_next_to_the_extremes_are_empty(api: Api, interval: str, to: str) 
 
 
 def clicked(link_id: UUID, *moments: datetime) -> None:
-    partitions.ensure(*{month_of(at, UTC) for at in moments})
+    counting.ensure_partitions(*{month_of(at, UTC) for at in moments})
     with connection.cursor() as cursor:
         cursor.executemany(
             "INSERT INTO links_click VALUES (%s, %s, 'person', '', 'ios', 'KZ')",

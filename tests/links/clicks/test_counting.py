@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from config.storage.months.calendar import month_of
 from config.storage.redis_client import blocking_redis_client
-from links.clicks import counting, partitions, statistics
+from links.clicks import counting, statistics
 from links.clicks.bot_detection import VisitorKind
 from links.clicks.buffer import STREAM
 from links.clicks.stream import Batch, Click
@@ -205,13 +205,13 @@ def test_implausible_click_time_is_replaced_by_now() -> None:
 
 def test_old_partitions_are_dropped_and_day_counts_stay() -> None:
     link, old = LinkFactory.create(), timezone.now() - timedelta(days=70)
-    partitions.ensure(month_of(old, UTC))
+    counting.ensure_partitions(month_of(old, UTC))
     counting.count([Batch(uuid4().hex, [Click(link.id, "person", int(time.time() * 1000))])])
     with connection.cursor() as cursor:
         cursor.execute("UPDATE links_click SET at = %s", [old])
     ClickDay.objects.update(day=old.date())
 
-    dropped = [partitions.rotate(100), partitions.rotate(100)]
+    dropped = [counting.rotate_partitions(100), counting.rotate_partitions(100)]
 
     assert dropped == [1, 0]
     assert rows_of(link) == []
@@ -221,12 +221,12 @@ def test_old_partitions_are_dropped_and_day_counts_stay() -> None:
 
 def test_partition_within_the_retention_stays() -> None:
     link, kept = LinkFactory.create(), timezone.now() - timedelta(days=settings.RAW_RETENTION - 1)
-    partitions.ensure(month_of(kept, UTC))
+    counting.ensure_partitions(month_of(kept, UTC))
     counting.count([Batch(uuid4().hex, [Click(link.id, "person", int(time.time() * 1000))])])
     with connection.cursor() as cursor:
         cursor.execute("UPDATE links_click SET at = %s", [kept])
 
-    partitions.rotate(100)
+    counting.rotate_partitions(100)
 
     assert len(rows_of(link)) == 1
 

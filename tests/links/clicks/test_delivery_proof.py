@@ -35,7 +35,7 @@ from tests.channels.fallback_stages import (
 )
 from tests.channels.message_stages import PHONE, claim
 from tests.factories import LinkFactory
-from tests.otp.aging import age_rows, forget_limits
+from tests.otp.sent_codes import age_rows, forget_limits
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -1,4 +1,4 @@
-"""Which store answers a lookup, and how long the answer is cached."""
+"""Where a slug leads; adjacent releases read each other's entries in Redis."""
 
 import time
 from datetime import timedelta
@@ -11,8 +11,9 @@ from pytest_django import DjangoAssertNumQueries, Settings
 
 from config.storage.redis_client import redis_client
 from links.follow import change_feed, process_cache, resolution
+from links.follow.cached_row import CachedRow, LinkTarget, pack, unpack
 from links.follow.link_store import LinkStore
-from links.follow.resolution import GONE, NOT_FOUND, LinkTarget, Resolver
+from links.follow.resolution import GONE, NOT_FOUND, Resolver
 from links.manage import changes
 from links.models import Link
 from tests.factories import LinkFactory
@@ -22,6 +23,24 @@ from tests.links.visiting import (
     wait_until,
     without_redis,
 )
+
+TARGET = LinkTarget("0a", 1.5, "https://example.com/", 7, "7/0b", True, "https://example.com/late")
+ROW = CachedRow(is_alias=False, target=TARGET, max_ttl=30.0)
+STORED = b'[false,"0a",1.5,"https://example.com/",7,"7/0b",true,"https://example.com/late",30.0]'
+
+
+def test_row_is_stored_as_other_releases_read_it() -> None:
+    assert pack(ROW) == STORED
+    assert unpack(STORED) == ROW
+
+
+def test_field_of_a_newer_release_is_ignored() -> None:
+    assert unpack(STORED.replace(b",30.0]", b',"added",30.0]')) == ROW
+
+
+def test_missing_link_is_stored_as_null() -> None:
+    assert (pack(None), unpack(b"null")) == (b"null", None)
+
 
 pytestmark = [pytest.mark.django_db, pytest.mark.urls("tests.links.visiting")]
 

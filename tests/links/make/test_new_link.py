@@ -7,11 +7,15 @@ from typing import Any, NamedTuple
 import pytest
 
 from accounts.models import Company
+from channels.deliver.dispatcher import outgoing
 from config.ids import uuid7
 from links.addresses.short_hosts import Host
 from links.make import create
+from links.make.create import beside_button
 from links.make.new_link import NewLink
 from links.models import Link, ShortHost
+from tests.api.clients import Api
+from tests.channels.message_stages import claim
 
 pytestmark = pytest.mark.django_db
 
@@ -78,3 +82,36 @@ def test_links_that_differ_in_a_field_are_not_reused_for_each_other(name: str) -
 
 def test_every_field_of_a_new_link_is_in_its_reuse_key_or_has_a_reason() -> None:
     assert {field.name for field in fields(NewLink)} == IN_REUSE_KEY.keys() | NOT_IN_REUSE_KEY
+
+
+URL = "https://kvi.to/x7Kq2Mbd"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (f"Ссылка для вас: {URL}", "ссылка от Ромашка"),
+        (URL, "ссылка от Ромашка"),
+        (f"Ваш чек: {URL}", "Ваш чек"),
+        (f"Ваш чек — {URL}.", "Ваш чек"),
+        (f"Ваш чек ({URL})", "Ваш чек"),
+        (f"{URL} — ваш чек", "ваш чек"),
+        (f"Чек: {URL}, спасибо", f"Чек: {URL}, спасибо"),
+        (f"Чек.\n{URL}", "Чек"),
+        ("Без ссылки", "Без ссылки"),
+    ],
+)
+def test_text_beside_a_button_omits_the_link(text: str, shown: str) -> None:
+    assert beside_button(text, URL, locale="ru", brand="Ромашка") == shown
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("channel", ["whatsapp", "telegram", "sms"])
+def test_each_channel_shows_the_link_once(api: Api, channel: str) -> None:
+    fields = {"phone": "+79161234567", "url": "https://shop.example/", "text": "Ваш чек: :link"}
+    url = api.post("/links/send", fields | {"channel": channel}).body["short_url"]
+
+    message = outgoing(claim()[0])
+
+    assert message.short_url == url
+    assert message.text == ("Ваш чек" if channel == "whatsapp" else f"Ваш чек: {url}")

@@ -14,7 +14,7 @@ from pytest_django import DjangoAssertNumQueries
 from accounts.models import ApiKey, AuditEvent, Company
 from config.storage.months.calendar import month_of
 from links.addresses.slugs import generate
-from links.clicks import partitions
+from links.clicks import counting
 from links.follow import resolution
 from links.models import ClickDay, Link
 from tests.api.clients import Answer, Api, ClientOf
@@ -174,7 +174,7 @@ def test_clicks_by_day_and_by_hour(api: Api) -> None:
     link = LinkFactory.create(company=api.company, clicks=3, previews=1)
     now = timezone.now()
     ClickDay.objects.create(link=link, day=timezone.localdate(now), clicks=3, previews=1)
-    partitions.ensure(month_of(now, UTC), month_of(now - timedelta(hours=2), UTC))
+    counting.ensure_partitions(month_of(now, UTC), month_of(now - timedelta(hours=2), UTC))
     with connection.cursor() as cursor:
         cursor.executemany(
             "INSERT INTO links_click VALUES (%s, %s, %s, %s, %s, %s)",
@@ -216,7 +216,7 @@ def test_days_are_whole_ones_of_the_service_in_utc(api: Api) -> None:
 
 def test_hours_are_those_of_utc_however_they_were_asked_for(api: Api) -> None:
     link, at = LinkFactory.create(company=api.company), timezone.now().replace(minute=10)
-    partitions.ensure(month_of(at, UTC))
+    counting.ensure_partitions(month_of(at, UTC))
     with connection.cursor() as cursor:
         cursor.execute(
             "INSERT INTO links_click VALUES (%s, %s, 'person', '', '', '')", [link.id, at]

@@ -15,7 +15,7 @@ from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import FallbackEvent, Message
 from channels.outcomes import transitions
 from config.storage.months.calendar import next_month
-from links.clicks import partitions
+from links.clicks import counting
 from tests.api.clients import Api
 from tests.channels.message_stages import accepted
 from tests.operator_admin.archive.databases import copied
@@ -28,7 +28,7 @@ def month() -> date:
 
 @pytest.fixture
 def own_database(transactional_db: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(partitions, "_created", set())  # in another database
+    monkeypatch.setattr(counting, "_created", set())  # in another database
     settings = connection.settings_dict
     with copied(settings["TEST"]["TEMPLATE"] or settings["NAME"], "kvitok_archive"):
         yield

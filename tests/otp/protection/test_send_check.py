@@ -17,8 +17,8 @@ from otp.protection import challenges, evidence_counting, restrictions
 from otp.protection.send_check import hashed, network_of
 from tests.api.clients import Answer, Api
 from tests.factories import MessageFactory, VerificationFactory
-from tests.otp.aging import forget_limits
 from tests.otp.protection.test_evidence_counting import begin
+from tests.otp.sent_codes import forget_limits
 
 pytestmark = pytest.mark.usefixtures("queued_at_once")
 PHONE = "+79161234567"

@@ -1,16 +1,25 @@
 """Rules for texts: the code exactly once, and no links or phishing."""
 
+import time
+
 import pytest
 from django.conf import settings as configured
 from django.core.exceptions import ValidationError
 from django.utils.translation import override
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from pytest_django import Settings
 
+from channels.deliver import dispatcher
+from channels.extensions import NotRenderableError
+from channels.lifecycle.state_machine import EventKind
 from channels.providers import gsm
 from channels.providers.gsm import non_gsm_characters
+from config.ids import uuid7
 from links.make.new_link import short_url
 from otp.texts import rendering, rules
+from tests.api.clients import Api
+from tests.channels.message_stages import claim, send
 
 GOOD = [
     "{code}",
@@ -166,3 +175,66 @@ def test_characters_outside_the_alphabet_are_named_once() -> None:
     assert non_gsm_characters("It’s ’ok’ — €") == ["’", "—"]
     assert rules.describe_character("’") == "«’» U+2019 RIGHT SINGLE QUOTATION MARK"
     assert rules.describe_character("\u00a0") == "U+00A0 NO-BREAK SPACE"
+
+
+@pytest.mark.parametrize(
+    ("typed", "host"),
+    [("example.com", "example.com"), (" Login.Example.COM ", "login.example.com"),
+     ("пример.рф", "xn--e1afmkfd.xn--p1ai")],
+)  # fmt: skip
+def test_host_has_one_spelling(typed: str, host: str) -> None:
+    assert rules.check_host(typed) == host
+
+
+@pytest.mark.parametrize(
+    "typed",
+    ["localhost", "https://example.com", "example.com/a", "example.com:8443", "exa mple.com",
+     "10.0.0.1", "-a.example.com", "example..com", "a" * 64 + ".com", "@example.com",
+     "example.com #1", "{code}.com", f"{'a.' * 130}com", "ab\ufffd.com"],
+)  # fmt: skip
+def test_invalid_host_is_refused(typed: str) -> None:
+    with pytest.raises(ValidationError):
+        rules.check_host(typed)
+
+
+@pytest.mark.parametrize("typed", ["FA+9qCX9VS", "FA+9qCX9VSu=", "FA-9qCX9VSu", "ФA+9qCX9VSu", ""])
+def test_invalid_app_hash_is_refused(typed: str) -> None:
+    rules.check_hash("FA+9qCX9VSu")
+
+    with pytest.raises(ValidationError):
+        rules.check_hash(typed)
+
+
+URL = "https://example.com/"
+NEW_KEYS = {"new": b"x" * 32}
+
+
+def test_code_of_a_key_that_is_gone_cannot_be_rendered() -> None:
+    with pytest.raises(NotRenderableError, match="no longer in OTP_KEYS"):
+        rendering.render(
+            subject_id=uuid7(), params={"key": "gone", "length": 6}, locale="ru", channel="sms"
+        )
+
+
+def test_test_messages_show_what_is_left(test_api: Api, settings: Settings) -> None:
+    send(test_api)
+    link = test_api.post("/links/send", {"phone": "+79161234568", "url": URL}).body["short_url"]
+    settings.OTP_KEYS = NEW_KEYS
+    with_link = send(test_api, "+79161234569", link=URL).params["short_url"]
+    settings.OTP_KEYS = {"newer": b"y" * 32}
+
+    answer = test_api.get("/test/messages")
+
+    shown = [(one["text"], one["code"], one["short_url"]) for one in answer.body["data"]]
+    assert answer.status == 200
+    assert shown == [(None, None, with_link), ("ссылка от Ромашка", None, link), (None,) * 3]
+
+
+def test_message_that_cannot_be_rendered_is_not_handed_over(api: Api, settings: Settings) -> None:
+    send(api)
+    (claimed,) = claim()
+    settings.OTP_KEYS = NEW_KEYS
+
+    event = dispatcher.hand_over(claimed, time.monotonic() + 60)
+
+    assert (event.kind, event.code, event.detail) == (EventKind.REFUSED, "internal", "not rendered")

@@ -13,8 +13,7 @@ from otp.models import Autofill, CodeText
 from tests.api.clients import Api
 from tests.channels.message_stages import claim, send
 from tests.factories import CodeTextFactory
-from tests.otp.aging import age_rows
-from tests.otp.sent_codes import code_of
+from tests.otp.sent_codes import age_rows, code_of
 
 PHONE = "+79161234567"
 

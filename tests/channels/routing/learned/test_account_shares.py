@@ -14,7 +14,7 @@ from otp import route_learning
 from tests.channels.accounts import KZ, UZ, create_account, name_accounts, sms
 from tests.channels.message_stages import claim
 from tests.factories import CompanyFactory
-from tests.otp.route_learning.tried import begin, tried
+from tests.otp.tried import begin, tried
 
 SAME = ("5", "sms")
 
