@@ -5,9 +5,9 @@ from celery import shared_task
 from billing.bank_statements import reading
 from billing.budgets import mail
 from billing.documents import issuing, month_closing
-from billing.orders import auto_top_up, lost_notices, orders, saved_methods
+from billing.orders import auto_top_up, orders, payment_notices, saved_methods
 from billing.seals import sealing
-from billing.wallet import balance_alerts, low_balance, running_balances
+from billing.wallet import balance_alerts, running_balances
 
 
 @shared_task(name="billing.expire_orders")
@@ -17,7 +17,7 @@ def expire_orders() -> None:
 
 @shared_task(name="billing.ask_about_payments")
 def ask_about_payments() -> None:
-    while lost_notices.ask() == lost_notices.BATCH:
+    while payment_notices.ask() == payment_notices.BATCH:
         pass
 
 
@@ -28,7 +28,7 @@ def read_statement() -> None:
 
 @shared_task(name="billing.send_low_balance_alerts")
 def send_low_balance_alerts() -> None:
-    low_balance.sweep()
+    balance_alerts.sweep_low_balances()
     balance_alerts.sweep()
 
 

@@ -17,7 +17,7 @@ from django.db.models import Max
 from django.utils import timezone
 
 from billing.models import ReconciliationRun, RunningBalance
-from billing.seals import archived_sums, proof
+from billing.seals import archived_months, proof
 from billing.seals.sealing import BEGINNING
 from channels import reconciliation
 from channels.models import Message
@@ -33,7 +33,7 @@ INTERVAL = timedelta(days=7)  # from the end of one scheduled run to the next
 OF_MESSAGES = {name for name, query in CHECKS.items() if "{scope}" in query}
 OF_BALANCES = {name for name, query in CHECKS.items() if "{balances}" in query}
 OF_SEALS = (proof.DIFFERS, proof.BROKEN, proof.UNSEALED, proof.OTHER_DAY)
-OF_ARCHIVES = (archived_sums.DIFFERS, archived_sums.PRESENT)
+OF_ARCHIVES = (archived_months.DIFFERS, archived_months.PRESENT)
 NUMBER_OF_CHECKS = len(CHECKS) + len(OF_SEALS) + len(OF_ARCHIVES)
 
 Position = dict[str, Any]
@@ -140,7 +140,7 @@ def _seals(position: Position) -> _Portion:
         return _Portion(
             _named(found.faults), {"company": company_id, "day": found.next_day.isoformat()}
         )
-    faults = [*found.faults, *archived_sums.check_company(company_id)]
+    faults = [*found.faults, *archived_months.check_company(company_id)]
     following = proof.next_company(company_id)
     return _Portion(_named(faults), {"company": following} if following else None)
 
@@ -153,7 +153,7 @@ def _sealed_days(position: Position) -> _Portion:
 
 
 def _archives(_position: Position) -> _Portion:
-    return _Portion(_named(archived_sums.check_months()), None)
+    return _Portion(_named(archived_months.check_months()), None)
 
 
 def _named(faults: list[proof.Fault]) -> list[Breach]:

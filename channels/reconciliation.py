@@ -9,7 +9,7 @@ from django.core.cache import cache
 from django.db import connection, transaction
 
 from billing.models import SealedDay
-from billing.seals.lines import AVAILABLE, HELD, start_of
+from billing.seals.hashes import AVAILABLE, HELD, start_of
 from billing.wallet.running_balances import WRONG
 from config.ids import first_id_at
 

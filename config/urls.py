@@ -10,9 +10,8 @@ from api_docs.pages.views import fill_key, home, llms, page_as_markdown
 from api_docs.pages.views import page as docs_page
 from api_docs.pages.views import search as docs_search
 from billing.gateways.declared import GATEWAYS
-from billing.orders import payment_webhooks as payment_hooks
-from billing.web import order_views, sandbox_views
-from billing.web.documents import views as document_views
+from billing.orders import payment_notices as payment_hooks
+from billing.web import document_views, order_views, sandbox_views
 from channels.inbound import vendor_webhooks
 from config.health import endpoints as health_endpoints
 from links.follow.redirect import follow

@@ -15,7 +15,7 @@ from accounts.keys.api_keys import Budgets
 from accounts.models import Company, User
 from accounts.people.companies import evict_keys
 from billing.budgets import key_limits, sql
-from billing.budgets.usage import TIME_FORMAT, BudgetUsage
+from billing.budgets.sql import TIME_FORMAT, BudgetUsage
 from billing.models import Budget
 from config.errors import DomainError, Error
 from config.storage.statements.named_rows import fetch_all, fetch_one

@@ -20,7 +20,7 @@ from accounts.audit.events import record
 from accounts.models import ApiKey, Company, Mode, User
 from accounts.people.companies import evict_keys
 from billing.budgets import sql
-from billing.budgets.usage import TIME_FORMAT, BudgetUsage
+from billing.budgets.sql import TIME_FORMAT, BudgetUsage
 from config.errors import DomainError, Error
 from config.storage.statements.named_rows import fetch_all
 

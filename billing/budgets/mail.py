@@ -18,7 +18,7 @@ from accounts.outbox import mail
 from billing import notifications
 from billing.budgets import budgets, key_limits, sql
 from billing.budgets.key_limits import KeyUsage
-from billing.budgets.usage import BudgetUsage
+from billing.budgets.sql import BudgetUsage
 from billing.models import BalanceAlert
 
 SHARES = Job("budget_shares", _("companies' own alerts about budgets"))

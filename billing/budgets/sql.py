@@ -1,13 +1,37 @@
-"""SQL fragments of the budgets, used by the ledger.
+"""SQL fragments of the budgets, used by the ledger, and how much of a budget is used.
 
 The wallet's row counts the usage, so the UPDATE that pays also checks and advances it: exact under
 races, and rolled back with the payment. In all fragments `w` is a wallet and `p` is a row of
 PERIOD.
 """
 
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from django.conf import settings
+
+TIME_FORMAT = "%Y-%m-%dT%H:%M:%SZ"
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetUsage:
+    """How much of a budget is used; `country` is empty for the day's budget."""
+
+    country: str
+    used: int
+    tokens: int
+    resets_at: datetime
+    own: int | None = None  # as set by an owner or the operator
+
+    @property
+    def left(self) -> int:
+        return max(0, self.tokens - self.used)
+
+    @property
+    def percent(self) -> int:
+        return min(100, self.used * 100 // self.tokens) if self.tokens else 100
+
 
 # The day in the service's time zone and the clock hour: both end at a time we can announce.
 PERIOD = """

@@ -16,7 +16,7 @@ from fpdf.enums import TableBordersLayout
 
 from billing.documents.upd_xml import CURRENCIES, NO_TAX, rate_text, unit_price
 from billing.models import Document
-from billing.orders import vat
+from billing.orders import prices
 from billing.orders.pdf import BOLD, FONT_FAMILY, LINE, SMALL, TEXT, heading, new_sheet, paragraph
 from billing.wallet.amounts import money
 from config.storage.months.calendar import last_day
@@ -213,7 +213,7 @@ def _sum(document: Document, amount: Decimal) -> str:
 
 
 def _footer(pdf: FPDF, document: Document) -> None:
-    if note := vat.note(document.buyer, has_vat=document.vat is not None):
+    if note := prices.reverse_charge_note(document.buyer, has_vat=document.vat is not None):
         paragraph(pdf, note)
         pdf.ln(2)
     if document.kind == Document.Kind.CLOSING:

@@ -1,4 +1,4 @@
-"""Issues closing documents of closed months, and invoices for advances with VAT.
+"""Issues closing documents of closed months, and invoices for advances with VAT; mails their links.
 
 Each is a transaction: the number, the document, the letter about it. A month waits for what its
 documents lack: the seller's requisites, or the buyer's.
@@ -10,14 +10,17 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
+from django.conf import settings
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts.jobs import Job
-from accounts.models import Company, Language
-from billing.documents import document_links
+from accounts.models import Company, Language, Member
+from accounts.outbox import mail
+from billing.documents import upd_xml
 from billing.models import (
     BillingProfile,
     ClosedMonth,
@@ -27,8 +30,10 @@ from billing.models import (
     Seller,
     VatRegime,
 )
-from billing.orders import invoices, prices, vat
+from billing.orders import invoices, prices
+from billing.signed_links import DOCUMENTS, LIFETIME
 from billing.wallet.period_totals import start_of
+from config.ids import uuid7
 from config.storage.months.calendar import last_day
 
 MONTHS = Job("closing_documents", _("closing documents"))
@@ -92,7 +97,7 @@ def _issue_month(pk: int, seller: Seller) -> int:
     ]
     closed.is_due = False
     closed.save(update_fields=["is_due"])
-    document_links.send(closed.company, documents)
+    send(closed.company, documents)
     return len(documents)
 
 
@@ -102,7 +107,7 @@ def _advances(seller: Seller) -> list[Order]:
     if not is_payer or seller.documents_since is None:
         return []
     rows = Order.objects.filter(
-        vat.is_paid_with_vat(),
+        prices.is_paid_with_vat(),
         _of_tax_payer(),
         ~Exists(Document.objects.filter(order=OuterRef("pk"))),
         state=Order.State.PAID,
@@ -145,7 +150,7 @@ def _issue_advance(pk: UUID, seller: Seller) -> int:
         currency=order.currency,
     )
     document = _write(document, _lines(_taxed([charge], seller, order.company, day)), seller)
-    document_links.send(order.company, [document])
+    send(order.company, [document])
     return 1
 
 
@@ -157,7 +162,7 @@ def _write(document: Document, lines: list[dict[str, Any]], seller: Seller) -> D
     document.vat = sum(taxes, Decimal(0)) if taxes else None
     document.parties = invoices.snapshot_parties(seller, document.company)
     # The forms of Russia are in Russian.
-    is_home = document.buyer["country"] in {"", vat.HOME}
+    is_home = document.buyer["country"] in {"", prices.HOME}
     language = invoices.profile_of(document.company).of_language
     document.language = Language.RUSSIAN if is_home else language
     document.year = document.issued_on.year
@@ -172,7 +177,7 @@ def _taxed(
     """With the rate of the day, for this buyer: that of the top-up if the seller has no regimes."""
     profile = invoices.profile_of(company)
     known = [Decimal(one["vat_rate"]) if one["vat_rate"] else None for one in charges]
-    rates = [vat.rate(seller, profile, day, without_regime=rate) for rate in known]
+    rates = [prices.vat_rate(seller, profile, day, without_regime=rate) for rate in known]
     return [
         {**charge, "vat_rate": str(rate) if rate is not None else None}
         for charge, rate in zip(charges, rates, strict=True)
@@ -212,3 +217,54 @@ def _line(charge: Mapping[str, Any], order: Order | None) -> dict[str, Any]:
 def _day(at: Any) -> str:
     day: date = timezone.localtime(at, timezone.get_default_timezone()).date()
     return f"{day:%Y-%m-%d}"
+
+
+RECIPIENT_ROLES = (Member.Role.OWNER, Member.Role.ACCOUNTANT)
+
+
+def url_of(document: Document, kind: str) -> str:
+    """A new link; `kind`: pdf or xml."""
+    path = reverse("document-file", args=[DOCUMENTS.token(document.pk), kind])
+    return f"{settings.PUBLIC_URL}{path}"
+
+
+def send(company: Company, documents: Sequence[Document], *, again: bool = False) -> None:
+    """To owners and accountants, and to the address for documents; once, or once more."""
+    if not documents:
+        return
+    first = documents[0]
+    key = f"documents:{uuid7().hex if again else first.pk.hex}"
+    context = {
+        "documents": [
+            {
+                "document": document,
+                "pdf": url_of(document, "pdf"),
+                "xml": url_of(document, "xml") if upd_xml.is_possible(document) else "",
+            }
+            for document in documents
+        ],
+        "days": LIFETIME.days,
+        "month": first.month,
+        "url": f"{settings.PUBLIC_URL}{reverse('document-list')}",
+    }
+    mail.post_to_members(
+        company=company,
+        roles=RECIPIENT_ROLES,
+        template="documents",
+        context=context,
+        key=key,
+    )
+    profile = BillingProfile.objects.filter(company=company).first()
+    if profile and profile.email and not _is_member(company, profile.email):
+        mail.post(
+            template="documents",
+            to=profile.email,
+            language=company.language,
+            context={"company": company, **context},
+            key=f"{key}:documents",
+        )
+
+
+def _is_member(company: Company, email: str) -> bool:
+    members = Member.objects.filter(company=company, role__in=list(RECIPIENT_ROLES))
+    return members.filter(user__email__iexact=email, user__is_active=True).exists()

@@ -15,10 +15,18 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 
 from django.utils import timezone
 
-from billing.documents.titles import SERVICE, advance_title
 from billing.models import Document
 from config.input.characters import one_line
 from config.storage.months.calendar import last_day
+
+# In Russian, as the tax service's forms are.
+SERVICE = "Услуги по доставке сообщений через сервис Kvitok, токены"
+
+
+def advance_title(line: dict[str, Any]) -> str:
+    number = f" по счету {line['invoice']}" if line["invoice"] else ""
+    return f"Предварительная оплата{number}: {SERVICE[0].lower()}{SERVICE[1:]}"
+
 
 ENCODING = "windows-1251"  # that of the format
 VERSION, FORM_CODE, PROGRAM = "5.03", "1115131", "Kvitok"

@@ -1,21 +1,15 @@
 """Wallets, transfers, prices, orders, payments, documents, requisites and budgets."""
 
-from billing.models.archived_month import ArchivedMonth, ArchivedSum
 from billing.models.auto_top_up import AutomaticOrder, AutoTopUp, MethodSaving, SavedMethod
-from billing.models.balance_alert import BalanceAlert
 from billing.models.bank_transfer import BankTransfer, StatementMark
-from billing.models.budget import Budget, SpentDay
+from billing.models.budget import BalanceAlert, Budget, SpentDay
 from billing.models.document import ClosedMonth, Document, DocumentCounter, Lot
-from billing.models.offer import Package, Tariff
+from billing.models.offer import Package, SmsPrice, Tariff
 from billing.models.order import InvoiceCounter, Order, Payment
-from billing.models.party import BillingProfile, Seller
-from billing.models.reconciliation_run import ReconciliationRun
+from billing.models.party import BillingProfile, Seller, VatRegime
 from billing.models.refund import Refund
-from billing.models.running_balance import RunningBalance
-from billing.models.seal import Seal, SealedDay
-from billing.models.sms_price import SmsPrice
-from billing.models.vat_regime import VatRegime
-from billing.models.wallet import Transfer, Wallet
+from billing.models.seal import ReconciliationRun, Seal, SealedDay
+from billing.models.wallet import ArchivedMonth, ArchivedSum, RunningBalance, Transfer, Wallet
 
 __all__ = [
     "ArchivedMonth",

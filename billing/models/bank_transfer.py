@@ -14,7 +14,7 @@ WAITS = "billing_banktransfer.state = 'review'"
 
 
 class BankTransferQuerySet(models.QuerySet["BankTransfer"]):
-    def waiting(self) -> "BankTransferQuerySet":
+    def needs_review(self) -> "BankTransferQuerySet":
         condition = RawSQL(WAITS, (), output_field=models.BooleanField())  # noqa: S611 - a constant
         return self.filter(condition)
 

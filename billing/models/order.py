@@ -116,7 +116,7 @@ class Order(models.Model):
     expires_at = models.DateTimeField(_("to be paid by"))
     paid_at = models.DateTimeField(_("paid"), null=True, blank=True)
     finished_at = models.DateTimeField(_("finished"), null=True, blank=True)
-    # When the provider was last asked about it; see `billing.orders.lost_notices`.
+    # When the provider was last asked about it; see `billing.orders.payment_notices`.
     asked_at = models.DateTimeField(null=True, blank=True, editable=False)
 
     objects = OrderQuerySet.as_manager()

@@ -1,4 +1,4 @@
-"""Days of transfers, closed and chained by hash."""
+"""Days of transfers, closed and chained by hash, and how far a check of all books has come."""
 
 from datetime import date, timedelta
 
@@ -88,3 +88,24 @@ class SealedDay(models.Model):
     def last() -> date | None:
         """The newest sealed day; None before the first run."""
         return SealedDay.objects.order_by("-day").values_list("day", flat=True).first()
+
+
+class ReconciliationRun(models.Model):
+    """A check of everything in bounded portions: whoever is killed is followed by another."""
+
+    started_at = models.DateTimeField(db_default=Now())
+    finished_at = models.DateTimeField(null=True)
+    position = models.JSONField(default=dict)  # where the next portion begins
+    breaches = models.JSONField(default=list)  # [check, subject]
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                models.ExpressionWrapper(models.Q(finished_at=None), models.BooleanField()),
+                condition=models.Q(finished_at=None),
+                name="one_unfinished_reconciliation",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.started_at}: {self.position}"

@@ -13,7 +13,7 @@ from accounts.models import Company
 from accounts.people import countries
 from billing import requisites
 from billing.models import BillingProfile, Order, Seller
-from billing.orders import prices, vat
+from billing.orders import prices
 from billing.wallet import amounts
 
 SELLER_FIELDS = (
@@ -45,7 +45,7 @@ class Document:
     @property
     def is_abroad(self) -> bool:
         """Whether it is paid by the seller's requisites for payers abroad."""
-        is_home = self.order.parties.get("buyer", {}).get("country") == vat.HOME
+        is_home = self.order.parties.get("buyer", {}).get("country") == prices.HOME
         return not is_home and self.order.language != "ru" and bool(self.seller.get("details_en"))
 
 
@@ -91,7 +91,7 @@ def profile_of(company: Company) -> BillingProfile:
 def rate_of(seller: Seller | None, profile: BillingProfile, day: date) -> Decimal | None:
     """The VAT of an order placed on a day."""
     own = seller.vat_rate if seller else None
-    return vat.rate(seller, profile, day, without_regime=own)
+    return prices.vat_rate(seller, profile, day, without_regime=own)
 
 
 def document(order: Order) -> Document:
@@ -113,7 +113,9 @@ def document(order: Order) -> Document:
             price=amounts.unit_price(order.amount / order.tokens, order.currency),
             total=amounts.money(order.amount, order.currency),
             vat=tax,
-            note=vat.note(order.parties.get("buyer", {}), has_vat=order.vat_rate is not None),
+            note=prices.reverse_charge_note(
+                order.parties.get("buyer", {}), has_vat=order.vat_rate is not None
+            ),
             words=_words(order),
             purpose=purpose,
             seller=seller,

@@ -8,8 +8,7 @@ from django.db import connection
 from django.db.models import Max
 
 from billing.models import ArchivedMonth, Seal, SealedDay
-from billing.seals.heads import NOTHING, Part, head_of
-from billing.seals.lines import days_of
+from billing.seals.hashes import NOTHING, Part, days_of, head_of
 from billing.seals.sealing import BEGINNING, sealed_days
 
 ENOUGH = 200_000  # transfers in one portion, or one day

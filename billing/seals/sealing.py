@@ -1,11 +1,11 @@
-"""Writes the seals of the days that are closed.
+"""Writes the seals of the days that are closed: none of their transfers can appear any more.
 
 A seal follows from the transfers of its day and the seal before it, and from nothing else. So
 whoever is killed, or runs beside another, leaves seals that the next one would have written too.
 """
 
 from collections.abc import Iterator, Sequence
-from datetime import UTC, date, timedelta
+from datetime import UTC, date, datetime, timedelta
 from itertools import groupby
 
 from django.db import connection, transaction
@@ -13,9 +13,33 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.jobs import Job, StopRunError
 from billing.models import Seal, SealedDay
-from billing.seals.closing import closed_until
-from billing.seals.heads import NOTHING, Part, head_of, head_of_day
-from billing.seals.lines import days_of, start_of
+from billing.seals.hashes import NOTHING, Part, days_of, head_of, head_of_day, start_of
+
+# For clocks that a failover sets back, and the instant between a transaction's time and its lock.
+MARGIN = timedelta(minutes=10)
+
+# pg_locks shows every role's transactions, pg_stat_activity the start of our own and, with
+# pg_read_all_stats, of all. A start that we may not see could be any, and so could that of a
+# prepared transaction. Processes of the server itself have no user, and write no transfers.
+_CLOSED_UNTIL = """
+SELECT LEAST(now() - make_interval(secs => %(margin)s),
+  (SELECT min(CASE WHEN a.query = '<insufficient privilege>' THEN '2000-01-01Z'
+              ELSE a.xact_start END)
+   FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
+   WHERE l.locktype = 'virtualxid' AND l.mode = 'ExclusiveLock' AND l.pid <> pg_backend_pid()
+     AND a.datname = current_database() AND a.usesysid IS NOT NULL),
+  (SELECT '2000-01-01Z'::timestamptz FROM pg_prepared_xacts
+   WHERE database = current_database() LIMIT 1))
+"""
+
+
+def closed_until(margin: timedelta = MARGIN) -> datetime:
+    """Every transfer before this moment is committed, and visible to statements from now on."""
+    with connection.cursor() as cursor:
+        cursor.execute(_CLOSED_UNTIL, {"margin": margin.total_seconds()})
+        until: datetime = cursor.fetchone()[0]
+    return until
+
 
 JOB = Job("seals", _("seals of the books"))
 LOCK = 0x6B76_736C  # an advisory lock: a second sealer leaves

@@ -8,7 +8,7 @@ from django.contrib.humanize.templatetags.humanize import intcomma
 
 from billing.gateways import registry
 from billing.models import Package, Transfer
-from billing.orders.token_price import TokenPrice
+from billing.orders.prices import TokenPrice
 from billing.wallet import amounts, statement
 from config.ids import public_id
 

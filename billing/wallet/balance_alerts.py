@@ -1,14 +1,16 @@
-"""A company's own alerts: so many tokens left, so many days at the pace of the last week.
+"""Tells a company once that its balance is low, and again only after it has recovered.
 
-A sweep does this, never the send. Alerts about a share of the day's budget go with the other
-letters about budgets (`billing.budgets.mail`).
+Below the threshold of its settings, and by its own alerts: so many tokens left, so many days at the
+pace of the last week. Sweeps do this, never the send: spending a token must not wait for a mail.
+Alerts about a share of the day's budget go with other letters (`billing.budgets.mail`).
 """
 
 from datetime import timedelta
 from typing import NamedTuple
 
 from django.db import transaction
-from django.db.models import Sum
+from django.db.models import BigIntegerField, F, Q, Sum
+from django.db.models.functions import Coalesce
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -16,15 +18,70 @@ from accounts.audit.events import record
 from accounts.jobs import Job
 from accounts.models import Company, User
 from billing import notifications
-from billing.models import BalanceAlert, SpentDay, Wallet
-from billing.wallet.low_balance import REARM_TENTHS
+from billing.models import BalanceAlert, BillingProfile, SpentDay, Wallet
+from billing.models.party import DEFAULT_THRESHOLD
 from config.errors import DomainError, Error
+
+# Tenths of the threshold: holds that come and go around it must not notify repeatedly.
+REARM_TENTHS = 11
+LOW_BALANCE = Job("low_balance", _("letters about a low balance"))
+
+
+def sweep_low_balances() -> int:
+    """Returns how many companies were notified."""
+    rearm()
+    return sum(LOW_BALANCE.each(_companies_below_threshold(), _notify_low_balance))
+
+
+def rearm() -> int:
+    """Re-arms the notification of companies whose balance has recovered."""
+    return (
+        BillingProfile.objects.exclude(low_balance_notified_at=None)
+        .annotate(enough=F("low_balance") * REARM_TENTHS / 10)
+        .filter(Q(company__wallet__available__gte=F("enough")) | Q(low_balance=0))
+        .update(low_balance_notified_at=None)
+    )
+
+
+def _companies_below_threshold() -> list[int]:
+    threshold = Coalesce(
+        "company__billingprofile__low_balance",
+        DEFAULT_THRESHOLD,
+        output_field=BigIntegerField(),
+    )
+    rows = (
+        Wallet.objects.annotate(threshold=threshold)
+        .filter(available__lt=F("threshold"), company__billingprofile__low_balance_notified_at=None)
+        .exclude(company__status=Company.Status.SUSPENDED)
+    )
+    return list(rows.order_by("company_id").values_list("company_id", flat=True))
+
+
+@transaction.atomic
+def _notify_low_balance(company_id: int) -> bool:
+    """The profile's row is the lock: only one of parallel sweeps notifies."""
+    BillingProfile.objects.get_or_create(company_id=company_id)
+    profile = BillingProfile.objects.select_for_update(of=("self",)).get(company_id=company_id)
+    available = Wallet.objects.values_list("available", flat=True).get(company_id=company_id)
+    if profile.low_balance_notified_at is not None or available >= profile.low_balance:
+        return False
+    profile.low_balance_notified_at = timezone.now()
+    profile.save(update_fields=["low_balance_notified_at"])
+    notifications.notify_low_balance(
+        Company.objects.get(pk=company_id),
+        available=available,
+        threshold=profile.low_balance,
+        at=profile.low_balance_notified_at,
+    )
+    return True
+
 
 JOB = Job("balance_alerts", _("companies' own alerts"))
 Kind = BalanceAlert.Kind
 MOST = 10  # of a company
 PACE_DAYS = 7
 LONGEST_DAYS = 90
+TOO_MANY = _("A company can have up to 10 more alerts: remove one first.")
 
 
 class Standing(NamedTuple):
@@ -102,9 +159,6 @@ def _tell(alert_id: int, now: int) -> bool:
     return True
 
 
-# --- What owners and accountants choose ---
-
-
 @transaction.atomic
 def add(*, company: Company, kind: str, level: int, user: User, ip: str | None = None) -> None:
     """An alert that is there already stays as it is. Raises `invalid_input` about `level`."""
@@ -123,6 +177,3 @@ def remove(*, alert: BalanceAlert, user: User, ip: str | None = None) -> None:
     deleted, _rows = BalanceAlert.objects.filter(pk=alert.pk).delete()
     if deleted:
         record("balance_alert.removed", alert, company=alert.company, user=user, ip=ip)
-
-
-TOO_MANY = _("A company can have up to 10 more alerts: remove one first.")

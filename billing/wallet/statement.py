@@ -18,7 +18,7 @@ from django.utils.translation import pgettext
 
 from accounts.models import Company
 from billing.models import Transfer
-from billing.seals.lines import LINE
+from billing.seals.hashes import LINE
 from billing.wallet import archived, running_balances
 from billing.wallet.archived import Opening
 from config.ids import public_id

@@ -1,18 +1,17 @@
 """The operator grants or withdraws tokens: choose a company, fill the form, confirm."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import UUID, uuid4
 
 from allauth.account.internal.flows.reauthentication import raise_if_reauthentication_required
 from django import forms
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.admin import ModelAdmin
-from django.core.exceptions import PermissionDenied, ValidationError
+from django.core.exceptions import ValidationError
 from django.db import DataError, IntegrityError, transaction
 from django.db.models import F, Q
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import redirect
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
@@ -23,14 +22,10 @@ from accounts.model_admin.admin import operator
 from accounts.models import Company, User
 from billing.models import Transfer
 from billing.wallet import ledger
+from billing.web.admin_bases import ActionAdmin
 from config.input.characters import one_line
 from config.input.form_fields import LineField
 from config.input.integers import parse_integer
-
-if TYPE_CHECKING:
-    Admin = ModelAdmin[Any]
-else:  # generic in the stubs alone
-    Admin = ModelAdmin
 
 SEARCH_LIMIT = 20  # companies shown at most
 MAX_ADJUSTMENT = 2**31
@@ -65,9 +60,8 @@ class AdjustForm(forms.Form):
         return tokens
 
 
-def adjust(request: HttpRequest, admin: Admin) -> HttpResponse:
-    if not request.user.has_perm("billing.change_wallet"):
-        raise PermissionDenied
+def adjust(request: HttpRequest, admin: ActionAdmin) -> HttpResponse:
+    admin.require_handling(request)
     if settings.OPERATOR_MFA:
         raise_if_reauthentication_required(request, app="operator_admin")
     company = _selected_company(request)
@@ -176,9 +170,7 @@ def grant_once(
     ledger.grant(company=company, amount=tokens, reason=reason, user=user, key=key)
 
 
-def _render(request: HttpRequest, admin: Admin, step: str, context: dict[str, Any]) -> HttpResponse:
-    page = admin.admin_site.each_context(request) | {
-        "title": _("Give or take tokens"),
-        "opts": admin.opts,
-    }
-    return render(request, f"admin/billing/wallet/adjust_{step}.html", page | context)
+def _render(
+    request: HttpRequest, admin: ActionAdmin, step: str, context: dict[str, Any]
+) -> HttpResponse:
+    return admin.page(request, f"wallet/adjust_{step}", _("Give or take tokens"), context)

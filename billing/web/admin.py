@@ -1,58 +1,46 @@
-"""Admin of orders, payments and wallets. It confirms orders; only the ledger moves tokens."""
+"""Admin of wallets, budgets, transfers, seals and documents; only the ledger moves tokens."""
 
 import re
-from typing import Any, cast
+from typing import Any
 from uuid import UUID
 
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.urls import URLPattern, path
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.urls import URLPattern, path, reverse
+from django.utils.formats import date_format
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy
 
 from accounts.client_ip import client_ip
-from accounts.model_admin.admin import ModelAdmin, ReadOnlyAdmin, ReadOnlyInline, operator
-from accounts.model_admin.change_list import NumberedChangeList, UrgentFirstChangeList, in_lines
+from accounts.model_admin.admin import ModelAdmin, ReadOnlyAdmin, operator
+from accounts.model_admin.change_list import in_lines
 from accounts.models import Company
 from billing.budgets import budgets
+from billing.documents import document_pdf
 from billing.models import (
     BillingProfile,
     Budget,
-    Order,
-    Package,
-    Payment,
+    ClosedMonth,
+    Document,
     Seal,
     SealedDay,
-    Seller,
-    Tariff,
     Transfer,
-    VatRegime,
     Wallet,
 )
-from billing.models.order import IS_OPEN, NEEDS_REVIEW
-from billing.orders import payments
-from billing.wallet.amounts import money
-from billing.web import adjust_views, admin_views, payment_admin_views, price_admin, refund_admin
-from billing.web.audited_admin import AuditedChangesAdmin
-from billing.web.bank_transfers import admin as bank_transfer_admin
-from billing.web.documents import admin as document_admin
+from billing.web import adjust_views, bank_transfer_admin, order_admin, price_admin
+from billing.web.admin_bases import ActionAdmin
 from config.ids import parse_id, public_id
 from config.input.integers import parse_integer
 
-__all__ = [
-    "bank_transfer_admin",
-    "document_admin",
-    "price_admin",
-    "refund_admin",
-]  # register their own
+__all__ = ["bank_transfer_admin", "order_admin", "price_admin"]  # register their own
 MOST_COMPANIES = 100  # whose transfers one search finds
 HEAD = re.compile(r"[0-9a-f]{6,64}")  # or its beginning
-INVOICE_NUMBER = re.compile(r"(\d{4})-(\d{1,9})")
 
 
 @admin.register(Wallet)
-class WalletAdmin(ReadOnlyAdmin):
+class WalletAdmin(ActionAdmin):
     change_list_template = "admin/billing/wallet/change_list.html"
     change_form_template = "admin/billing/wallet/change_form.html"
     list_display = ("company", "available", "held")
@@ -171,50 +159,6 @@ class SealedDayAdmin(ReadOnlyAdmin):
     ordering = ("-day",)
 
 
-@admin.register(Package)
-class PackageAdmin(AuditedChangesAdmin):
-    audit_action = "prices.changed"
-    changelist = NumberedChangeList
-    list_display = ("code", "tokens", "price", "currency", "position", "is_active")
-    list_editable = ("position", "is_active")
-    ordering = ("position", "tokens")
-
-
-@admin.register(Tariff)
-class TariffAdmin(AuditedChangesAdmin):
-    audit_action = "prices.changed"
-    changelist = NumberedChangeList
-    list_display = ("tokens_from", "price", "currency")
-    list_filter = ("currency",)
-    ordering = ("currency", "tokens_from")
-
-
-@admin.register(Seller)
-class SellerAdmin(AuditedChangesAdmin):
-    audit_action = "seller.changed"
-    list_display = ("name", "inn", "bank_name", "vat_rate", "charges_vat_abroad")
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return super().has_add_permission(request) and not Seller.objects.exists()
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def save_model(self, request: HttpRequest, obj: Seller, form: Any, change: Any) -> None:
-        obj.pk = 1
-        super().save_model(request, obj, form, change)
-
-
-@admin.register(VatRegime)
-class VatRegimeAdmin(AuditedChangesAdmin):
-    """What it changes is what is issued from now on: issued documents stay as they are."""
-
-    audit_action = "seller.changed"
-    changelist = NumberedChangeList
-    list_display = ("since", "regime")
-    ordering = ("-since",)
-
-
 @admin.register(BillingProfile)
 class BillingProfileAdmin(ReadOnlyAdmin):
     list_display = (
@@ -231,138 +175,55 @@ class BillingProfileAdmin(ReadOnlyAdmin):
     ordering = ("-company_id",)
 
 
-class PaymentsOfOrder(ReadOnlyInline):
-    model = Payment
-    fields = (
-        *("created_at", "gateway", "payment_id", "amount", "currency"),
-        *("is_credited", "problem", "reference", "paid_on", "confirmed_by", "settled_at"),
+@admin.register(ClosedMonth)
+class ClosedMonthAdmin(ReadOnlyAdmin):
+    list_display = (
+        *("named", "company", "opening", "bought", "granted", "withdrawn", "spent", "closing"),
+        "is_due",
     )
-
-
-@admin.register(Order)
-class OrderAdmin(ReadOnlyAdmin):
-    """Unpaid invoices come first: operators compare them with the bank's statement."""
-
-    changelist = UrgentFirstChangeList
-    urgent = f"{IS_OPEN} AND billing_order.invoice_number IS NOT NULL"
-    ordering = ("-pk",)
-    change_form_template = "admin/billing/order/change_form.html"
-    list_display = ("__str__", "company", "tokens", "sum", "gateway", "state", "created_at")
-    list_filter = ("state", "gateway")
+    list_filter = ("is_due", "month")
     list_select_related = ("company",)
-    search_fields = ("=company__id", "company__name__istartswith", "=payment_id")
-    date_hierarchy = "created_at"
-    inlines = (PaymentsOfOrder,)
-    exclude = ("parties",)
-    readonly_fields = ("parties_in_lines",)
+    search_fields = ("company__name__istartswith",)
+    ordering = ("-month", "-company_id")
+
+    @admin.display(description=gettext_lazy("month"), ordering="month")
+    def named(self, closed: ClosedMonth) -> str:
+        return date_format(closed.month, "F Y")
+
+
+@admin.register(Document)
+class DocumentAdmin(ReadOnlyAdmin):
+    list_display = ("title", "kind", "company", "issued_on", "amount", "currency", "file")
+    list_filter = ("kind", "issued_on")
+    list_select_related = ("company",)
+    search_fields = ("company__name__istartswith", "=serial")
+    ordering = ("-year", "-serial")
+    exclude = ("lines", "parties")
+    readonly_fields = ("lines_in_lines", "parties_in_lines")
+
+    @admin.display(description=gettext_lazy("lines"))
+    def lines_in_lines(self, document: Document) -> str:
+        return in_lines(document.lines)
 
     @admin.display(description=gettext_lazy("parties"))
-    def parties_in_lines(self, order: Order) -> str:
-        return in_lines(order.parties)
-
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[Order], search_term: str
-    ) -> tuple[QuerySet[Order], bool]:
-        """An invoice by its number, a top-up by its id; else a company."""
-        if match := INVOICE_NUMBER.fullmatch(search_term.strip()):
-            return queryset.filter(invoice_year=match[1], invoice_number=match[2]), False
-        if order_id := parse_id("top", search_term.strip()):
-            return queryset.filter(pk=order_id), False
-        return super().get_search_results(request, queryset, search_term)
-
-    def is_found_by_index(self, text: str) -> bool:
-        return bool(INVOICE_NUMBER.fullmatch(text.strip()) or parse_id("top", text.strip()))
-
-    @admin.display(description=gettext_lazy("amount"), ordering="amount")
-    def sum(self, order: Order) -> str:
-        return money(order.amount, order.currency)
+    def parties_in_lines(self, document: Document) -> str:
+        return in_lines(document.parties)
 
     def get_urls(self) -> list[URLPattern]:
-        guard = self.admin_site.admin_view
-        return [
-            path("<uuid:pk>/confirm/", guard(self.confirm), name="billing_order_confirm"),
-            path("<uuid:pk>/cancel/", guard(self.cancel), name="billing_order_cancel"),
-            *super().get_urls(),
-        ]
+        view = self.admin_site.admin_view(self.pdf)
+        return [path("<uuid:pk>/pdf", view, name="billing_document_pdf"), *super().get_urls()]
 
-    def confirm(self, request: HttpRequest, pk: Any) -> HttpResponse:
-        return admin_views.confirm(request, self, pk)
+    @admin.display(description=gettext_lazy("number"), ordering="serial")
+    def title(self, document: Document) -> str:
+        return document.number
 
-    def cancel(self, request: HttpRequest, pk: Any) -> HttpResponse:
-        return admin_views.cancel(request, self, pk)
+    @admin.display(description=gettext_lazy("file"))
+    def file(self, document: Document) -> SafeString:
+        url = reverse("admin:billing_document_pdf", args=[document.pk])
+        return format_html('<a href="{}">PDF</a>', url)
 
-
-class NeedsAttention(admin.SimpleListFilter):
-    title = gettext_lazy("needs attention")
-    parameter_name = "attention"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [("yes", _("Yes"))]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Payment]) -> QuerySet[Payment]:
-        if self.value() != "yes":
-            return queryset
-        payments_of_list: Any = queryset
-        return cast("QuerySet[Payment]", payments_of_list.needs_review())
-
-
-@admin.register(Payment)
-class PaymentAdmin(ReadOnlyAdmin):
-    """Payments; those that need review come first."""
-
-    changelist = UrgentFirstChangeList
-    urgent = NEEDS_REVIEW
-    ordering = ("-pk",)
-    list_display = (
-        *("created_at", "company", "order", "money", "gateway", "is_credited", "problem"),
-        "settled_at",
-    )
-    list_filter = (NeedsAttention, "problem", "gateway")
-    list_select_related = ("order__company",)
-    search_fields = ("=payment_id", "=reference", "order__company__name__istartswith")
-    date_hierarchy = "created_at"
-    actions = ("accept", "settle")
-    change_form_template = "admin/billing/payment/change_form.html"
-
-    def get_urls(self) -> list[URLPattern]:
-        view = self.admin_site.admin_view(self.settle_one)
-        page = path("<int:pk>/<slug:action>/", view, name="billing_payment_settle")
-        return [*super().get_urls()[:-1], page, super().get_urls()[-1]]
-
-    def settle_one(self, request: HttpRequest, pk: int, action: str) -> HttpResponse:
-        return payment_admin_views.settle(request, self, pk, action)
-
-    @admin.display(description=gettext_lazy("company"))
-    def company(self, payment: Payment) -> str:
-        return str(payment.order.company) if payment.order else "—"
-
-    @admin.display(description=gettext_lazy("amount"), ordering="amount")
-    def money(self, payment: Payment) -> str:
-        return money(payment.amount, payment.currency)
-
-    def has_handle_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm("billing.change_payment")
-
-    @admin.action(
-        description=gettext_lazy("Credit the order with this payment anyway"),
-        permissions=["handle"],
-    )
-    def accept(self, request: HttpRequest, rows: QuerySet[Payment]) -> None:
-        user, ip = operator(request), client_ip(request.META)
-        count = sum(payments.accept(payment=payment, user=user, ip=ip) for payment in rows)
-        text = ngettext("%(n)d order is credited.", "%(n)d orders are credited.", count)
-        self.message_user(request, text % {"n": count}, _level(count))
-
-    @admin.action(
-        description=gettext_lazy("Mark as handled: the money was returned, for example"),
-        permissions=["handle"],
-    )
-    def settle(self, request: HttpRequest, rows: QuerySet[Payment]) -> None:
-        user, ip = operator(request), client_ip(request.META)
-        count = sum(payments.settle(payment=payment, user=user, ip=ip) for payment in rows)
-        text = ngettext("%(n)d payment is settled.", "%(n)d payments are settled.", count)
-        self.message_user(request, text % {"n": count}, _level(count))
-
-
-def _level(count: int) -> int:
-    return messages.SUCCESS if count else messages.WARNING
+    def pdf(self, request: HttpRequest, pk: object) -> HttpResponse:
+        document = self.get_object(request, str(pk))
+        if document is None or not self.has_view_permission(request, document):
+            return HttpResponse(status=404)
+        return HttpResponse(document_pdf.draw(document), content_type="application/pdf")

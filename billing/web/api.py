@@ -43,7 +43,7 @@ from billing.web.calls import (
     STATE_TEXTS,
     TOKENS_TO_BUY,
 )
-from billing.web.documents.calls import DOCUMENT, LIST_DOCUMENTS
+from billing.web.document_calls import DOCUMENT, LIST_DOCUMENTS
 from config.errors import DomainError, Error, invalid_input
 from config.ids import parse_id
 from config.texts import StrOrPromise

@@ -24,7 +24,7 @@ from accounts.api.fields import (
 )
 from accounts.models import Scope
 from billing.models import Order
-from billing.web.documents.calls import LIST_DOCUMENTS
+from billing.web.document_calls import LIST_DOCUMENTS
 from config.errors import Error
 from config.texts import StrOrPromise
 

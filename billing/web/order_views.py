@@ -18,8 +18,7 @@ from billing.bank_statements import odd_money
 from billing.models import Document, MethodSaving, Order, Refund
 from billing.orders import invoice_pdf as pdf
 from billing.orders import invoices, orders
-from billing.signed_links import INVOICES
-from billing.web.opened_by_link import opened_by
+from billing.signed_links import INVOICES, opened_by
 from config.errors import DomainError
 from config.ids import parse_id
 

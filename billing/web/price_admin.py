@@ -1,4 +1,4 @@
-"""Admin of prices by country. What has begun is history: a change is a new row."""
+"""Admin of prices and of the seller. An SMS price that has begun is history: it gets a new row."""
 
 from datetime import timedelta
 from typing import Any
@@ -16,8 +16,8 @@ from accounts.model_admin.admin import operator
 from accounts.model_admin.change_list import NumberedChangeList
 from accounts.people import countries
 from billing import message_prices
-from billing.models import SmsPrice
-from billing.web.audited_admin import AuditedChangesAdmin
+from billing.models import Package, Seller, SmsPrice, Tariff, VatRegime
+from billing.web.admin_bases import AuditedChangesAdmin
 
 PAST = _("A price cannot begin in the past: messages keep the price that they were held at.")
 GRACE = timedelta(minutes=10)  # for a form that was open for a while
@@ -77,3 +77,47 @@ class SmsPriceAdmin(AuditedChangesAdmin):
         obj.created_by = operator(request)
         super().save_model(request, obj, form, change)
         message_prices.refresh()
+
+
+@admin.register(Package)
+class PackageAdmin(AuditedChangesAdmin):
+    audit_action = "prices.changed"
+    changelist = NumberedChangeList
+    list_display = ("code", "tokens", "price", "currency", "position", "is_active")
+    list_editable = ("position", "is_active")
+    ordering = ("position", "tokens")
+
+
+@admin.register(Tariff)
+class TariffAdmin(AuditedChangesAdmin):
+    audit_action = "prices.changed"
+    changelist = NumberedChangeList
+    list_display = ("tokens_from", "price", "currency")
+    list_filter = ("currency",)
+    ordering = ("currency", "tokens_from")
+
+
+@admin.register(Seller)
+class SellerAdmin(AuditedChangesAdmin):
+    audit_action = "seller.changed"
+    list_display = ("name", "inn", "bank_name", "vat_rate", "charges_vat_abroad")
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return super().has_add_permission(request) and not Seller.objects.exists()
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def save_model(self, request: HttpRequest, obj: Seller, form: Any, change: Any) -> None:
+        obj.pk = 1
+        super().save_model(request, obj, form, change)
+
+
+@admin.register(VatRegime)
+class VatRegimeAdmin(AuditedChangesAdmin):
+    """What it changes is what is issued from now on: issued documents stay as they are."""
+
+    audit_action = "seller.changed"
+    changelist = NumberedChangeList
+    list_display = ("since", "regime")
+    ordering = ("-since",)

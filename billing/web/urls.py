@@ -1,9 +1,7 @@
 from django.urls import path
 
-from billing.web import alert_views, order_views, seal_views, views
-from billing.web.auto_top_up import views as auto_views
-from billing.web.budgets import views as budget_views
-from billing.web.documents import views as document_views
+from billing.web import alert_views, budget_views, document_views, order_views, views
+from billing.web import auto_top_up_views as auto_views
 
 urlpatterns = [
     path("settings/budgets", budget_views.budget_edit, name="budget-edit"),
@@ -14,7 +12,7 @@ urlpatterns = [
     path("balance/alerts/<int:pk>/remove", alert_views.alert_remove, name="balance-alert-remove"),
     path("balance/statement", views.statement, name="balance-statement"),
     path("balance/statement.csv", views.export, name="balance-csv"),
-    path("balance/seals", seal_views.seals, name="balance-seals"),
+    path("balance/seals", document_views.seals, name="balance-seals"),
     path("balance/seals/check", document_views.statement_checked, name="statement-check"),
     path("balance/documents", document_views.document_list, name="document-list"),
     path("balance/documents/statement.pdf", document_views.period_pdf, name="period-pdf"),
@@ -32,7 +30,7 @@ urlpatterns = [
     path(
         "balance/documents/<str:public_id>/send", document_views.document_send, name="document-send"
     ),
-    path("balance/heads.json", seal_views.heads, name="balance-heads"),
+    path("balance/heads.json", document_views.heads, name="balance-heads"),
     path("balance/requisites", views.profile, name="balance-profile"),
     path("balance/automatic", auto_views.automatic, name="balance-automatic"),
     path("balance/automatic/pay", auto_views.automatic_pay, name="balance-automatic-pay"),

@@ -21,7 +21,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.jobs import Job
 from accounts.models import Company, Mode
-from billing.wallet.settled_totals import settled_totals
+from billing.wallet.period_totals import settled_totals
 from channels import extensions
 from channels.extensions import BreakdownCount
 from channels.models import CountedDay, DayBreakdown, DayCount, DayTotal, Message, StaleDay

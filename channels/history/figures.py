@@ -11,7 +11,7 @@ from django.db import connection
 from django.utils import timezone
 
 from accounts.models import Company, Mode
-from billing.wallet.settled_totals import settled_totals
+from billing.wallet.period_totals import settled_totals
 from channels import extensions
 from channels.history.day_counts import PACE, last_counted
 from channels.models import DayTotal

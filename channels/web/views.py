@@ -19,7 +19,7 @@ from accounts.cabinet.spreadsheets import csv_download
 from accounts.client_ip import client_ip
 from accounts.models import Mode, SavedFilter
 from accounts.people.roles import CabinetRequest, can_read_keys, member_required
-from billing.orders import token_price
+from billing.orders import prices
 from billing.wallet import archived
 from channels.history import background_export, export, messages
 from channels.history import test_phone as test_phone_history
@@ -90,7 +90,7 @@ def message_detail(request: CabinetRequest, public_id: str) -> HttpResponse:
     if message is not None:
         shows_money = message.charged and request.member.can_see_money
         context = message_context(request, message) | {
-            "token_price": token_price.last_paid(request.company.pk) if shows_money else None
+            "token_price": prices.last_paid_price(request.company.pk) if shows_money else None
         }
         return render(request, "cabinet/message_detail.html", context)
     if since := archived.kept_since_after(message_id):

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from django.db import connection, transaction
 
-from billing.seals.months import parts_of_transfers, sealed_parts
+from billing.seals.archived_months import parts_of_transfers, sealed_parts
 from config.storage.months.calendar import next_month
 from config.storage.months.closed_months import partition
 from operator_admin.archive import ArchiveError

@@ -122,7 +122,7 @@ def today() -> Today:
         list(waiting.order_by("created_at")[:SHOWN_WAITING]),
         Refund.objects.needs_review().count(),
         ClosedMonth.objects.filter(is_due=True).count(),
-        BankTransfer.objects.waiting().count(),
+        BankTransfer.objects.needs_review().count(),
     )
 
 

@@ -15,7 +15,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import Company, Member
-from billing.seals import lines, sealing
+from billing.seals import hashes, sealing
 from billing.wallet import ledger, statement
 from tests.api.clients import ClientOf
 from tests.database_cleanup import empty_database
@@ -116,7 +116,7 @@ def large(db: None) -> Company:
 
 
 def read_lines(company: Company) -> None:
-    for _ in lines.days_of(company.pk, sealing.BEGINNING, timezone.now().date()):
+    for _ in hashes.days_of(company.pk, sealing.BEGINNING, timezone.now().date()):
         pass
 
 

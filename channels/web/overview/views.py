@@ -12,7 +12,7 @@ from accounts.cabinet.spreadsheets import csv_download
 from accounts.models import Member, Mode
 from accounts.people.roles import CabinetRequest, member_required
 from billing.models import Order
-from billing.orders import billing_profiles, token_price
+from billing.orders import billing_profiles, prices
 from billing.wallet import ledger
 from channels.history import messages
 from channels.history.breakdown import Dimension, breakdown, breakdowns, total_before
@@ -63,7 +63,7 @@ def overview(request: CabinetRequest) -> HttpResponse:
         "has_before": before.asked > 0,
         "breakdown_rows": list(rows_of(found[by].shorten(), company)),
         "sees_money": sees_money,
-        "token_price": token_price.last_paid(company.pk) if sees_money else None,
+        "token_price": prices.last_paid_price(company.pk) if sees_money else None,
         "comparison": compare_with_sms(found[Dimension.COUNTRY], found[Dimension.CHANNEL])
         if sees_money
         else None,

@@ -26,7 +26,7 @@ from accounts.models import Company, Mail, Member
 from accounts.outbox.mail import post
 from accounts.security.notifications import NOTICES
 from accounts.sign_in.adapter import AccountAdapter
-from billing.budgets.usage import BudgetUsage
+from billing.budgets.sql import BudgetUsage
 from billing.models import AutoTopUp, BalanceAlert
 from config.input.characters import one_line
 from otp.models import GuardRestriction

@@ -306,7 +306,7 @@ def test_operator_credits_what_came(invoice: Order, operator: User) -> None:
     assert (invoice.tokens, balance(invoice)) == (500, 1000)
     assert again.order not in {invoice, None}
     assert Payment.objects.filter(is_credited=True, settled_at=None).count() == 0
-    assert BankTransfer.objects.waiting().count() == 0
+    assert BankTransfer.objects.needs_review().count() == 0
 
 
 def test_sum_that_buys_nothing_is_not_credited(invoice: Order, operator: User) -> None:
@@ -316,7 +316,7 @@ def test_sum_that_buys_nothing_is_not_credited(invoice: Order, operator: User) -
         review.assign(transfer=transfer, order=invoice, user=operator, as_received=True)
 
     assert (Payment.objects.count(), balance(invoice)) == (0, 0)
-    assert BankTransfer.objects.waiting().get() == transfer
+    assert BankTransfer.objects.needs_review().get() == transfer
 
 
 def test_paid_order_takes_no_other_transfer(invoice: Order, operator: User) -> None:
@@ -327,7 +327,7 @@ def test_paid_order_takes_no_other_transfer(invoice: Order, operator: User) -> N
         review.assign(transfer=second, order=invoice, user=operator)
 
     assert review.mark_returned(transfer=second, user=operator)
-    assert (BankTransfer.objects.waiting().count(), balance(invoice)) == (0, 1000)
+    assert (BankTransfer.objects.needs_review().count(), balance(invoice)) == (0, 1000)
 
 
 def returned(order: Order, **changes: Any) -> StatementLine:

@@ -17,7 +17,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import AuditEvent, Mail, Member
-from billing.documents import document_links, document_pdf, issuing, month_closing
+from billing.documents import document_pdf, issuing, month_closing
 from billing.models import Document
 from billing.signed_links import DOCUMENTS, INVOICES, LIFETIME, LinkExpiredError, SignedLinks
 from tests.api.clients import Api
@@ -103,8 +103,8 @@ def test_link_in_the_letter_opens_without_an_account(accountant: Member) -> None
     document = Document.objects.get(kind="closing")
     stranger = Client()
 
-    pdf = stranger.get(document_links.url_of(document, "pdf"))
-    xml = stranger.get(document_links.url_of(document, "xml"))
+    pdf = stranger.get(issuing.url_of(document, "pdf"))
+    xml = stranger.get(issuing.url_of(document, "xml"))
     token = DOCUMENTS.token(document.pk)
 
     assert pdf.content.startswith(b"%PDF")

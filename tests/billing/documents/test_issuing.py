@@ -9,7 +9,7 @@ import pytest
 from django.db import connection
 
 from accounts.models import Mail, Member
-from billing.documents import document_links, issuing, month_closing
+from billing.documents import issuing, month_closing
 from billing.models import BillingProfile, ClosedMonth, Document, Seller
 from billing.orders import billing_profiles
 from tests.billing.documents.history import (
@@ -153,7 +153,7 @@ def test_letters_go_to_those_who_keep_the_books_and_the_address_for_documents() 
     letter = Mail.objects.get(to="books@example.com")
     document = Document.objects.get()
     for kind in ("pdf", "xml"):
-        address, signed_at, _ = document_links.url_of(document, kind).rsplit(":", 2)
+        address, signed_at, _ = issuing.url_of(document, kind).rsplit(":", 2)
         (sent,) = re.findall(rf"{re.escape(address)}:\S+\.{kind}", letter.text)
         assert len(sent) > len(f"{address}:{signed_at}:.{kind}")
     assert "сентябрь 2026" in letter.text.lower()
@@ -170,7 +170,7 @@ def test_own_copy_of_a_letter_is_sent_as_often_as_it_is_asked_for() -> None:
     issuing.issue()
 
     for _time in range(2):
-        document_links.send(one, [Document.objects.get()], again=True)
+        issuing.send(one, [Document.objects.get()], again=True)
 
     assert Mail.objects.count() == 3
 

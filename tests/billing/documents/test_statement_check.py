@@ -18,7 +18,6 @@ from accounts.models import Member
 from billing.models import ArchivedMonth, ArchivedSum
 from billing.seals import sealing, statement_check
 from billing.seals.statement_check import MAX_BYTES
-from billing.web.documents import verdict_texts
 from tests.billing.seals.books import at, busy_company, day
 from tests.factories import LinkFactory, MemberFactory, MessageFactory
 
@@ -99,13 +98,13 @@ def test_first_day_has_nothing_to_compare_with(client: Client) -> None:
 
 def test_every_code_of_the_program_has_a_sentence() -> None:
     program = statement_check.program()
-    codes = {code for texts in verdict_texts.TEXTS.values() for code in texts}
-    assert codes | verdict_texts.OF_THE_PROGRAM_ALONE == set(program.TEXTS)
+    codes = {code for texts in statement_check.TEXTS.values() for code in texts}
+    assert codes | statement_check.OF_THE_PROGRAM_ALONE == set(program.TEXTS)
 
     facts = {name: name for name in ("row", "first", "last", "day", "shown", "sealed", "expected")}
     with translation.override("ru"):
         for code in codes:
-            text = verdict_texts.sentence(statement_check.Verdict(code, facts)).text
+            text = statement_check.sentence(statement_check.Verdict(code, facts)).text
             words = set(re.findall("[A-Za-z]+", text)) - facts.keys() - {"UTF"}
             assert not words, text
 

@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils import timezone, translation
 
 from accounts.models import Member
-from billing.orders.token_price import TokenPrice, last_paid
+from billing.orders.prices import TokenPrice, last_paid_price
 from billing.templatetags.money import worth
 from tests.factories import CompanyFactory, MessageFactory, OrderFactory, TransferFactory
 
@@ -22,13 +22,13 @@ def pay(member: Member, days_ago: int, **order: object) -> None:
 
 
 def test_price_is_that_of_the_newest_paid_order(owner: Member) -> None:
-    assert last_paid(owner.company_id) is None
+    assert last_paid_price(owner.company_id) is None
     pay(owner, 5, tokens=1000, amount=Decimal("2000.00"))
     pay(owner, 9, tokens=1000, amount=Decimal("3000.00"))
     OrderFactory.create(company=owner.company, tokens=1, amount=Decimal("9.00"))  # not paid
     OrderFactory.create(company=CompanyFactory.create(), state="paid", paid_at=timezone.now())
 
-    assert last_paid(owner.company_id) == TokenPrice(Decimal(2), "RUB")
+    assert last_paid_price(owner.company_id) == TokenPrice(Decimal(2), "RUB")
 
 
 def test_sums_are_rounded_once() -> None:

@@ -9,7 +9,7 @@ from django.db import connection
 
 from accounts.models import Company
 from billing.models import Transfer
-from billing.seals.closing import MARGIN, closed_until
+from billing.seals.sealing import MARGIN, closed_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 AT_ONCE = timedelta()

@@ -16,8 +16,8 @@ from django.utils import timezone
 
 from accounts.models import Company
 from billing.models import Seal, SealedDay, Transfer
-from billing.seals import months, sealing
-from billing.seals.lines import LINE, days_of
+from billing.seals import archived_months, sealing
+from billing.seals.hashes import LINE, days_of
 from config.ids import public_id
 from tests.api.races import at_once
 from tests.billing.seals.books import FIRST, LAST, at, book, busy_company, day, message
@@ -142,7 +142,7 @@ def test_lines_read_in_small_chunks_make_the_same_parts(
     for _ in range(5):
         book(company, at(1), "grant", 1)  # at one moment
     whole = list(days_of(company.pk, FIRST, LAST))
-    monkeypatch.setattr("billing.seals.lines.CHUNK", 2)
+    monkeypatch.setattr("billing.seals.hashes.CHUNK", 2)
 
     assert list(days_of(company.pk, FIRST, LAST)) == whole
 
@@ -186,14 +186,14 @@ def test_charge_in_another_month_than_its_message_is_a_part_of_its_own() -> None
 
     before, after = f"{day(turn - 1):%Y-%m}", f"{day(turn):%Y-%m}"
 
-    parts = months.sealed_parts([before])
+    parts = archived_months.sealed_parts([before])
 
     assert {key: (one.transfers, one.available, one.held) for key, one in parts.items()} == {
         (company.pk, day(turn - 1), before): (1, -2, 2),
         (company.pk, day(turn), before): (1, 0, -2),
     }
-    assert [one.held for one in months.sealed_parts([after]).values()] == [5]
-    assert months.sealed_parts([before, after]) == months.parts_of_transfers()
+    assert [one.held for one in archived_months.sealed_parts([after]).values()] == [5]
+    assert archived_months.sealed_parts([before, after]) == archived_months.parts_of_transfers()
 
 
 @pytest.mark.django_db(transaction=True)

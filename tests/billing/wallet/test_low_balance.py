@@ -7,7 +7,7 @@ from accounts.models import Company, Event, Mail, Member
 from billing.models import BillingProfile
 from billing.orders import billing_profiles
 from billing.tasks import send_low_balance_alerts
-from billing.wallet import ledger, low_balance
+from billing.wallet import balance_alerts, ledger
 from tests.api.races import at_once
 from tests.factories import CompanyFactory, EndpointFactory, MemberFactory
 
@@ -53,7 +53,7 @@ def test_threshold_is_a_hundred_unless_set(owner: Member, tokens: int, alerts: i
     has(owner.company, 500)
     has(owner.company, tokens)
 
-    assert (low_balance.sweep(), emails()) == (alerts, alerts)
+    assert (balance_alerts.sweep_low_balances(), emails()) == (alerts, alerts)
 
 
 def test_notified_once_until_the_balance_recovers(owner: Member) -> None:
@@ -61,7 +61,7 @@ def test_notified_once_until_the_balance_recovers(owner: Member) -> None:
 
     for tokens, alerts in steps:
         has(owner.company, tokens)
-        low_balance.sweep()
+        balance_alerts.sweep_low_balances()
 
         assert (tokens, emails()) == (tokens, alerts)
 
@@ -71,62 +71,62 @@ def test_zero_threshold_never_notifies(owner: Member) -> None:
     has(owner.company, 1)
     has(owner.company, 0)
 
-    assert (low_balance.sweep(), emails()) == (0, 0)
+    assert (balance_alerts.sweep_low_balances(), emails()) == (0, 0)
 
 
 def test_higher_threshold_notifies_and_a_lower_one_rearms(owner: Member) -> None:
     has(owner.company, 500)
-    assert low_balance.sweep() == 0
+    assert balance_alerts.sweep_low_balances() == 0
 
     set_threshold(owner, 1000)
-    assert low_balance.sweep() == 1
+    assert balance_alerts.sweep_low_balances() == 1
     set_threshold(owner, 100)
-    assert low_balance.sweep() == 0
+    assert balance_alerts.sweep_low_balances() == 0
     set_threshold(owner, 1000)
-    assert low_balance.sweep() == 1
+    assert balance_alerts.sweep_low_balances() == 1
 
 
 def test_lower_threshold_notifies_too(owner: Member) -> None:
     has(owner.company, 105)
     set_threshold(owner, 1000)
-    assert low_balance.sweep() == 1
+    assert balance_alerts.sweep_low_balances() == 1
 
     set_threshold(owner, 100)
-    assert low_balance.sweep() == 0
+    assert balance_alerts.sweep_low_balances() == 0
     has(owner.company, 99)
-    assert low_balance.sweep() == 1
+    assert balance_alerts.sweep_low_balances() == 1
 
 
 def test_company_that_never_had_tokens_is_not_notified(owner: Member) -> None:
-    assert (low_balance.sweep(), emails()) == (0, 0)
+    assert (balance_alerts.sweep_low_balances(), emails()) == (0, 0)
 
 
 def test_suspended_company_is_not_notified(owner: Member) -> None:
     has(owner.company, 1)
     Company.objects.update(status=Company.Status.SUSPENDED)
 
-    assert low_balance.sweep() == 0
+    assert balance_alerts.sweep_low_balances() == 0
 
 
 def test_email_and_mark_are_one(owner: Member) -> None:
     has(owner.company, 1)
 
     with transaction.atomic():
-        low_balance.sweep()
+        balance_alerts.sweep_low_balances()
         transaction.set_rollback(True)
 
     assert (emails(), BillingProfile.objects.exclude(low_balance_notified_at=None).count()) == (
         0,
         0,
     )
-    assert low_balance.sweep() == 1
+    assert balance_alerts.sweep_low_balances() == 1
 
 
 @pytest.mark.django_db(transaction=True)
 def test_parallel_sweeps_notify_once(owner: Member) -> None:
     has(owner.company, 1)
 
-    alerts = at_once([low_balance.sweep] * 8)
+    alerts = at_once([balance_alerts.sweep_low_balances] * 8)
 
     assert (sum(alerts), emails()) == (1, 1)
 
@@ -135,8 +135,8 @@ def test_endpoint_is_called_back(owner: Member) -> None:
     EndpointFactory.create(company=owner.company, kinds=["balance.low"])
     has(owner.company, 99)
 
-    low_balance.sweep()
-    low_balance.sweep()
+    balance_alerts.sweep_low_balances()
+    balance_alerts.sweep_low_balances()
 
     event = Event.objects.get()
     assert (event.kind, event.mode, event.data) == (

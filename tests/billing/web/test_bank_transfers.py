@@ -96,7 +96,7 @@ def test_paid_invoice_says_so(client: Client, invoice: Order) -> None:
     page = act(client, "credit", second)
 
     assert f"{invoice}" in page.content.decode()
-    assert BankTransfer.objects.waiting().get() == second
+    assert BankTransfer.objects.needs_review().get() == second
 
 
 def test_transfer_is_assigned_to_an_invoice_by_its_number(client: Client, invoice: Order) -> None:

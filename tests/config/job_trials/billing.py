@@ -27,9 +27,9 @@ from billing.models import (
     Transfer,
     Wallet,
 )
-from billing.orders import auto_top_up, lost_notices, saved_methods
+from billing.orders import auto_top_up, payment_notices, saved_methods
 from billing.seals import sealing
-from billing.wallet import balance_alerts, ledger, low_balance, running_balances
+from billing.wallet import balance_alerts, ledger, running_balances
 from tests.billing.documents import history
 from tests.billing.gateways.vendors import TBankVendor, operation
 from tests.billing.orders.automatic import YOOKASSA, agree, save, yookassa_payment
@@ -198,7 +198,7 @@ TRIALS = (
     ),
     Trial(
         "billing.ask_about_payments",
-        lost_notices.JOB.name,
+        payment_notices.JOB.name,
         _lost_payment,
         _is_paid,
         "billing_payment",
@@ -216,7 +216,7 @@ TRIALS = (
     ),
     Trial(
         "billing.send_low_balance_alerts",
-        low_balance.JOB.name,
+        balance_alerts.LOW_BALANCE.name,
         _low,
         _is_told_low,
         "billing_billingprofile",

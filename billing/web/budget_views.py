@@ -1,21 +1,34 @@
-"""The form of a company's budgets: the day, any country, and each country in use."""
+"""The budgets tab of a company's settings: the day, any country, and each country in use."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django import forms
 from django.conf import settings
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.dateformat import time_format
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from accounts.cabinet.number_fields import GroupedIntegerField, grouped
+from accounts.client_ip import client_ip
 from accounts.people import countries
 from accounts.people.countries import CountryField
+from accounts.people.roles import (
+    CabinetRequest,
+    can_manage_members,
+    can_read_settings,
+    member_required,
+)
+from accounts.security import reauthentication
+from billing.budgets import budgets, key_limits
 from billing.budgets.key_limits import KeyUsage
-from billing.budgets.sql import NO_LIMIT
-from billing.budgets.usage import BudgetUsage
+from billing.budgets.sql import NO_LIMIT, BudgetUsage
 from billing.models import Budget
+from billing.wallet import ledger
 
 
 class TokensField(GroupedIntegerField):
@@ -133,3 +146,33 @@ def _key_field(key: KeyUsage) -> TokensField:
         text = _("%(used)s used today, %(left)s left; resets at %(at)s.")
     field.help_text = text % {"used": grouped(key.used), "left": grouped(key.left or 0), "at": at}
     return field
+
+
+@member_required(can_read_settings, can_manage_members)
+def budget_edit(request: CabinetRequest) -> HttpResponse:
+    """Shows usage and limits; owners may change the limits."""
+    company = request.company
+    countries = company.allowed_countries or [company.country]
+    uses = budgets.usage(company.pk, sorted(set(countries)))
+    form = BudgetForm(
+        request.POST or None,
+        uses=uses,
+        any_own=budgets.own_for_any_country(company.pk),
+        keys=key_limits.usage(company.pk),
+        typed=reauthentication.draft(request),
+    )
+    if request.method == "POST" and form.is_valid():
+        if form.raises():
+            reauthentication.require(request, form)
+        ip = client_ip(request.META)
+        budgets.set_own(company=company, tokens=form.tokens(), user=request.user, ip=ip)
+        key_limits.set_limits(company=company, tokens=form.limits(), user=request.user, ip=ip)
+        messages.success(request, gettext("Budgets saved; they take effect within two seconds."))
+        return redirect("budget-edit")
+    available, _held = ledger.balance(company.pk)
+    context = {
+        "form": form,
+        "most": min(available, uses[0].left),
+        "is_owner": request.member.can_manage_members,
+    }
+    return render(request, "billing/budget_form.html", context)

@@ -1,18 +1,25 @@
-"""Compares what the books keep of archived months with the seals of their transfers.
+"""Compares months that left the database with the seals of their transfers.
 
 A seal's parts have the number of a month's transfers and what they changed, not their kinds. So the
 seals prove what was charged, and what holds and releases make together; docs/reliability.md says
-what they leave open.
+what they leave open. A month is that of the messages, as of the partitions (docs/decisions/0019):
+its transfers lie in the month's partition, and in the seals of that month's days and of some days
+after it. The first partition of a table has all earlier months as well.
 """
+
+import json
+from collections.abc import Collection
+from datetime import date, timedelta
 
 from django.db import connection
 from django.db.models import Max
 
 from billing.models import ArchivedMonth, Transfer
-from billing.seals.lines import AVAILABLE, HELD, start_of
+from billing.seals.hashes import AVAILABLE, HELD, Part, days_of, start_of
 from billing.seals.proof import Fault
+from billing.seals.sealing import BEGINNING
 from config.ids import first_id_at
-from config.storage.months.calendar import next_month
+from config.storage.months.calendar import next_month, parse_month
 
 DIFFERS = "archived sum differs from its seals"
 PRESENT = "transfers of an archived month"
@@ -64,3 +71,32 @@ def check_months() -> list[Fault]:
     end = first_id_at(start_of(next_month(newest)))
     row = Transfer.objects.filter(message_id__lt=end).order_by("message_id").first()
     return [Fault(PRESENT, f"transfer {row.pk}")] if row else []
+
+
+Parts = dict[tuple[int, date, str], Part]  # by company, day and month
+
+_SEALED = """
+SELECT s.company_id, s.day, p.part FROM billing_seal s
+CROSS JOIN LATERAL jsonb_array_elements(s.parts) AS p(part)
+WHERE s.day >= %s AND p.part->>'month' = ANY(%s) ORDER BY s.company_id, s.day
+"""
+
+
+def sealed_parts(months: Collection[str]) -> Parts:
+    """`months`: as 2026-05. The first of a month's messages may be a moment older than it."""
+    since = parse_month(min(months)) - timedelta(days=1)
+    with connection.cursor() as cursor:
+        cursor.execute(_SEALED, [since, list(months)])
+        found = [(company, day, Part(**json.loads(part))) for company, day, part in cursor]
+    return {(company, day, part.month): part for company, day, part in found}
+
+
+def parts_of_transfers() -> Parts:
+    """What the seals must have of the transfers themselves."""
+    companies = Transfer.objects.order_by("company").values_list("company", flat=True).distinct()
+    return {
+        (company, day, part.month): part
+        for company in companies
+        for day, parts in days_of(company, BEGINNING, date.max)
+        for part in parts
+    }

@@ -1,15 +1,20 @@
-"""The cabinet's pages of documents: closing documents of months, and statements of any period."""
+"""The cabinet's pages of documents, statements of any period, and the seals that prove them."""
 
 from collections.abc import Callable
+from datetime import date, timedelta
+from typing import Any
 from uuid import UUID
 
+from django import forms
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse
+from django.core.exceptions import ValidationError
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
-from django.utils.translation import get_language
-from django.utils.translation import gettext as _
+from django.utils.formats import date_format
+from django.utils.translation import get_language, gettext
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_GET, require_POST
 
 from accounts.api.pagination import forgiving_page_of
@@ -19,7 +24,6 @@ from accounts.client_ip import client_ip
 from accounts.models import Company
 from accounts.people.roles import CabinetRequest, can_manage_money, can_see_money, member_required
 from billing.documents import (
-    document_links,
     document_pdf,
     issuing,
     period_statement,
@@ -27,16 +31,72 @@ from billing.documents import (
     statement_pdf,
     upd_xml,
 )
-from billing.models import ClosedMonth, Document, Seller
+from billing.documents.period_statement import MAX_MONTHS
+from billing.models import ClosedMonth, Document, Seal, Seller
+from billing.models.seal import SealQuerySet
 from billing.orders import billing_profiles
 from billing.seals import statement_check
-from billing.signed_links import DOCUMENTS
+from billing.seals.statement_check import MAX_BYTES
+from billing.signed_links import DOCUMENTS, opened_by
 from billing.wallet import archived
-from billing.web.documents import verdict_texts
-from billing.web.documents.forms import PeriodForm, StatementCheckForm
-from billing.web.opened_by_link import opened_by
+from billing.web.calls import SEAL
 from config.ids import parse_id
+from config.input.form_fields import DayField
 from config.storage.months.calendar import last_day, previous_month
+
+YEAR = timedelta(days=31 * MAX_MONTHS)
+
+
+class PeriodForm(forms.Form):
+    """Whole days, the last one included. `earliest`: before it nothing is known."""
+
+    date_from = DayField(label=_("From"))
+    date_to = DayField(label=_("To"))
+
+    def __init__(self, *args: Any, earliest: date | None = None, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.earliest = earliest
+
+    def clean_date_from(self) -> date:
+        first: date = self.cleaned_data["date_from"]
+        if self.earliest and first < self.earliest:
+            day = date_format(self.earliest, "j E Y")
+            raise ValidationError(_("Not before %(day)s."), params={"day": day})
+        if first.year < 2000:
+            raise ValidationError(_("Not before %(day)s."), params={"day": "2000"})
+        return first
+
+    def clean_date_to(self) -> date:
+        last: date = self.cleaned_data["date_to"]
+        if last > timezone.localdate():
+            raise ValidationError(_("Not after today."))
+        return last
+
+    def clean(self) -> dict[str, Any]:
+        data = super().clean() or self.cleaned_data
+        first, last = data.get("date_from"), data.get("date_to")
+        if first and last and last < first:
+            self.add_error("date_to", _("The end is before the beginning."))
+        elif first and last and last - first > YEAR:
+            self.add_error("date_to", _("At most three years at once."))
+        return data
+
+
+class StatementCheckForm(forms.Form):
+    file = forms.FileField(
+        label=_("Statement (CSV)"),
+        widget=forms.ClearableFileInput(attrs={"accept": ".csv,text/csv"}),
+    )
+
+    def clean_file(self) -> bytes:
+        file = self.cleaned_data["file"]
+        if file.size > MAX_BYTES:
+            raise ValidationError(
+                _("The file is larger than 3 MB: check it with the program on your computer.")
+            )
+        content: bytes = file.read()
+        return content
+
 
 SHOWN_ADVANCES = 20
 FILES = {"pdf", "xml"}
@@ -118,7 +178,7 @@ def _file(document: Document, kind: str) -> HttpResponse:
 @member_required(can_see_money, can_manage_money)
 def document_send(request: CabinetRequest, public_id: str) -> HttpResponse:
     document = _document(request, public_id)
-    document_links.send(request.company, [document], again=True)
+    issuing.send(request.company, [document], again=True)
     record(
         "document.sent",
         document.number,
@@ -126,7 +186,7 @@ def document_send(request: CabinetRequest, public_id: str) -> HttpResponse:
         user=request.user,
         ip=client_ip(request.META),
     )
-    messages.success(request, _("The document is on its way by e-mail."))
+    messages.success(request, gettext("The document is on its way by e-mail."))
     return redirect("document-list")
 
 
@@ -202,6 +262,29 @@ def statement_checked(request: CabinetRequest) -> HttpResponse:
         verdict = statement_check.check(
             request.company, form.cleaned_data["file"], begins_after=begins_after
         )
-    problem = verdict_texts.sentence(verdict) if verdict and verdict.problem else None
+    problem = statement_check.sentence(verdict) if verdict and verdict.problem else None
     context = {"form": form, "verdict": verdict, "sentence": problem}
     return render(request, "billing/statement_check.html", context)
+
+
+@require_GET
+@member_required(can_see_money)
+def seals(request: CabinetRequest) -> HttpResponse:
+    page = forgiving_page_of(_seals(request).last_of_months(), request.GET)
+    context = {"page": page, "is_first": not request.GET.get("cursor")}
+    return render(request, "billing/seals.html", context)
+
+
+@require_GET
+@member_required(can_see_money)
+def heads(request: CabinetRequest) -> HttpResponse:
+    """Every day's, as `GET /seals` has them: a few hundred a year."""
+    rows = _seals(request).order_by("day")
+    body = {"data": [SEAL.body_of(seal) for seal in rows.defer("parts")]}
+    response = JsonResponse(body, json_dumps_params={"indent": 1})
+    response["Content-Disposition"] = 'attachment; filename="heads.json"'
+    return response
+
+
+def _seals(request: CabinetRequest) -> SealQuerySet:
+    return Seal.objects.filter(company=request.company)

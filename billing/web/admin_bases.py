@@ -1,16 +1,21 @@
-"""The base of admin pages whose changes are audited with what was and what is."""
+"""Bases of admin pages: changes are audited with both values, or made on pages of their own."""
 
 from typing import Any, ClassVar
 
+from django.contrib import admin
 from django.contrib.admin.widgets import AdminTextInputWidget
+from django.core.exceptions import PermissionDenied
 from django.db import models, transaction
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.translation import gettext_lazy
 
 from accounts.audit.events import record
 from accounts.cabinet.number_fields import GroupedDecimalField, GroupedIntegerField
 from accounts.client_ip import client_ip
-from accounts.model_admin.admin import FORM_FIELDS, ModelAdmin, operator
+from accounts.model_admin.admin import FORM_FIELDS, ModelAdmin, ReadOnlyAdmin, operator
+from config.texts import StrOrPromise
 
 
 class AuditedChangesAdmin(ModelAdmin):
@@ -48,3 +53,32 @@ class AuditedChangesAdmin(ModelAdmin):
     def _record(self, request: HttpRequest, subject: str) -> None:
         ip = client_ip(request.META)
         record(self.audit_action, subject, company=None, user=operator(request), ip=ip)
+
+
+class NeedsAttention(admin.SimpleListFilter):
+    title = gettext_lazy("needs attention")
+    parameter_name = "attention"
+    text = gettext_lazy("Yes")
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
+        return [("yes", self.text)]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        return queryset.needs_review() if self.value() == "yes" else queryset  # type: ignore[attr-defined]
+
+
+class ActionAdmin(ReadOnlyAdmin):
+    """Rows that are changed by pages and actions of their own."""
+
+    def has_handle_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm(f"billing.change_{self.opts.model_name}")
+
+    def require_handling(self, request: HttpRequest) -> None:
+        if not self.has_handle_permission(request):
+            raise PermissionDenied
+
+    def page(
+        self, request: HttpRequest, template: str, title: StrOrPromise, context: dict[str, Any]
+    ) -> HttpResponse:
+        shared = self.admin_site.each_context(request) | {"title": title, "opts": self.opts}
+        return render(request, f"admin/billing/{template}.html", shared | context)

@@ -20,7 +20,7 @@ from accounts.api.fields import (
     text,
 )
 from accounts.models import Scope
-from billing.documents import document_links, upd_xml
+from billing.documents import issuing, upd_xml
 from billing.models import Document
 from config.errors import Error
 
@@ -86,7 +86,7 @@ DOCUMENT = Shape(
                 "document."
             ),
             f"{settings.PUBLIC_URL}/documents/0192f0c1….pdf",
-            source=lambda document: document_links.url_of(document, "pdf"),
+            source=lambda document: issuing.url_of(document, "pdf"),
         ),
         Field(
             "xml_url",
@@ -97,7 +97,7 @@ DOCUMENT = Shape(
             ),
             f"{settings.PUBLIC_URL}/documents/0192f0c1….xml",
             source=lambda document: (
-                document_links.url_of(document, "xml") if upd_xml.is_possible(document) else None
+                issuing.url_of(document, "xml") if upd_xml.is_possible(document) else None
             ),
         ),
     ),

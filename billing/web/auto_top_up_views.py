@@ -1,0 +1,229 @@
+"""The page of automatic top-ups: when, what, how, how much at most, and the consent."""
+
+from decimal import Decimal
+from typing import Any
+
+from django import forms
+from django.conf import settings
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_POST
+
+from accounts.cabinet.number_fields import GroupedDecimalField, GroupedIntegerField, grouped
+from accounts.client_ip import client_ip
+from accounts.people.roles import CabinetRequest, can_manage_money, can_see_money, member_required
+from accounts.security import reauthentication
+from billing.gateways import registry
+from billing.models import AutoTopUp, MethodSaving, Package, SavedMethod
+from billing.models.auto_top_up import MOST_A_DAY
+from billing.models.offer import CENT
+from billing.orders import auto_top_up, billing_profiles, orders, prices, saved_methods
+from billing.orders.prices import Quote
+from billing.wallet.amounts import SYMBOLS, money
+from billing.web.forms import TopUpForm
+from config.errors import DomainError
+from config.input.form_fields import IntegerField
+
+BELOW_ONE = _("This is less than one top-up costs.")
+
+
+class AutoTopUpForm(TopUpForm):
+    threshold = GroupedIntegerField(
+        label=_("When fewer tokens are available than"),
+        min_value=1,
+        max_value=settings.MAX_TOP_UP_TOKENS,
+    )
+    times_a_day = IntegerField(label=_("At most, times a day"), min_value=1, max_value=MOST_A_DAY)
+    sum_a_month = GroupedDecimalField(
+        label=_("At most a calendar month"),
+        min_value=CENT,
+        max_digits=14,
+        decimal_places=2,
+    )
+    consent = forms.BooleanField(
+        label=_(
+            "I agree that tokens are bought on these terms without asking me each time, with "
+            "money taken from the saved payment method. I can turn this off here at any time."
+        ),
+        error_messages={"required": _("Without your agreement nothing is bought automatically.")},
+    )
+
+    def __init__(
+        self, *args: Any, setting: AutoTopUp | None, typed: dict[str, Any], **kwargs: Any
+    ) -> None:
+        """`typed` is what was filled in before the person had to confirm who they are."""
+        initial = _initial(setting, kwargs["currency"]) | typed
+        super().__init__(*args, initial=initial, **kwargs)
+        self.gateways = {
+            name: one for name, one in self.gateways.items() if one.saves_methods or one.has_invoice
+        }
+        most = self.fields["sum_a_month"]
+        most.label = _("At most, %(currency)s a month") % {
+            "currency": SYMBOLS.get(self.currency, self.currency)
+        }
+        field = self.fields["gateway"]
+        field.choices = [pair for pair in field.choices if pair[0] in self.gateways]  # type: ignore[attr-defined]
+        field.initial = next(iter(self.gateways), None)
+        package = self.fields["package"]
+        titles = {one.code: _title(one) for one in self.packages}
+        package.choices = [(code, titles.get(code, text)) for code, text in package.choices]  # type: ignore[attr-defined]
+        for one in (field, package):
+            one.widget.attrs["class"] = "form-check-input"
+
+    def clean(self) -> dict[str, Any]:
+        data = super().clean()
+        quote, most = data.get("quote"), data.get("sum_a_month")
+        if quote is not None and most is not None and most < quote.amount:
+            self.add_error("sum_a_month", BELOW_ONE)
+        return data
+
+    @property
+    def limits(self) -> list[forms.BoundField]:
+        return [self["times_a_day"], self["sum_a_month"]]
+
+    def terms(self) -> dict[str, Any]:
+        """As `saved_methods.agree` takes them."""
+        data = self.cleaned_data
+        package = data["quote"].package
+        return {
+            "threshold": data["threshold"],
+            "package": package,
+            "tokens": None if package else data["quote"].tokens,
+            "gateway": data["gateway"],
+            "times_a_day": data["times_a_day"],
+            "sum_a_month": Decimal(data["sum_a_month"]),
+            "currency": data["quote"].currency,
+        }
+
+
+def _title(package: Package) -> str:
+    text = ngettext("%(tokens)s token for %(sum)s", "%(tokens)s tokens for %(sum)s", package.tokens)
+    return text % {
+        "tokens": grouped(package.tokens),
+        "sum": money(package.price, package.currency),
+    }
+
+
+def _initial(setting: AutoTopUp | None, currency: str) -> dict[str, Any]:
+    if setting is None:
+        return {"threshold": 100, "times_a_day": 1}
+    return {
+        "threshold": setting.threshold,
+        "package": setting.package.code if setting.package else "",
+        "tokens": setting.tokens,
+        "gateway": setting.gateway,
+        "times_a_day": setting.times_a_day,
+        # In another currency the same number is another sum.
+        "sum_a_month": setting.sum_a_month if setting.currency == currency else None,
+    }
+
+
+@member_required(can_see_money, can_manage_money)
+def automatic(request: CabinetRequest) -> HttpResponse:
+    """Shows the terms and the saved method; a POST agrees to new terms."""
+    company = request.company
+    setting = AutoTopUp.objects.select_related("package").filter(company=company).first()
+    currency = prices.currency_of(billing_profiles.for_company(company))
+    form = AutoTopUpForm(
+        request.POST or None,
+        setting=setting,
+        currency=currency,
+        typed=reauthentication.draft(request),
+    )
+    if request.method == "POST" and form.is_valid():
+        reauthentication.require(request, form)
+        return _agreed(request, form)
+    saved = SavedMethod.objects.filter(company=company).first()
+    quote = auto_top_up.quote_of(setting) if setting else None
+    context = {
+        "form": form,
+        "setting": setting,
+        "saved": saved,
+        "saved_by": registry.title(saved.gateway) if saved else "",
+        "quote": quote,
+        "is_saving": MethodSaving.objects.filter(order__company=company).exists(),
+        "needs_method": setting is not None and _needs_method(setting),
+        "spent": auto_top_up.spent_this_month(company.pk, setting.currency) if setting else 0,
+        "recent": auto_top_up.last_orders(company.pk),
+    }
+    return render(request, "billing/auto_top_up.html", context)
+
+
+def _needs_method(setting: AutoTopUp) -> bool:
+    gateway = registry.find(setting.gateway)
+    if gateway is None or not gateway.saves_methods:
+        return False
+    return auto_top_up.method_for(setting.company_id, gateway) is None
+
+
+def _agreed(request: CabinetRequest, form: AutoTopUpForm) -> HttpResponse:
+    setting = saved_methods.agree(
+        company=request.company, user=request.user, terms=form.terms(), ip=client_ip(request.META)
+    )
+    if not _needs_method(setting):
+        messages.success(request, gettext("Automatic top-ups are on."))
+        return redirect("balance-automatic")
+    return _pay_first(request, form.cleaned_data["quote"], setting.gateway)
+
+
+def _pay_first(request: CabinetRequest, quote: Quote | None, gateway_name: str) -> HttpResponse:
+    """To the page of an order whose payment saves its method; it starts nothing by itself."""
+    gateway = registry.find(gateway_name)
+    if quote is None or gateway is None:
+        messages.error(request, gettext("This is no longer on sale: choose again."))
+        return redirect("balance-automatic")
+    try:
+        order = orders.place(
+            company=request.company,
+            quote=quote,
+            gateway=gateway,
+            actor=orders.Actor(user=request.user, ip=client_ip(request.META)),
+            saves_method=True,
+        )
+    except DomainError as error:
+        messages.error(request, str(error.body(request_id="")["message"]))
+        return redirect("balance-automatic")
+    return redirect("balance-order", order.public_id)  # the form's policy allows no other site
+
+
+@require_POST
+@member_required(can_see_money, can_manage_money)
+def automatic_pay(request: CabinetRequest) -> HttpResponse:
+    """The first payment again, where it was not made."""
+    setting = AutoTopUp.objects.select_related("package").filter(company=request.company).first()
+    if setting is None or not setting.is_on or not _needs_method(setting):
+        return redirect("balance-automatic")
+    return _pay_first(request, auto_top_up.quote_of(setting), setting.gateway)
+
+
+@require_POST
+@member_required(can_see_money, can_manage_money)
+def automatic_off(request: CabinetRequest) -> HttpResponse:
+    if saved_methods.turn_off(
+        company=request.company, user=request.user, ip=client_ip(request.META)
+    ):
+        messages.success(request, gettext("Automatic top-ups are off."))
+    return redirect("balance-automatic")
+
+
+@member_required(can_see_money, can_manage_money)
+def automatic_resume(request: CabinetRequest) -> HttpResponse:
+    if request.method != "POST":  # back from the confirmation: the button is on that page
+        return redirect("balance-automatic")
+    reauthentication.require(request)
+    if saved_methods.resume(company=request.company, user=request.user, ip=client_ip(request.META)):
+        messages.success(request, gettext("Automatic top-ups are on again."))
+    return redirect("balance-automatic")
+
+
+@require_POST
+@member_required(can_see_money, can_manage_money)
+def method_remove(request: CabinetRequest) -> HttpResponse:
+    if saved_methods.remove(company=request.company, user=request.user, ip=client_ip(request.META)):
+        messages.success(
+            request, gettext("The payment method is removed and will not be charged again.")
+        )
+    return redirect("balance-automatic")

@@ -1,0 +1,161 @@
+"""What billing declares at start: words of the audit log, what the search finds, webhook events."""
+
+import re
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from django.urls import reverse
+from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext_lazy as _
+
+from accounts.api.fields import Field, integer
+from accounts.audit.texts import declare_words
+from accounts.cabinet.number_fields import grouped
+from accounts.models import AuditEvent, EventKind, Member, Scope
+from accounts.people.roles import can_read_settings, can_see_money
+from accounts.search.sources import MOST_HITS, Hit, Page, Source, register_pages, register_source
+from accounts.webhooks import event_declarations
+from accounts.webhooks.event_declarations import EventDeclaration, iso
+from billing.models import Document, Order, Payment
+from billing.wallet.amounts import money
+from billing.web.calls import ORDER
+from config.ids import parse_id
+
+AMOUNT = re.compile(r"(\d+(?:\.\d+)?) ([A-Z]{3})")
+# What events held before they kept values: "2026-1: 1000 = 1900.00 RUB".
+OLD_ORDER = re.compile(rf"(\S+): (\d+) = ({AMOUNT.pattern})")
+INVOICE = re.compile(r"20\d\d-\d+")
+
+
+def _order_words(event: AuditEvent) -> str:
+    """«счёт 2026-1: 1 000 токенов, 1 900,00 ₽»"""
+    if event.changes:
+        number, tokens = event.subject, event.changes["tokens"][1]
+        amount = event.changes["amount"][1]
+    elif found := OLD_ORDER.fullmatch(event.subject):
+        number, tokens, amount = found[1], int(found[2]), found[3]
+    else:
+        return event.subject
+    bought = ngettext("%(n)s token", "%(n)s tokens", tokens) % {"n": grouped(tokens)}
+    return f"{_named(number)}: {bought}, {_in_money(amount)}"
+
+
+def _payment_words(event: AuditEvent) -> str:
+    """«1 900,00 ₽, 2f5a-1» of "1900.00 RUB 2f5a-1", and what became of it."""
+    amount, number = " ".join(event.subject.split()[:2]), event.subject.split()[2:]
+    after = {name: new for name, (_old, new) in (event.changes or {}).items()}
+    became = [str(Payment.Resolution(after["resolution"]).label)] if after.get("resolution") else []
+    became += [str(after["note"])] if after.get("note") else []
+    if tokens := after.get("tokens"):
+        became.append(ngettext("%(n)s token", "%(n)s tokens", tokens) % {"n": grouped(tokens)})
+    return ", ".join([_in_money(amount), *number, *became])
+
+
+def _named(number: str) -> str:
+    if INVOICE.fullmatch(number):
+        return gettext("invoice %(number)s") % {"number": number}
+    return gettext("top-up %(id)s") % {"id": number}
+
+
+def _in_money(text: str) -> str:
+    found = AMOUNT.fullmatch(text)
+    return money(Decimal(found[1]), found[2]) if found else text
+
+
+_NUMBER = re.compile(r"(?:№\s*)?(20\d\d)\s?[-–/]\s?(\d{1,9})", re.ASCII)
+PAGES = (
+    Page("balance", _("Balance"), _("money, top up, pay, prices, tariffs, tokens"), can_see_money),
+    Page("balance-statement", _("Statement"), _("spending, charges"), can_see_money),
+    Page(
+        "document-list",
+        _("Documents"),
+        _("closing documents, invoices, reconciliation act"),
+        can_see_money,
+    ),
+    Page("balance-seals", _("Seals"), _("proof of the statement"), can_see_money),
+    Page("balance-order-list", _("Top-ups"), _("payments, invoices, orders"), can_see_money),
+    Page(
+        "balance-profile", _("Billing details"), _("tax number, legal address, VAT"), can_see_money
+    ),
+    Page("budget-edit", _("Budgets"), _("limits of spending, caps"), can_read_settings),
+)
+
+
+def _orders_found(member: Member, text: str) -> list[Hit]:
+    own = Order.objects.of(member.company)
+    if order_id := parse_id("top", text.lower()):
+        rows = own.filter(pk=order_id)
+    elif number := _NUMBER.fullmatch(text):
+        rows = own.filter(invoice_year=int(number[1]), invoice_number=int(number[2]))
+    else:
+        return []
+    return [_order_hit(order) for order in rows[:MOST_HITS]]
+
+
+def _order_hit(order: Order) -> Hit:
+    title = str(_("Invoice %(number)s") % {"number": order.number}) if order.number else str(order)
+    detail = f"{order.amount} {order.currency} · {order.get_state_display()}"
+    return Hit(title, reverse("balance-order", args=[order.public_id]), detail, is_exact=True)
+
+
+def _documents_found(member: Member, text: str) -> list[Hit]:
+    own = Document.objects.of(member.company)
+    if document_id := parse_id("doc", text.lower()):
+        rows = own.filter(pk=document_id)
+    elif number := _NUMBER.fullmatch(text):
+        rows = own.filter(year=int(number[1]), serial=int(number[2]))
+    else:
+        return []
+    url = reverse("document-list")
+    return [
+        Hit(f"{one.get_kind_display()} {one.number}", url, f"{one.amount} {one.currency}", True)
+        for one in rows[:MOST_HITS]
+    ]
+
+
+def _low_balance_example(_kind: EventKind, _subject: str, _now: datetime) -> dict[str, Any]:
+    return {"available": 96, "threshold": 100}
+
+
+def _top_up_example(_kind: EventKind, subject: str, now: datetime) -> dict[str, Any]:
+    return {
+        "id": f"top_{subject}",
+        "status": "paid",
+        "tokens": 1000,
+        "amount": "1000.00",
+        "currency": "RUB",
+        "paid_at": iso(now),
+    }
+
+
+BALANCE_EVENT = EventDeclaration(
+    "BalanceEvent",
+    {EventKind.BALANCE_LOW: _("The balance fell below the threshold set in the settings.")},
+    (
+        Field("available", integer(0), _("Tokens available to spend when the event was created.")),
+        Field("threshold", integer(0), _("The threshold set in the settings, in tokens.")),
+    ),
+    _low_balance_example,
+    Scope.BALANCE,
+)
+TOP_UP_EVENT = EventDeclaration(
+    "TopUpEvent",
+    {EventKind.TOP_UP_PAID: _("A top-up was paid and its tokens were credited.")},
+    tuple(
+        field
+        for field in ORDER
+        if field.name in {"id", "status", "tokens", "amount", "currency", "paid_at"}
+    ),
+    _top_up_example,
+    Scope.BALANCE,
+)
+
+
+def register() -> None:
+    declare_words(_order_words, "order.created", "order.canceled", "order.confirmed")
+    declare_words(_payment_words, "payment.recorded", "payment.accepted", "payment.settled")
+    event_declarations.declare(BALANCE_EVENT, TOP_UP_EVENT)
+    register_pages(*PAGES)
+    register_source(Source(_("Top-ups and invoices"), _orders_found, can_see_money))
+    register_source(Source(_("Documents"), _documents_found, can_see_money))
