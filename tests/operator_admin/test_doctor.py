@@ -63,7 +63,7 @@ def test_without_services_every_check_fails_with_a_cure() -> None:
         "database", "migrations", "partitions ahead", "archives", "database role", "pooler",
         "clock", "redis", "redis memory", "redis persistence", "clicks",
         "broker", "web", "worker", "beat", "binds", "key rings", "vendor approvals",
-        "ledger", "seals", "queue", "outboxes", "operators", "statement",
+        "ledger", "seals", "queue", "outboxes", "operators", "bank statement",
         "mail", "public URL", "proxies", "short host", "providers",
     }  # fmt: skip
     assert all(found[name]["cure"] for name in crosses(found))
