@@ -7,8 +7,8 @@ class AccountsConfig(AppConfig):
     verbose_name = _("Companies and people")
 
     def ready(self) -> None:
-        from accounts.search import company_sources  # noqa: PLC0415 - models, once apps are ready
+        from accounts import search  # noqa: PLC0415 - models, once apps are ready
         from accounts.security import signal_receivers  # noqa: PLC0415
 
         signal_receivers.connect()
-        company_sources.register()
+        search.register_company()

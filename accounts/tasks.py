@@ -3,7 +3,7 @@
 from celery import shared_task
 
 from accounts.outbox import mail_delivery
-from accounts.webhooks import deliveries, failure_warnings
+from accounts.webhooks import deliveries, endpoints
 
 
 @shared_task(name="accounts.cancel_webhooks")
@@ -18,4 +18,4 @@ def deliver_mail() -> None:
 
 @shared_task(name="accounts.warn_of_failing_webhooks")
 def warn_of_failing_webhooks() -> None:
-    failure_warnings.warn()
+    endpoints.warn_of_failing()

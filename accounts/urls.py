@@ -2,17 +2,17 @@
 
 from django.urls import include, path
 
+from accounts import search as search_views
 from accounts.cabinet import (
-    audit_views,
+    audit_log,
     member_views,
     request_views,
-    saved_filter_views,
+    saved_filters,
     settings_views,
     views,
 )
-from accounts.cabinet.profile import views as profile_views
+from accounts.cabinet import profile as profile_views
 from accounts.oidc import views as oidc_views
-from accounts.search import views as search_views
 from accounts.security import views as security_views
 from accounts.webhooks import views as webhook_views
 
@@ -27,10 +27,10 @@ _cabinet = [
     path("keys/<int:pk>/revoke", views.key_revoke, name="key-revoke"),
     path("requests", request_views.request_list, name="request-list"),
     path("requests/<str:request_id>", request_views.request_detail, name="request-detail"),
-    path("filters/new", saved_filter_views.saved_filter_create, name="saved-filter-create"),
+    path("filters/new", saved_filters.saved_filter_create, name="saved-filter-create"),
     path(
         "filters/<int:pk>/delete",
-        saved_filter_views.saved_filter_delete,
+        saved_filters.saved_filter_delete,
         name="saved-filter-delete",
     ),
     path(
@@ -69,8 +69,8 @@ _cabinet = [
     ),
     path("invitations/<int:pk>/revoke", member_views.invitation_revoke, name="invitation-revoke"),
     path("join/<str:token>", member_views.invitation_join, name="invitation-join"),
-    path("audit", audit_views.audit_list, name="audit-list"),
-    path("audit.csv", audit_views.audit_export, name="audit-export"),
+    path("audit", audit_log.audit_list, name="audit-list"),
+    path("audit.csv", audit_log.audit_export, name="audit-export"),
 ]
 _single_sign_on = [
     path("start", oidc_views.start, name="sso-start"),

@@ -5,7 +5,8 @@ from datetime import datetime
 from django.conf import settings
 
 from accounts.models import Company, Member, Mode
-from accounts.outbox import events, mail
+from accounts.outbox import mail
+from accounts.webhooks import events
 from billing.models import AutoTopUp, BalanceAlert, Order
 
 RECIPIENT_ROLES = (Member.Role.OWNER, Member.Role.ACCOUNTANT)

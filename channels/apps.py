@@ -8,8 +8,8 @@ class ChannelsConfig(AppConfig):
 
     def ready(self) -> None:
         """Declares the events of webhooks and what the search finds."""
-        from accounts.webhooks import event_declarations  # noqa: PLC0415 - models come first
+        from accounts.webhooks import events  # noqa: PLC0415 - models come first
         from channels.web import search_sources, webhook_events  # noqa: PLC0415
 
         search_sources.register()
-        event_declarations.declare(webhook_events.MESSAGE_EVENT)
+        events.declare(webhook_events.MESSAGE_EVENT)

@@ -6,7 +6,7 @@ open message's row in the queue is written by triggers, under its message's lock
 
 import re
 
-from accounts.outbox import events
+from accounts.webhooks import events
 from config.channels import CHANNELS
 from config.storage.months.recent_ids import months_of_last, within
 from config.storage.statements.json_rows import json_rows

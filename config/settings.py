@@ -136,7 +136,7 @@ APPEND_SLASH = False  # a POST is never redirected; URL patterns allow a slash
 
 TEMPLATES = [
     {
-        "BACKEND": "accounts.cabinet.profile.time_zones.ReaderTemplates",
+        "BACKEND": "accounts.cabinet.time_zones.ReaderTemplates",
         "DIRS": [ROOT / "templates"],
         "APP_DIRS": True,
         "OPTIONS": {

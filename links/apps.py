@@ -10,7 +10,7 @@ class LinksConfig(AppConfig):
         """Registers how messages with links are rendered, and when they were opened; declares the
         event of webhooks.
         """
-        from accounts.webhooks import event_declarations  # noqa: PLC0415 - models come first
+        from accounts.webhooks import events  # noqa: PLC0415 - models come first
         from channels import extensions  # noqa: PLC0415
         from links import link_imports  # noqa: PLC0415
         from links.api import calls  # noqa: PLC0415
@@ -26,4 +26,4 @@ class LinksConfig(AppConfig):
         extensions.register_purger(counting.delete_old_batches)
         extensions.register_purger(link_imports.purge)
         search_sources.register()
-        event_declarations.declare(calls.CLICK_EVENT)
+        events.declare(calls.CLICK_EVENT)

@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.api.base_view import check_status
 from accounts.api.request_fields import RequestFields
-from accounts.audit.events import record
+from accounts.audit import record
 from accounts.jobs import Job, delete_rows
 from accounts.keys import api_keys
 from accounts.keys.api_keys import Principal

@@ -22,7 +22,7 @@ from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST
 
-from accounts.cabinet.number_fields import GroupedIntegerField, grouped
+from accounts.cabinet.form_fields import GroupedIntegerField, grouped
 from accounts.client_ip import client_ip
 from accounts.model_admin.admin import Autocompletion, InlineBase, ModelAdmin, operator
 from accounts.model_admin.audited_admin import AuditedAdmin, mail_about_new_owners

@@ -13,7 +13,7 @@ from django.db.models import Model, Q
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
-from accounts.audit import events
+from accounts import audit
 from accounts.client_ip import client_ip
 from accounts.model_admin.admin import (
     FormFields,
@@ -132,7 +132,7 @@ class AuthenticatorAdmin(OwnedAdmin):
 
     def delete_model(self, request: HttpRequest, obj: Authenticator) -> None:
         user, ip = operator(request), client_ip(request.META)
-        events.record("factor.reset", f"{obj.user} {obj.type}", company=None, user=user, ip=ip)
+        audit.record("factor.reset", f"{obj.user} {obj.type}", company=None, user=user, ip=ip)
         super().delete_model(request, obj)
         sessions.end_all(obj.user)
         notifications.post_admin_change(obj.user)

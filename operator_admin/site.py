@@ -24,7 +24,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models import User
 from accounts.people.roles import redirect_to_provider
-from accounts.security import provider_sessions, reauthentication
+from accounts.security import reauthentication, sessions
 from operator_admin.metrics import figures
 
 FACTORS = [Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN]
@@ -34,7 +34,7 @@ def is_verified(request: HttpRequest, user: User) -> bool:
     """Whether this session signed in or re-authenticated with a second factor."""
     if not settings.OPERATOR_MFA:
         return True
-    if provider_sessions.has_provider_factor(request, user):
+    if sessions.has_provider_factor(request, user):
         return True
     methods = {record.get("method") for record in get_authentication_records(request, user)}
     return "mfa" in methods and bool(is_mfa_enabled(user, FACTORS))
@@ -176,7 +176,7 @@ class OperatorAdminSite(admin.AdminSite):
 def is_in_force(request: HttpRequest, user: User) -> bool:
     """What the identity provider gave counts in its sessions alone; by a setting, all rights do."""
     is_bound = user.desk_from_provider or settings.OIDC_REQUIRED_FOR_DESK
-    return not is_bound or provider_sessions.is_from_provider(request, user)
+    return not is_bound or sessions.is_from_provider(request, user)
 
 
 def _app_position(app: dict[str, Any]) -> int:

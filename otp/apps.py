@@ -10,15 +10,15 @@ class OtpConfig(AppConfig):
         """Registers how `channels` renders, explains, settles, counts and anonymises codes, and
         how `accounts` loads a company's own texts; declares the event of webhooks.
         """
-        from accounts.keys import company_texts  # noqa: PLC0415 - models are not loaded before this
-        from accounts.webhooks import event_declarations  # noqa: PLC0415
+        from accounts.keys import api_keys  # noqa: PLC0415 - models are not loaded before this
+        from accounts.webhooks import events  # noqa: PLC0415
         from channels import extensions  # noqa: PLC0415
         from otp import history, savings_count, settlement, sql  # noqa: PLC0415
         from otp.protection import evidence_counting, notices  # noqa: PLC0415
         from otp.texts import own_texts, rendering  # noqa: PLC0415
         from otp.web import calls, search_sources  # noqa: PLC0415
 
-        company_texts.register_column(company_texts.TextsColumn(sql.OWN_TEXTS, own_texts.parse))
+        api_keys.register_column(api_keys.TextsColumn(sql.OWN_TEXTS, own_texts.parse))
         extensions.register_renderer("code", rendering.render)
         extensions.register_timeline("code", history.timeline_entries)
         extensions.register_settler(settlement.settle_verified)
@@ -30,5 +30,5 @@ class OtpConfig(AppConfig):
         extensions.register_purger(savings_count.purge)
         search_sources.register()
         notices.register_audit_words()
-        event_declarations.declare(calls.VERIFICATION_EVENT)
-        event_declarations.declare(calls.GUARD_EVENT)
+        events.declare(calls.VERIFICATION_EVENT)
+        events.declare(calls.GUARD_EVENT)

@@ -8,7 +8,7 @@ from django.db import DatabaseError, connection, transaction
 from django.utils.translation import gettext_lazy as _
 
 from accounts.jobs import Job
-from accounts.outbox import events as outbox
+from accounts.webhooks import events as outbox
 from billing.wallet.ledger import DeliveryProof
 from channels import sql as channels_sql
 from channels.outcomes import delivery_proof, transitions

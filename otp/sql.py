@@ -5,7 +5,7 @@ from uuid import UUID
 
 from accounts.api import idempotency
 from accounts.jobs import not_waiting_sql
-from accounts.outbox import events
+from accounts.webhooks import events
 from billing.wallet import holds
 from channels import sql as channels_sql
 from config.storage.months.recent_ids import Months, ids_of, months_of_last, within

@@ -19,7 +19,7 @@ from django.db.models import Model, Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from accounts.audit.events import record
+from accounts.audit import record
 from accounts.jobs import Job, StopRunError
 from accounts.models import (
     ApiRequest,

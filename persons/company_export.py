@@ -15,7 +15,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from accounts.api.pagination import Position, batch_after
-from accounts.audit.events import record
+from accounts.audit import record
 from accounts.cabinet.spreadsheets import csv_lines
 from accounts.jobs import Job, delete_rows
 from accounts.models import Company, Member

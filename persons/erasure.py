@@ -16,7 +16,7 @@ from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 from django.utils import timezone
 
-from accounts.audit.events import record
+from accounts.audit import record
 from accounts.models import Company, User
 from channels.accept import send_limits
 from channels.history import background_export

@@ -8,7 +8,7 @@ import orjson
 from django.db import connection, transaction
 from django.utils import timezone
 
-from accounts.audit.events import record
+from accounts.audit import record
 from accounts.models import Company, User
 from channels.history.redaction import redact
 from channels.phone_numbers import spellings

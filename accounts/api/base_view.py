@@ -24,7 +24,7 @@ from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from accounts import request_log
-from accounts.api import request_fields, unknown_fields
+from accounts.api import request_fields
 from accounts.api.calls import Call
 from accounts.api.rate_limit import Usage, key_rate_limiter
 from accounts.client_ip import client_ip
@@ -94,7 +94,7 @@ class ApiView(APIView):
     # view, and until such a cycle is collected granian keeps the connection of an unread body open.
     error_code = ""
     faulty_fields: tuple[str, ...] = ()
-    warnings: Sequence[unknown_fields.FieldWarning] = ()
+    warnings: Sequence[request_fields.FieldWarning] = ()
     phone = ""  # masked
     message_id: UUID | None = None
 
@@ -164,15 +164,15 @@ class ApiView(APIView):
             raise DomainError(Error.INVALID_INPUT, message=NOT_JSON) from None
         if not isinstance(payload, dict):
             raise DomainError(Error.INVALID_INPUT, message=NOT_AN_OBJECT)
-        if warnings := unknown_fields.warnings_of(payload, self.call):
+        if warnings := request_fields.warnings_of(payload, self.call):
             self.warn(request, warnings)
         return payload
 
-    def warn(self, request: Request, warnings: Sequence[unknown_fields.FieldWarning]) -> None:
+    def warn(self, request: Request, warnings: Sequence[request_fields.FieldWarning]) -> None:
         """Of unknown fields, which `Kvitok-Strict: 1` refuses."""
         if request.META.get("HTTP_KVITOK_STRICT", "0").strip().lower() not in NOT_STRICT:
             raise DomainError(
-                Error.INVALID_INPUT, errors=unknown_fields.errors_of(warnings, self.call)
+                Error.INVALID_INPUT, errors=request_fields.errors_of(warnings, self.call)
             )
         self.warnings = warnings
 

@@ -7,8 +7,8 @@ from django.http import HttpRequest
 from django.utils.functional import SimpleLazyObject
 
 from accounts.people.roles import current_member, memberships
-from accounts.security.provider_sessions import is_enabled
 from accounts.security.reauthentication import is_fresh
+from accounts.security.sessions import has_provider
 
 # Sections shown under another menu entry.
 PARENT_SECTION = dict.fromkeys(
@@ -35,5 +35,5 @@ def cabinet(request: HttpRequest) -> dict[str, object]:
         "member": SimpleLazyObject(partial(current_member, request)),
         "memberships": SimpleLazyObject(partial(memberships, request)),
         "is_confirmed": SimpleLazyObject(partial(is_fresh, request)),
-        "single_sign_on": settings.OIDC_NAME if is_enabled() else "",
+        "single_sign_on": settings.OIDC_NAME if has_provider() else "",
     }

@@ -16,8 +16,8 @@ from django.utils.translation import gettext_lazy as _
 from accounts.api import idempotency
 from accounts.api.calls import Call
 from accounts.api.pagination import forgiving_page_of, is_live
-from accounts.api.unknown_fields import meant
-from accounts.cabinet import saved_filter_views, saved_filters
+from accounts.api.request_fields import meant
+from accounts.cabinet import saved_filters
 from accounts.masked_phones import mask_phone
 from accounts.models import ApiKey, ApiRequest, Company, Mode, SavedFilter
 from accounts.people.roles import CabinetRequest, can_read_keys, member_required
@@ -99,7 +99,7 @@ class RequestFilter(forms.Form):
 
 @member_required(can_read_keys)
 def request_list(request: CabinetRequest) -> HttpResponse:
-    if first := saved_filter_views.opened_with_default(request, SavedFilter.Page.REQUESTS):
+    if first := saved_filters.opened_with_default(request, SavedFilter.Page.REQUESTS):
         return first
     form = RequestFilter(request.GET, company=request.company)
     chosen = form.chosen()

@@ -10,9 +10,8 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
-from accounts.cabinet import country_fields, fallback_forms
-from accounts.cabinet.country_fields import CountriesField, CountryCodesField
-from accounts.cabinet.number_fields import GroupedIntegerField
+from accounts.cabinet import fallback_forms, form_fields
+from accounts.cabinet.form_fields import CountriesField, CountryCodesField, GroupedIntegerField
 from accounts.models import Company, User
 from accounts.names import is_valid_brand, validate_company_name
 from accounts.people import countries
@@ -216,12 +215,12 @@ class CountriesSection(SectionForm):
         return [one.name for one in found]
 
     @property
-    def regions(self) -> list[country_fields.Region]:
-        return country_fields.by_region(set(self.chosen))
+    def regions(self) -> list[form_fields.Region]:
+        return form_fields.by_region(set(self.chosen))
 
     @property
-    def groups(self) -> list[country_fields.Group]:
-        return country_fields.groups()
+    def groups(self) -> list[form_fields.Group]:
+        return form_fields.groups()
 
     def with_group(self, group: str) -> dict[str, Any]:
         """What the form holds once a group is added to the chosen countries, or all are dropped."""

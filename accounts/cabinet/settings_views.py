@@ -12,7 +12,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from accounts.cabinet import audit_values
+from accounts.cabinet import audit_log
 from accounts.cabinet.settings_forms import SECTIONS, SectionForm
 from accounts.client_ip import client_ip
 from accounts.models import AuditEvent, Company
@@ -32,7 +32,7 @@ class Overwritten:
     """What somebody else has saved in a section since its form was opened."""
 
     event: AuditEvent | None
-    values: list[audit_values.FieldChange]  # from what this form holds to what is stored
+    values: list[audit_log.FieldChange]  # from what this form holds to what is stored
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +157,7 @@ def _overwritten(stored: Company, form: SectionForm) -> Overwritten:
     last = stored.audit.filter(action="settings.changed", changes__has_any_keys=form.stored)
     pairs = {name: [value, getattr(stored, name)] for name, value in form.changes.items()}
     differing = {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
-    return Overwritten(last.order_by("-created_at").first(), audit_values.described(differing))
+    return Overwritten(last.order_by("-created_at").first(), audit_log.described(differing))
 
 
 def _can_change(request: CabinetRequest, kind: type[SectionForm]) -> bool:

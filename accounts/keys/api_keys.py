@@ -4,21 +4,50 @@ import hashlib
 import secrets
 import time
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from ipaddress import ip_address, ip_network
 from typing import Any, NamedTuple
 
 import orjson
 
-from accounts.keys.company_changes import CompanyChanges
-from accounts.keys.company_texts import NO_TEXTS, CompanyTexts, column_sql, texts_of
-from accounts.keys.key_cache import KeyCache, Known
+from accounts.keys.key_cache import CompanyChanges, KeyCache, Known
 from accounts.models import Company, GuardMode, scopes_of_role
 from config.background import PeriodicThread
 from config.process_state import on_reset
 from config.storage.process_cache import KeyedCache
 from config.storage.statements.single_statement import fetch_rows
+
+
+class CompanyTexts(NamedTuple):
+    bodies: Mapping[tuple[str, str, str], str]  # by language, purpose and channel; "" matches all
+    webotp_host: str = ""  # lets a browser fill the code in on this site
+    app_hash: str = ""  # lets this Android app read the SMS
+
+
+NO_TEXTS = CompanyTexts({})
+
+
+class TextsColumn(NamedTuple):
+    sql: str  # an expression over the company's row `c`; NULL: no custom texts
+    parse: Callable[[str], CompanyTexts]
+
+
+_registered: list[TextsColumn] = []
+
+
+def register_column(column: TextsColumn) -> None:
+    _registered[:] = [column]
+
+
+def column_sql() -> str:
+    return _registered[0].sql if _registered else "NULL"
+
+
+def texts_of(value: str | None) -> CompanyTexts:
+    """Parse the value of the column."""
+    return _registered[0].parse(value) if value else NO_TEXTS
+
 
 ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 RANDOM_LENGTH = 32  # 190 bits

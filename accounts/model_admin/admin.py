@@ -26,10 +26,9 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
-from accounts import jobs
-from accounts.audit import texts
-from accounts.audit.events import record
-from accounts.cabinet import audit_values
+from accounts import audit, jobs
+from accounts.audit import record
+from accounts.cabinet import audit_log
 from accounts.client_ip import client_ip
 from accounts.model_admin.audited_admin import AuditedAdmin
 from accounts.model_admin.change_list import KeysetChangeList, UncountedChangeList, since_filter
@@ -306,15 +305,15 @@ class AuditEventAdmin(ReadOnlyAdmin):
 
     @admin.display(description=_("action"))
     def what(self, event: AuditEvent) -> str:
-        return f"{texts.label(event.action)} ({event.action})"
+        return f"{audit.label(event.action)} ({event.action})"
 
     @admin.display(description=_("subject"))
     def on_what(self, event: AuditEvent) -> str:
-        return texts.subject(event)
+        return audit.subject(event)
 
     @admin.display(description=_("old and new values"))
     def values(self, event: AuditEvent) -> str:
-        changes = audit_values.of_event(event)
+        changes = audit_log.of_event(event)
         return format_html_join("", "<div>{}</div>", ((str(one),) for one in changes)) or "—"
 
 

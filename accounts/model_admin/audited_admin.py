@@ -12,8 +12,8 @@ from django.db.models import Model, QuerySet
 from django.forms import ModelChoiceField, ModelMultipleChoiceField
 from django.http import HttpRequest
 
-from accounts.audit import events
-from accounts.audit.values import Changes, changes_between
+from accounts import audit
+from accounts.audit import Changes, changes_between
 from accounts.client_ip import address_of
 from accounts.models import Company, Member, User
 from accounts.security import notifications
@@ -102,7 +102,7 @@ def record(request: HttpRequest, action: str, obj: Model, changes: Changes | Non
     assert isinstance(operator, User)  # noqa: S101 - the admin lets nobody else in
     company = obj if isinstance(obj, Company) else getattr(obj, "company", None)
     subject = f"{model_format_dict(obj)['verbose_name']} {obj}"
-    events.record(
+    audit.record(
         action,
         subject,
         company=company,

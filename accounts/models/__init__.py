@@ -2,10 +2,7 @@
 
 from accounts.models.api_keys import ApiKey, ApiKeyQuerySet
 from accounts.models.audit import AuditEvent
-from accounts.models.cache import CacheEntry
-from accounts.models.changes import CompanyChange
-from accounts.models.idempotency import IdempotencyQuerySet, IdempotentRequest
-from accounts.models.jobs import JobFailure
+from accounts.models.internal import CacheEntry, CompanyChange, JobFailure
 from accounts.models.outbox import (
     Delivery,
     DeliveryAttempt,
@@ -23,14 +20,13 @@ from accounts.models.people import (
     InvitationQuerySet,
     Member,
     Mode,
+    SavedFilter,
     Scope,
     every_scope,
     scopes_of_role,
 )
-from accounts.models.requests import ApiRequest
-from accounts.models.saved_filters import SavedFilter
-from accounts.models.sessions import UserSession, UserSessionQuerySet
-from accounts.models.users import Language, User, UserManager
+from accounts.models.requests import ApiRequest, IdempotencyQuerySet, IdempotentRequest
+from accounts.models.users import Language, User, UserManager, UserSession, UserSessionQuerySet
 
 __all__ = [
     "ApiKey",

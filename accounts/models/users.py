@@ -1,15 +1,18 @@
-"""A person who signs in: to the cabinets of companies, and to the admin if they are an operator."""
+"""People who sign in, to companies' cabinets or as operators to the admin, and their sessions."""
 
 from collections.abc import Iterator
 from typing import Any, ClassVar
 from unicodedata import normalize
 
 from django.contrib.auth.models import AbstractBaseUser, BaseUserManager, PermissionsMixin
+from django.contrib.sessions.models import Session
 from django.db import models
 from django.db.models.functions import Lower
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
+
+from accounts.names import device_name
 
 
 class Language(models.TextChoices):
@@ -42,7 +45,7 @@ class User(AbstractBaseUser, PermissionsMixin):
         _("time zone"), max_length=64, blank=True, default="", db_default=""
     )
     has_shortcuts = models.BooleanField(_("keyboard shortcuts"), default=True, db_default=True)
-    # Kinds of letters that do not come, of `accounts.outbox.notice_kinds`.
+    # Kinds of letters that do not come, of `accounts.outbox.mail`.
     muted_notices = models.JSONField(default=list, db_default=[], editable=False)
     is_staff = models.BooleanField(_("operator"), default=False)
     # Given by a group of the identity provider, together with superuser and groups.
@@ -84,3 +87,38 @@ class User(AbstractBaseUser, PermissionsMixin):
         if not self.session_generation:
             return auth_hash
         return f"{auth_hash}:{self.session_generation}"
+
+
+class UserSessionQuerySet(models.QuerySet["UserSession"]):
+    def alive(self) -> "UserSessionQuerySet":
+        running = Session.objects.filter(expire_date__gt=timezone.now())
+        return self.filter(session_key__in=running.values("session_key"))
+
+    def dead(self) -> "UserSessionQuerySet":
+        running = Session.objects.filter(expire_date__gt=timezone.now())
+        return self.exclude(session_key__in=running.values("session_key"))
+
+
+class UserSession(models.Model):
+    """Describes the Django session with the same key; its data is there."""
+
+    session_key = models.CharField(max_length=40, unique=True)
+    user = models.ForeignKey(User, models.CASCADE, related_name="sessions")
+    ip = models.GenericIPAddressField(_("IP address"), null=True)
+    user_agent = models.CharField(max_length=300, blank=True)
+    created_at = models.DateTimeField(_("created"), default=timezone.now)
+    last_seen_at = models.DateTimeField(_("last seen"), default=timezone.now)
+    failed_attempts = models.PositiveSmallIntegerField(default=0)  # of reauthentication, in a row
+
+    objects = UserSessionQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("session")
+        verbose_name_plural = _("sessions")
+
+    def __str__(self) -> str:
+        return f"{self.user_id} {self.device}"
+
+    @property
+    def device(self) -> str:
+        return device_name(self.user_agent)

@@ -4,26 +4,91 @@ An identity is an issuer and a `sub`, never an address: an address of a user tha
 nothing, even a confirmed one, until its user connects the identity while signed in. An address that
 somebody typed and nobody confirmed is nobody's: the person whom the provider vouches for gets it,
 with an account of his own, so that nothing a stranger prepared under it is his.
+
+What the provider's groups grant, the operator's desk and roles in companies, is applied at every
+sign-in: what no group gives any longer is taken. Rights that an operator or an owner gave here are
+left alone.
 """
 
+from collections.abc import Iterable
 from uuid import uuid4
 
+import structlog
 from allauth.account.models import EmailAddress
 from allauth.socialaccount.models import SocialAccount
 from django.conf import settings
+from django.contrib.auth.models import Group
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.translation import get_language
 
-from accounts.audit.events import record_authentication_event
-from accounts.models import User
-from accounts.oidc import claims as of
-from accounts.oidc import grants
-from accounts.oidc.claims import Claims
+from accounts.audit import record_authentication_event
+from accounts.client_ip import address_of
+from accounts.models import Company, Member, User
+from accounts.oidc import tokens
 from accounts.oidc.refusals import Reason, RefusedError
+from accounts.oidc.tokens import Claims
+from accounts.people import members
 from accounts.security import notifications, sessions
 from accounts.sign_in.addresses import is_of, is_same
+from config.environment.oidc_settings import STAFF, SUPERUSER, Grant
+
+log = structlog.get_logger(__name__)
+DESK = (SUPERUSER, STAFF)
+
+
+def granted_to(groups: frozenset[str]) -> list[Grant]:
+    return [one for one in settings.OIDC_ROLES if one.group in groups]
+
+
+@transaction.atomic
+def apply_grants(user: User, groups: frozenset[str], request: HttpRequest) -> None:
+    """Give and take rights so that they are what these groups grant."""
+    # The lock: of two sign-ins at a time, each gives all that it says, or none of it.
+    user.refresh_from_db(from_queryset=User.objects.select_for_update(no_key=True))
+    granted = granted_to(groups)
+    _apply_to_desk(user, [one for one in granted if one.role in DESK], request)
+    _apply_to_companies(user, [one for one in granted if one.role not in DESK], request)
+
+
+def _apply_to_desk(user: User, granted: list[Grant], request: HttpRequest) -> None:
+    if user.is_staff and not user.desk_from_provider:
+        return  # an operator gave it
+    before = _desk_rights(user)
+    user.is_staff = user.desk_from_provider = bool(granted)
+    user.is_superuser = any(one.role == SUPERUSER for one in granted)
+    user.groups.set(_groups_of(granted))
+    after = _desk_rights(user)
+    if before == after:
+        return
+    user.save(update_fields=["is_staff", "is_superuser", "desk_from_provider"])
+    record_authentication_event(
+        "desk.changed", user=user, request=request, subject=f"{before} → {after}"
+    )
+
+
+def _groups_of(granted: list[Grant]) -> Iterable[Group]:
+    return Group.objects.filter(name__in=[one.target for one in granted if one.target])
+
+
+def _desk_rights(user: User) -> str:
+    if not user.is_staff:
+        return "—"
+    names = user.groups.order_by("name").values_list("name", flat=True)
+    return ", ".join([SUPERUSER if user.is_superuser else STAFF, *names])
+
+
+def _apply_to_companies(user: User, granted: list[Grant], request: HttpRequest) -> None:
+    roles: dict[int, str] = {}
+    for one in granted:
+        roles.setdefault(int(one.target), one.role)  # the first of a company counts
+    given = user.memberships.filter(from_provider=True).select_related("company")
+    for member in given.exclude(company__in=roles):
+        members.withdraw(member=member, ip=address_of(request))
+    for company in Company.objects.filter(pk__in=roles).order_by("pk"):
+        role = Member.Role(roles[company.pk])
+        members.grant(company=company, user=user, role=role, ip=address_of(request))
 
 
 def find(claims: Claims) -> User | None:
@@ -45,10 +110,10 @@ def find_or_create(claims: Claims, request: HttpRequest) -> User:
 
 
 def _require_creatable(claims: Claims) -> None:
-    address, is_verified = of.email(claims), of.is_email_verified(claims)
+    address, is_verified = tokens.email(claims), tokens.is_email_verified(claims)
     if address and is_verified and _is_taken(address):
         raise RefusedError(Reason.ADDRESS_TAKEN)
-    if not grants.granted_to(of.groups(claims)):
+    if not granted_to(tokens.groups(claims)):
         raise RefusedError(Reason.NO_ACCOUNT)
     if not (address and is_verified):
         raise RefusedError(Reason.ADDRESS_UNVERIFIED)
@@ -82,10 +147,10 @@ def _release(address: str, request: HttpRequest) -> None:
 
 @transaction.atomic
 def _create(claims: Claims, request: HttpRequest) -> User:
-    address = of.email(claims)
+    address = tokens.email(claims)
     _release(address, request)
     language = get_language() or settings.LANGUAGE_CODE
-    user = User.objects.create_user(address, name=of.name(claims), language=language[:2])
+    user = User.objects.create_user(address, name=tokens.name(claims), language=language[:2])
     EmailAddress.objects.create(user=user, email=address, verified=True, primary=True)
     _connect(user, claims)
     record_authentication_event(
@@ -99,7 +164,7 @@ def _connect(user: User, claims: Claims) -> None:
         user=user,
         provider=settings.OIDC_ISSUER,
         uid=claims["sub"],
-        extra_data={"email": of.email(claims)},
+        extra_data={"email": tokens.email(claims)},
     )
 
 
@@ -123,7 +188,7 @@ def unlink(user: User, request: HttpRequest) -> bool:
     rows = SocialAccount.objects.filter(user=user, provider=settings.OIDC_ISSUER)
     if not rows.delete()[0]:
         return False
-    grants.apply(user, frozenset(), request)
+    apply_grants(user, frozenset(), request)
     _announce("identity.unlinked", user, request)
     sessions.end_others(request, user)
     return True
@@ -134,7 +199,7 @@ def remove(identity: SocialAccount, *, request: HttpRequest, operator: User) -> 
     """Disconnect a user's identity for them, and end their sessions."""
     subject = f"{identity.user} {identity.provider}"
     record_authentication_event("identity.removed", user=operator, request=request, subject=subject)
-    grants.apply(identity.user, frozenset(), request)
+    apply_grants(identity.user, frozenset(), request)
     identity.delete()
     sessions.end_all(identity.user)
 

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.http import HttpRequest
 from django.urls import reverse
 
-from accounts.oidc import claims, discovery
+from accounts.oidc import discovery, tokens
 
 ID = "oidc"
 
@@ -51,9 +51,9 @@ class Provider(OpenIDConnectProvider):
     def get_default_scope(self) -> list[str]:
         return list(settings.OIDC_SCOPES)
 
-    def extract_extra_data(self, data: claims.Claims) -> dict[str, str]:
+    def extract_extra_data(self, data: tokens.Claims) -> dict[str, str]:
         """What the pages show; the rest of what the provider knows is not kept."""
-        return {"email": claims.email(data)}
+        return {"email": tokens.email(data)}
 
 
 def redirect_uri() -> str:

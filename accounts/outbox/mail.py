@@ -1,17 +1,147 @@
-"""The mail outbox: an e-mail is stored in the transaction that causes it."""
+"""The mail outbox: an e-mail is stored in the transaction that causes it.
 
+Its subject and plain text are taken from its HTML, so each has one template. What strangers wrote
+is escaped in it, and its line ends are spaces as in HTML: in the text too it can neither begin a
+line nor add a header.
+"""
+
+import re
 from collections.abc import Iterable, Mapping
+from html.parser import HTMLParser
 from typing import Any
 
 from django.conf import settings
+from django.core import signing
+from django.db import models
 from django.http import HttpRequest
 from django.template.loader import render_to_string
+from django.urls import reverse
 from django.utils import translation
+from django.utils.translation import gettext_lazy as _
 
-from accounts.models import Company, Mail, Member
-from accounts.outbox import notice_kinds
-from accounts.outbox.plain_text import subject_and_text
+from accounts.models import Company, Mail, Member, User
 from config.input.characters import one_line
+
+UNSUBSCRIBE_SALT = "accounts.outbox.unsubscribing"
+
+
+class NoticeKind(models.TextChoices):
+    """E-mails about a company that each member may switch off; all others always come."""
+
+    BALANCE = "balance", _("Tokens or a budget are running out")
+    TOP_UP = "top_up", _("Top-ups, automatic ones too")
+    DOCUMENTS = "documents", _("Documents of a closed month or of an advance payment")
+    DELIVERY = "delivery", _("Fewer messages arrive than usual")
+    PROTECTION = "protection", _("Weekly: what a protection that only watches would hold back")
+    WEBHOOK = "webhook", _("A webhook endpoint fails or was switched off")
+
+
+KIND_OF_TEMPLATE = {
+    "balance_low": NoticeKind.BALANCE,
+    "balance_alert": NoticeKind.BALANCE,
+    "budget_nearly_used": NoticeKind.BALANCE,
+    "top_up_paid": NoticeKind.TOP_UP,
+    "automatic_invoice": NoticeKind.TOP_UP,
+    "auto_top_up_paused": NoticeKind.TOP_UP,
+    "documents": NoticeKind.DOCUMENTS,
+    "delivery_drop": NoticeKind.DELIVERY,
+    "guard_week": NoticeKind.PROTECTION,
+    "endpoint_failing": NoticeKind.WEBHOOK,
+    "endpoint_disabled": NoticeKind.WEBHOOK,
+}
+
+
+def kind_of(template: str) -> NoticeKind | None:
+    """None for a letter that nobody can switch off."""
+    return KIND_OF_TEMPLATE.get(template)
+
+
+def wants(user: User, kind: NoticeKind | None) -> bool:
+    return kind is None or kind not in user.muted_notices
+
+
+def mute(user: User, kind: NoticeKind) -> None:
+    """Other choices made at the same time stay."""
+    locked = User.objects.select_for_update(no_key=True).get(pk=user.pk)
+    if kind not in locked.muted_notices:
+        locked.muted_notices = sorted({*locked.muted_notices, kind.value})
+        locked.save(update_fields=["muted_notices"])
+
+
+def unsubscribe_link(user: User, kind: NoticeKind) -> str:
+    """A link that ends letters of this kind without a sign-in (RFC 8058).
+
+    It works for as long as the person has an account: letters are kept for years.
+    """
+    token = signing.dumps([user.pk, kind.value], salt=UNSUBSCRIBE_SALT)
+    return f"{settings.PUBLIC_URL}{reverse('notice-unsubscribe', args=[token])}"
+
+
+def read_unsubscribe_token(token: str) -> tuple[User, NoticeKind] | None:
+    """None for what we did not sign, and for a person or a kind that is no more."""
+    try:
+        user_id, kind = signing.loads(token, salt=UNSUBSCRIBE_SALT)
+        return User.objects.get(pk=user_id, is_active=True), NoticeKind(kind)
+    except (signing.BadSignature, User.DoesNotExist, ValueError):
+        return None
+
+
+BLOCKS = {"p", "ul", "td"}
+BLOCK_END = "\f"  # no text has one: see SPACES
+BEFORE = {"br": "\n", "li": "\n– ", "tfoot": "—\n"}
+# Everything that may end a line; not the spaces that do not break.
+SPACES = re.compile(r"[^\S\xa0\u202f]+")
+BREAKS = re.compile(rf" *[\n{BLOCK_END}][ \n{BLOCK_END}]*")
+
+
+def subject_and_text(html: str) -> tuple[str, str]:
+    letter = _Letter()
+    letter.feed(html)
+    letter.close()
+    said = re.sub(" +", " ", "".join(letter.said))
+    text = BREAKS.sub(lambda found: "\n\n" if BLOCK_END in found[0] else "\n", said)
+    # An address or a list stands right below the sentence that leads to it.
+    return letter.subject, text.replace(":\n\n", ":\n").strip()
+
+
+class _Letter(HTMLParser):
+    """Reads our own templates alone: closed elements, none of `html-only` within its like."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.subject = ""
+        self.said: list[str] = []
+        self._left_out = ""
+        self._address, self._label_from = "", 0
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if self._left_out:
+            return
+        values = dict(attrs)
+        if tag == "style" or "html-only" in (values.get("class") or ""):
+            self._left_out = tag
+        elif tag == "a":
+            self._address = (values.get("href") or "").removeprefix("mailto:")
+            self._label_from = len(self.said)
+        else:
+            self.said.append(BEFORE.get(tag, ""))
+
+    def handle_data(self, data: str) -> None:
+        if not self._left_out:
+            self.said.append(SPACES.sub(" ", data))
+
+    def handle_endtag(self, tag: str) -> None:
+        if self._left_out:
+            self._left_out = "" if tag == self._left_out else self._left_out
+        elif tag == "title":
+            self.subject = "".join(self.said).strip()
+            self.said.clear()
+        elif tag == "a":
+            label = "".join(self.said[self._label_from :]).strip()
+            if label != self._address:
+                self.said[self._label_from :] = ["\n", label, ": ", self._address]
+        elif tag in BLOCKS:
+            self.said.append(BLOCK_END)
 
 
 def post(
@@ -59,10 +189,10 @@ def post_to_members(
 
     Each in their language.
     """
-    kind = notice_kinds.kind_of(template)
+    kind = kind_of(template)
     members = Member.objects.filter(company=company, role__in=list(roles), user__is_active=True)
     for member in members.select_related("user").order_by("pk"):
-        if not notice_kinds.wants(member.user, kind):
+        if not wants(member.user, kind):
             continue
         post(
             template=template,
@@ -70,7 +200,7 @@ def post_to_members(
             language=member.user.language,
             context={"company": company, **context},
             key=f"{key}:{member.user_id}" if key else None,
-            unsubscribe_url=notice_kinds.unsubscribe_link(member.user, kind) if kind else "",
+            unsubscribe_url=unsubscribe_link(member.user, kind) if kind else "",
         )
 
 

@@ -14,8 +14,7 @@ from django.utils.formats import date_format
 from django.utils.functional import lazy
 from django.utils.translation import gettext_lazy as _
 
-from accounts.audit.events import record
-from accounts.audit.values import changes_between
+from accounts.audit import changes_between, record
 from accounts.jobs import Job
 from accounts.models import Company, User
 from accounts.security.notifications import post_to_owners

@@ -11,8 +11,7 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from accounts.audit.events import record
-from accounts.audit.values import changes_of
+from accounts.audit import changes_of, record
 from accounts.keys import api_keys
 from accounts.models import (
     ApiKey,

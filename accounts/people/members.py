@@ -11,8 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from accounts.audit.events import record
-from accounts.audit.values import changes_of
+from accounts.audit import changes_of, record
 from accounts.models import Company, Invitation, Member, User, UserSession
 from accounts.outbox import mail
 from accounts.security import sessions

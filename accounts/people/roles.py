@@ -14,7 +14,7 @@ from django_htmx.http import HttpResponseClientRefresh
 from django_htmx.middleware import HtmxDetails
 
 from accounts.models import Company, Member, User
-from accounts.security import provider_sessions
+from accounts.security import sessions
 from accounts.security.reauthentication import has_factor
 
 P = ParamSpec("P")
@@ -81,7 +81,7 @@ def is_in_force(request: HttpRequest, member: Member) -> bool:
     if not member.from_provider:
         return True
     user = request.user
-    return isinstance(user, User) and provider_sessions.is_from_provider(request, user)
+    return isinstance(user, User) and sessions.is_from_provider(request, user)
 
 
 def memberships(request: HttpRequest) -> list[Member]:
@@ -115,7 +115,7 @@ def lacks_second_factor(request: HttpRequest, member: Member) -> bool:
     if not member.company.requires_second_factor:
         return False
     user = cast(User, request.user)
-    return not (has_factor(user) or provider_sessions.is_from_provider(request, user))
+    return not (has_factor(user) or sessions.is_from_provider(request, user))
 
 
 def redirect_to_second_factor(request: CabinetRequest) -> HttpResponse:

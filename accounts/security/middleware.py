@@ -13,9 +13,9 @@ from django.shortcuts import redirect
 from django.urls import Resolver404, resolve
 from django.utils.translation import gettext as _
 
-from accounts.audit import events
+from accounts import audit
 from accounts.models import User
-from accounts.security import known_browsers, notifications, reauthentication, sessions
+from accounts.security import notifications, reauthentication, sessions
 
 ACCOUNT_PREFIX = "/account/"
 REAUTHENTICATION_VIEWS = {
@@ -57,22 +57,20 @@ class AccountSecurityMiddleware:
 
     def _respond(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
-        known_browsers.write(request, response)
+        sessions.write_browser_cookie(request, response)
         user, name = request.user, _view_name(request)
         if not isinstance(user, User):
             if name == PASSKEY_LOGIN and _reached_form(request, response):
-                events.record_authentication_event(
+                audit.record_authentication_event(
                     "login.failed", user=None, request=request, subject="passkey"
                 )
             return response
         sessions.record_activity(request, user)
         is_proof = name in REAUTHENTICATION_VIEWS and _reached_form(request, response)
         if is_proof and not reauthentication.is_fresh(request):
-            events.record_authentication_event(
-                "reauthentication.failed", user=user, request=request
-            )
+            audit.record_authentication_event("reauthentication.failed", user=user, request=request)
         if name in RECOVERY_CODE_VIEWS and response.status_code == HTTPStatus.OK:
-            events.record_authentication_event("recovery_codes.viewed", user=user, request=request)
+            audit.record_authentication_event("recovery_codes.viewed", user=user, request=request)
             notifications.post_change("recovery_codes.viewed", user=user, request=request)
         return response
 
@@ -122,7 +120,7 @@ def _changes_account(request: HttpRequest) -> bool:
 
 
 def _end_session(request: HttpRequest, user: User) -> HttpResponse:
-    events.record_authentication_event(
+    audit.record_authentication_event(
         "session.ended", user=user, request=request, subject="reauthentication"
     )
     notifications.post_change("session.locked", user=user, request=request)

@@ -1,22 +1,135 @@
-"""The sessions of a user: recording and ending them.
+"""The sessions of a user, also those that the identity provider opened, and known browsers.
 
 allauth.usersessions was rejected: with activity tracking it writes in a transaction on every
 request, it fails for clients without an IP address, and it ends no session when a factor changes
 or a password is reset.
 """
 
+import hmac
 import time
+from datetime import timedelta
+from typing import Any
 
+from allauth.account.authentication import get_authentication_records
+from allauth.socialaccount.models import SocialAccount
+from django.conf import settings
 from django.contrib.auth import update_session_auth_hash
 from django.contrib.sessions.models import Session
+from django.core import signing
 from django.db import transaction
 from django.db.models import F
 from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from django.urls import reverse
 from django.utils import timezone
+from django.utils.crypto import salted_hmac
 
 from accounts.client_ip import address_of
 from accounts.models import User, UserSession
-from accounts.security import known_browsers
+
+# A signed cookie says that a browser is known, not its address: people move, and an attacker may
+# share their network. What it holds for an account depends on its password and on how often its
+# sessions were ended: whoever knew an old password, or was thrown out, is a stranger again. Nobody
+# can make the cookie without having signed in, of which the owner got an e-mail. The cookie of
+# `sign_in.throttle` is another: it must go on counting when the password changes.
+BROWSER_COOKIE = "known_browser"
+BROWSER_SALT = "accounts.known_browser"
+BROWSER_LIFETIME = timedelta(days=400)  # the most that browsers allow
+MOST_ACCOUNTS = 10  # of one browser: the cookie must not grow
+_AFTER_SIGN_UP = timedelta(hours=1)  # there is no other browser yet that could be the usual one
+_TO_REMEMBER = "_known_browser_of"
+
+
+def is_known_browser(request: HttpRequest, user: User) -> bool:
+    stamp = _accounts_of_browser(request).get(str(user.pk), "")
+    return hmac.compare_digest(stamp.encode(), _stamp(user).encode())
+
+
+def is_worth_a_letter(request: HttpRequest, user: User) -> bool:
+    return user.date_joined < timezone.now() - _AFTER_SIGN_UP and not is_known_browser(
+        request, user
+    )
+
+
+def remember_browser(request: HttpRequest, user: User) -> None:
+    """The response will have the cookie (`write_browser_cookie`)."""
+    setattr(request, _TO_REMEMBER, user)
+
+
+def write_browser_cookie(request: HttpRequest, response: HttpResponseBase) -> None:
+    user = getattr(request, _TO_REMEMBER, None)
+    if user is None:
+        return
+    others = {
+        pk: stamp for pk, stamp in _accounts_of_browser(request).items() if pk != str(user.pk)
+    }
+    latest = dict([*others.items()][-(MOST_ACCOUNTS - 1) :])
+    response.set_cookie(
+        BROWSER_COOKIE,
+        signing.dumps(latest | {str(user.pk): _stamp(user)}, salt=BROWSER_SALT),
+        max_age=BROWSER_LIFETIME,
+        path=reverse("account_login").removesuffix("login/"),
+        secure=settings.SESSION_COOKIE_SECURE,
+        httponly=True,
+        samesite="Lax",
+    )
+
+
+def _accounts_of_browser(request: HttpRequest) -> dict[str, str]:
+    """Account → stamp; empty for a cookie that is missing, forged or too old."""
+    try:
+        held = signing.loads(
+            request.COOKIES.get(BROWSER_COOKIE, ""), salt=BROWSER_SALT, max_age=BROWSER_LIFETIME
+        )
+    except signing.BadSignature:
+        return {}
+    return held if isinstance(held, dict) else {}
+
+
+def _stamp(user: User) -> str:
+    return salted_hmac(BROWSER_SALT, user.get_session_auth_hash(), algorithm="sha256").hexdigest()[
+        :32
+    ]
+
+
+# A right that a group of the identity provider gave counts in the sessions that it opened, and they
+# end OIDC_SESSION_HOURS after the provider was last asked: who left the group, or the organization,
+# cannot go on with a password of ours. https://openid.net/specs/openid-connect-core-1_0.html
+PROVIDER_METHOD = "socialaccount"  # allauth's name for it
+PROVIDER_FACTOR = "oidc"  # the type of a second factor that the provider asked for
+
+
+def has_provider() -> bool:
+    return bool(settings.OIDC_ISSUER)
+
+
+def identity_of(user: User) -> SocialAccount | None:
+    """The user's identity at the present provider, if one is connected."""
+    if not has_provider():
+        return None
+    return SocialAccount.objects.filter(user=user, provider=settings.OIDC_ISSUER).first()
+
+
+def is_from_provider(request: HttpRequest, user: User) -> bool:
+    return any(_is_sign_in(record) for record in get_authentication_records(request, user))
+
+
+def has_provider_factor(request: HttpRequest, user: User) -> bool:
+    """Whether the provider asked for a second factor, which settings must trust it in."""
+    records = get_authentication_records(request, user)
+    return has_provider() and any(record.get("type") == PROVIDER_FACTOR for record in records)
+
+
+def limit_age(request: HttpRequest) -> None:
+    """End the session at a fixed time; Django's own age begins anew with every change."""
+    age = min(settings.OIDC_SESSION_AGE, settings.SESSION_COOKIE_AGE)
+    request.session.set_expiry(timezone.now() + timedelta(seconds=age))
+
+
+def _is_sign_in(record: dict[str, Any]) -> bool:
+    is_present_provider = record.get("provider") == settings.OIDC_ISSUER
+    return has_provider() and is_present_provider and record.get("method") == PROVIDER_METHOD
+
 
 SEEN_INTERVAL = 60.0  # seconds between writes for one session by one process
 MAX_REMEMBERED = 10_000
@@ -83,7 +196,7 @@ def end_others(request: HttpRequest, user: User) -> int:
     old = request.session.session_key
     update_session_auth_hash(request, user)
     _move_row(request, old)
-    known_browsers.remember(request, user)  # this browser stays a known one
+    remember_browser(request, user)  # this browser stays a known one
     return _delete(user, but=request.session.session_key)
 
 

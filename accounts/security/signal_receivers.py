@@ -12,9 +12,9 @@ from django.db.models.functions import Lower
 from django.http import HttpRequest
 from django.utils import timezone
 
-from accounts.audit.events import record_authentication_event
+from accounts.audit import record_authentication_event
 from accounts.models import User
-from accounts.security import known_browsers, notifications, provider_sessions, sessions
+from accounts.security import notifications, sessions
 
 
 def connect() -> None:
@@ -35,14 +35,14 @@ def connect() -> None:
 
 
 def on_login(request: HttpRequest, user: User, **_rest: Any) -> None:
-    is_from_provider = provider_sessions.is_from_provider(request, user)
+    is_from_provider = sessions.is_from_provider(request, user)
     if is_from_provider:
-        provider_sessions.limit_age(request)
+        sessions.limit_age(request)
     action = "login.sso" if is_from_provider else "login.succeeded"
     record_authentication_event(action, user=user, request=request)
-    if known_browsers.is_worth_a_letter(request, user):
+    if sessions.is_worth_a_letter(request, user):
         notifications.post_change("device.new", user=user, request=request)
-    known_browsers.remember(request, user)
+    sessions.remember_browser(request, user)
 
 
 def on_login_failed(
@@ -62,7 +62,7 @@ def on_factor_failed(
     if reauthentication:  # recorded by the middleware
         return
     record_authentication_event("login.failed", user=user, request=request, subject="2fa")
-    if known_browsers.is_worth_a_letter(request, user):
+    if sessions.is_worth_a_letter(request, user):
         # Whoever got here has the password; once a day, or they could fill the mailbox.
         once = f"factor-failed:{user.pk}:{timezone.now():%Y-%m-%d}"
         notifications.post_change("factor.failed", user=user, request=request, key=once)

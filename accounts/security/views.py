@@ -9,8 +9,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST
 
-from accounts.audit import texts
-from accounts.audit.events import record_authentication_event
+from accounts import audit
+from accounts.audit import record_authentication_event
 from accounts.models import AuditEvent, User, UserSession
 from accounts.security import sessions
 
@@ -35,7 +35,7 @@ def session_list(request: HttpRequest) -> HttpResponse:
     context = {
         "sessions": sorted(rows, key=lambda row: not row[-1]),  # this one first
         "has_others": any(not row[-1] for row in rows),
-        "events": [(event, texts.label(event.action)) for event in events],
+        "events": [(event, audit.label(event.action)) for event in events],
     }
     return render(request, "account/session_list.html", context)
 

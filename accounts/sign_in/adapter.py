@@ -15,11 +15,11 @@ from django.urls import reverse
 from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
-from accounts.audit.events import record_authentication_event
+from accounts.audit import record_authentication_event
 from accounts.client_ip import client_ip
 from accounts.models import User
 from accounts.outbox import mail
-from accounts.security import provider_sessions, sessions
+from accounts.security import sessions
 from accounts.security.reauthentication import has_factor
 from accounts.sign_in import throttle
 from accounts.sign_in.addresses import as_stored
@@ -109,7 +109,7 @@ class AccountAdapter(DefaultAccountAdapter):
         ways: list[dict[str, Any]] = super().get_reauthentication_methods(user)
         if not isinstance(user, User):
             return ways
-        if not ways and provider_sessions.identity_of(user):
+        if not ways and sessions.identity_of(user):
             return [PROVIDER_METHOD | {"url": reverse("sso-reauthenticate")}]
         if not has_factor(user):
             return ways

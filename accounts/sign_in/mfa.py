@@ -17,7 +17,7 @@ from django.db import transaction
 from django.http import HttpRequest
 
 from accounts.models import User
-from accounts.security import provider_sessions
+from accounts.security import sessions
 from config.encrypted_texts import EncryptedTexts, key_id_of
 
 SECRET_FIELDS = ("secret", "seed")  # of an authenticator app, of recovery codes
@@ -65,6 +65,6 @@ class AuthenticateStage(AllauthAuthenticateStage):
 
     def _should_handle(self, request: HttpRequest) -> bool:
         user = self.login.user
-        if isinstance(user, User) and provider_sessions.has_provider_factor(request, user):
+        if isinstance(user, User) and sessions.has_provider_factor(request, user):
             return False
         return bool(super()._should_handle(request))

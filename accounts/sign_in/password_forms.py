@@ -12,7 +12,7 @@ from django.db import IntegrityError, transaction
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
-from accounts.audit.events import record_authentication_event
+from accounts.audit import record_authentication_event
 from accounts.models import User
 from accounts.security.notifications import primary_address
 from accounts.sign_in import passwords

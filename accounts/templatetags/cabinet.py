@@ -13,7 +13,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language, gettext, pgettext
 
-from accounts.cabinet.profile import time_zones
+from accounts.cabinet import time_zones
 from accounts.models import DeliveryAttempt, Member
 from accounts.people import phone_masking
 from config.texts import StrOrPromise

@@ -9,8 +9,8 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
 from accounts.api.base_view import ApiResponse
-from accounts.api.fields import body_of
-from accounts.api.idempotent_view import IdempotentView
+from accounts.api.calls import body_of
+from accounts.api.idempotency import IdempotentView
 from accounts.api.pagination import Page, body_of_page
 from accounts.api.request_fields import RequestFields
 from accounts.client_ip import client_ip

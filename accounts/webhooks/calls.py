@@ -5,10 +5,10 @@ from dataclasses import replace
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from accounts.api.calls import Call
-from accounts.api.fields import (
+from accounts.api.calls import (
     HAS_MORE,
     NEXT_CURSOR,
+    Call,
     Field,
     Shape,
     array,

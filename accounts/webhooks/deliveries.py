@@ -9,7 +9,7 @@ from django.utils import timezone
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
-from accounts.audit.events import record
+from accounts.audit import record
 from accounts.models import (
     Company,
     Delivery,
@@ -19,9 +19,8 @@ from accounts.models import (
     EventKind,
     User,
 )
-from accounts.outbox import events
-from accounts.webhooks import sql
-from accounts.webhooks.event_declarations import declaration_of
+from accounts.webhooks import events, sql
+from accounts.webhooks.events import declaration_of
 from config.errors import DomainError, Error
 from config.ids import public_id, uuid7
 

@@ -16,8 +16,7 @@ from django.conf import settings
 from django.db import connection, transaction
 
 from accounts.models import Endpoint
-from accounts.outbox import events
-from accounts.webhooks import endpoints, http_call, sql
+from accounts.webhooks import endpoints, events, http_call, sql
 from accounts.webhooks.http_call import CallOutcome, ClaimedDelivery
 from config.outbox_loop import OutboxLoop, write_in_batches
 from config.storage.statements.named_rows import fetch_all

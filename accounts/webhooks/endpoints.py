@@ -6,18 +6,18 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
-from accounts.audit.events import record
-from accounts.audit.values import changes_of
+from accounts.audit import changes_of, record
+from accounts.jobs import Job
 from accounts.models import Company, Endpoint, EventKind, Member, User
 from accounts.outbox import mail
 from accounts.webhooks import egress, signing
-from accounts.webhooks.event_declarations import kinds_for
+from accounts.webhooks.events import kinds_for
 from config.errors import DomainError, Error, invalid_input
 from config.texts import StrOrPromise
 
@@ -223,3 +223,39 @@ def disable_automatically(several: QuerySet[Endpoint], reason: Endpoint.Reason) 
             context={"endpoint": endpoint, "page_url": f"{settings.PUBLIC_URL}{page}"},
             key=f"endpoint-disabled:{endpoint.pk}:{endpoint.disabled_at.isoformat()}",
         )
+
+
+JOB = Job("webhook_warnings", _("warnings about failing webhooks"))
+# A deployment or a short outage of the receiver is over by then, and most of a day is left to mend
+# it before retries end.
+WARNED_AFTER = timedelta(hours=1)
+# A receiver that fails and recovers all day long is one warning, not twenty.
+WARNED_AGAIN_AFTER = timedelta(days=1)
+
+
+def warn_of_failing() -> None:
+    now = timezone.now()
+    due = _due(now).select_related("company").order_by("pk")
+    JOB.each(due, lambda endpoint: _warn(endpoint, now))
+
+
+def _due(now: datetime) -> QuerySet[Endpoint]:
+    return Endpoint.objects.filter(
+        Q(warned_at=None) | Q(warned_at__lte=now - WARNED_AGAIN_AFTER),
+        disabled_at=None,
+        deleted_at=None,
+        failing_since__lte=now - WARNED_AFTER,
+    )
+
+
+@transaction.atomic  # one for each: the outcomes of further calls wait for its row
+def _warn(endpoint: Endpoint, now: datetime) -> None:
+    if not _due(now).filter(pk=endpoint.pk).update(warned_at=now):
+        return  # it is well again, or another worker writes
+    page = reverse("webhook-detail", args=[endpoint.public_id])
+    mail.post_to_members(
+        company=endpoint.company,
+        roles=NOTIFIED_ROLES,
+        template="endpoint_failing",
+        context={"endpoint": endpoint, "page_url": f"{settings.PUBLIC_URL}{page}"},
+    )

@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from accounts.models import Delivery, DeliveryAttempt
 from accounts.webhooks import egress, signing
-from accounts.webhooks.event_declarations import in_declared_order
+from accounts.webhooks.events import in_declared_order
 from config.ids import public_id
 
 log = structlog.get_logger(__name__)

@@ -1,19 +1,21 @@
-"""The cabinet's pages about webhooks: endpoints, their deliveries, examples."""
+"""The cabinet's pages about webhooks: endpoints with their forms, deliveries, examples."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, cast
 
 import orjson
+from django import forms
 from django.conf import settings
 from django.contrib import messages
+from django.core.exceptions import ValidationError
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 
 from accounts.api.pagination import Page, page_of
 from accounts.client_ip import client_ip
-from accounts.models import Delivery, Endpoint, Event, Member, Mode, scopes_of_role
+from accounts.models import Delivery, Endpoint, Event, EventKind, Member, Mode, scopes_of_role
 from accounts.people.phone_masking import event_for
 from accounts.people.roles import (
     CabinetRequest,
@@ -23,11 +25,88 @@ from accounts.people.roles import (
     nobody,
 )
 from accounts.security import reauthentication
-from accounts.webhooks import deliveries, endpoints, http_call
-from accounts.webhooks.event_declarations import kinds_for
-from accounts.webhooks.forms import EndpointForm, ExampleForm, NewEndpointForm, field_of, message_of
+from accounts.webhooks import deliveries, egress, endpoints, http_call
+from accounts.webhooks.events import kinds_for
 from config.errors import DomainError
 from config.ids import parse_id
+from config.input.form_fields import LineField
+
+
+def event_choices(kinds: Iterable[str] = EventKind.values) -> list[tuple[str, Any]]:
+    """Event kinds as choices: label and name."""
+    return [(kind, f"{EventKind(kind).label}\u00a0· {kind}") for kind in kinds]
+
+
+class EndpointForm(forms.Form):
+    url = forms.CharField(
+        label=gettext_lazy("Address"),
+        max_length=egress.MAX_URL_LENGTH,
+        widget=forms.URLInput(
+            attrs={"placeholder": "https://example.com/kvitok", "autocomplete": "off"}
+        ),
+        help_text=gettext_lazy(
+            "Where events are sent: https, port 443 or 8443, open to the internet."
+        ),
+    )
+    description = LineField(
+        label=gettext_lazy("Description"),
+        required=False,
+        max_length=endpoints.DESCRIPTION_LENGTH,
+        help_text=gettext_lazy("For your own reference: production site, staging…"),
+    )
+    kinds = forms.MultipleChoiceField(
+        label=gettext_lazy("Events"),
+        widget=forms.CheckboxSelectMultiple(attrs={"class": "form-check-input"}),
+    )
+
+    def __init__(self, *args: Any, role: str, stored: Iterable[str] = (), **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        allowed = {*kinds_for(scopes_of_role(role)), *stored}
+        kinds = [kind for kind in EventKind.values if kind in allowed]
+        field = cast("forms.MultipleChoiceField", self.fields["kinds"])
+        field.choices, field.initial = event_choices(kinds), kinds
+
+    def clean_url(self) -> str:
+        try:
+            return endpoints.check_url(self.cleaned_data["url"])
+        except DomainError as error:
+            raise ValidationError(message_of(error)) from None
+
+
+class NewEndpointForm(EndpointForm):
+    field_order = ("url", "description", "mode", "kinds")
+    mode = forms.ChoiceField(
+        label=gettext_lazy("Mode"),
+        choices=[
+            (Mode.LIVE, gettext_lazy("Live: what live keys send")),
+            (Mode.TEST, gettext_lazy("Test: what test keys send, to try your receiver for free")),
+        ],
+        initial=Mode.LIVE,
+        widget=forms.RadioSelect(attrs={"class": "form-check-input"}),
+    )
+
+
+class ExampleForm(forms.Form):
+    kind = forms.ChoiceField(
+        label=gettext_lazy("Event"), choices=[(kind, kind) for kind in EventKind.values]
+    )
+
+
+def field_of(error: DomainError) -> str | None:
+    """The first invalid field; None for an error of the whole form."""
+    return next(iter(error.errors or ()), None)
+
+
+def message_of(error: DomainError) -> str:
+    """The error in the interface language: messages of fields, else its own."""
+    body = error.body(request_id="")
+    fields = body.get("errors")
+    return (
+        " ".join(text for texts in fields.values() for text in texts)
+        if fields
+        else str(body["message"])
+    )
+
 
 QUICK, SLOW = 2, 15  # seconds between polls of a delivery page
 

@@ -8,7 +8,7 @@ from django.http import HttpRequest
 
 from accounts.models import ApiKey, EventKind, Member, Mode
 from accounts.people.roles import can_manage_keys, can_read_keys, current_member
-from accounts.webhooks.event_declarations import declaration_of
+from accounts.webhooks.events import declaration_of
 from api_docs.calls import CALLS
 from api_docs.pages import page_list, samples
 from api_docs.pages.changelog import CHANGES

@@ -7,7 +7,7 @@ from django.conf import settings
 from django.utils.translation import gettext, ngettext
 
 from accounts.api import idempotency, pagination
-from accounts.api.fields import TIME_OR_DAY, Schema
+from accounts.api.calls import TIME_OR_DAY, Schema
 from accounts.keys import api_keys
 from accounts.people import companies
 from accounts.webhooks import endpoints, http_call

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext_lazy as _
 
-from accounts.api.fields import Field
+from accounts.api.calls import Field
 from config.errors import Error
 from config.texts import StrOrPromise
 

@@ -4,8 +4,7 @@ from collections.abc import Iterable
 
 from django.utils.translation import gettext_lazy as _
 
-from accounts.api.calls import Call
-from accounts.api.fields import REQUEST_ID, Schema, integer, text
+from accounts.api.calls import REQUEST_ID, Call, Schema, integer, text
 from api_docs.schema.errors import ADVICE
 from config.errors import Error
 from config.texts import StrOrPromise

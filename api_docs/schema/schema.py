@@ -15,11 +15,9 @@ from drf_spectacular.drainage import warn
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.plumbing import ComponentRegistry
 
-from accounts.api.calls import Call
-from accounts.api.fields import REQUEST_ID, Field, Schema, boolean, example_of, text
-from accounts.api.request_fields import REQUIRED
-from accounts.api.unknown_fields import WARNINGS
-from accounts.webhooks.event_declarations import declarations
+from accounts.api.calls import REQUEST_ID, Call, Field, Schema, boolean, example_of, text
+from accounts.api.request_fields import REQUIRED, WARNINGS
+from accounts.webhooks.events import declarations
 from api_docs.calls import BY_ROUTE, CALLS
 from api_docs.schema import headers, webhook_events
 from api_docs.schema.components import Components, object_of, reference

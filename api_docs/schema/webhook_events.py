@@ -7,10 +7,10 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
-from accounts.api.fields import Field, Schema, Shape, identifier, text, time
+from accounts.api.calls import Field, Schema, Shape, identifier, text, time
 from accounts.models import EventKind
 from accounts.webhooks import deliveries, http_call, signing
-from accounts.webhooks.event_declarations import EventDeclaration, declaration_of
+from accounts.webhooks.events import EventDeclaration, declaration_of
 from api_docs.schema.components import Components
 from config.ids import parse_id
 from config.texts import StrOrPromise

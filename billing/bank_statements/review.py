@@ -5,7 +5,7 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from accounts.audit.events import record
+from accounts.audit import record
 from accounts.models import User
 from billing.bank_statements import matching
 from billing.models import BankTransfer, Order

@@ -16,7 +16,7 @@ from django.utils.dateformat import time_format
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
-from accounts.audit.events import record
+from accounts.audit import record
 from accounts.models import ApiKey, Company, Mode, User
 from accounts.people.companies import evict_keys
 from billing.budgets import sql

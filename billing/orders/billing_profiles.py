@@ -4,8 +4,7 @@ from collections.abc import Mapping
 
 from django.db import transaction
 
-from accounts.audit.events import record
-from accounts.audit.values import changes_of
+from accounts.audit import changes_of, record
 from accounts.models import Company, User
 from billing.models import BillingProfile
 from billing.orders import invoices

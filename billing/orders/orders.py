@@ -13,8 +13,7 @@ from django.utils.translation import ngettext
 
 from accounts.api import idempotency
 from accounts.api.idempotency import IdempotencyKey
-from accounts.audit.events import record
-from accounts.audit.values import Changes
+from accounts.audit import Changes, record
 from accounts.models import Company, Member, User
 from billing.gateways import registry
 from billing.gateways.base import Buyer, Gateway, GatewayError, PaymentRequest

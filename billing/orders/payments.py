@@ -15,8 +15,7 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from accounts.audit.events import record
-from accounts.audit.values import Changes
+from accounts.audit import Changes, record
 from accounts.models import Company, User
 from billing import notifications
 from billing.gateways.base import PaymentEvent, PaymentState

@@ -9,7 +9,7 @@ from django.db import connection, transaction
 from django.db.models import Q, Sum
 from django.utils import timezone
 
-from accounts.audit.events import record
+from accounts.audit import record
 from accounts.models import Company, User
 from billing.gateways.base import RefundEvent
 from billing.models import Order, Payment, Refund

@@ -14,7 +14,7 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from accounts.audit.events import record
+from accounts.audit import record
 from accounts.jobs import Job
 from accounts.models import Company, User
 from billing import notifications

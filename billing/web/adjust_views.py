@@ -15,8 +15,8 @@ from django.shortcuts import redirect
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from accounts.audit.events import record
-from accounts.cabinet.number_fields import GroupedIntegerField, grouped
+from accounts.audit import record
+from accounts.cabinet.form_fields import GroupedIntegerField, grouped
 from accounts.client_ip import client_ip
 from accounts.model_admin.admin import operator
 from accounts.models import Company, User

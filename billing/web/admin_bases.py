@@ -11,8 +11,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext_lazy
 
-from accounts.audit.events import record
-from accounts.cabinet.number_fields import GroupedDecimalField, GroupedIntegerField
+from accounts.audit import record
+from accounts.cabinet.form_fields import GroupedDecimalField, GroupedIntegerField
 from accounts.client_ip import client_ip
 from accounts.model_admin.admin import FORM_FIELDS, ModelAdmin, ReadOnlyAdmin, operator
 from config.texts import StrOrPromise

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST
 
-from accounts.cabinet.number_fields import GroupedIntegerField
+from accounts.cabinet.form_fields import GroupedIntegerField
 from accounts.client_ip import client_ip
 from accounts.people.roles import CabinetRequest, can_manage_money, can_see_money, member_required
 from billing.models import BalanceAlert

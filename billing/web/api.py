@@ -12,8 +12,8 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
 from accounts.api.base_view import ApiResponse, ApiView
-from accounts.api.fields import body_of
-from accounts.api.idempotent_view import IdempotentView
+from accounts.api.calls import body_of
+from accounts.api.idempotency import IdempotentView
 from accounts.api.pagination import body_of_page, page_of
 from accounts.api.request_fields import QueryFields, RequestFields, allowed_values
 from accounts.client_ip import client_ip

@@ -12,7 +12,7 @@ from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST
 
-from accounts.cabinet.number_fields import GroupedDecimalField, GroupedIntegerField, grouped
+from accounts.cabinet.form_fields import GroupedDecimalField, GroupedIntegerField, grouped
 from accounts.client_ip import client_ip
 from accounts.people.roles import CabinetRequest, can_manage_money, can_see_money, member_required
 from accounts.security import reauthentication

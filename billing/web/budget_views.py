@@ -13,7 +13,7 @@ from django.utils.dateformat import time_format
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from accounts.cabinet.number_fields import GroupedIntegerField, grouped
+from accounts.cabinet.form_fields import GroupedIntegerField, grouped
 from accounts.client_ip import client_ip
 from accounts.people import countries
 from accounts.people.countries import CountryField

@@ -6,12 +6,12 @@ from django.conf import settings
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from accounts.api.calls import Call
-from accounts.api.fields import (
+from accounts.api.calls import (
     CURSOR,
     HAS_MORE,
     LIMIT,
     NEXT_CURSOR,
+    Call,
     Field,
     Shape,
     array,

@@ -9,14 +9,14 @@ from django.urls import reverse
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
-from accounts.api.fields import Field, integer
-from accounts.audit.texts import declare_words
-from accounts.cabinet.number_fields import grouped
+from accounts.api.calls import Field, integer
+from accounts.audit import declare_words
+from accounts.cabinet.form_fields import grouped
 from accounts.models import AuditEvent, EventKind, Member, Scope
 from accounts.people.roles import can_read_settings, can_see_money
-from accounts.search.sources import MOST_HITS, Hit, Page, Source, register_pages, register_source
-from accounts.webhooks import event_declarations
-from accounts.webhooks.event_declarations import EventDeclaration, iso
+from accounts.search import MOST_HITS, Hit, Page, Source, register_pages, register_source
+from accounts.webhooks import events
+from accounts.webhooks.events import EventDeclaration, iso
 from billing.models import Document, Order, Payment
 from billing.wallet.amounts import money
 from billing.web.calls import ORDER
@@ -155,7 +155,7 @@ TOP_UP_EVENT = EventDeclaration(
 def register() -> None:
     declare_words(_order_words, "order.created", "order.canceled", "order.confirmed")
     declare_words(_payment_words, "payment.recorded", "payment.accepted", "payment.settled")
-    event_declarations.declare(BALANCE_EVENT, TOP_UP_EVENT)
+    events.declare(BALANCE_EVENT, TOP_UP_EVENT)
     register_pages(*PAGES)
     register_source(Source(_("Top-ups and invoices"), _orders_found, can_see_money))
     register_source(Source(_("Documents"), _documents_found, can_see_money))

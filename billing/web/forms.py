@@ -9,7 +9,7 @@ from django.core.exceptions import ValidationError
 from django.urls import reverse_lazy
 from django.utils.translation import gettext_lazy as _
 
-from accounts.cabinet.number_fields import GroupedIntegerField
+from accounts.cabinet.form_fields import GroupedIntegerField
 from accounts.models import Language
 from accounts.people.countries import CountryField
 from billing import requisites

@@ -15,7 +15,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from accounts.cabinet.number_fields import GroupedDecimalField
+from accounts.cabinet.form_fields import GroupedDecimalField
 from accounts.client_ip import client_ip
 from accounts.model_admin.admin import ReadOnlyInline, operator
 from accounts.model_admin.change_list import UrgentFirstChangeList, in_lines

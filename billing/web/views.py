@@ -14,8 +14,8 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
 from accounts.api.pagination import forgiving_page_of
-from accounts.audit.events import record
-from accounts.cabinet.number_fields import GroupedIntegerField
+from accounts.audit import record
+from accounts.cabinet.form_fields import GroupedIntegerField
 from accounts.cabinet.spreadsheets import csv_download
 from accounts.client_ip import client_ip
 from accounts.people import countries

@@ -13,7 +13,7 @@ from django.utils import timezone, translation
 from django.utils.translation import gettext_lazy as _
 
 from accounts.api.pagination import Position, batch_after
-from accounts.audit.events import record
+from accounts.audit import record
 from accounts.cabinet.spreadsheets import csv_lines
 from accounts.jobs import Job, delete_rows
 from accounts.models import Company, Member

@@ -14,7 +14,7 @@ import orjson
 from django.conf import settings
 from django.db.backends.utils import CursorWrapper
 
-from accounts.outbox import events as outbox
+from accounts.webhooks import events as outbox
 from billing.wallet import ledger
 from channels import sql
 from channels.lifecycle import fallback_chain

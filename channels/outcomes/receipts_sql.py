@@ -2,7 +2,7 @@
 
 from functools import cache
 
-from accounts.outbox import events
+from accounts.webhooks import events
 from billing.wallet import ledger
 from channels import sql
 from channels.recipients import vendor_user_ids

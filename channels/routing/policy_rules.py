@@ -15,7 +15,7 @@ from django.db import transaction
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
-from accounts.audit.events import record
+from accounts.audit import record
 from accounts.models import Company, User
 from accounts.people.companies import evict_keys
 from config.channels import BY_NAME

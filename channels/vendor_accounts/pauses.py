@@ -6,7 +6,7 @@ company's next channel once its patience is over, or fails at its deadline, free
 
 from django.db import transaction
 
-from accounts.audit import events
+from accounts import audit
 from accounts.models import User
 from channels.models import ProviderAccount
 from channels.vendor_accounts import registry
@@ -71,4 +71,4 @@ def ensure_rows() -> None:
 
 
 def _record(action: str, subject: str, user: User, ip: str | None) -> None:
-    events.record(action, subject, company=None, user=user, ip=ip)
+    audit.record(action, subject, company=None, user=user, ip=ip)

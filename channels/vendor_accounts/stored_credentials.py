@@ -14,7 +14,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db import transaction
 from django.db.models import Max
 
-from accounts.audit import events
+from accounts import audit
 from accounts.models import User
 from channels.models import ProviderAccount
 from channels.providers.vendors import VENDORS, vendor_of
@@ -89,7 +89,7 @@ def save(*, name: str, values: Mapping[str, str], user: User, ip: str) -> list[s
     row.credentials = TEXTS.encrypt(json.dumps(after))
     row.save(update_fields=["credentials"] if row.pk else None)
     subject = f"{name}: {', '.join(changed)}"
-    events.record("account.connected", subject, company=None, user=user, ip=ip)
+    audit.record("account.connected", subject, company=None, user=user, ip=ip)
     return changed
 
 
@@ -108,7 +108,7 @@ def remove(*, name: str, user: User, ip: str) -> bool:
     rows = ProviderAccount.objects.filter(name=name, is_enabled=False).exclude(credentials="")
     if not rows.update(credentials=""):
         return False
-    events.record("account.disconnected", name, company=None, user=user, ip=ip)
+    audit.record("account.disconnected", name, company=None, user=user, ip=ip)
     return True
 
 

@@ -12,7 +12,7 @@ from rest_framework.request import Request
 
 from accounts.api import pagination
 from accounts.api.base_view import ApiResponse, ApiView
-from accounts.api.fields import body_of
+from accounts.api.calls import body_of
 from accounts.api.request_fields import QueryFields
 from accounts.people import countries
 from billing import message_prices

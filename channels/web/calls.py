@@ -2,12 +2,12 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from accounts.api.calls import Call
-from accounts.api.fields import (
+from accounts.api.calls import (
     CURSOR,
     HAS_MORE,
     LIMIT,
     NEXT_CURSOR,
+    Call,
     Field,
     Fields,
     array,

@@ -2,7 +2,7 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from accounts.api.fields import Field, choice, identifier, integer, nullable, text
+from accounts.api.calls import Field, choice, identifier, integer, nullable, text
 from channels.models import Message
 from config.channels import BY_NAME
 from config.errors import Error

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
-from accounts.api.fields import (
+from accounts.api.calls import (
     REQUEST_ID,
     TEST,
     Field,

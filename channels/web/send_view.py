@@ -9,7 +9,7 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
-from accounts.api.idempotent_view import IdempotentView
+from accounts.api.idempotency import IdempotentView
 from accounts.masked_phones import mask_phone
 from channels.accept.acceptance import Sender
 from channels.models import Message

@@ -13,8 +13,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.api.pagination import is_live
-from accounts.audit.events import record
-from accounts.cabinet import saved_filter_views, saved_filters
+from accounts.audit import record
+from accounts.cabinet import saved_filters
 from accounts.cabinet.spreadsheets import csv_download
 from accounts.client_ip import client_ip
 from accounts.models import Mode, SavedFilter
@@ -38,7 +38,7 @@ FAST_POLL, SLOW_POLL = 2, 15  # seconds between polls of a message that is not f
 
 @member_required()
 def message_list(request: CabinetRequest) -> HttpResponse:
-    if first := saved_filter_views.opened_with_default(request, SavedFilter.Page.MESSAGES):
+    if first := saved_filters.opened_with_default(request, SavedFilter.Page.MESSAGES):
         return first
     form = HistoryFilter(request.GET, member=request.member)
     presets = day_presets.presets(form.chosen())

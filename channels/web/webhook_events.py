@@ -6,7 +6,7 @@ from typing import Any
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import EventKind
-from accounts.webhooks.event_declarations import EXAMPLE_PHONE, EventDeclaration, iso
+from accounts.webhooks.events import EXAMPLE_PHONE, EventDeclaration, iso
 from channels.web.message_fields import MESSAGE
 
 

@@ -6,9 +6,9 @@ from typing import Any
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
-from accounts.api.calls import Call
-from accounts.api.fields import (
+from accounts.api.calls import (
     TEST,
+    Call,
     Field,
     Shape,
     array,
@@ -20,7 +20,7 @@ from accounts.api.fields import (
     time,
 )
 from accounts.models import EventKind, Scope
-from accounts.webhooks.event_declarations import EventDeclaration, iso
+from accounts.webhooks.events import EventDeclaration, iso
 from channels.web.fields import (
     CHANNEL,
     COST,

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from django.utils.translation import gettext_lazy as _
 
-from accounts.api.fields import (
+from accounts.api.calls import (
     TEST,
     Field,
     Shape,

@@ -3,12 +3,12 @@
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
-from accounts.api.calls import Call
-from accounts.api.fields import (
+from accounts.api.calls import (
     CURSOR,
     HAS_MORE,
     LIMIT,
     NEXT_CURSOR,
+    Call,
     Field,
     Shape,
     array,

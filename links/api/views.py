@@ -13,8 +13,8 @@ from rest_framework.request import Request
 
 from accounts.api import pagination
 from accounts.api.base_view import ApiResponse
-from accounts.api.fields import body_of
-from accounts.api.idempotent_view import IdempotentView
+from accounts.api.calls import body_of
+from accounts.api.idempotency import IdempotentView
 from accounts.api.request_fields import QueryFields, RequestFields
 from accounts.client_ip import client_ip
 from accounts.keys.api_keys import Principal

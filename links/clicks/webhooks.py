@@ -13,7 +13,7 @@ import structlog
 from django.conf import settings
 from django.db import connection
 
-from accounts.outbox import events
+from accounts.webhooks import events
 from config.ids import uuid7
 from config.storage.store_errors import write_together
 from links.addresses import short_hosts

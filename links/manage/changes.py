@@ -14,8 +14,7 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from accounts.audit.events import record
-from accounts.audit.values import changes_between
+from accounts.audit import changes_between, record
 from accounts.masked_phones import mask_phones_in
 from accounts.models import Company, User
 from channels import sql as channels_sql

@@ -14,7 +14,7 @@ from django.db.models import Count, Min
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
-from accounts.audit.events import record
+from accounts.audit import record
 from accounts.models import Company, User
 from config.errors import DomainError, Error
 from config.ids import parse_id, public_id

@@ -15,7 +15,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
-from accounts.audit.events import record
+from accounts.audit import record
 from accounts.client_ip import client_ip
 from accounts.masked_phones import mask_phones_in
 from accounts.model_admin.admin import ModelAdmin, ReadOnlyAdmin, operator

@@ -7,7 +7,7 @@ from django.db import transaction
 from django.utils import timezone, translation
 from django.utils.translation import gettext_lazy as _
 
-from accounts.audit import events
+from accounts import audit
 from accounts.models import User
 from config.channels import BY_NAME
 from config.texts import StrOrPromise
@@ -100,7 +100,7 @@ def open_incident(new: NewIncident, *, user: User, ip: str | None) -> Incident:
             shown_until=new.shown_until,
         )
         _add(incident, state, new.text, user)
-        events.record("incident.opened", incident, company=None, user=user, ip=ip)
+        audit.record("incident.opened", incident, company=None, user=user, ip=ip)
     notices.refresh()
     return incident
 
@@ -123,7 +123,7 @@ def add_update(
         incident.save(update_fields=["state", "resolved_at"])
         _add(incident, state, text or later_text(state), user)
         action = "incident.resolved" if is_over else "incident.updated"
-        events.record(action, incident, company=None, user=user, ip=ip)
+        audit.record(action, incident, company=None, user=user, ip=ip)
     notices.refresh()
     return incident
 

@@ -11,7 +11,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
 
-from accounts.cabinet.number_fields import grouped
+from accounts.cabinet.form_fields import grouped
 from channels.models import ProviderAlert
 from channels.vendor_accounts import error_texts
 from config.texts import StrOrPromise

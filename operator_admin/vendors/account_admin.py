@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST
 
-from accounts.audit import events
+from accounts import audit
 from accounts.client_ip import client_ip
 from accounts.model_admin.admin import ModelAdmin, operator
 from channels.models import ProviderAccount
@@ -93,4 +93,4 @@ def _account(request: HttpRequest, name: str) -> ProviderAccount:
 
 def _record(request: HttpRequest, action: str, subject: str) -> None:
     user, ip = operator(request), client_ip(request.META)
-    events.record(action, subject, company=None, user=user, ip=ip)
+    audit.record(action, subject, company=None, user=user, ip=ip)

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST
 
-from accounts.audit import events
+from accounts import audit
 from accounts.client_ip import client_ip
 from accounts.model_admin.admin import operator
 from accounts.security import reauthentication
@@ -218,7 +218,7 @@ def test_connection(request: HttpRequest, name: str) -> HttpResponse:
     else:
         results = [_result(name, check) for check in vendors.check_accounts({name: provider})[name]]
     user, ip = operator(request), client_ip(request.META)
-    events.record("account.tested", name, company=None, user=user, ip=ip)
+    audit.record("account.tested", name, company=None, user=user, ip=ip)
     return _page(request, name, results)
 
 

@@ -9,7 +9,7 @@ from uuid import UUID
 from django.conf import settings
 from django.db import transaction
 
-from accounts.audit import events
+from accounts import audit
 from accounts.keys.api_keys import Principal
 from accounts.models import Company, User
 from billing.wallet import ledger
@@ -75,7 +75,7 @@ def send_trial(*, trial: TrialMessage, phone: str, locale: str, user: User, ip: 
     company = _company(user)
     cost = price(trial.channel, "live")
     _fund(company, cost, user)
-    events.record(
+    audit.record(
         "trial.sent", f"{trial.provider} {mask_phone(number)}", company=company, user=user, ip=ip
     )
     sender = Sender(_principal(company), request_id())
@@ -94,7 +94,7 @@ def _company(user: User) -> Company:
     found = Company.objects.filter(name=COMPANY, members=None).order_by("pk").first()
     if found is None:
         found = Company.objects.create(name=COMPANY, brand="Kvitok", status=Company.Status.APPROVED)
-        events.record("company.created", found, company=found, user=user)
+        audit.record("company.created", found, company=found, user=user)
     return found
 
 

@@ -7,10 +7,11 @@ from django.urls import reverse
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
-from accounts.audit.texts import declare_words
+from accounts.audit import declare_words
 from accounts.models import AuditEvent, Company, EventKind, GuardMode, Member, Mode
-from accounts.outbox import events, mail
+from accounts.outbox import mail
 from accounts.people import countries
+from accounts.webhooks import events
 from channels.guard.scopes import CUTS
 from otp.models import GuardRestriction, ScopeKind
 from otp.protection.week_replay import WeekFigures

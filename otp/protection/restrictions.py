@@ -17,7 +17,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from redis.exceptions import RedisError
 
-from accounts.audit.events import record
+from accounts.audit import record
 from accounts.jobs import Job
 from accounts.models import Company, GuardMode, User
 from accounts.people.companies import evict_keys

@@ -7,9 +7,8 @@ from django.core.exceptions import ValidationError
 from django.db import connection, transaction
 from django.utils.translation import gettext as _
 
-from accounts.audit.events import record
-from accounts.audit.values import changes_of
-from accounts.keys.company_texts import CompanyTexts, texts_of
+from accounts.audit import changes_of, record
+from accounts.keys.api_keys import CompanyTexts, texts_of
 from accounts.models import Company, User
 from accounts.people.companies import evict_keys
 from config.channels import CHANNELS

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.conf import settings
 
-from accounts.keys.company_texts import NO_TEXTS, CompanyTexts
+from accounts.keys.api_keys import NO_TEXTS, CompanyTexts
 from accounts.names import is_valid_brand
 from channels.extensions import NotRenderableError, Rendered
 from config.channels import Channel, of_row

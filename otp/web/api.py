@@ -7,7 +7,7 @@ from django.http import HttpResponse
 from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
-from accounts.api.idempotent_view import IdempotentView
+from accounts.api.idempotency import IdempotentView
 from accounts.api.request_fields import RequestFields
 from accounts.keys.api_keys import Principal
 from accounts.masked_phones import mask_phone

@@ -16,7 +16,7 @@ from django.db import IntegrityError
 from accounts.api import idempotency
 from accounts.api.base_view import check_status
 from accounts.api.idempotency import IdempotencyKey, MissingResponse
-from accounts.audit.events import record
+from accounts.audit import record
 from accounts.keys import api_keys
 from accounts.keys.api_keys import Principal
 from accounts.masked_phones import mask_phone

@@ -8,9 +8,9 @@ from django.conf import settings
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
-from accounts.api.calls import Call
-from accounts.api.fields import (
+from accounts.api.calls import (
     TEST,
+    Call,
     Field,
     Shape,
     boolean,
@@ -22,7 +22,7 @@ from accounts.api.fields import (
     time,
 )
 from accounts.models import EventKind, Scope
-from accounts.webhooks.event_declarations import EXAMPLE_PHONE, EventDeclaration, iso
+from accounts.webhooks.events import EXAMPLE_PHONE, EventDeclaration, iso
 from channels.web.fields import (
     CHANNEL,
     COST,

@@ -10,7 +10,7 @@ from typing import Any
 from django.http import HttpResponse
 from django.shortcuts import render
 
-from accounts.keys.company_texts import CompanyTexts
+from accounts.keys.api_keys import CompanyTexts
 from accounts.models import Company
 from accounts.people.roles import CabinetRequest, can_read_settings, member_required
 from channels.providers import gsm

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _t
 from django.utils.translation import gettext_lazy as _
 
 from accounts.client_ip import client_ip
-from accounts.keys.company_texts import CompanyTexts
+from accounts.keys.api_keys import CompanyTexts
 from accounts.models import Language
 from accounts.people.roles import (
     CabinetRequest,

@@ -6,7 +6,7 @@ from django.http import HttpResponse
 from rest_framework.request import Request
 
 from accounts.api.base_view import ApiResponse, ApiView
-from accounts.api.idempotent_view import IdempotentView
+from accounts.api.idempotency import IdempotentView
 from accounts.api.request_fields import REQUIRED, QueryFields, RequestFields
 from accounts.client_ip import client_ip
 from accounts.keys.api_keys import Principal

@@ -4,8 +4,7 @@ from dataclasses import replace
 
 from django.utils.translation import gettext_lazy as _
 
-from accounts.api.calls import Call
-from accounts.api.fields import Field, Schema, Shape, array, integer, text, time
+from accounts.api.calls import Call, Field, Schema, Shape, array, integer, text, time
 from accounts.models import Scope
 from channels.web.fields import PHONE, UNDERSTOOD_PHONE
 from config.errors import Error

@@ -13,7 +13,7 @@ from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
-from accounts.audit.events import record
+from accounts.audit import record
 from accounts.client_ip import client_ip
 from accounts.models import Company
 from accounts.people import closing

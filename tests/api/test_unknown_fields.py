@@ -6,7 +6,7 @@ import orjson
 import pytest
 
 from accounts.api.calls import Call
-from accounts.api.unknown_fields import MAX_WARNINGS
+from accounts.api.request_fields import MAX_WARNINGS
 from api_docs.calls import CALLS
 from channels.models import Message
 from tests.api.calling import ASKED, LIVE, addressed

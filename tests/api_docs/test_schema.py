@@ -16,7 +16,7 @@ from openapi_spec_validator import validate
 import config.api
 from accounts.api.calls import Call
 from accounts.models import EventKind
-from accounts.webhooks.event_declarations import declaration_of
+from accounts.webhooks.events import declaration_of
 from api_docs.calls import BY_ROUTE
 from api_docs.schema import webhook_events
 from api_docs.schema.api import document

@@ -11,8 +11,7 @@ from django.conf import settings
 from django.utils import translation
 from standardwebhooks import Webhook
 
-from accounts.api.calls import Call
-from accounts.api.fields import Field, Schema
+from accounts.api.calls import Call, Field, Schema
 from accounts.models import Event, EventKind
 from api_docs.calls import BY_NAME, CALLS
 from api_docs.pages.values import numbers

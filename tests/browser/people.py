@@ -13,7 +13,7 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import Company, Invitation, Member, User
-from accounts.outbox.notice_kinds import NoticeKind, unsubscribe_link
+from accounts.outbox.mail import NoticeKind, unsubscribe_link
 from accounts.people import members
 from billing.models import Order
 from billing.signed_links import INVOICES

@@ -5,7 +5,7 @@ from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
 from accounts.models import User
-from accounts.outbox.notice_kinds import NoticeKind, unsubscribe_link
+from accounts.outbox.mail import NoticeKind, unsubscribe_link
 from tests.browser.test_cabinet import sign_in
 from tests.factories import MemberFactory
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from datetime import date
 from typing import NamedTuple
 
-from accounts.audit.events import record
+from accounts.audit import record
 from accounts.models import Company
 from tests.cabinet.requests import create_request
 from tests.document_factories import ClosedMonthFactory, DocumentFactory

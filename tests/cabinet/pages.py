@@ -6,7 +6,7 @@ from django.db import connection
 from django.urls import reverse
 from django.utils import timezone
 
-from accounts.audit.events import record
+from accounts.audit import record
 from accounts.models import Company, DeliveryAttempt, Mode
 from billing.gateways import registry
 from billing.models import BalanceAlert

@@ -9,7 +9,7 @@ from django.db import connection
 from django.test import Client
 from django.urls import reverse
 
-from accounts.audit.events import record
+from accounts.audit import record
 from accounts.models import Company, Member
 from billing.wallet import ledger
 from tests.factories import LinkFactory, MemberFactory, MessageFactory
@@ -19,7 +19,7 @@ ROWS = 9
 BATCH_SIZES = (
     "channels.history.export.BATCH_SIZE",
     "links.web.list_views.BATCH_SIZE",
-    "accounts.cabinet.audit_views.BATCH_SIZE",
+    "accounts.cabinet.audit_log.BATCH_SIZE",
 )
 
 

@@ -12,7 +12,7 @@ from textwrap import wrap
 import pytest
 from django.db import connection
 
-from accounts.keys import api_keys, company_texts
+from accounts.keys import api_keys
 from accounts.webhooks import sql as webhooks_sql
 from billing.wallet import ledger
 from channels import sql as channels_sql
@@ -24,7 +24,7 @@ from otp import sql as otp_sql
 
 FOLDER = Path(__file__).parent
 STATEMENTS = {
-    "read_api_keys": api_keys._READ.format(texts=company_texts.column_sql()),
+    "read_api_keys": api_keys._READ.format(texts=api_keys.column_sql()),
     "send_code": otp_sql.send(is_test=False, has_link=False, has_key=False),
     "send_code_with_link": otp_sql.send(is_test=False, has_link=True, has_key=True),
     "send_code_with_test_key": otp_sql.send(is_test=True, has_link=False, has_key=False),

@@ -9,7 +9,7 @@ from django.core.management import CommandError, call_command
 from django.db import ProgrammingError, connection, transaction
 from pytest_django import Settings
 
-from accounts.audit.events import record
+from accounts.audit import record
 from accounts.models import AuditEvent
 from billing.wallet import ledger
 from config.storage.months import partitions as months

@@ -17,7 +17,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from accounts.audit.events import record
+from accounts.audit import record
 from accounts.models import AuditEvent, Member
 from channels.models import Message
 from persons import company_export

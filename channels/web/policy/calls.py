@@ -3,8 +3,7 @@
 from django.conf import settings
 from django.utils.translation import gettext_lazy as _
 
-from accounts.api.calls import Call
-from accounts.api.fields import Field, Shape, array, boolean, choice, integer, nullable, text
+from accounts.api.calls import Call, Field, Shape, array, boolean, choice, integer, nullable, text
 from accounts.models import Scope
 from channels.routing.policy_rules import LOCALES, MAX_RULES, PURPOSE_LENGTH
 from channels.web.fields import CHANNEL_NAMES, UNDERSTOOD_PHONE

@@ -6,7 +6,7 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from accounts.cabinet import fallback_forms
-from accounts.cabinet.number_fields import GroupedIntegerField
+from accounts.cabinet.form_fields import GroupedIntegerField
 from accounts.models import Language
 from accounts.people import countries
 from channels import phone_numbers

@@ -13,8 +13,8 @@ from django.urls import reverse
 from pytest_django import Settings
 from structlog.testing import LogCapture
 
-from accounts.audit import events
-from accounts.audit.events import record
+from accounts import audit
+from accounts.audit import record
 from accounts.models import AuditEvent, Company, User
 from accounts.security import notifications
 from tests.accounts.security.people import (
@@ -42,7 +42,7 @@ def logs(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     capture = LogCapture()
     everything = structlog.make_filtering_bound_logger(logging.NOTSET)
     logger = structlog.wrap_logger(None, processors=[capture], wrapper_class=everything)
-    monkeypatch.setattr(events, "log", logger)
+    monkeypatch.setattr(audit, "log", logger)
     return capture.entries
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from django.utils import translation
 
-from accounts.audit.texts import ACTION_LABELS, FIELD_LABELS, label, subject
+from accounts.audit import ACTION_LABELS, FIELD_LABELS, label, subject
 from accounts.cabinet.settings_forms import SECTIONS
 from accounts.models import AuditEvent
 from billing.web.forms import ProfileForm

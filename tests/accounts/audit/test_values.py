@@ -2,7 +2,7 @@
 
 import pytest
 
-from accounts.audit.values import changes_between
+from accounts.audit import changes_between
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from django.http import StreamingHttpResponse
 from django.test import Client
 from django.urls import reverse
 
-from accounts.audit.events import record
+from accounts.audit import record
 from accounts.models import AuditEvent, Member
 from accounts.people import companies, members
 from tests.cabinet.settings_page import send

@@ -10,7 +10,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from accounts.audit.events import record
+from accounts.audit import record
 from accounts.models import Company, Invitation, Mail, Member, User
 from accounts.people import members
 from tests.api.races import at_once

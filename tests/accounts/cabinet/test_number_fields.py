@@ -6,7 +6,7 @@ import pytest
 from django.core.exceptions import ValidationError
 from django.utils import translation
 
-from accounts.cabinet.number_fields import GroupedDecimalField, GroupedIntegerField
+from accounts.cabinet.form_fields import GroupedDecimalField, GroupedIntegerField
 
 
 @pytest.mark.parametrize("language", ["ru", "en"])

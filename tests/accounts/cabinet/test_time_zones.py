@@ -9,7 +9,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from accounts.cabinet.profile import time_zones
+from accounts.cabinet import time_zones
 from accounts.models import Company, Member, User
 from tests.factories import MemberFactory
 

@@ -10,7 +10,7 @@ from accounts.api.calls import Call
 from accounts.keys import api_keys
 from accounts.models import ApiKey, Company, EventKind, Member, Scope, every_scope, scopes_of_role
 from accounts.people import companies, members
-from accounts.webhooks.event_declarations import declaration_of
+from accounts.webhooks.events import declaration_of
 from api_docs.calls import CALLS
 from tests.api.clients import Api
 from tests.factories import ApiKeyFactory, EndpointFactory, EventFactory, MemberFactory

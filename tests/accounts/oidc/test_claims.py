@@ -4,8 +4,8 @@ import pytest
 from django.test import RequestFactory
 from pytest_django import Settings
 
-from accounts.oidc import claims as of
 from accounts.oidc import identities
+from accounts.oidc import tokens as of
 from accounts.oidc.refusals import Reason, RefusedError
 from config.environment.oidc_settings import parse_roles
 from tests.factories import UserFactory

@@ -7,7 +7,7 @@ from django.urls import reverse
 from pytest_django import Settings
 
 from accounts.models import AuditEvent, Company, Member, User
-from accounts.oidc import claims
+from accounts.oidc import tokens
 from accounts.people import members
 from config.environment.oidc_settings import parse_roles
 from tests.accounts.oidc.ways import connect, sign_in, signed_in
@@ -231,11 +231,11 @@ def test_invited_member_whose_group_goes_can_be_invited_again(
     ],
 )
 def test_groups_are_read_from_the_claim(
-    settings: Settings, found: claims.Claims, path: str, groups: set[str]
+    settings: Settings, found: tokens.Claims, path: str, groups: set[str]
 ) -> None:
     settings.OIDC_GROUPS_CLAIM = path
 
-    assert claims.groups(found) == groups
+    assert tokens.groups(found) == groups
 
 
 @pytest.mark.parametrize(
@@ -248,7 +248,7 @@ def test_methods_are_read_as_a_list_or_as_one(
 ) -> None:
     settings.OIDC_TRUSTED_AMR = frozenset({"otp"})
 
-    assert claims.has_trusted_factor({"amr": methods}) == is_trusted
+    assert tokens.has_trusted_factor({"amr": methods}) == is_trusted
 
 
 @pytest.mark.parametrize(
@@ -256,7 +256,7 @@ def test_methods_are_read_as_a_list_or_as_one(
     [(True, True), ("true", True), (False, False), ("false", False), (1.5, False), (None, False)],
 )
 def test_address_is_confirmed_by_a_true_value(found: object, is_verified: bool) -> None:
-    assert claims.is_email_verified({"email_verified": found}) == is_verified
+    assert tokens.is_email_verified({"email_verified": found}) == is_verified
 
 
 def test_companies_of_others_are_untouched(

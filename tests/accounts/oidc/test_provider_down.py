@@ -11,7 +11,7 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django import Settings
 
-from accounts.oidc import discovery, http
+from accounts.oidc import discovery
 from tests.accounts.oidc.ways import refusal
 from tests.accounts.security.people import make_person, signed_in
 
@@ -36,7 +36,7 @@ class Nonsense(BaseHTTPRequestHandler):
         self._send(200, b"[]")
 
     def _huge(self) -> None:
-        self._send(200, b'{"a": "' + b"a" * (2 * http.MAX_ANSWER) + b'"}')
+        self._send(200, b'{"a": "' + b"a" * (2 * discovery.MAX_ANSWER) + b'"}')
 
     def _redirect(self) -> None:
         self.send_response(302)
@@ -95,7 +95,7 @@ def test_provider_that_is_away_is_named_and_passwords_go_on(client: Client, away
 def test_nonsense_is_refused_in_time(
     client: Client, nonsense: str, settings: Settings, monkeypatch: pytest.MonkeyPatch, way: str
 ) -> None:
-    monkeypatch.setattr(http, "DEADLINE", 0.3)
+    monkeypatch.setattr(discovery, "DEADLINE", 0.3)
     settings.OIDC_ISSUER = f"{nonsense}/{way}"
     discovery.forget()
     begun = time.monotonic()
@@ -107,12 +107,12 @@ def test_nonsense_is_refused_in_time(
 
 
 def test_hanging_provider_takes_eight_threads_at_most(client: Client, away: str) -> None:
-    taken = [http._places.acquire(blocking=False) for _ in range(8)]
+    taken = [discovery._places.acquire(blocking=False) for _ in range(8)]
     try:
         answer = client.post(reverse("sso-start"))
     finally:
         for _ in taken:
-            http._places.release()
+            discovery._places.release()
 
     assert all(taken)
     assert refusal(answer) == "unavailable"

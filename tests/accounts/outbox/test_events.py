@@ -9,7 +9,7 @@ from django.db import transaction
 from pytest_django import DjangoAssertNumQueries
 
 from accounts.models import Company, Delivery, Endpoint, Event, Mode
-from accounts.outbox import events
+from accounts.webhooks import events
 from tests.factories import EndpointFactory
 
 WANTED: dict[str, Any] = {"kind": "message.delivered", "key": "msg_1", "data": {"id": "msg_1"}}

@@ -10,12 +10,7 @@ from django.urls import reverse
 
 from accounts.models import AuditEvent, Mail, Member, User
 from accounts.outbox import mail, mail_delivery
-from accounts.outbox.notice_kinds import (
-    KIND_OF_TEMPLATE,
-    UNSUBSCRIBE_SALT,
-    NoticeKind,
-    unsubscribe_link,
-)
+from accounts.outbox.mail import KIND_OF_TEMPLATE, UNSUBSCRIBE_SALT, NoticeKind, unsubscribe_link
 from tests.factories import CompanyFactory, MemberFactory
 
 pytestmark = pytest.mark.django_db

@@ -2,7 +2,7 @@
 
 import pytest
 
-from accounts.outbox.plain_text import subject_and_text
+from accounts.outbox.mail import subject_and_text
 
 
 def text_of(body: str) -> str:

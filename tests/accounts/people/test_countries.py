@@ -7,7 +7,7 @@ from django.test import Client, RequestFactory
 from django.urls import reverse
 from pytest_django import Settings
 
-from accounts.cabinet.country_fields import CountryCodesField
+from accounts.cabinet.form_fields import CountryCodesField
 from accounts.models import Company, User
 from accounts.people import countries
 

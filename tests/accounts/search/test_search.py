@@ -9,8 +9,8 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import translation
 
+from accounts import search
 from accounts.models import Company, Member, Mode
-from accounts.search import sources
 from channels.web import search_sources
 from tests.cabinet.pages import create_content
 from tests.factories import (
@@ -85,7 +85,7 @@ def enter(client: Client, company: Company, role: str = OWNER) -> Member:
 
 
 def urls(member: Member, text: str) -> list[str]:
-    return [hit.url for group in sources.find(member, text) for hit in group.hits]
+    return [hit.url for group in search.find(member, text) for hit in group.hits]
 
 
 def member_of(company: Company, role: str = OWNER) -> Member:
@@ -164,11 +164,11 @@ def test_part_of_a_masked_phone_tells_nothing(
     client: Client, company: Company, role: str, part: str
 ) -> None:
     """It would tell the masked digits one by one."""
-    hits = [sources.find(member_of(company, role), part)]
+    hits = [search.find(member_of(company, role), part)]
     MessageFactory.create(company=company, phone=PHONE)
     enter(client, company, role)
 
-    hits.append(sources.find(member_of(company, role), part))
+    hits.append(search.find(member_of(company, role), part))
     page = client.get(reverse("search-suggestions"), {"q": part}).content.decode()
 
     assert hits[0] == hits[1]
@@ -335,15 +335,15 @@ def test_wildcards_of_the_database_are_plain_characters(company: Company) -> Non
 def test_search_is_a_bounded_number_of_queries(company: Company) -> None:
     member = member_of(company)
     for text in ("anna", PHONE, PHONE[:6], "shop.example.org", company.messages.all()[0].public_id):
-        sources.find(member, text)  # what is read once per process
+        search.find(member, text)  # what is read once per process
         with CaptureQueriesContext(connection) as few:
-            sources.find(member, text)
+            search.find(member, text)
         for _ in range(3):
             MessageFactory.create(company=company, phone=PHONE)
             LinkFactory.create(company=company, url="https://shop.example.org/")
             ApiKeyFactory.create(company=company, name="anna")
         with CaptureQueriesContext(connection) as many:
-            sources.find(member, text)
+            search.find(member, text)
 
         assert len(few) == len(many) <= 12
 

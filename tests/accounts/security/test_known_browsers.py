@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import Mail, User
-from accounts.security import known_browsers
+from accounts.security import sessions
 from tests.accounts.security.people import FIREFOX, add_app, make_person, signed_in
 from tests.factories import PASSWORD
 
@@ -46,10 +46,10 @@ def test_known_browser_is_not(user: User) -> None:
     sign_in_again(client, user)
 
     assert letters() == 1
-    cookie = client.cookies[known_browsers.COOKIE]
+    cookie = client.cookies[sessions.BROWSER_COOKIE]
     assert cookie["httponly"]
     assert cookie["samesite"] == "Lax"
-    assert int(cookie["max-age"]) == known_browsers.LIFETIME.total_seconds()
+    assert int(cookie["max-age"]) == sessions.BROWSER_LIFETIME.total_seconds()
     assert user.email not in cookie.value
 
 
@@ -84,7 +84,7 @@ FORGED = ["", "x", "{}", signing.dumps({"1": "x"}, salt="another")]
 @pytest.mark.parametrize("forged", FORGED, ids=["empty", "word", "plain", "of another salt"])
 def test_forged_cookie_does_not_count(user: User, forged: str) -> None:
     client = Client(headers={"user-agent": FIREFOX})
-    client.cookies[known_browsers.COOKIE] = forged
+    client.cookies[sessions.BROWSER_COOKIE] = forged
 
     client.post(reverse("account_login"), {"login": user.email, "password": PASSWORD})
 
@@ -122,16 +122,18 @@ def test_password_without_the_second_factor_is_told_of_once_a_day(user: User) ->
 
     (mail,) = Mail.objects.all()
     assert "пароль" in mail.subject
-    assert known_browsers.COOKIE not in attacker.cookies
+    assert sessions.BROWSER_COOKIE not in attacker.cookies
 
 
 def test_cookie_does_not_grow(user: User) -> None:
     client = signed_in(user)
     held = {str(number): "x" * 32 for number in range(40)}
-    client.cookies[known_browsers.COOKIE] = signing.dumps(held, salt=known_browsers.SALT)
+    client.cookies[sessions.BROWSER_COOKIE] = signing.dumps(held, salt=sessions.BROWSER_SALT)
 
     sign_in_again(client, user)
 
-    cookie = signing.loads(client.cookies[known_browsers.COOKIE].value, salt=known_browsers.SALT)
-    assert len(cookie) == known_browsers.MOST_ACCOUNTS
+    cookie = signing.loads(
+        client.cookies[sessions.BROWSER_COOKIE].value, salt=sessions.BROWSER_SALT
+    )
+    assert len(cookie) == sessions.MOST_ACCOUNTS
     assert str(user.pk) in cookie

@@ -17,8 +17,7 @@ from accounts.models import (
     Endpoint,
     Event,
 )
-from accounts.outbox import events
-from accounts.webhooks import deliveries, dispatcher, endpoints, http_call
+from accounts.webhooks import deliveries, dispatcher, endpoints, events, http_call
 from accounts.webhooks.dispatcher import (
     MAX_CALLS_PER_COMPANY,
     MAX_CALLS_PER_ENDPOINT,

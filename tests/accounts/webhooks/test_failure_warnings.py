@@ -6,8 +6,8 @@ import pytest
 from django.utils import timezone
 
 from accounts.models import Company, Endpoint, Mail, Member
-from accounts.outbox.notice_kinds import NoticeKind
-from accounts.webhooks import failure_warnings
+from accounts.outbox.mail import NoticeKind
+from accounts.webhooks import endpoints
 from tests.accounts.webhooks.receivers import Receiver
 from tests.accounts.webhooks.rounds import make_due, make_round
 from tests.factories import DeliveryFactory, MemberFactory
@@ -42,11 +42,11 @@ def test_owner_and_developer_are_warned_after_an_hour(company: Company, failing:
     MemberFactory.create(company=company, role=Member.Role.ACCOUNTANT)
 
     age(failing, minutes=59)
-    failure_warnings.warn()
+    endpoints.warn_of_failing()
     assert recipients() == set()
 
     age(failing, minutes=2)
-    failure_warnings.warn()
+    endpoints.warn_of_failing()
     assert recipients() == {owner.user.email, developer.user.email}
     letter = Mail.objects.filter(template="endpoint_failing")[0]
     assert NOBODY in letter.text
@@ -58,7 +58,7 @@ def test_warning_comes_once(company: Company, failing: Endpoint) -> None:
     age(failing, hours=2)
 
     for _ in range(3):
-        failure_warnings.warn()
+        endpoints.warn_of_failing()
         age(failing, hours=7)
 
     assert Mail.objects.filter(template="endpoint_failing").count() == 1
@@ -76,7 +76,7 @@ def test_endpoint_that_accepts_again_is_not_warned_of(
     receiver.status = 200
     make_round()
 
-    failure_warnings.warn()
+    endpoints.warn_of_failing()
 
     assert recipients() == set()
 
@@ -84,15 +84,15 @@ def test_endpoint_that_accepts_again_is_not_warned_of(
 def test_one_that_recovers_and_fails_again_waits_a_day(company: Company, failing: Endpoint) -> None:
     MemberFactory.create(company=company)
     age(failing, hours=2)
-    failure_warnings.warn()
+    endpoints.warn_of_failing()
     Endpoint.objects.update(failing_since=timezone.now())
 
     age(failing, hours=23)
-    failure_warnings.warn()
+    endpoints.warn_of_failing()
     assert Mail.objects.filter(template="endpoint_failing").count() == 1
 
     age(failing, hours=2)
-    failure_warnings.warn()
+    endpoints.warn_of_failing()
     assert Mail.objects.filter(template="endpoint_failing").count() == 2
 
 
@@ -104,7 +104,7 @@ def test_endpoint_that_is_off_is_not_warned_of(
     age(failing, hours=2)
     Endpoint.objects.update(**{field: timezone.now()})
 
-    failure_warnings.warn()
+    endpoints.warn_of_failing()
 
     assert recipients() == set()
 
@@ -118,6 +118,6 @@ def test_member_who_switched_webhook_letters_off_gets_none(
     other = MemberFactory.create(company=company).user
     age(failing, hours=2)
 
-    failure_warnings.warn()
+    endpoints.warn_of_failing()
 
     assert recipients() == {other.email}

@@ -20,7 +20,7 @@ from accounts.models import (
     Member,
 )
 from accounts.webhooks import deliveries, endpoints, http_call
-from accounts.webhooks.event_declarations import declaration_of
+from accounts.webhooks.events import declaration_of
 from accounts.webhooks.http_call import RETRY_DELAYS
 from tests.accounts.webhooks.receivers import Receiver
 from tests.accounts.webhooks.rounds import make_due, make_round, run_out, wait_of

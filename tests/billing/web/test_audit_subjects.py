@@ -7,7 +7,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import translation
 
-from accounts.audit.texts import subject
+from accounts.audit import subject
 from accounts.models import AuditEvent, Member
 from billing.orders import orders
 from tests.factories import OrderFactory

@@ -6,7 +6,7 @@ from django.utils import timezone
 
 from accounts.models import Company, Endpoint, GuardMode, Mail
 from accounts.people import closing
-from accounts.webhooks import failure_warnings
+from accounts.webhooks import endpoints
 from billing.models import (
     SpentDay,
 )
@@ -94,7 +94,7 @@ def _to_erase(company: Company) -> None:
 TRIALS = (
     Trial(
         "accounts.warn_of_failing_webhooks",
-        failure_warnings.JOB.name,
+        endpoints.JOB.name,
         _failing_endpoint,
         lambda one: Endpoint.objects.filter(company=one, warned_at__isnull=False).exists(),
         "accounts_endpoint",

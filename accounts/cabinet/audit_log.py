@@ -1,7 +1,8 @@
-"""The cabinet's audit log: the list with its filters, and the same as a file."""
+"""The cabinet's audit log: the list with its filters, the same as a file, and values in words."""
 
-from collections.abc import Iterator
-from datetime import timedelta
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any
 
 from django import forms
@@ -9,20 +10,121 @@ from django.db.models import Q, QuerySet
 from django.http import HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
 from django.utils import timezone
+from django.utils.formats import date_format
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext
 
+from accounts import audit
 from accounts.api import pagination
-from accounts.audit import texts
-from accounts.audit.events import record
-from accounts.cabinet import audit_values
-from accounts.cabinet.settings_forms import SECTIONS
+from accounts.audit import FIELD_LABELS, record
+from accounts.cabinet.form_fields import grouped
+from accounts.cabinet.settings_forms import SECTIONS, lifetime_words
 from accounts.cabinet.spreadsheets import csv_download
 from accounts.client_ip import client_ip
-from accounts.models import AuditEvent, Member
+from accounts.models import AuditEvent, EventKind, Language, Member
+from accounts.people import countries
 from accounts.people.roles import CabinetRequest, can_manage_keys, member_required
+from config import channels
 from config.input.days import start_of
 from config.input.form_fields import DayBoundField, LineField
+
+NOTHING = "—"
+
+
+@dataclass(frozen=True, slots=True)
+class FieldChange:
+    field_label: str
+    old: str
+    new: str
+
+    def __str__(self) -> str:
+        return f"{self.label}: {self.old} → {self.new}"
+
+
+def of_event(event: AuditEvent) -> list[FieldChange]:
+    return [] if audit.has_words(event) else described(event.changes)
+
+
+def described(changes: Mapping[str, Any] | None) -> list[FieldChange]:
+    return [
+        FieldChange(field_label(name), field_value(name, old), field_value(name, new))
+        for name, (old, new) in (changes or {}).items()
+    ]
+
+
+def field_label(name: str) -> str:
+    if name in countries.CODES or name == "*":
+        return _("any other country") if name == "*" else countries.name(name)
+    return str(FIELD_LABELS.get(name, name))
+
+
+def field_value(name: str, held: Any) -> str:
+    if held is None or held in ("", []):
+        return str(_empty(name))
+    if isinstance(held, bool):
+        return pgettext("answer", "yes") if held else pgettext("answer", "no")
+    if name in READERS:
+        return READERS[name](held)
+    if isinstance(held, list):
+        return ", ".join(map(str, held))
+    return grouped(held) if isinstance(held, int) else str(held)
+
+
+def _empty(name: str) -> str:
+    if name == "default_channel":
+        return _("the first connected")
+    if name == "allowed_countries":
+        return _("the company's own country")
+    if name == "default_link_lifetime":
+        return _("Never expires")
+    if name in STANDARD or name.startswith("patience_"):
+        return _("the usual")
+    return NOTHING
+
+
+STANDARD = {
+    *("cool_down", "codes_per_10_min", "codes_per_hour", "codes_per_day"),
+    *("links_per_10_min", "links_per_day", "day", "*"),
+    *countries.CODES,
+}
+
+
+def _channel(name: str) -> str:
+    one = channels.BY_NAME.get(name)
+    return str(one.title) if one else name
+
+
+def _countries(codes: list[str] | str) -> str:
+    listed = codes if isinstance(codes, list) else [codes]
+    return ", ".join(countries.name(code) for code in listed)
+
+
+def _kinds(names: list[str]) -> str:
+    known = dict(EventKind.choices)
+    return ", ".join(str(known.get(name, name)) for name in names)
+
+
+def _moment(text: str) -> str:
+    at = timezone.localtime(datetime.fromisoformat(text))
+    return str(date_format(at, pgettext("moment", "j M Y, H:i:s")))
+
+
+READERS: dict[str, Callable[[Any], str]] = {
+    "allowed_countries": _countries,
+    "country": _countries,
+    "channel": _channel,
+    "default_channel": _channel,
+    "fallback_chain": lambda names: " → ".join(map(_channel, names)),
+    "documents_language": lambda code: str(dict(Language.choices).get(code, code or "—")),
+    "language": lambda code: str(dict(Language.choices).get(code, code)),
+    "locale": lambda code: str(dict(Language.choices).get(code, code)),
+    "default_link_lifetime": lifetime_words,
+    "closes_at": _moment,
+    "expires_at": _moment,
+    "kinds": _kinds,
+    "role": lambda role: str(dict(Member.Role.choices).get(role, role)),
+}
+
 
 BATCH_SIZE = 1000
 SETTINGS_OF_ALL = "budget."  # about money, on a page that developers read as well
@@ -122,12 +224,12 @@ def audit_export(request: CabinetRequest) -> StreamingHttpResponse:
     return csv_download(rows, name)
 
 
-def describe(event: AuditEvent) -> tuple[Any, str, list[audit_values.FieldChange]]:
+def describe(event: AuditEvent) -> tuple[Any, str, list[FieldChange]]:
     """What was done, to what, and the old and new values, which name the fields themselves."""
-    changes = audit_values.of_event(event)
-    has_only_fields = event.action in texts.FIELD_ACTIONS | {"budget.changed"}
-    subject = "" if changes and has_only_fields else texts.subject(event)
-    return texts.label(event.action), subject, changes
+    changes = of_event(event)
+    has_only_fields = event.action in audit.FIELD_ACTIONS | {"budget.changed"}
+    subject = "" if changes and has_only_fields else audit.subject(event)
+    return audit.label(event.action), subject, changes
 
 
 def rows_of(history: QuerySet[AuditEvent], chosen: dict[str, Any]) -> Iterator[list[str]]:
@@ -174,6 +276,6 @@ def _of_kind(kind: str) -> Q:
 def _of_section(slug: str) -> Q:
     """By the fields that changed; events of before values were kept name theirs in the subject."""
     names = SECTIONS[slug].stored
-    fields = [name for name in texts.FIELD_LABELS if name.startswith(names)]
+    fields = [name for name in audit.FIELD_LABELS if name.startswith(names)]
     old = Q(changes__isnull=True, subject__iregex=rf"(^|, )({'|'.join(fields)})($|,)")
     return Q(action="settings.changed") & (Q(changes__has_any_keys=fields) | old)

@@ -1,13 +1,106 @@
-"""Labels of audit events, as the cabinet shows them."""
+"""The audit log: writes its events with old and new values, and has their labels."""
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
+import structlog
+from django.http import HttpRequest
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models import AuditEvent
+from accounts.client_ip import address_of
+from accounts.masked_phones import mask_phone, mask_phones_in
+from accounts.models import AuditEvent, Company, User
 from config.channels import CHANNELS
 from config.texts import StrOrPromise
+
+# Of what these names hold, an event says that it changed, and nothing else.
+SECRET = re.compile(r"secret|password|token|credential|digest|private", re.IGNORECASE)
+HIDDEN = "•••"
+LONGEST = 500  # characters of a text
+PHONE = re.compile(r"\+\d{8,15}")
+ADDRESS = re.compile("://|=")  # a URL, or tags of one
+Changes = dict[str, list[Any]]
+
+
+def changes_of(stored: object, new: Mapping[str, object]) -> Changes:
+    """Field → [old, new] of those that differ; of a mapping, its keys: `patience_sms`."""
+    found: Changes = {}
+    for name, value in new.items():
+        old = getattr(stored, name)
+        if old == value:
+            continue
+        if isinstance(value, Mapping):
+            keys = dict.fromkeys([*old, *value])
+            pairs = {f"{name}_{key}": (old.get(key), value.get(key)) for key in keys}
+        else:
+            pairs = {name: (old, value)}
+        found |= {key: _kept(key, pair) for key, pair in pairs.items() if pair[0] != pair[1]}
+    return found
+
+
+def changes_between(old: Mapping[str, object], new: Mapping[str, object]) -> Changes:
+    return {
+        name: _kept(name, (old.get(name), new.get(name)))
+        for name in dict.fromkeys([*old, *new])
+        if old.get(name) != new.get(name)
+    }
+
+
+def _kept(name: str, values: Iterable[object]) -> list[Any]:
+    if SECRET.search(name):
+        return [HIDDEN, HIDDEN]
+    return [_plain(value) for value in values]
+
+
+def _plain(value: object) -> Any:
+    """As JSON keeps it."""
+    if value is None or isinstance(value, bool | int):
+        return value
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_plain(one) for one in value]
+    text = str(value)
+    if ADDRESS.search(text):
+        return mask_phones_in(text)[:LONGEST]
+    return PHONE.sub(lambda found: mask_phone(found[0]), text)[:LONGEST]
+
+
+log = structlog.get_logger(__name__)
+
+
+def record(
+    action: str,
+    subject: object,
+    *,
+    company: Company | None,
+    user: User | None,
+    ip: str | None = None,
+    changes: Changes | None = None,
+) -> AuditEvent:
+    """Store an audit event in the caller's transaction."""
+    return AuditEvent.objects.create(
+        action=action,
+        subject=str(subject)[:200],
+        company=company,
+        user=user,
+        actor=user.email if user else "",
+        ip=ip or None,
+        changes=changes or None,
+    )
+
+
+def record_authentication_event(
+    action: str, *, user: User | None, request: HttpRequest | None, subject: object = ""
+) -> None:
+    """An audit event without a company, and a log line.
+
+    The subject is not logged, since it may be an e-mail address. It is never a secret.
+    """
+    ip = address_of(request)
+    record(action, subject, company=None, user=user, ip=ip)
+    log.info("authentication_event", action=action, user=user.pk if user else None, ip=ip)
+
 
 ACTION_LABELS: dict[str, StrOrPromise] = {
     "company.created": _("created the company"),

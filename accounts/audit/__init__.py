@@ -1,1 +1,0 @@
-"""The audit log: its events and their labels."""
