@@ -228,33 +228,13 @@ ACTION_LABELS: dict[str, StrOrPromise] = {
 }
 # Recorded field names and the labels of their form fields.
 FIELD_LABELS: dict[str, StrOrPromise] = {
+    **{field.name: field.verbose_name for field in Company._meta.fields},  # noqa: SLF001
     "closes_at": _("Day of deletion"),
-    "name": _("Company name"),
-    "brand": _("Brand in messages"),
-    "language": _("Language of messages"),
-    "code_length": _("Digits in a code"),
-    "default_channel": _("Default channel"),
-    "allowed_countries": _("Allowed countries"),
-    "all_countries": _("Send to every country"),
-    "default_link_lifetime": _("Default link lifetime"),
-    "link_host": _("Host of new short links"),
-    "link_targets": _("Sites that links may lead to"),
-    "link_utm": _("Tags added to targets"),
-    "link_expired_url": _("Where links lead once they have expired"),
-    "cool_down": _("Seconds between two codes"),
-    "codes_per_10_min": _("Codes in 10 minutes"),
-    "codes_per_hour": _("Codes in an hour"),
-    "codes_per_day": _("Codes in 24 hours"),
-    "links_per_10_min": _("Links in 10 minutes"),
-    "links_per_day": _("Links in 24 hours"),
-    "falls_back": _("Fall back to the next channel when the first does not deliver"),
-    "fallback_chain": _("Order of channels"),
     **{
         f"patience_{channel.name}": format_lazy(_("Seconds for {channel}"), channel=channel.title)
         for channel in CHANNELS
     },
-    "fallback_max_cost": _("Price cap, tokens"),
-    "requires_second_factor": _("Require two-step sign-in from every member"),
+    "default_link_lifetime": _("Default link lifetime"),
     "role": _("Role"),
     "url": _("Address"),
     "kinds": _("Events"),
@@ -269,7 +249,6 @@ FIELD_LABELS: dict[str, StrOrPromise] = {
     "app_hash": _("Hash of the Android app"),
     "day": _("24 hours"),
     "low_balance": _("Low-balance alert below"),
-    "country": _("Country"),
     "legal_name": _("Legal name"),
     "inn": _("INN"),
     "kpp": _("KPP"),

@@ -33,7 +33,7 @@ NOTHING = "—"
 
 @dataclass(frozen=True, slots=True)
 class FieldChange:
-    field_label: str
+    label: str
     old: str
     new: str
 

@@ -14,10 +14,6 @@ from config.input.form_fields import IntegerField
 
 PATIENCE = {f"patience_{channel.name}": channel for channel in CHANNELS}
 FIELDS = ("falls_back", "fallback_max_cost")
-LABELS = {
-    "falls_back": _("Fall back to the next channel when the first does not deliver"),
-    "fallback_max_cost": _("Price cap, tokens"),
-}
 HELP = {
     "fallback_max_cost": _(
         "For one message; more expensive channels are skipped. Leave empty for any price."

@@ -85,11 +85,6 @@ class CompanySection(SectionForm):
     class Meta:
         model = Company
         fields = ("name", "brand", "language", "country")
-        labels = {
-            "name": _("Company name"),
-            "brand": _("Brand in messages"),
-            "language": _("Language of messages"),
-        }
         help_texts = {
             "brand": _("Shown to the person who gets the code. Leave empty for the company name."),
             "language": _("For requests that do not name a language."),
@@ -115,7 +110,6 @@ class CodesSection(SectionForm):
     class Meta:
         model = Company
         fields = ("code_length",)
-        labels = {"code_length": _("Digits in a code")}
         help_texts = {"code_length": _("From 4 to 8.")}
 
 
@@ -128,7 +122,6 @@ class ChannelsSection(SectionForm):
         fields = ("default_channel", *fallback_forms.FIELDS)
         field_classes = {"fallback_max_cost": GroupedIntegerField}
         widgets = {"fallback_max_cost": forms.TextInput({"inputmode": "numeric"})}
-        labels = {**fallback_forms.LABELS, "default_channel": _("Default channel")}
         help_texts = {
             **fallback_forms.HELP,
             "default_channel": _(
@@ -184,7 +177,6 @@ class CountriesSection(SectionForm):
     class Meta:
         model = Company
         fields = ("all_countries", "allowed_countries")
-        labels = {"all_countries": _("Send to every country")}
         help_texts = {
             "all_countries": _(
                 "A stolen key could then send to expensive numbers anywhere. List the countries "
@@ -239,14 +231,6 @@ class LimitsSection(SectionForm):
     class Meta:
         model = Company
         fields = ("cool_down", *CODES, *LINKS)
-        labels = {
-            "cool_down": _("Seconds between two codes"),
-            "codes_per_10_min": _("Codes in 10 minutes"),
-            "codes_per_hour": _("Codes in an hour"),
-            "codes_per_day": _("Codes in 24 hours"),
-            "links_per_10_min": _("Links in 10 minutes"),
-            "links_per_day": _("Links in 24 hours"),
-        }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -313,7 +297,6 @@ class SecuritySection(SectionForm):
     class Meta:
         model = Company
         fields = ("requires_second_factor",)
-        labels = {"requires_second_factor": _("Require two-step sign-in from every member")}
         help_texts = {
             "requires_second_factor": _(
                 "A member without a second step is asked to set one up before they see anything "

@@ -60,39 +60,39 @@ class Company(models.Model):
         APPROVED = "approved", _("approved")
         SUSPENDED = "suspended", _("suspended")
 
-    name = models.CharField(_("name"), max_length=120)
+    name = models.CharField(_("Company name"), max_length=120)
     status = models.CharField(
         _("status"), max_length=10, choices=Status.choices, default=Status.PENDING
     )
     country = models.CharField(
-        _("country"), max_length=2, default="RU", help_text=_("ISO 3166 code, such as RU or KZ")
+        _("Country"), max_length=2, default="RU", help_text=_("ISO 3166 code, such as RU or KZ")
     )
     language = models.CharField(
-        _("language of messages"), max_length=2, choices=Language, default=Language.RUSSIAN
+        _("Language of messages"), max_length=2, choices=Language, default=Language.RUSSIAN
     )
     brand = models.CharField(
-        _("brand in messages"),
+        _("Brand in messages"),
         max_length=30,
         blank=True,
         help_text=_("leave empty for the company name"),
     )
     default_channel = models.CharField(
-        _("default channel"),
+        _("Default channel"),
         max_length=10,
         blank=True,
         choices=channels.choices,
     )
     code_length = models.PositiveSmallIntegerField(
-        _("code length"), default=6, validators=[MinValueValidator(4), MaxValueValidator(8)]
+        _("Digits in a code"), default=6, validators=[MinValueValidator(4), MaxValueValidator(8)]
     )
     allowed_countries = ArrayField(
         models.CharField(max_length=2),
-        verbose_name=_("allowed countries"),
+        verbose_name=_("Allowed countries"),
         default=list,
         blank=True,
         help_text=_("leave empty for the company's own"),
     )
-    all_countries = models.BooleanField(_("every country"), default=False, db_default=False)
+    all_countries = models.BooleanField(_("Send to every country"), default=False, db_default=False)
     # Country → [set by somebody, usual lately] of `billing.budgets.budgets`, which alone writes it.
     budgets = models.JSONField(default=dict, db_default={}, editable=False)
     default_link_lifetime = models.PositiveIntegerField(
@@ -101,23 +101,27 @@ class Company(models.Model):
     api_rate = models.PositiveIntegerField(
         _("API requests per 10 s and key"), null=True, blank=True
     )
-    cool_down = _limit(_("seconds between codes to one phone"))
-    codes_per_10_min = _limit(_("codes to one phone in 10 minutes"))
-    codes_per_hour = _limit(_("codes to one phone in an hour"))
-    codes_per_day = _limit(_("codes to one phone in 24 hours"))
-    links_per_10_min = _limit(_("links to one phone in 10 minutes"))
-    links_per_day = _limit(_("links to one phone in 24 hours"))
-    falls_back = models.BooleanField(_("falls back"), default=False, db_default=False)
+    cool_down = _limit(_("Seconds between two codes"))
+    codes_per_10_min = _limit(_("Codes in 10 minutes"))
+    codes_per_hour = _limit(_("Codes in an hour"))
+    codes_per_day = _limit(_("Codes in 24 hours"))
+    links_per_10_min = _limit(_("Links in 10 minutes"))
+    links_per_day = _limit(_("Links in 24 hours"))
+    falls_back = models.BooleanField(
+        _("Fall back to the next channel when the first does not deliver"),
+        default=False,
+        db_default=False,
+    )
     fallback_chain = ArrayField(
         models.CharField(max_length=10),
-        verbose_name=_("fallback chain"),
+        verbose_name=_("Order of channels"),
         default=list,
         blank=True,
         db_default=[],
     )
     # Channel → seconds for a proof; its own patience where missing.
     patience = models.JSONField(default=dict, db_default={}, editable=False)
-    fallback_max_cost = _limit(_("tokens that a fallback may cost"))
+    fallback_max_cost = _limit(_("Price cap, tokens"))
     # Rules by country and purpose, which `channels.routing.policy_rules` alone writes.
     policy = models.JSONField(default=list, db_default=[], editable=False)
     guard_mode = models.CharField(
@@ -135,26 +139,26 @@ class Company(models.Model):
     guard_restrictions = models.JSONField(default=list, db_default=[], editable=False)
     # one of its own; empty: the service's
     link_host = models.CharField(
-        _("host of short links"), max_length=253, blank=True, default="", db_default=""
+        _("Host of new short links"), max_length=253, blank=True, default="", db_default=""
     )
     # with all that is under them; empty: any
     link_targets = ArrayField(
         models.CharField(max_length=253),
-        verbose_name=_("sites that links may lead to"),
+        verbose_name=_("Sites that links may lead to"),
         default=list,
         blank=True,
         db_default=[],
     )
     # a query; `{channel}` is the message's
     link_utm = models.CharField(
-        _("tags added to targets"), max_length=300, blank=True, default="", db_default=""
+        _("Tags added to targets"), max_length=300, blank=True, default="", db_default=""
     )
     link_expired_url = models.TextField(
-        _("where expired links lead"), blank=True, default="", db_default=""
+        _("Where links lead once they have expired"), blank=True, default="", db_default=""
     )
     # Members without a second factor are asked to set one up before they see any page.
     requires_second_factor = models.BooleanField(
-        _("requires two-step sign-in"), default=False, db_default=False
+        _("Require two-step sign-in from every member"), default=False, db_default=False
     )
     # An owner has asked to delete it, which happens then; until then everything works.
     closes_at = models.DateTimeField(_("to be deleted"), null=True, editable=False)
