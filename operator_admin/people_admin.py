@@ -135,7 +135,7 @@ class AuthenticatorAdmin(OwnedAdmin):
         audit.record("factor.reset", f"{obj.user} {obj.type}", company=None, user=user, ip=ip)
         super().delete_model(request, obj)
         sessions.end_all(obj.user)
-        notifications.post_admin_change(obj.user)
+        notifications.post_to_user("admin.changed", obj.user)
 
 
 @admin.register(SocialAccount)
@@ -149,4 +149,4 @@ class IdentityAdmin(OwnedAdmin):
 
     def delete_model(self, request: HttpRequest, obj: SocialAccount) -> None:
         identities.remove(obj, request=request, operator=operator(request))
-        notifications.post_admin_change(obj.user)
+        notifications.post_to_user("admin.changed", obj.user)

@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy, pgettext
 from accounts import audit
 from accounts.api import pagination
 from accounts.audit import FIELD_LABELS, record
-from accounts.cabinet.form_fields import grouped
+from accounts.cabinet.form_fields import FilterForm, grouped
 from accounts.cabinet.settings_forms import SECTIONS, lifetime_words
 from accounts.cabinet.spreadsheets import csv_download
 from accounts.client_ip import client_ip
@@ -150,7 +150,7 @@ KINDS: dict[str, tuple[Any, tuple[str, ...]]] = {
 }
 
 
-class AuditFilter(forms.Form):
+class AuditFilter(FilterForm):
     person = LineField(
         label=gettext_lazy("Who"),
         max_length=254,
@@ -183,11 +183,6 @@ class AuditFilter(forms.Form):
         label=gettext_lazy("To"),
         required=False,
     )
-
-    def chosen(self) -> dict[str, Any]:
-        """The filters in use; an invalid field filters nothing and shows its error."""
-        self.is_valid()
-        return {name: value for name, value in self.cleaned_data.items() if value}
 
 
 @member_required(can_manage_keys)

@@ -30,6 +30,13 @@ def ungrouped(text: str) -> str:
     return SPACES.sub("", text).replace("\u2212", "-")
 
 
+class FilterForm(forms.Form):
+    def chosen(self) -> dict[str, Any]:
+        """The filters in use; an invalid field filters nothing and shows its error."""
+        self.is_valid()
+        return {name: value for name, value in self.cleaned_data.items() if value}
+
+
 class GroupedIntegerField(IntegerField):
     """A whole number. Its widget is text: `<input type=number>` refuses spaces by itself."""
 

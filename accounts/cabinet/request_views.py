@@ -18,6 +18,7 @@ from accounts.api.calls import Call
 from accounts.api.pagination import forgiving_page_of, is_live
 from accounts.api.request_fields import meant
 from accounts.cabinet import saved_filters
+from accounts.cabinet.form_fields import FilterForm
 from accounts.masked_phones import mask_phone
 from accounts.models import ApiKey, ApiRequest, Company, Mode, SavedFilter
 from accounts.people.roles import CabinetRequest, can_read_keys, member_required
@@ -35,7 +36,7 @@ OUTCOMES: dict[str, tuple[Any, Q]] = {
 }
 
 
-class RequestFilter(forms.Form):
+class RequestFilter(FilterForm):
     mode = forms.ChoiceField(
         choices=Mode.choices, required=False, initial=Mode.LIVE, widget=forms.HiddenInput
     )
@@ -86,11 +87,6 @@ class RequestFilter(forms.Form):
         if self.cleaned_data["phone"] and not (phone.startswith("+") and len(phone) > 9):
             raise ValidationError(_("Enter the whole number with a plus: phones are kept masked."))
         return phone
-
-    def chosen(self) -> dict[str, Any]:
-        """The filters in use; an invalid field filters nothing and shows its error."""
-        self.is_valid()
-        return {name: value for name, value in self.cleaned_data.items() if value}
 
     @property
     def mode_chosen(self) -> str:

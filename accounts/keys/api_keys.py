@@ -318,6 +318,12 @@ def _known_of(row: Mapping[str, Any]) -> Known[Principal]:
     return Known(_principal(row), row["company_id"], row["expires_in"])
 
 
+_AS_READ = (
+    *("key_id", "mode", "day_limit", "company_id", "country", "language", "brand"),
+    *("default_channel", "code_length", "default_link_lifetime", "api_rate"),
+)
+
+
 def _principal(row: Mapping[str, Any]) -> Principal:
     own = CompanyLimits(**{name: row[name] for name in CompanyLimits._fields})
     rules = LinkRules(
@@ -327,27 +333,17 @@ def _principal(row: Mapping[str, Any]) -> Principal:
         expired_url=row["link_expired_url"],
     )
     return Principal(
-        key_id=row["key_id"],
-        mode=row["mode"],
+        **{name: row[name] for name in _AS_READ},
         scopes=scopes_of_role(row["maker_role"]).intersection(row["scopes"]),
         allowed_ips=tuple(row["allowed_ips"]),
-        company_id=row["company_id"],
         company_status=row["status"],
-        country=row["country"],
-        language=row["language"],
-        brand=row["brand"],
-        default_channel=row["default_channel"],
-        code_length=row["code_length"],
         allowed_countries=frozenset(row["allowed_countries"]),
-        default_link_lifetime=row["default_link_lifetime"],
-        api_rate=row["api_rate"],
         own_limits=NO_LIMITS if own == NO_LIMITS else own,
         fallback=_fallback(row),
         policy=policy_of(orjson.loads(row["policy"])),
         texts=texts_of(row["texts"]),
         link_rules=NO_RULES if rules == NO_RULES else rules,
         budgets=orjson.loads(row["budgets"]),
-        day_limit=row["day_limit"],
         guard=_guard(row["guard_mode"], orjson.loads(row["guard_restrictions"])),
     )
 

@@ -270,10 +270,6 @@ class ApiKeyAdmin(ReadOnlyAdmin):
     exclude = ("digest",)
     actions = ("revoke",)
 
-    @admin.display(boolean=True, description=_("active"))
-    def is_active(self, key: ApiKey) -> bool:
-        return key.is_active
-
     @admin.action(description=_("Revoke"), permissions=["revoke"])
     def revoke(self, request: HttpRequest, keys: QuerySet[ApiKey]) -> None:
         active = list(keys.active().select_related("company"))  # type: ignore[attr-defined]

@@ -111,7 +111,7 @@ def record(request: HttpRequest, action: str, obj: Model, changes: Changes | Non
         changes=changes,
     )
     for person in _affected_users(obj):
-        notifications.post_admin_change(person)
+        notifications.post_to_user("admin.changed", person)
     if isinstance(obj, Member) and action != "admin.deleted":
         mail_about_new_owners(request, [obj])
 

@@ -69,6 +69,8 @@ def leave(request: HttpRequest, process: str, then: str = "", **params: str) -> 
     """To the provider. By a page: Chromium follows no redirect of a form to another site under
     `form-action 'self'`, whichever sites the provider itself leads through.
     """
+    if limited := ratelimit.consume_or_429(request, action="sso"):
+        return limited
     nonce = secrets.token_urlsafe(32)
     if settings.OIDC_TRUSTED_ACR:
         params["acr_values"] = " ".join(settings.OIDC_TRUSTED_ACR)
@@ -180,8 +182,6 @@ def _user(request: HttpRequest) -> User:
 @require_POST
 @provider_page
 def start(request: HttpRequest) -> HttpResponse:
-    if limited := ratelimit.consume_or_429(request, action="sso"):
-        return limited
     return leave(request, SIGN_IN, get_next_redirect_url(request) or "")
 
 
@@ -222,8 +222,6 @@ def connect(request: HttpRequest) -> HttpResponse:
     if identity_of(_signed_in(request)):
         return redirect("sso-identity")
     if request.method == "POST":
-        if limited := ratelimit.consume_or_429(request, action="sso"):
-            return limited
         return leave(request, CONNECT)
     return render(request, "account/sso_connect.html")
 
@@ -253,8 +251,6 @@ def reauthenticate(request: HttpRequest) -> HttpResponse:
         return redirect("sso-identity")
     then = get_next_redirect_url(request) or ""
     if request.method == "POST":
-        if limited := ratelimit.consume_or_429(request, action="sso"):
-            return limited
         # With max_age the answer has `auth_time`, which tells whether the provider did ask anew.
         age = str(settings.ACCOUNT_REAUTHENTICATION_TIMEOUT)
         return leave(request, REAUTHENTICATE, then, prompt="login", max_age=age)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import wraps
+from operator import attrgetter
 from typing import Concatenate, ParamSpec, cast
 from urllib.parse import urlencode
 
@@ -40,32 +41,16 @@ def nobody(member: Member) -> bool:
     return False
 
 
-def can_read_keys(member: Member) -> bool:
-    return member.role != Member.Role.ACCOUNTANT
-
-
 def can_read_settings(member: Member) -> bool:
     return member.role != Member.Role.ACCOUNTANT
 
 
-def can_manage_keys(member: Member) -> bool:
-    return member.can_manage_keys
-
-
-def can_change_settings(member: Member) -> bool:
-    return member.can_change_settings
-
-
-def can_see_money(member: Member) -> bool:
-    return member.can_see_money
-
-
-def can_manage_money(member: Member) -> bool:
-    return member.can_manage_money
-
-
-def can_manage_members(member: Member) -> bool:
-    return member.can_manage_members
+can_read_keys = can_read_settings
+can_manage_keys: Allows = attrgetter("can_manage_keys")
+can_change_settings: Allows = attrgetter("can_change_settings")
+can_see_money: Allows = attrgetter("can_see_money")
+can_manage_money: Allows = attrgetter("can_manage_money")
+can_manage_members: Allows = attrgetter("can_manage_members")
 
 
 def all_memberships(request: HttpRequest) -> list[Member]:

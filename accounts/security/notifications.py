@@ -168,11 +168,6 @@ def post_to_user(kind: str, user: User, **params: str) -> None:
     _post(kind, user, params, ip=None, device="", to=primary_address(user))
 
 
-def post_admin_change(user: User) -> None:
-    """Notify a user of an operator's change, without the operator's address."""
-    _post("admin.changed", user, {}, ip=None, device="", to=primary_address(user))
-
-
 def post_company_change(
     kind: str,
     *,

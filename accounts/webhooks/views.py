@@ -1,6 +1,6 @@
 """The cabinet's pages about webhooks: endpoints with their forms, deliveries, examples."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any, cast
 
 import orjson
@@ -13,7 +13,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from accounts.api.pagination import Page, page_of
+from accounts.api.pagination import forgiving_page_of
 from accounts.client_ip import client_ip
 from accounts.models import Delivery, Endpoint, Event, EventKind, Member, Mode, scopes_of_role
 from accounts.people.phone_masking import event_for
@@ -147,7 +147,9 @@ def webhook_detail(request: CabinetRequest, public_id: str) -> HttpResponse:
         "only_failed": only_failed,
         "has_failed": deliveries.has_failed(endpoint),
         "is_first": not request.GET.get("cursor"),
-        "page": _page(endpoint, request.GET, only_failed=only_failed),
+        "page": forgiving_page_of(
+            deliveries.with_last_attempt(endpoint, only_failed=only_failed), request.GET
+        ),
     }
     return render(request, "cabinet/webhook_detail.html", context)
 
@@ -291,14 +293,6 @@ def _delivery(request: CabinetRequest, public_id: str) -> Delivery:
     if delivery_id is None:
         raise Http404
     return get_object_or_404(deliveries.of_company(request.company), pk=delivery_id)
-
-
-def _page(endpoint: Endpoint, query: Mapping[str, str], *, only_failed: bool) -> Page:
-    rows = deliveries.with_last_attempt(endpoint, only_failed=only_failed)
-    try:
-        return page_of(rows, query)
-    except DomainError:  # an invalid cursor: show the first page
-        return page_of(rows, {})
 
 
 def _show_once(request: CabinetRequest, endpoint: Endpoint, secret: str) -> HttpResponse:
