@@ -1,9 +1,13 @@
 """Idempotency-Key: a repeated call has one effect and one response."""
 
+import hashlib
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 
+import orjson
 import pytest
+from django.db import transaction
 from django.utils import timezone
 
 from accounts.api import idempotency
@@ -14,6 +18,7 @@ from channels.models import Message
 from channels.web.send_view import status_text
 from links.models import Link
 from otp.models import Verification
+from tests.api.blocking import behind_us
 from tests.api.books import books
 from tests.api.clients import Answer, Api, ClientOf
 from tests.factories import CompanyFactory, LinkFactory
@@ -276,3 +281,35 @@ def test_refusal_of_a_crashed_request_is_rebuilt(
     assert (rebuilt.status, rebuilt.code) == (status, code)
     assert rebuilt.body["id"] == first.body["id"]
     assert is_replay_of(again, rebuilt)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("path", ["/otp/send", "/links/send"])
+def test_key_and_effect_are_one_commit(api: Api, path: str) -> None:
+    """The look-up misses an uncommitted duplicate; only the unique index sees it."""
+    canonical = orjson.dumps(CALLS[path], option=orjson.OPT_SORT_KEYS)
+    digest = hashlib.sha256(canonical).digest()
+    duplicate = idempotency.IdempotencyKey(api.company.pk, "live", path, "k", digest)
+
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():
+            idempotency.insert(duplicate)
+            late = behind_us(pool, lambda: api.post(path, CALLS[path], Idempotency_Key="k"))
+        answer = late.result()
+
+    assert (answer.status, answer.code) == (409, "request_in_progress")
+    assert Message.objects.count() == Link.objects.count() == 0
+    assert ledger.balance(api.company.pk) == (1000, 0)
+
+
+def test_unstored_refusal_leaves_no_idempotency_key(api: Api) -> None:
+    """The key is written before the effect, and goes with it."""
+    api.post("/otp/send", {"phone": PHONE})
+    guess = {"phone": PHONE, "code": wrong_code(PHONE)}
+    for _ in range(5):
+        api.post("/otp/verify", guess)
+
+    answers = [api.post("/otp/verify", guess, Idempotency_Key="k") for _ in range(2)]
+
+    assert [answer.code for answer in answers] == ["too_many_attempts"] * 2
+    assert not IdempotentRequest.objects.exists()

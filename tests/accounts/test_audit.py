@@ -1,6 +1,8 @@
 """Authentication events are logged and audited, without a secret; no audit event can be changed."""
 
 import logging
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,13 +12,17 @@ from allauth.account.utils import user_pk_to_url_str
 from django.db import IntegrityError, connection, transaction
 from django.test import Client
 from django.urls import reverse
+from django.utils import translation
 from pytest_django import Settings
 from structlog.testing import LogCapture
 
 from accounts import audit
-from accounts.audit import record
+from accounts.audit import ACTION_LABELS, FIELD_LABELS, changes_between, label, record, subject
+from accounts.cabinet.settings_forms import SECTIONS
 from accounts.models import AuditEvent, Company, User
 from accounts.security import notifications
+from billing.web.forms import ProfileForm
+from channels.web.forms import HistoryFilter
 from tests.accounts.security.people import (
     add_app,
     confirm,
@@ -243,3 +249,88 @@ def test_audit_outlives_the_company(event: AuditEvent) -> None:
     Company.objects.all().delete()
 
     assert AuditEvent.objects.get().company_id == event.company_id
+
+
+ROOT = Path(__file__).parents[2]
+RECORDED = re.compile(r'\brecord\(\s*"([a-z_.]+)"')
+
+
+def test_every_audited_action_has_a_label() -> None:
+    sources = (path for app in ("accounts", "billing", "channels", "links", "otp")
+               for path in (ROOT / app).rglob("*.py"))  # fmt: skip
+
+    recorded = {name for path in sources for name in RECORDED.findall(path.read_text("utf-8"))}
+
+    assert len(recorded) > 20
+    assert recorded - set(ACTION_LABELS) == set()
+
+
+@pytest.mark.parametrize("form", [*SECTIONS.values(), ProfileForm, HistoryFilter])
+def test_field_labels_equal_form_labels(form: type) -> None:
+    fields = form.base_fields  # type: ignore[attr-defined]
+
+    named = {name: str(field.label) for name, field in fields.items() if field.label}
+    named.pop("country_codes", None)  # another way to fill in the allowed countries
+
+    assert {name: str(FIELD_LABELS.get(name)) for name in named} == named
+
+
+def test_subject_is_translated_for_the_reader() -> None:
+    event = AuditEvent(action="settings.changed", subject="brand, code_length")
+
+    with translation.override("ru"):
+        assert str(label("webhook.gave_up")).startswith("Отключены")
+        assert subject(event) == "Бренд в сообщениях, Цифр в коде"
+    assert subject(AuditEvent(action="member.left", subject="brand")) == "brand"
+
+
+@pytest.mark.parametrize(
+    ("event", "words"),
+    [
+        (
+            AuditEvent(
+                action="guard.mode_changed",
+                subject="enforce → off",
+                changes={"guard_mode": ["enforce", "off"]},
+            ),
+            "придерживать → выключена",
+        ),
+        (AuditEvent(action="guard.mode_changed", subject="watch → enforce"), "только смотреть → "),
+        (
+            AuditEvent(
+                action="guard.watches_others", changes={"guard_watches_others": [True, False]}
+            ),
+            "не учитываются",
+        ),
+        (AuditEvent(action="guard.lifted", subject="ip"), "один IP-адрес"),
+        (AuditEvent(action="guard.lifted", subject="RU"), "Россия"),
+        (AuditEvent(action="guard.let_through", subject="+7916123"), "+7916123…"),
+    ],
+)
+def test_acts_on_the_protection_are_worded(event: AuditEvent, words: str) -> None:
+    with translation.override("ru"):
+        assert subject(event).startswith(words)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "https://wa.me/79161230089",
+        "https://example.com/?tel=%2B7%20916%20123-00-89",
+        "utm_term=79161230089",
+        "to +79161230089",
+        ["https://wa.me/79161230089"],
+        "x" * 480 + "+79161230089",
+    ],
+)
+def test_phone_is_masked_in_addresses_and_texts(value: object) -> None:
+    kept = str(changes_between({"url": "https://example.com/"}, {"url": value}))
+
+    assert "1230089" not in kept.replace("-", "")
+    assert "•••••" in kept
+
+
+def test_numbers_that_are_no_phones_stay() -> None:
+    kept = changes_between({"inn": ""}, {"inn": "7707083893", "kpp": "770701001"})
+
+    assert kept == {"inn": ["", "7707083893"], "kpp": [None, "770701001"]}
