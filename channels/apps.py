@@ -9,7 +9,7 @@ class ChannelsConfig(AppConfig):
     def ready(self) -> None:
         """Declares the events of webhooks and what the search finds."""
         from accounts.webhooks import events  # noqa: PLC0415 - models come first
-        from channels.web import search_sources, webhook_events  # noqa: PLC0415
+        from channels.web import calls, search_sources  # noqa: PLC0415
 
         search_sources.register()
-        events.declare(webhook_events.MESSAGE_EVENT)
+        events.declare(calls.MESSAGE_EVENT)

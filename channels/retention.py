@@ -14,7 +14,7 @@ from accounts.models import IdempotentRequest
 from accounts.outbox import retention
 from channels import extensions
 from channels.extensions import Purger
-from channels.history import background_export
+from channels.history import export
 from config.storage.months import partitions
 from config.storage.store_errors import is_refusal, savepoint
 
@@ -67,7 +67,7 @@ def purge() -> int:
         partial(_execute, DELETE_KNOWN_RECIPIENTS, settings.PHONE_RETENTION),
         _anonymise_phones,
         request_log.purge,
-        background_export.purge,
+        export.purge,
         jobs.purge,
         *retention.PURGERS,
         *extensions.purgers(),

@@ -5,7 +5,7 @@ from celery import shared_task
 
 from channels import full_reconciliation, reconciliation, retention
 from channels.deliver.heartbeats import HeartbeatWriter
-from channels.history import background_export, day_counts, drop_watch
+from channels.history import day_counts, drop_watch, export
 from channels.providers.base import SendError, TransientError
 from channels.providers.telegram_bot.provider import BotText, TelegramBot
 from channels.vendor_accounts import approvals, availability, registry
@@ -28,7 +28,7 @@ def count_days() -> None:
 
 @shared_task(name="channels.make_message_files")
 def make_message_files() -> None:
-    while background_export.make_next(filter_of):
+    while export.make_next(filter_of):
         pass
 
 

@@ -1,4 +1,4 @@
-"""The Celery application, and the delivery loops as a step of its worker."""
+"""The Celery application, the delivery loops as a step of its worker, and beat's scheduler."""
 
 import os
 import threading
@@ -6,6 +6,7 @@ import time
 from typing import Any, Protocol
 
 from celery import Celery, bootsteps
+from celery.beat import PersistentScheduler
 from celery.signals import beat_init, setup_logging
 from django.conf import settings
 from kombu.transport import TRANSPORT_ALIASES
@@ -47,7 +48,7 @@ class DeliveryStep(bootsteps.StartStopStep):
         from channels.deliver.dispatcher import Dispatcher  # noqa: PLC0415
         from channels.deliver.sweeps import poll_thread, sweep_thread  # noqa: PLC0415
         from config.monitoring import metrics  # noqa: PLC0415
-        from config.storage.months import statistics  # noqa: PLC0415
+        from config.storage.months import partitions  # noqa: PLC0415
 
         metrics.start()
         self.loops: dict[str, Loop] = {
@@ -55,7 +56,7 @@ class DeliveryStep(bootsteps.StartStopStep):
             "webhooks": WebhookDispatcher(),
             "sweep": sweep_thread(),
             "poll": poll_thread(),
-            "months": statistics.analyzing_thread(),
+            "months": partitions.analyzing_thread(),
         }
         self.threads = [
             threading.Thread(target=loop.run, name=name, daemon=True)
@@ -89,3 +90,12 @@ def cap_publishing(**_options: Any) -> None:
 @setup_logging.connect
 def keep_our_logging(**_options: Any) -> None:
     """Keeps Celery from installing log handlers: Django's settings already did."""
+
+
+class Scheduler(PersistentScheduler):
+    """Celery wakes up 10 ms early, finds that the task is not due, and asks again without a pause
+    until it is: for four tasks a second 40 ms of CPU.
+    """
+
+    def adjust(self, n: float, drift: float = 0.0) -> float:
+        return n

@@ -1,11 +1,13 @@
-"""What a process remembers, and how it forgets: a forked child starts anew, and so does each test.
+"""What a process remembers or makes once, and how it forgets: a forked child starts anew.
 
-The parent's locks are in any state there, its threads are gone, and what it leased stays its own.
+So does each test. The parent's locks are in any state in a child, its threads are gone, and what it
+leased stays its own.
 """
 
 import os
-from collections.abc import Callable
-from typing import TypeVar
+import threading
+from collections.abc import Callable, Hashable
+from typing import Generic, ParamSpec, TypeVar
 
 F = TypeVar("F", bound=Callable[[], object])
 _resets: list[Callable[[], object]] = []
@@ -23,3 +25,39 @@ def reset() -> None:
 
 
 os.register_at_fork(after_in_child=reset)
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Once(Generic[P, T]):
+    """functools.cache for what may not be made twice: that one lets concurrent first calls all run.
+
+    As a decorator; it takes positional arguments. A call that raises is made again.
+    """
+
+    def __init__(self, make: Callable[P, T]) -> None:
+        self._make = make
+        self._results: dict[tuple[Hashable, ...], T] = {}
+        self._unlock()
+        on_reset(self._unlock)
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return self._results[args]
+        except KeyError:
+            return self._make_one(*args, **kwargs)
+
+    def cache_clear(self) -> None:
+        self._results.clear()
+
+    def _unlock(self) -> None:
+        """A forked child inherits a lock in any state."""
+        self._making = threading.RLock()
+
+    def _make_one(self, *args: P.args, **kwargs: P.kwargs) -> T:
+        with self._making:
+            if args not in self._results:
+                self._results[args] = self._make(*args, **kwargs)
+            return self._results[args]

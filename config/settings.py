@@ -9,8 +9,14 @@ from django.core.exceptions import ImproperlyConfigured
 from config import logs
 from config.channels import CHANNELS
 from config.environment import addresses, payment_settings, vendor_settings
+from config.environment.library_settings import (
+    FACTOR_FORMS,
+    PASSWORD_FORMS,
+    PASSWORD_VALIDATORS,
+    RATE_LIMITS,
+    SPECTACULAR_SETTINGS,  # noqa: F401 - a setting
+)
 from config.environment.oidc_settings import *  # noqa: F403 - its __all__ are settings
-from config.environment.openapi_settings import SPECTACULAR_SETTINGS  # noqa: F401 - a setting
 from config.environment.operator_settings import (  # noqa: F401 - settings of these names
     OPERATOR_EMAILS,
     OPERATOR_LANGUAGE,
@@ -19,12 +25,6 @@ from config.environment.operator_settings import (  # noqa: F401 - settings of t
     OPERATOR_TELEGRAM_CHAT_ID,
 )
 from config.environment.production_checks import require_safe, validate_environment
-from config.environment.sign_in_settings import (
-    FACTOR_FORMS,
-    PASSWORD_FORMS,
-    PASSWORD_VALIDATORS,
-    RATE_LIMITS,
-)
 from config.environment.stores import *  # noqa: F403 - its __all__ are settings
 from config.environment.tracing_settings import TRACING  # noqa: F401 - a setting of this name
 from config.environment.variables import (
@@ -150,7 +150,7 @@ TEMPLATES = [
         },
     },
 ]
-FORM_RENDERER = "config.input.form_renderer.FormRenderer"
+FORM_RENDERER = "config.input.form_fields.FormRenderer"
 
 # --- Celery: mail, sweeps, the delivery loop's process; PostgreSQL holds the truth --------------
 
@@ -167,7 +167,7 @@ CELERY_BROKER_CHANNEL_ERROR_RETRY = True  # nor does it end when a full Redis re
 CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 900, "health_check_interval": 5}
 CELERY_TIMEZONE = "UTC"
 CELERY_BEAT_SCHEDULE = SCHEDULE
-CELERY_BEAT_SCHEDULER = "config.beat_scheduler:Scheduler"
+CELERY_BEAT_SCHEDULER = "config.celery:Scheduler"
 
 # --- Prices, limits and deadlines ------------------------------------------------------------
 
@@ -231,7 +231,7 @@ TEST_QUOTAS = {  # per company and day, all test keys together
     "links": 3000,
     "messages": 3000,
 }
-MESSAGE_STORAGE = "config.server.message_storage.MessageStorage"
+MESSAGE_STORAGE = "config.server.middleware.MessageStorage"
 MAX_API_BODY = 65_536  # bytes
 DATA_UPLOAD_MAX_MEMORY_SIZE = 4 * 2**20  # vendors batch receipts; the API has its own limit
 BODY_TIMEOUT = env.float("BODY_TIMEOUT", 10.0)  # seconds from the headers to the end of the body

@@ -12,8 +12,8 @@ from api_docs.pages.views import search as docs_search
 from billing.gateways.declared import GATEWAYS
 from billing.orders import payment_notices as payment_hooks
 from billing.web import document_views, order_views, sandbox_views
-from channels.inbound import vendor_webhooks
-from config.health import endpoints as health_endpoints
+from channels import vendor_webhooks
+from config import health as health_endpoints
 from links.follow.redirect import follow
 from operator_admin.incidents import views
 from operator_admin.status import views as status_views

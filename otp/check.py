@@ -19,9 +19,8 @@ from channels.accept import send_limits
 from channels.routing import test_numbers
 from config.errors import DomainError, Error
 from config.ids import uuid7
-from config.storage.statements.array_text import array_text
 from config.storage.statements.group_commit import GroupCommit
-from config.storage.statements.json_rows import by_number, bytea, dump_rows
+from config.storage.statements.json_rows import array_text, by_number, bytea, dump_rows
 from config.storage.statements.single_statement import after_commit, fetch_rows
 from config.texts import StrOrPromise
 from otp import codes, sql

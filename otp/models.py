@@ -133,7 +133,7 @@ class Autofill(models.Model):
 
 
 class ScopeKind(models.TextChoices):
-    """What sends are judged by together: as `channels.guard.scopes.ScopeKind`, and the company."""
+    """What sends are judged by together: `guard.evidence.ScopeKind`, and the company."""
 
     COMPANY = "company", _("company")
     COUNTRY = "country", _("country")

@@ -19,14 +19,13 @@ from django.db import connection, transaction
 
 from channels.models import RouterState
 from channels.phone_numbers import country_of
-from channels.routing.learned import account_shares, phone_memories, state_codec
+from channels.routing.learned import account_shares, learned_router, phone_memories
 from channels.routing.learned.smart_plan import range_of
-from channels.routing.smart.phone_memory import PhoneMemory
-from channels.routing.smart.reach import Place
+from channels.routing.smart.reach import PhoneMemory, Place
 from channels.routing.smart.router import Router, Try
 from config.channels import BY_NAME
 from config.ids import first_id_at
-from config.storage.database_clock import database_now
+from config.storage.sessions import database_now
 from config.storage.statements.named_rows import fetch_all
 from config.storage.store_errors import is_refusal
 
@@ -197,7 +196,7 @@ def _learned(
     if not codes:
         return {}
     if known.version != state.version:
-        known.router = state_codec.decode(state.state)
+        known.router = learned_router.decode(state.state)
         known.router.prices = dict.fromkeys(BY_NAME, 0)  # names alone matter here
     account_shares.adopt(known.router, account_shares.groups())
     memories = phone_memories.load_many(code.phone for code in codes)
@@ -206,7 +205,7 @@ def _learned(
     phone_memories.save_many(memories, end.timestamp())
     known.version = state.version + 1
     return {
-        "state": state_codec.encode(known.router, end.timestamp()),
+        "state": learned_router.encode(known.router, end.timestamp()),
         "version": known.version,
     }
 

@@ -18,7 +18,7 @@ from channels.models import Message, RouteDay, RouterState
 from channels.phone_numbers import country_of
 from channels.routing.learned import phone_memories
 from config.ids import first_id_at
-from config.storage.database_clock import database_now
+from config.storage.sessions import database_now
 from config.storage.statements.named_rows import fetch_all
 
 # The last hold is released then, and swept soon after.

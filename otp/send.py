@@ -20,13 +20,12 @@ from channels.providers import gsm
 from channels.providers.base import Content
 from channels.routing import test_numbers
 from channels.routing.channel_plan import ChannelPlan, plan_channels
-from channels.waiting.first_outcome import SendOutcome
+from channels.waiting.outcome_signals import SendOutcome
 from config.channels import BY_NAME, CHANNELS, Channel
 from config.errors import DomainError, Error
 from config.ids import uuid7
-from config.storage.statements.array_text import array_text
 from config.storage.statements.group_commit import GroupCommit
-from config.storage.statements.json_rows import by_number, bytea, dump_rows
+from config.storage.statements.json_rows import array_text, by_number, bytea, dump_rows
 from config.storage.statements.single_statement import fetch_rows
 from links import sql as links_sql
 from links.make.new_link import NewLink, short_url

@@ -11,7 +11,7 @@ from accounts.jobs import Job
 from accounts.webhooks import events as outbox
 from billing.wallet.ledger import DeliveryProof
 from channels import sql as channels_sql
-from channels.outcomes import delivery_proof, transitions
+from channels.outcomes import transitions
 from config.ids import uuid7
 from config.storage.months.recent_ids import months_of, within
 from config.storage.statements.single_statement import fetch_rows
@@ -83,7 +83,7 @@ def _prove(claim: str, which: int | list[UUID]) -> int:
             return 0
         ids = [verification_id for verification_id, _has_failed in claimed]
         changes.disable_with_codes(cursor, ids)  # links are locked before messages everywhere
-        decisions = delivery_proof.prove(
+        decisions = transitions.prove(
             cursor, [(verification_id, None) for verification_id in ids], DeliveryProof.CODE_ENTERED
         )
         event_ids = [uuid7() for _one in ids]

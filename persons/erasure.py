@@ -19,7 +19,7 @@ from django.utils import timezone
 from accounts.audit import record
 from accounts.models import Company, User
 from channels.accept import send_limits
-from channels.history import background_export
+from channels.history import export
 from channels.models import RouterState
 from channels.phone_numbers import spellings
 from channels.routing.learned import phone_memories
@@ -120,7 +120,7 @@ def _erase_rows(
             counts[name] += cursor.rowcount
     if rows.messages or person.is_everywhere:
         counts["routing_memory"] = _forget_routes(person)
-    background_export.discard_of(rows.companies)
+    export.discard_of(rows.companies)
     CompanyExport.objects.filter(company_id__in=rows.companies).delete()
     clicks_in_clickhouse.note(cursor, rows.links)
     return counts

@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy as _
 
 from config.errors import DomainError, invalid_input
 from config.input.integers import parse_integer
-from config.storage.pooled_connection import read_patiently
+from config.storage.sessions import read_patiently
 
 PAGE, MAX_PAGE = 50, 200
 NEWEST_FIRST = ("-created_at", "-id")

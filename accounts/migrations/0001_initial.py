@@ -11,9 +11,9 @@ import django.utils.timezone
 from django.conf import settings
 from django.db import migrations, models
 
-from config.storage import table_parameters
+from config.storage import migration_operations
+from config.storage.migration_operations import RunSqlFile
 from config.storage.months.new_tables import partition_by_month
-from config.storage.sql_files import RunSqlFile
 
 
 class Migration(migrations.Migration):
@@ -487,7 +487,7 @@ class Migration(migrations.Migration):
         migrations.RunSQL("ALTER TABLE accounts_cacheentry SET UNLOGGED", "ALTER TABLE accounts_cacheentry SET LOGGED"),
         RunSqlFile("config/storage/months/months.sql", "707951abaa693cb4"),
         migrations.RunPython(partition_by_month("accounts_event"), migrations.RunPython.noop),
-        migrations.RunPython(table_parameters.setting("accounts_event"), migrations.RunPython.noop),
+        migrations.RunPython(migration_operations.setting("accounts_event"), migrations.RunPython.noop),
         RunSqlFile("accounts/models/immutable_audit.sql", "8655ca5f31994b71"),
         RunSqlFile("accounts/keys/company_changes.sql", "98ea820f9ad34673"),
     ]

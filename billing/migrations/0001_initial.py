@@ -9,9 +9,9 @@ from decimal import Decimal
 from django.conf import settings
 from django.db import migrations, models
 
-from config.storage import table_parameters
+from config.storage import migration_operations
+from config.storage.migration_operations import RunSqlFile
 from config.storage.months.new_tables import partition_by_month
-from config.storage.sql_files import RunSqlFile
 
 
 class Migration(migrations.Migration):
@@ -712,7 +712,7 @@ class Migration(migrations.Migration):
             constraint=models.UniqueConstraint(fields=('company', 'day', 'number'), name='automatic_order_once'),
         ),
         migrations.RunPython(partition_by_month("billing_transfer"), migrations.RunPython.noop),
-        migrations.RunPython(table_parameters.setting("billing_transfer"), migrations.RunPython.noop),
+        migrations.RunPython(migration_operations.setting("billing_transfer"), migrations.RunPython.noop),
         RunSqlFile("billing/wallet/immutable_transfers.sql", "2558e35fd88edcd2"),
         RunSqlFile("billing/seals/immutable_seals.sql", "55a39128980c185a"),
     ]

@@ -23,8 +23,7 @@ from billing.wallet import archived, running_balances
 from billing.wallet.archived import Opening
 from config.ids import public_id
 from config.input.days import start_of
-from config.storage.index_order import in_index_order
-from config.storage.pooled_connection import read_patiently
+from config.storage.sessions import in_index_order, read_patiently
 from config.storage.statements.named_rows import Row, fetch_all
 
 Kind = Transfer.Kind

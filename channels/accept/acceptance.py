@@ -24,7 +24,7 @@ from channels.providers.base import Content
 from channels.routing import test_numbers
 from channels.routing.channel_plan import ChannelPlan, SendRequest
 from channels.waiting import outcome_signals
-from channels.waiting.first_outcome import SendOutcome, first_outcome
+from channels.waiting.outcome_signals import SendOutcome, first_outcome
 from config.errors import DomainError, Error
 from config.ids import uuid7
 from config.monitoring import tracing

@@ -8,11 +8,11 @@ waits longer than one send takes to refill; each company's first sends of a day 
 reserve, so that other companies cannot block them.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from math import ceil
-from typing import Protocol
+from typing import NamedTuple, Protocol
 from uuid import UUID
 
 import structlog
@@ -25,11 +25,50 @@ from redis.exceptions import RedisError
 from accounts.api import atomic_limits
 from accounts.api.atomic_limits import Bucket, LimiterDownError, LimitVerdict, Pool, Window, hashed
 from accounts.keys.api_keys import NO_LIMITS, CompanyLimits
-from channels.accept import phone_pool
-from channels.accept.phone_pool import Draw
 from config.errors import DomainError, Error
 from config.primary_connection import NotPrimaryError
 from config.storage.redis_client import redis_client
+
+DAY = 86_400.0
+
+
+class Draw(NamedTuple):
+    company_id: int
+    at: float  # seconds, of any clock
+
+
+class _BucketLevel:
+    """A bucket as the time at which it is full again, as in `accounts.api.atomic_limits`."""
+
+    def __init__(self, bucket: Bucket) -> None:
+        self.interval = bucket.interval / 1000
+        self.capacity = self.interval * bucket.size
+        self.full_at = float("-inf")
+
+    def wait(self, at: float) -> float:
+        return max(0.0, max(self.full_at, at) + self.interval - at - self.capacity)
+
+    def take(self, at: float) -> None:
+        # A send cannot overdraw the bucket, even if it was counted while Redis had lost others.
+        self.full_at = min(max(self.full_at, at) + self.interval, at + self.capacity)
+
+
+def pool_wait(pool: Pool, sent: Sequence[Draw], draw: Draw) -> float:
+    """Seconds until the pool would grant `draw`, after the sends in `sent`, oldest first."""
+    shared, reserve = _BucketLevel(pool.shared), _BucketLevel(pool.reserve)
+    for number, past in enumerate(sent):
+        is_first = _is_first(pool, sent[:number], past)
+        is_reserved = shared.wait(past.at) > 0 and is_first and not reserve.wait(past.at)
+        (reserve if is_reserved else shared).take(past.at)
+    left = shared.wait(draw.at)
+    return min(left, reserve.wait(draw.at)) if _is_first(pool, sent, draw) else left
+
+
+def _is_first(pool: Pool, sent: Sequence[Draw], draw: Draw) -> bool:
+    """Whether this is one of the company's first sends of the day."""
+    own = sum(past.company_id == draw.company_id and past.at > draw.at - DAY for past in sent)
+    return own < pool.firsts
+
 
 log = structlog.get_logger(__name__)
 
@@ -284,7 +323,7 @@ def _count_in_postgres(send: Send) -> LimitVerdict:
             return LimitVerdict(atomic_limits.GRANTED, 0)
         cursor.execute(_SENT, [send.phone, send.kind])
         sent = [Draw(company_id, -ago) for company_id, ago in cursor.fetchall()]
-    wait = phone_pool.wait(pool, sent, Draw(send.company_id, 0.0))
+    wait = pool_wait(pool, sent, Draw(send.company_id, 0.0))
     return (
         LimitVerdict(atomic_limits.POOL_EMPTY, max(1, ceil(wait)))
         if wait > 0

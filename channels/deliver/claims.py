@@ -10,7 +10,7 @@ from django.conf import settings
 
 from channels import sql
 from channels.lifecycle.state_machine import MIN_TIME_LEFT
-from channels.providers.hosted_provider import HostedProvider
+from channels.providers.base import HostedProvider
 from channels.vendor_accounts import availability, registry
 from config.storage.statements.single_statement import fetch_rows
 

@@ -21,12 +21,13 @@ from channels import extensions, wakeups
 from channels.deliver.claims import ClaimedMessage, claim
 from channels.deliver.heartbeats import HeartbeatWriter
 from channels.lifecycle.state_machine import Event, EventKind, FirstClaim
-from channels.outcomes import acceptances, receipts, transitions
+from channels.outcomes import receipts, transitions, unchanged_messages
 from channels.providers.base import (
     AmbiguousError,
     BarredError,
     Content,
     DestinationRefusedError,
+    HostedProvider,
     Outgoing,
     RefusedError,
     SendError,
@@ -34,10 +35,9 @@ from channels.providers.base import (
     TransientError,
     UnreachableError,
 )
-from channels.providers.hosted_provider import HostedProvider
 from channels.providers.inbound import AccountAlert, AlertKind
 from channels.recipients import telegram_contacts, vendor_user_ids
-from channels.vendor_accounts import availability, breaker_state, registry, vendor_alerts
+from channels.vendor_accounts import availability, circuit_breaker, registry, vendor_alerts
 from channels.vendor_accounts.circuit_breaker import Breakers, Call, Change
 from config.monitoring import metrics, tracing
 from config.outbox_loop import OutboxLoop, write_in_batches
@@ -115,7 +115,7 @@ class Dispatcher:
         for event in self.loop.returned():
             self._take(event)
         while self.breaker_changes:
-            breaker_state.write(self.breaker_changes[0])
+            circuit_breaker.write(self.breaker_changes[0])
             del self.breaker_changes[0]
         write_in_batches(self.pending_events, lambda group: write_together(group, _write, _refuse))
 
@@ -167,7 +167,7 @@ class Dispatcher:
 
 
 def _write(group: Sequence[Event]) -> None:
-    transitions.commit_events(acceptances.write_unchanged(group))
+    transitions.commit_events(unchanged_messages.accept_unchanged(group))
     telegram_contacts.mark_refused(group)
 
 

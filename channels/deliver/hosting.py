@@ -12,9 +12,9 @@ import structlog
 from django.db import connection
 
 from channels.deliver.dispatcher import Dispatcher
-from channels.providers.hosted_provider import HostedProvider
+from channels.providers.base import HostedProvider
 from channels.providers.inbound import InboundEvents
-from config.storage import direct_session
+from config.storage import sessions
 
 log = structlog.get_logger(__name__)
 
@@ -110,7 +110,7 @@ class AccountLock:
 
     def _take(self) -> None:
         """Takes the lock on its own session: a pooled one would pass to others with it."""
-        session = direct_session.connect()
+        session = sessions.connect()
         row = session.execute(_TRY_LOCK, self._key).fetchone()
         if not (row and row[0]):
             session.close()

@@ -1,4 +1,4 @@
-"""What one scope shows: right codes of what was delivered, against the norm of its parent.
+"""The scopes of a send, and what each shows: right codes against the norm of its parent.
 
 A sequential test finds when the share began to fall; from then on the counts are judged by the
 beta-binomial posterior, or by the odds against people at their worst, and by the tokens that were
@@ -8,8 +8,45 @@ be used, or never, cost the person, not us.
 
 import math
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from channels.routing.smart.decay import DAY, HOUR, Counts, weight
+
+
+class ScopeKind(StrEnum):
+    COUNTRY = "country"
+    RANGE = "range"  # an operator's: all but the last seven digits
+    TEN_THOUSAND = "prefix-4"
+    THOUSAND = "prefix-3"
+    HUNDRED = "prefix-2"
+    IP = "ip"
+    DEVICE = "device"
+
+
+CUTS = (
+    (ScopeKind.RANGE, 7),
+    (ScopeKind.TEN_THOUSAND, 4),
+    (ScopeKind.THOUSAND, 3),
+    (ScopeKind.HUNDRED, 2),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    kind: ScopeKind
+    value: str
+
+
+def scopes_of(phone: str, country: str, ip: str = "", device: str = "") -> tuple[Scope, ...]:
+    """Of an E.164 number. Without a country the first four characters stand for it."""
+    found = [Scope(ScopeKind.COUNTRY, country or phone[:4])]
+    found += [Scope(kind, phone[:-digits]) for kind, digits in CUTS if len(phone) > digits + 2]
+    if ip:
+        found.append(Scope(ScopeKind.IP, ip))
+    if device:
+        found.append(Scope(ScopeKind.DEVICE, device))
+    return tuple(found)
+
 
 SUSPECT = 0.5  # of the norm: the share of an attack is taken to be below it
 WORST = 0.75  # of the norm: what people enter at their worst

@@ -4,8 +4,7 @@ import math
 from dataclasses import dataclass, field
 from enum import IntEnum
 
-from channels.guard.evidence import Evidence
-from channels.guard.scopes import Scope, ScopeKind, scopes_of
+from channels.guard.evidence import Evidence, Scope, ScopeKind, scopes_of
 from channels.routing.smart.decay import DAY, HOUR
 
 

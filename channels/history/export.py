@@ -1,17 +1,31 @@
-"""Exports a company's messages as spreadsheet rows, which never contain the code."""
+"""Exports a company's messages as spreadsheet rows, which never contain the code.
 
-from collections.abc import Iterable, Iterator
+A long file is made in the background, each row once however often a worker dies: the lines of a
+part, and how far they reach, are one commit under a lock on the export's row.
+"""
+
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from itertools import islice
+from typing import Any
 
+from django.core.exceptions import ValidationError
+from django.db import transaction
 from django.db.models import QuerySet
-from django.utils import timezone
+from django.utils import timezone, translation
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from accounts.api import pagination
-from accounts.models import Member
+from accounts.api.pagination import Position, batch_after
+from accounts.audit import record
+from accounts.cabinet.spreadsheets import csv_lines
+from accounts.jobs import Job, delete_rows
+from accounts.models import Company, Member
 from accounts.people.phone_masking import phone_for
-from channels.models import Message
+from channels.history import messages
+from channels.models import Message, MessageExport, MessageExportPart
 from channels.vendor_accounts import error_texts
 
 BATCH_SIZE = 1000
@@ -77,3 +91,113 @@ def _cells(message: Message, member: Member) -> list[str]:
 
 def _local_time(at: datetime | None) -> str:
     return timezone.localtime(at).strftime("%Y-%m-%d %H:%M:%S") if at else ""
+
+
+JOB = Job("message_files", gettext_lazy("files of messages"))
+SHORT = 3000  # rows: a longer file is made in the background
+PART = 2000  # rows in one commit
+State = MessageExport.State
+
+
+def is_long(company: Company, chosen: Mapping[str, Any]) -> bool:
+    """By an index: whether there are more rows to go through than a request should."""
+    history = messages.scanned(company, chosen)
+    rows = messages.matching(company, chosen) if history is None else history
+    ordered = rows.order_by("-created_at", "-id").values("pk")
+    return bool(ordered[SHORT : SHORT + 1])
+
+
+@transaction.atomic
+def start(*, member: Member, mode: str, query: str, language: str, ip: str | None) -> MessageExport:
+    """Raises ValidationError while too many of the company's files are being made."""
+    company = member.company
+    Company.objects.select_for_update(no_key=True).get(pk=company.pk)
+    if company.message_exports.unfinished().count() >= MessageExport.MOST_UNFINISHED:
+        raise ValidationError(_("Three files are already being made: wait for one of them."))
+    rows = Message.objects.of(company).filter(mode=mode).order_by("created_at", "id")
+    oldest = rows.values_list("created_at", flat=True).first()
+    record("history.exported", "background", company=company, user=member.user, ip=ip)
+    return MessageExport.objects.create(
+        company=company,
+        user=member.user,
+        query=query,
+        language=language,
+        masks_phones=not member.can_see_phones,
+        oldest_at=oldest,
+    )
+
+
+FilterOf = Callable[[str, Member], Mapping[str, Any]]  # reads a query string
+
+
+def make_next(filter_of: FilterOf) -> bool:
+    """Makes the next part of the file that waits longest; False if there is none."""
+    return JOB.next_of(
+        MessageExport.objects.unfinished(),
+        lambda one: _make_next_part(one, filter_of),
+        lambda one: _finish(one, State.FAILED),
+    )
+
+
+def _make_next_part(one: MessageExport, filter_of: FilterOf) -> None:
+    member = Member.objects.filter(user=one.user, company=one.company).first()
+    if member is None or one.masks_phones is member.can_see_phones:
+        # Who left, or may see more or less than before, gets no file by the old rights.
+        _finish(one, State.STOPPED)
+        return
+    with translation.override(one.language):
+        _make_part(one, member, filter_of(one.query, member))
+
+
+def _make_part(one: MessageExport, member: Member, chosen: Mapping[str, Any]) -> None:
+    rows, end = batch_after(
+        messages.matching(one.company, chosen).select_related("api_key"),
+        Position(one.reached_at, one.reached_id) if one.reached_at else None,
+        PART,
+        history=messages.scanned(one.company, chosen),
+    )
+    _store(one, rows, member)
+    one.rows += len(rows)
+    if end is None or one.rows >= MAX_ROWS:
+        _finish(one, State.READY)
+        return
+    one.reached_at, one.reached_id = end
+    one.save(update_fields=["rows", "reached_at", "reached_id"])
+
+
+def _store(one: MessageExport, rows: list[Message], member: Member) -> None:
+    number = one.parts.count()
+    if not rows and number:
+        return
+    cells = cells_of(rows, member, with_headings=not number)
+    text = "".join(csv_lines(cells, one.language, is_continued=number > 0))
+    MessageExportPart.objects.create(export=one, number=number, body=zlib.compress(text.encode()))
+
+
+def _finish(one: MessageExport, state: MessageExport.State) -> None:
+    one.state, one.finished_at = state, timezone.now()
+    one.save(update_fields=["state", "rows", "finished_at"])
+    if state != State.READY:
+        one.parts.all().delete()
+
+
+def content(one: MessageExport) -> Iterator[bytes]:
+    """Reads one part at a time."""
+    for number in range(one.parts.count()):
+        part = one.parts.filter(number=number).values_list("body", flat=True).first()
+        if part is None:  # deleted while it was downloaded
+            return
+        yield zlib.decompress(part)
+
+
+def discard_of(company_ids: list[int]) -> int:
+    """Deletes files that may have an erased person's rows in them."""
+    _deleted, tables = MessageExport.objects.filter(company_id__in=company_ids).delete()
+    return tables.get("channels.MessageExport", 0)
+
+
+def purge(limit: int) -> int:
+    old = MessageExport.objects.filter(created_at__lt=timezone.now() - MessageExport.KEPT)
+    batch = max(1, limit // 100)  # as each has many parts
+    deleted = delete_rows(old, batch)
+    return limit if deleted == batch else deleted

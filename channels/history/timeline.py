@@ -15,7 +15,7 @@ from billing.models import Transfer
 from channels import extensions
 from channels.lifecycle.states import FallbackReason
 from channels.models import Attempt, FallbackEvent, Message, Receipt
-from channels.routing.learned import route_words
+from channels.routing.learned import smart_plan
 from channels.vendor_accounts import error_texts
 from config.channels import of_row
 from config.texts import StrOrPromise
@@ -56,7 +56,7 @@ def timeline(message: Message, *, with_webhooks: bool = True) -> list[Step]:
     steps = [Step(message.created_at, _("Accepted for sending"))]
     if route := message.params.get("route"):
         title = _("Channels chosen by smart routing")
-        steps.append(Step(message.created_at, title, detail=route_words.words(route)))
+        steps.append(Step(message.created_at, title, detail=smart_plan.words(route)))
     for attempt in message.attempts.prefetch_related("receipts").order_by("n"):
         steps += _of_attempt(attempt)
     decisions = list(message.fallback_events.order_by("id"))

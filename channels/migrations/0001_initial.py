@@ -7,9 +7,9 @@ import django.db.models.functions.datetime
 from django.conf import settings
 from django.db import migrations, models
 
-from config.storage import table_parameters
+from config.storage import migration_operations
+from config.storage.migration_operations import RunSqlFile
 from config.storage.months.new_tables import partition_by_month
-from config.storage.sql_files import RunSqlFile
 
 
 class Migration(migrations.Migration):
@@ -516,6 +516,6 @@ class Migration(migrations.Migration):
             constraint=models.UniqueConstraint(fields=('company', 'day', 'country', 'arm'), name='route_day_once'),
         ),
         migrations.RunPython(partition_by_month("channels_message", "channels_attempt", "channels_receipt"), migrations.RunPython.noop),
-        migrations.RunPython(table_parameters.setting("channels_message", "channels_attempt", "channels_receipt", "channels_openmessage"), migrations.RunPython.noop),
+        migrations.RunPython(migration_operations.setting("channels_message", "channels_attempt", "channels_receipt", "channels_openmessage"), migrations.RunPython.noop),
         RunSqlFile("channels/deliver/open_messages.sql", "37c096d98a87c151"),
     ]

@@ -5,6 +5,7 @@ those below; `channels.deliver.dispatcher` decides what follows.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar
@@ -233,3 +234,28 @@ class Provider(ABC):
     def poll(self, provider_id: str) -> Receipt | None:
         """Reads a message's status from the vendor; None without news or without an answer."""
         return None
+
+
+# Stores all of them, or raises: then all come again, which is harmless.
+StoreEvents = Callable[[Sequence[InboundEvents]], None]
+
+
+class HostedProvider(Provider):
+    window: int  # the maximum of unanswered messages
+
+    @property
+    @abstractmethod
+    def is_open(self) -> bool:
+        """Whether a message sent now would go out; otherwise it should stay queued."""
+
+    @abstractmethod
+    def start(self, *, store: StoreEvents, on_open: Callable[[], None]) -> None:
+        """Connects and reconnects; calls `on_open` whenever `is_open` becomes true."""
+
+    @abstractmethod
+    def stop(self) -> None:
+        """Stores what was received and disconnects; call it once no thread calls `send`."""
+
+    @abstractmethod
+    def facts(self) -> Mapping[str, int]:
+        """Values for the heartbeat."""

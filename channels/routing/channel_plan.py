@@ -1,4 +1,4 @@
-"""The channels of a message, the first and its fallback chain, at today's prices."""
+"""The channels of a message and its preview: the first and its fallbacks, at today's prices."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -13,7 +13,7 @@ from billing import message_prices
 from channels.lifecycle.states import Step
 from channels.phone_numbers import country_of, is_landline
 from channels.providers.base import Content
-from channels.routing import channel_choice, test_numbers
+from channels.routing import company_policy, test_numbers
 from channels.routing.company_policy import SendPolicy, policy_for
 from channels.routing.learned import smart_plan
 from channels.vendor_accounts import availability, registry
@@ -139,12 +139,12 @@ def _smart_plan(
     return ChannelPlan(
         channel=BY_NAME[first.channel],
         price=prices[first.channel],
-        own_patience=float(first.patience or channel_choice.NO_PATIENCE),
+        own_patience=float(first.patience or company_policy.NO_PATIENCE),
         chain=tuple(
             Step(
                 step.channel,
                 prices[step.channel],
-                float(step.patience or channel_choice.NO_PATIENCE),
+                float(step.patience or company_policy.NO_PATIENCE),
             )
             for step in rest
         ),
@@ -159,7 +159,7 @@ def _smart_prices(principal: Principal, request: SendRequest, policy: SendPolicy
     allowed = [
         channel
         for channel in policy.order
-        if channel_choice.costs_at_most(channel, policy.max_cost, country)
+        if company_policy.costs_at_most(channel, policy.max_cost, country)
         and registry.carries(channel, request.content, principal.mode)
     ]
     return {channel.name: price(channel, principal.mode, country) for channel in allowed}
@@ -176,7 +176,7 @@ def _plan_by_policy(
         channel=channel,
         price=price(channel, principal.mode, country_of(request.phone)),
         chain=_fallback_steps(principal, request, policy, channel, kind),
-        own_patience=channel_choice.patience(policy.fallback, channel, kind),
+        own_patience=company_policy.patience(policy.fallback, channel, kind),
     )
 
 
@@ -211,11 +211,11 @@ def _first_channel(principal: Principal, request: SendRequest, policy: SendPolic
     affordable = [
         channel
         for channel in policy.order
-        if channel_choice.costs_at_most(channel, policy.max_cost, country)
+        if company_policy.costs_at_most(channel, policy.max_cost, country)
     ]
     if policy.is_own and not affordable and request.channel is None:
         raise DomainError(Error.CHANNEL_UNAVAILABLE, message=NOTHING_ALLOWED)
-    return channel_choice.choose_channel(
+    return company_policy.choose_channel(
         named=request.channel,
         order=affordable,
         content=request.content,
@@ -252,14 +252,14 @@ def _fallback_steps(
     if fallback is None:
         return ()
     country = country_of(request.phone)
-    channels = channel_choice.fallback_channels(
+    channels = company_policy.fallback_channels(
         first, fallback, request.content, principal.mode, country
     )
     return tuple(
         Step(
             channel.name,
             price(channel, principal.mode, country),
-            channel_choice.patience(fallback, channel, kind),
+            company_policy.patience(fallback, channel, kind),
         )
         for channel in channels
     )
@@ -286,3 +286,68 @@ def check_country(principal: Principal, phone: str) -> None:
             ),
             country=country,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class PreviewRequest:
+    """A send that is only imagined."""
+
+    phone: str  # E.164
+    purpose: str  # empty for a link
+    locale: str = ""
+    channel: str | None = None
+    content: Content = Content.CODE
+
+
+@dataclass(frozen=True, slots=True)
+class PreviewStep:
+    channel: Channel
+    price: int
+    patience: float | None  # seconds until the next step; None for the last one
+    is_available: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    country: str
+    locale: str
+    steps: list[PreviewStep]
+    barred: list[Channel]
+    rules: list[tuple[str, str]]  # country and purpose of those that matched, the most exact first
+    refusal: DomainError | None = None
+
+
+def preview(principal: Principal, request: PreviewRequest) -> Preview:
+    policy = company_policy.policy_for(principal, request.phone, request.purpose)
+    country = country_of(request.phone)
+    steps: list[PreviewStep] = []
+    refusal: DomainError | None = None
+    kind = "link" if request.content is Content.LINK else "code"
+    try:
+        plan = plan_channels(principal, request, kind=kind, is_preview=True)
+    except DomainError as error:
+        refusal = error
+    else:
+        steps = _steps(principal, request, plan)
+    return Preview(
+        country=country,
+        locale=policy.locale or principal.language,
+        steps=steps,
+        barred=[channel for name, channel in BY_NAME.items() if name in policy.barred],
+        rules=company_policy.matching_keys(principal, country, request.purpose),
+        refusal=refusal,
+    )
+
+
+def _steps(principal: Principal, request: PreviewRequest, plan: ChannelPlan) -> list[PreviewStep]:
+    chain = [(plan.channel, plan.price, plan.own_patience)]
+    chain += [(BY_NAME[step.channel], step.price, step.patience) for step in plan.chain]
+    return [
+        PreviewStep(
+            channel,
+            price,
+            None if n == len(chain) else patience,
+            availability.has_account(channel, request.content, principal.mode, request.phone),
+        )
+        for n, (channel, price, patience) in enumerate(chain, start=1)
+    ]

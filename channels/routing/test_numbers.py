@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.keys.api_keys import Fallback, Principal
 from channels.phone_numbers import NOT_A_PHONE, country_of, is_landline
 from channels.providers import scripted
-from channels.routing import channel_choice
+from channels.routing import company_policy
 from config.channels import Channel
 from config.errors import DomainError, Error
 from config.texts import StrOrPromise
@@ -129,8 +129,8 @@ def fallback(
     """
     if not is_scripted(principal, phone, scripted.FALLS_BACK):
         return own
-    if own and channel_choice.channels_after(channel, own):
+    if own and company_policy.channels_after(channel, own):
         return own
-    every = order if is_landline(phone) else channel_choice.channel_order(principal.default_channel)
+    every = order if is_landline(phone) else company_policy.channel_order(principal.default_channel)
     other = next((one for one in every if one is not channel), None)
     return Fallback((channel.name, other.name)) if other else own

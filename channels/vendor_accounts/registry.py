@@ -12,15 +12,13 @@ from uuid import UUID
 
 from django.conf import settings
 
-from channels.providers.base import Content, Provider
+from channels.providers.base import Content, HostedProvider, Provider
 from channels.providers.declaration import Guide, GuideFacts, Vendor
-from channels.providers.hosted_provider import HostedProvider
 from channels.providers.http import HttpProvider
 from channels.providers.scripted import ScriptedProvider
 from channels.providers.vendors import VENDORS, vendor_of
 from config.channels import CHANNELS, Channel
-from config.once import Once
-from config.process_state import on_reset
+from config.process_state import Once, on_reset
 
 POSITION_STEP = 10  # leaves room for the operator to move an account between two others
 _stored: dict[str, Mapping[str, str]] = {}

@@ -19,7 +19,7 @@ from accounts.models import User
 from channels.models import ProviderAccount
 from channels.providers.vendors import VENDORS, vendor_of
 from channels.vendor_accounts import registry
-from config.encrypted_texts import EncryptedTexts, key_id_of
+from config.key_rings import EncryptedTexts, key_id_of
 from config.process_state import on_reset
 
 log = structlog.get_logger(__name__)

@@ -15,13 +15,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from channels.providers.inbound import AccountAlert, AlertKind
-from channels.vendor_accounts import (
-    breaker_state,
-    circuit_breaker,
-    error_texts,
-    operator_mail,
-    registry,
-)
+from channels.vendor_accounts import circuit_breaker, error_texts, operator_mail, registry
 from config.input.characters import stored_text
 from config.storage.store_errors import is_refusal
 
@@ -51,7 +45,7 @@ def record(provider: str, alert: AccountAlert, times: int = 1) -> None:
         return
     text = f"{alert.code}: {alert.detail}" if alert.detail else alert.code
     if alert.kind is AlertKind.REFUSED:
-        breaker_state.write(
+        circuit_breaker.write(
             circuit_breaker.trip_on_alert(provider, text, settings.MAX_BREAKER_PAUSE)
         )
     elif alert.kind in {AlertKind.WARNING, AlertKind.TEMPLATE} and _is_first_today(earlier):

@@ -16,7 +16,7 @@ from django.views.decorators.http import require_POST
 from accounts.cabinet.spreadsheets import csv_response
 from accounts.client_ip import client_ip
 from accounts.people.roles import CabinetRequest, anyone, member_required
-from channels.history import background_export
+from channels.history import export
 from channels.models import MessageExport
 from channels.web.forms import HistoryFilter, query_of
 
@@ -30,7 +30,7 @@ def message_files(request: CabinetRequest) -> HttpResponse:
     error = ""
     if request.method == "POST":
         try:
-            background_export.start(
+            export.start(
                 member=request.member,
                 mode=form.mode_chosen,
                 query=query_of(form),
@@ -47,7 +47,7 @@ def message_files(request: CabinetRequest) -> HttpResponse:
         "query": request.GET.urlencode(),
         "error": error,
         "days": MessageExport.KEPT.days,
-        "short": background_export.SHORT,
+        "short": export.SHORT,
     }
     return render(request, "cabinet/message_files.html", context)
 
@@ -66,7 +66,7 @@ def message_file(request: CabinetRequest, pk: UUID) -> StreamingHttpResponse:
     if not (one.masks_phones or request.member.can_see_phones):
         raise Http404  # the role was lowered since
     name = f"kvitok-{one.created_at:%Y-%m-%d-%H%M}.csv"
-    return csv_response(background_export.content(one), name)
+    return csv_response(export.content(one), name)
 
 
 @require_POST

@@ -23,7 +23,7 @@ from channels.lifecycle.states import FallbackReason
 from channels.models import Attempt, Message, Receipt
 from channels.providers.base import Content
 from channels.providers.inbound import ReceiptState
-from channels.routing.learned import route_words
+from channels.routing.learned import smart_plan
 from channels.web.fields import CHANNEL_NAMES, MESSAGE_ID, STATUS, USED_CHANNEL
 from config.channels import of_row
 from config.texts import StrOrPromise
@@ -241,7 +241,7 @@ def _route(message: Message) -> dict[str, Any] | None:
         return None
     return {
         "arm": route.get("arm"),
-        "reason": route_words.words(route),
+        "reason": smart_plan.words(route),
         "plan": [
             {"channel": channel, "patience": patience}
             for channel, patience in route.get("plan") or []

@@ -13,7 +13,7 @@ from accounts.api.idempotency import IdempotentView
 from accounts.masked_phones import mask_phone
 from channels.accept.acceptance import Sender
 from channels.models import Message
-from channels.waiting.first_outcome import SendOutcome, is_answer_known, raise_if_failed
+from channels.waiting.outcome_signals import SendOutcome, is_answer_known, raise_if_failed
 from config.channels import of_row
 from config.ids import public_id
 from config.texts import StrOrPromise

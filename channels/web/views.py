@@ -21,7 +21,7 @@ from accounts.models import Mode, SavedFilter
 from accounts.people.roles import CabinetRequest, can_read_keys, member_required
 from billing.orders import prices
 from billing.wallet import archived
-from channels.history import background_export, export, messages
+from channels.history import export, messages
 from channels.history import test_phone as test_phone_history
 from channels.history.figures import FAILED_STATES
 from channels.history.timeline import timeline
@@ -67,7 +67,7 @@ def message_export(request: CabinetRequest) -> HttpResponseBase:
     """The filtered history as a CSV file; a long one is made in the background."""
     form = HistoryFilter(request.GET, member=request.member)
     chosen = form.chosen()
-    if background_export.is_long(request.company, chosen):
+    if export.is_long(request.company, chosen):
         return redirect(f"{reverse('message-files')}?{query_of(form) or 'mode=live'}")
     found = messages.matching(request.company, chosen)
     history = messages.scanned(request.company, chosen)

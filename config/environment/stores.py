@@ -94,7 +94,7 @@ CELERY_BROKER_READ_URL = CELERY_BROKER_WRITE_URL = (
 REDIS_TIMEOUT = 0.05  # seconds; a slow limiter is worse than none
 CACHES = {
     "default": {"BACKEND": "config.storage.cache.PostgresCache"},  # allauth counts log-ins here
-    "rate": {"BACKEND": "config.storage.rate_cache.RateCache", "KEY_PREFIX": "rate"},
+    "rate": {"BACKEND": "config.storage.cache.RateCache", "KEY_PREFIX": "rate"},
 }
 RATELIMIT_USE_CACHE = "rate"
 

@@ -1,4 +1,4 @@
-"""Fields of forms that read by the parsers beside."""
+"""Fields of forms that read by the parsers beside, and how widgets are rendered."""
 
 from datetime import date, datetime
 from typing import Any
@@ -7,6 +7,8 @@ from django import forms
 from django.contrib.postgres.forms import SimpleArrayField
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxLengthValidator
+from django.forms.renderers import DjangoTemplates
+from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
 from config.input import characters, integers
@@ -111,3 +113,12 @@ class JsonField(forms.JSONField):
             return super().bound_data(data, initial)
         except (ValueError, RecursionError):
             return ""
+
+
+class FormRenderer(DjangoTemplates):
+    def render(
+        self, template_name: str, context: dict[str, Any], request: HttpRequest | None = None
+    ) -> str:
+        if "widget" in context:
+            context["widget"]["attrs"].pop("maxlength", None)
+        return super().render(template_name, context, request)

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.mail.backends import filebased
 
-from config.local.private_files import make_folder_private
+from config.local.preflight import make_folder_private
 
 
 class EmailBackend(filebased.EmailBackend):

@@ -1,4 +1,7 @@
-"""Checks before `make run` starts anything; each error says what to do."""
+"""Before `make run` starts anything: checks whose errors say what to do, and private files.
+
+A run's files hold e-mails, codes, phones and keys.
+"""
 
 import errno
 import shutil
@@ -76,3 +79,28 @@ def _port_error(name: str, host: str, port: int, error: OSError) -> str:
     if error.errno == errno.EACCES:
         return f"{name} {port} is reserved for root: choose one above 1023"
     return f"cannot listen on {host}, port {port} ({error.strerror}): check HOST and {name}"
+
+
+FOLDERS = ("log", "mail", "metrics")
+FILES = ("*.json", "*.sqlite3*", "beat-schedule*", "lock")
+
+
+def make_private(var: Path) -> None:
+    """Restrict what a run writes below `var`, including files of earlier runs."""
+    for name in FOLDERS:
+        make_folder_private(var / name)
+    for pattern in FILES:
+        for path in var.glob(pattern):
+            _remove_access(path)
+
+
+def make_folder_private(folder: Path) -> None:
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    folder.chmod(0o700)
+    for path in folder.rglob("*"):
+        _remove_access(path)
+
+
+def _remove_access(path: Path) -> None:
+    if not path.is_symlink():  # its target may be any file
+        path.chmod(0o700 if path.is_dir() else 0o600)

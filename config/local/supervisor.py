@@ -20,7 +20,7 @@ from config.local.checkout import CHECKOUT
 from config.local.child_processes import Child, StoppedError, Supervisor
 from config.local.demo_environment import environment, publish, reachable
 from config.local.embedded import Servers
-from config.local.private_files import make_private
+from config.local.preflight import make_private
 from config.local.processes import StartError, die_with_parent, kill_survivors, lock, spawn
 
 _MARK = "KVITOK_SUPERVISED"  # in the environment of every child: marks its owner

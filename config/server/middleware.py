@@ -1,10 +1,12 @@
-"""Middleware. The cabinet's part of it does not run for API calls and webhooks."""
+"""Middleware, and messages that a page shows once. Most of it does not run for machines' calls."""
 
 from collections.abc import Callable
 from contextlib import suppress
 from http import HTTPStatus
+from typing import Any
 
 import structlog
+from django.contrib.messages.storage.fallback import FallbackStorage
 from django.core.exceptions import BadRequest, SuspiciousOperation
 from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse, UnreadablePostError
@@ -134,3 +136,19 @@ class ErrorPages:
         page = HttpResponse(render_to_string("503.html"), status=HTTPStatus.SERVICE_UNAVAILABLE)
         page["Retry-After"] = "5"
         return page
+
+
+LONGEST = 1000  # characters: an error may quote what was typed, of whatever length
+MOST = 20  # that wait: a program posts forms and opens no page
+
+
+class MessageStorage(FallbackStorage):
+    """Django's, within bounds: each request reads the session, and a new message rewrites it."""
+
+    def add(self, level: int, message: Any, extra_tags: str | None = "") -> None:
+        is_long = len(str(message)) > LONGEST
+        super().add(level, f"{str(message)[:LONGEST]}…" if is_long else message, extra_tags)
+
+    def _store(self, messages: list[Any], response: Any, *args: Any, **kwargs: Any) -> list[Any]:
+        kept: list[Any] = super()._store(messages[-MOST:], response, *args, **kwargs)  # type: ignore[misc]  # not in the stubs
+        return kept

@@ -1,4 +1,4 @@
-"""A cache in PostgreSQL, for what must survive an outage or a flush of Redis.
+"""Django's caches: in PostgreSQL what must survive an outage of Redis, in Redis request rates.
 
 allauth counts log-ins, resets and sign-ups in Django's default cache, and stores there which
 one-time passwords were used: losing the cache switches both off. The table is unlogged, so a
@@ -10,7 +10,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from django.core.cache.backends.base import DEFAULT_TIMEOUT, BaseCache
+from django.core.cache.backends.redis import RedisCache, RedisCacheClient
 from django.db import connection
+
+from config.storage.redis_client import redis_client
 
 _GET = """
 SELECT value::text FROM accounts_cacheentry WHERE key = %s AND expires_at > clock_timestamp()
@@ -78,3 +81,14 @@ class PostgresCache(BaseCache):
         with connection.cursor() as cursor:
             cursor.execute(statement, params)
             return bool(cursor.rowcount)
+
+
+class _Client(RedisCacheClient):
+    def get_client(self, key: Any = None, *, write: bool = False) -> Any:
+        return redis_client()
+
+
+class RateCache(RedisCache):
+    def __init__(self, server: str, params: dict[str, Any]) -> None:
+        super().__init__(server, params)
+        self._class = _Client

@@ -17,7 +17,7 @@ from psycopg_pool import PoolTimeout
 
 from config.background import PeriodicThread
 from config.process_state import on_reset
-from config.storage.pooled_connection import pooled_connection
+from config.storage.sessions import pooled_connection
 
 REFRESH_INTERVAL = 5.0  # seconds
 RETRY_DELAY = 1.0

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.db import connection, transaction
 
 from billing.wallet.ledger import DeliveryProof
-from channels.outcomes import delivery_proof, transitions
+from channels.outcomes import transitions
 from config.storage.store_errors import is_refused_by_database, write_together
 from links import sql
 from links.clicks.stream import Batch, Consumer
@@ -52,6 +52,6 @@ def prove(first_clicks: dict[UUID, float]) -> None:
         # Of the messages of a code one is proved, whichever was opened.
         used = {subject_id: message_id for message_id, subject_id in cursor.fetchall()}
         decisions = (
-            delivery_proof.prove(cursor, list(used.items()), DeliveryProof.CLICK) if used else []
+            transitions.prove(cursor, list(used.items()), DeliveryProof.CLICK) if used else []
         )
     transitions.announce(decisions)

@@ -23,7 +23,7 @@ from channels.models import Message
 from channels.providers import gsm
 from channels.providers.base import Content
 from channels.routing.channel_plan import plan_channels
-from channels.waiting.first_outcome import SendOutcome
+from channels.waiting.outcome_signals import SendOutcome
 from config.channels import BY_NAME
 from config.errors import DomainError, Error, invalid_input
 from config.storage.statements.single_statement import fetch_rows

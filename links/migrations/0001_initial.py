@@ -5,8 +5,8 @@ import uuid
 from django.conf import settings
 from django.db import migrations, models
 
+from config.storage.migration_operations import RunSqlFile
 from config.storage.months.new_tables import build_indexes
-from config.storage.sql_files import RunSqlFile
 
 
 class Migration(migrations.Migration):

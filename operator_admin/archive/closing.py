@@ -10,10 +10,9 @@ from django.db import connection, transaction
 from billing.models import ArchivedMonth
 from billing.wallet import running_balances
 from channels.reconciliation import CHECKS
-from config.storage.migration_locks import Say, retry
-from config.storage.months import closed_months
-from config.storage.months.closed_months import attached_months, is_attached, partition
-from config.storage.months.partitions import TABLES
+from config.storage.migration_runs import Say, retry
+from config.storage.months import partitions
+from config.storage.months.partitions import TABLES, attached_months, is_attached, partition
 from operator_admin.archive import ArchiveError
 
 # By what they are; each counts rows of the month. Types are named, since the application's role may
@@ -109,7 +108,7 @@ def close(month: date, say: Say) -> None:
 
 @transaction.atomic
 def _close(month: date) -> None:
-    transfers = closed_months.partition("billing_transfer", month)
+    transfers = partitions.partition("billing_transfer", month)
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [running_balances.LOCK])
         cursor.execute(_NEWEST.format(transfers=transfers))
@@ -117,7 +116,7 @@ def _close(month: date) -> None:
         ArchivedMonth.objects.create(month=month)
         cursor.execute(_KEEP.format(transfers=transfers), [month])
         cursor.execute(_DELETE_BALANCES)
-        closed_months.detach(month)
+        partitions.detach(month)
         cursor.execute(_NEWEST.format(transfers=transfers))
         if cursor.fetchone() != (newest,):
             raise ArchiveError(f"a transfer was added to {month:%Y-%m}: run the command again")

@@ -16,7 +16,7 @@ from django.db import connection, transaction
 
 from billing.seals.archived_months import parts_of_transfers, sealed_parts
 from config.storage.months.calendar import next_month
-from config.storage.months.closed_months import partition
+from config.storage.months.partitions import partition
 from operator_admin.archive import ArchiveError
 from operator_admin.archive.closing import SUMS
 from operator_admin.backup import postgres

@@ -13,8 +13,8 @@ from django.db import transaction
 from django.utils import timezone
 
 from billing.models import ArchivedMonth
-from config.storage.migration_locks import Say
-from config.storage.months import closed_months
+from config.storage.migration_runs import Say
+from config.storage.months import partitions
 from operator_admin.archive import ArchiveError, dumps
 from operator_admin.archive.closing import close, obstacles
 from operator_admin.backup import BackupError
@@ -27,7 +27,7 @@ def unfinished() -> list[date]:
 
 
 def due(newest: date) -> list[date]:
-    return [month for month in closed_months.attached_months() if month <= newest]
+    return [month for month in partitions.attached_months() if month <= newest]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,5 +95,5 @@ def restore(path: Path, programs: Path | None) -> str:
 def drop(month: date) -> None:
     """The rows and tables that are in the file."""
     dumps.delete_originals(month)
-    closed_months.drop(month)
+    partitions.drop(month)
     ArchivedMonth.objects.filter(pk=month).update(dropped_at=timezone.now())

@@ -18,7 +18,7 @@ from django.db import connection
 from psycopg import pq
 from psycopg.conninfo import make_conninfo
 
-from config.storage import direct_session
+from config.storage import sessions
 from operator_admin.backup import BackupError
 
 _SETTINGS = (
@@ -40,7 +40,7 @@ def patient_session() -> Iterator[None]:
     Other threads share the settings, and a connection that one of them takes without a pool cannot
     be given back to it.
     """
-    if direct_session.is_pooled():
+    if sessions.is_pooled():
         raise BackupError(
             "DATABASE_URL leads to a pooler: name PostgreSQL itself in it for this command."
         )

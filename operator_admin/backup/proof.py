@@ -11,7 +11,7 @@ from django.db import connection
 from accounts.models import Endpoint
 from accounts.sign_in import mfa
 from channels import full_reconciliation, retention
-from config.storage.schema_check import unapplied_migrations
+from config.storage.migration_runs import unapplied_migrations
 from operator_admin.backup.holding_back import still_open
 from operator_admin.backup.manifest import AVAILABLE, HELD, Sums, token_sums
 from operator_admin.backup.postgres import other_sessions

@@ -9,7 +9,7 @@ from django.core.management import call_command
 from django.db import connection, transaction
 from django.db.migrations.loader import MigrationLoader
 
-from config.storage.schema_check import unapplied_migrations
+from config.storage.migration_runs import unapplied_migrations
 from operator_admin.backup import BackupError, postgres
 from operator_admin.backup.dump import DUMP
 from operator_admin.backup.manifest import Manifest, book_sums, differences, missing_keys, release

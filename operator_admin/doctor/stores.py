@@ -15,11 +15,11 @@ from django.utils.translation import gettext_lazy
 from psycopg_pool import PoolTimeout
 
 from billing.models import ArchivedMonth
-from config.storage import direct_session
-from config.storage.months import closed_months, partitions
+from config.storage import sessions
+from config.storage.migration_runs import unapplied_migrations
+from config.storage.months import partitions
 from config.storage.redis_client import raise_if_demoted, redis_client
 from config.storage.redis_connections import ServerRefusalError
-from config.storage.schema_check import unapplied_migrations
 from operator_admin import database_role as roles
 from operator_admin.doctor.finding import Finding, failed, passed, verdict
 
@@ -117,8 +117,8 @@ def archives() -> Finding:
     if not settings.MESSAGES_KEPT_MONTHS:
         return passed("archives", _("every month is kept"))
     since = timezone.now() - GRACE
-    newest = closed_months.newest_to_archive(settings.MESSAGES_KEPT_MONTHS, since)
-    late = [month for month in closed_months.attached_months() if month <= newest]
+    newest = partitions.newest_to_archive(settings.MESSAGES_KEPT_MONTHS, since)
+    late = [month for month in partitions.attached_months() if month <= newest]
     left = ArchivedMonth.objects.filter(dropped_at=None, detached_at__lt=since)
     late += left.order_by("month").values_list("month", flat=True)
     detail = (
@@ -147,10 +147,10 @@ def database_role() -> Finding:
 
 def pooler() -> Finding:
     """A pooler passes on neither our sessions nor our time limits."""
-    is_pooled = direct_session.is_pooled()
-    if is_pooled and not direct_session.has_direct_address():
+    is_pooled = sessions.is_pooled()
+    if is_pooled and not sessions.has_direct_address():
         return failed("pooler", _("DATABASE_URL leads to a pooler"), POOLER_CURE)
-    if not direct_session.has_direct_address():
+    if not sessions.has_direct_address():
         return passed("pooler", _("none"))
     with connection.cursor() as cursor:
         cursor.execute(_UNLIMITED, [LIMITS])

@@ -14,7 +14,7 @@ from accounts import audit
 from accounts.client_ip import client_ip
 from accounts.model_admin.admin import ModelAdmin, operator
 from channels.models import ProviderAccount
-from channels.vendor_accounts import breaker_state, pauses
+from channels.vendor_accounts import circuit_breaker, pauses
 from config.input.characters import one_line
 from operator_admin.metrics import figures
 from operator_admin.site import page, page_response
@@ -62,7 +62,7 @@ def providers(request: HttpRequest) -> HttpResponse:
 @require_POST
 def close_breaker(request: HttpRequest, name: str) -> HttpResponse:
     account = _account(request, name)
-    if breaker_state.close(account.name):
+    if circuit_breaker.close(account.name):
         _record(request, "breaker.closed", account.name)
     messages.success(request, _("The breaker is closed: the account is sent messages again."))
     return HttpResponseRedirect(reverse("admin:providers"))

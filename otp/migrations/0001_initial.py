@@ -5,9 +5,9 @@ import otp.models
 from django.conf import settings
 from django.db import migrations, models
 
-from config.storage import table_parameters
+from config.storage import migration_operations
+from config.storage.migration_operations import RunSqlFile
 from config.storage.months.new_tables import partition_by_month
-from config.storage.sql_files import RunSqlFile
 
 
 class Migration(migrations.Migration):
@@ -175,7 +175,7 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.RunPython(partition_by_month("otp_verification"), migrations.RunPython.noop),
-        migrations.RunPython(table_parameters.setting("otp_verification"), migrations.RunPython.noop),
+        migrations.RunPython(migration_operations.setting("otp_verification"), migrations.RunPython.noop),
         RunSqlFile("otp/judge.sql", "fdc97709af08e54d"),
         RunSqlFile("otp/texts/text_changes.sql", "8c7a70b92e9bdce9"),
     ]

@@ -21,13 +21,12 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.jobs import Job, delete_rows
 from accounts.models import Company
-from channels.guard.evidence import NORM_HALF_LIFE, Evidence
+from channels.guard.evidence import CUTS, NORM_HALF_LIFE, Evidence, Scope, scopes_of
+from channels.guard.evidence import ScopeKind as GuardScopeKind
 from channels.guard.guard import SMALL, Guard, GuardStep, Verdict
-from channels.guard.scopes import CUTS, Scope, scopes_of
-from channels.guard.scopes import ScopeKind as GuardScopeKind
 from channels.phone_numbers import country_of
 from channels.routing.smart.decay import Counts
-from config.storage.database_clock import database_now
+from config.storage.sessions import database_now
 from otp.models import GuardEvidence, GuardProgress, GuardRestriction, ScopeKind
 from otp.protection import code_outcomes, restrictions
 from otp.protection.code_outcomes import LAG, CodeOutcome, OutcomeKind

@@ -12,7 +12,7 @@ from accounts.models import AuditEvent, Company, EventKind, GuardMode, Member, M
 from accounts.outbox import mail
 from accounts.people import countries
 from accounts.webhooks import events
-from channels.guard.scopes import CUTS
+from channels.guard.evidence import CUTS
 from otp.models import GuardRestriction, ScopeKind
 from otp.protection.week_replay import WeekFigures
 

@@ -21,9 +21,9 @@ from accounts.audit import record
 from accounts.jobs import Job
 from accounts.models import Company, GuardMode, User
 from accounts.people.companies import evict_keys
+from channels.guard.evidence import CUTS, Scope, scopes_of
+from channels.guard.evidence import ScopeKind as GuardScopeKind
 from channels.guard.guard import GuardStep, Verdict
-from channels.guard.scopes import CUTS, Scope, scopes_of
-from channels.guard.scopes import ScopeKind as GuardScopeKind
 from config.storage.redis_client import redis_client
 from otp.models import GuardEvidence, GuardProgress, GuardRestriction, ScopeKind
 from otp.protection import notices, week_reports

@@ -13,8 +13,8 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.keys.api_keys import GuardSettings, OpenRestriction, Principal
 from accounts.models import GuardMode
+from channels.guard.evidence import scopes_of
 from channels.guard.guard import GuardStep
-from channels.guard.scopes import scopes_of
 from channels.phone_numbers import country_of
 from channels.routing import test_numbers
 from channels.routing.channel_plan import ChannelPlan

@@ -25,7 +25,7 @@ from accounts.people.roles import (
 from billing.budgets import budgets
 from billing.wallet import ledger
 from channels import phone_numbers
-from channels.guard.scopes import CUTS, Scope, ScopeKind
+from channels.guard.evidence import CUTS, Scope, ScopeKind
 from channels.phone_numbers import country_of
 from config.errors import DomainError
 from config.input import clipboard

@@ -14,7 +14,7 @@ from accounts import jobs
 from accounts.jobs import DELAYS, JOBS, MOST_TRIES, Job, StopRunError
 from accounts.models import AuditEvent, Company, JobFailure, Member
 from channels.deliver import sweeps
-from channels.history import background_export
+from channels.history import export
 from channels.models import MessageExport
 from operator_admin.alerts.conditions import work_given_up
 from otp import settlement
@@ -134,16 +134,14 @@ def test_row_is_refused_by_itself(job: Job) -> None:
 @pytest.fixture
 def file(owner: Member) -> MessageExport:
     MessageFactory.create(company=owner.company)
-    return background_export.start(
-        member=owner, mode="live", query="mode=live", language="ru", ip=None
-    )
+    return export.start(member=owner, mode="live", query="mode=live", language="ru", ip=None)
 
 
 def test_file_that_cannot_be_made_says_so(file: MessageExport, client: Client) -> None:
     def broken_filter(_query: str, _member: Member) -> dict[str, object]:
         raise OverflowError
 
-    failure = try_and_give_up(lambda: background_export.make_next(broken_filter))
+    failure = try_and_give_up(lambda: export.make_next(broken_filter))
 
     file.refresh_from_db()
     page = client.get(reverse("message-files")).content.decode()
@@ -151,7 +149,7 @@ def test_file_that_cannot_be_made_says_so(file: MessageExport, client: Client) -
     assert file.state == MessageExport.State.FAILED
     assert file.finished_at is not None
     assert "не удалось подготовить" in page
-    assert background_export.make_next(broken_filter) is False
+    assert export.make_next(broken_filter) is False
 
 
 def test_operator_has_it_tried_again(job: Job, company: Company, client: Client) -> None:

@@ -5,7 +5,7 @@ from django.urls import reverse
 from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
-from channels.history import background_export
+from channels.history import export
 from channels.tasks import make_message_files
 from tests.browser.test_cabinet import sign_in
 from tests.factories import MessageFactory
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def test_long_file_is_made_and_downloaded(
     page: Page, live_server: LiveServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(background_export, "SHORT", 2)
+    monkeypatch.setattr(export, "SHORT", 2)
     member = sign_in(page, live_server)
     MessageFactory.create_batch(3, company=member.company)
     page.goto(f"{live_server.url}{reverse('message-list')}?mode=live")

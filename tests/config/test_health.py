@@ -16,9 +16,9 @@ from django.test import Client
 from pytest_django import Settings
 
 from channels.models import Heartbeat
+from config import health
 from config.background import PeriodicThread
 from config.environment.variables import ROOT
-from config.health import readiness
 from config.local.store_servers import Postgres
 from config.server import probe
 from tests.api.races import at_once
@@ -94,7 +94,7 @@ def test_probes_of_a_few_seconds_share_one_write(client: Client) -> None:
     (first,) = Heartbeat.objects.values_list("at", flat=True)
     answers = at_once([lambda: Client().get("/readyz").status_code] * 8)
     (same,) = Heartbeat.objects.values_list("at", flat=True)
-    readiness.database.forget()
+    health.database.forget()
     client.get("/readyz")
     (later,) = Heartbeat.objects.values_list("at", flat=True)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from channels.vendor_accounts import registry
-from config.once import Once
+from config.process_state import Once
 from tests.api.races import at_once
 
 

@@ -9,7 +9,7 @@ from django.db import connection, transaction
 
 from accounts.models import Company
 from billing.models import Wallet
-from channels.outcomes import deliveries
+from channels.outcomes import unchanged_messages
 from config.ids import uuid7
 from otp import check, send
 from otp.models import Verification
@@ -125,7 +125,7 @@ def test_deliveries_read_their_own_rows(api: Api) -> None:
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
 
-    plan = plan_of(lambda: deliveries.apply_stored(100))
+    plan = plan_of(lambda: unchanged_messages.deliver_unchanged(100))
 
     assert rows_read(plan) < 20 * MANY
     assert not {"channels_message", "channels_attempt"} & {one[:16] for one in scanned(plan)}

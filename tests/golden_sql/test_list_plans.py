@@ -67,7 +67,7 @@ def _short_scans(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in ("channels.history.export", "links.web.list_views"):
         monkeypatch.setattr(f"{module}.BATCH_SIZE", BATCH)
     monkeypatch.setattr("billing.wallet.statement.CHUNK", BATCH)
-    monkeypatch.setattr("channels.history.background_export.PART", BATCH)
+    monkeypatch.setattr("channels.history.export.PART", BATCH)
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from pytest_django import Settings
 from accounts.models import Endpoint
 from channels.deliver.heartbeats import HeartbeatWriter
 from channels.models import Heartbeat
-from config.encrypted_texts import current_key_id
+from config.key_rings import current_key_id
 from operator_admin.doctor import key_rotation
 from operator_admin.doctor.finding import Finding
 from persons.erasure import erase

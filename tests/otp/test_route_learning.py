@@ -9,8 +9,8 @@ from django.utils import timezone
 
 from accounts.models import Company
 from channels.models import Message, RememberedPhone, RouteDay, RouterState
-from channels.routing.learned import phone_memories, state_codec
-from channels.routing.smart.phone_memory import Standing
+from channels.routing.learned import learned_router, phone_memories
+from channels.routing.smart.reach import Standing
 from channels.routing.smart.router import Router
 from otp import route_learning, savings_count
 from tests.factories import TransferFactory
@@ -25,7 +25,7 @@ def standing(channel: str, phone: str = PHONE) -> Standing:
 
 
 def learned() -> Router:
-    return state_codec.decode(RouterState.objects.get().state)
+    return learned_router.decode(RouterState.objects.get().state)
 
 
 def trials(channel: str, country: str = "RU") -> tuple[int, int]:
@@ -152,7 +152,7 @@ def test_worker_that_dies_learns_nothing(company: Company, monkeypatch: pytest.M
         raise ConnectionError
 
     with monkeypatch.context() as patched:
-        patched.setattr(state_codec, "encode", die)
+        patched.setattr(learned_router, "encode", die)
         with pytest.raises(ConnectionError):
             route_learning.learn()
     assert not RememberedPhone.objects.exists()
@@ -192,12 +192,12 @@ def test_state_survives_its_row(company: Company) -> None:
     route_learning.learn()
 
     state = RouterState.objects.get().state
-    again = state_codec.encode(state_codec.decode(state), timezone.now().timestamp())
+    again = learned_router.encode(learned_router.decode(state), timezone.now().timestamp())
 
     assert state["cells"]
     assert state["healths"]
     assert again == state
-    assert state_codec.decode({"format": 0}).reach.cells == {}
+    assert learned_router.decode({"format": 0}).reach.cells == {}
 
 
 def test_memories_go_after_half_a_year(company: Company) -> None:

@@ -11,7 +11,7 @@ from django.utils import timezone
 from accounts.models import Company, DeliveryAttempt, IdempotentRequest
 from channels.models import Attempt, Contact, KnownRecipient, Message, Part, ProviderAlert, Receipt
 from channels.routing.learned import phone_memories
-from channels.routing.smart.phone_memory import PhoneMemory
+from channels.routing.smart.reach import PhoneMemory
 from links.clicks import counting
 from links.models import Link, Report
 from otp.models import Verification

@@ -15,12 +15,12 @@ from accounts.webhooks import dispatcher as webhook_dispatcher  # noqa: E402 - D
 from accounts.webhooks.http_call import CallOutcome  # noqa: E402
 from channels.deliver import claims, dispatcher  # noqa: E402
 from channels.lifecycle.state_machine import Event, EventKind  # noqa: E402
-from channels.outcomes import acceptances  # noqa: E402
+from channels.outcomes import unchanged_messages  # noqa: E402
 from channels.waiting import outcome_signals  # noqa: E402
 
 __all__ = ["app"]
 
-write_unchanged, publish = acceptances.write_unchanged, outcome_signals.publish
+write_unchanged, publish = unchanged_messages.accept_unchanged, outcome_signals.publish
 
 
 def kill_self() -> NoReturn:
@@ -52,7 +52,7 @@ match os.environ["DIE_AT"]:
     case "call":
         dispatcher.hand_over = kill_self_before_call
     case "outcome":
-        acceptances.write_unchanged = kill_self_on_accepted
+        unchanged_messages.accept_unchanged = kill_self_on_accepted
     case "webhook":
         webhook_dispatcher.record = kill_self_before_record
     case "signal":

@@ -10,7 +10,7 @@ import pytest
 import requests
 from django.db import connection, transaction
 
-from config.health.readiness import FRESH_SECONDS, NO_ANSWER, PATIENCE
+from config.health import FRESH_SECONDS, NO_ANSWER, PATIENCE
 from tests.stack.paused_process import paused
 from tests.stack.programs import BUSY, children, wait_until
 from tests.stack.stack import Stack, drop_connections

@@ -13,7 +13,7 @@ from django.db import connection, transaction
 from billing.models import ArchivedMonth
 from billing.wallet import ledger
 from config.ids import first_id_at
-from config.storage.months import closed_months
+from config.storage.months import partitions
 from config.storage.months.calendar import month_of, next_month
 from config.storage.months.partitions import TABLES
 from tests.factories import CompanyFactory
@@ -31,7 +31,7 @@ MONTHS, MESSAGES = 3, 12_000  # that are archived; of each
 
 def seed(now: datetime) -> date:
     """Messages of months that can be archived; returns the month after the last of them."""
-    month = closed_months.newest_to_archive(4 + MONTHS - 1, now)
+    month = partitions.newest_to_archive(4 + MONTHS - 1, now)
     months.create_earlier(month)
     company = CompanyFactory.create(name="History")
     ledger.grant(company=company, amount=MONTHS * MESSAGES * 16 + 5, reason="chaos")
@@ -103,7 +103,7 @@ class Archiver:
 
     def findings(self, *, is_finished: bool) -> Iterator[Finding]:
         wrong = [] if is_finished else ["the last run failed: see archiver.log"]
-        attached = closed_months.attached_months()
+        attached = partitions.attached_months()
         wrong += [f"{month:%Y-%m} is attached" for month in attached if month < self.before]
         done = ArchivedMonth.objects.exclude(dropped_at=None).count()
         wrong += [] if done == MONTHS else [f"{done} months are archived instead of {MONTHS}"]
@@ -122,13 +122,13 @@ class Archiver:
 def _move_borders(session: psycopg.Connection[Any], at: datetime) -> None:
     this = month_of(datetime.now(UTC), UTC)
     after = next_month(this)
-    for name in closed_months.LOCK_ORDER:
+    for name in partitions.LOCK_ORDER:
         session.execute(f"LOCK TABLE ONLY {name} IN ACCESS EXCLUSIVE MODE")
     for table in TABLES:
         ends = [_start_of(this), at, _start_of(next_month(after))]
         is_by_time = table.key.endswith("_at")
         bounds = [one.isoformat() if is_by_time else first_id_at(one) for one in ends]
-        parts = [closed_months.partition(table.name, month) for month in (this, after)]
+        parts = [partitions.partition(table.name, month) for month in (this, after)]
         for part in parts:
             session.execute(f"ALTER TABLE {table.name} DETACH PARTITION {part}")
         for part, since, until in zip(parts, bounds, bounds[1:], strict=False):

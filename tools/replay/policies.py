@@ -12,12 +12,10 @@ from itertools import count
 from channels.guard.guard import Guard, GuardStep, Verdict
 from channels.guard.known_phones import PhoneHistory
 from channels.routing.smart.account_balance import AccountBalance
-from channels.routing.smart.phone_memory import PhoneMemory
-from channels.routing.smart.plan_choice import choose
-from channels.routing.smart.plans import Candidate, Curve, Plan, half
-from channels.routing.smart.reach import Place
+from channels.routing.smart.decay import SECONDS, log_normal_cdf
+from channels.routing.smart.plans import Candidate, Curve, Plan, choose, half
+from channels.routing.smart.reach import PhoneMemory, Place
 from channels.routing.smart.router import Router, Try
-from channels.routing.smart.time_histogram import SECONDS, log_normal_cdf
 from tools.replay.timeline import Outcome, Played, Send, play
 from tools.replay.world import SMS, Behaviour, World
 

@@ -7,16 +7,16 @@ from django.core.management.commands import migrate
 from django.db import connections
 from django.db.migrations.recorder import MigrationRecorder
 
-from config.storage import direct_session
-from config.storage.lock_watch import watched
-from config.storage.migration_locks import (
+from config.storage import sessions
+from config.storage.migration_runs import (
     LocksNotAvailableError,
     may_set_deadlock_timeout,
     only_one,
+    render_first,
     retry,
     timeouts,
+    watched,
 )
-from config.storage.rendered_states import render_first
 
 # Seconds: longer than PostgreSQL's `deadlock_timeout` of 1 s, after which an autovacuum yields to
 # us; shorter than the lock timeout of the service, 3 s, so that what queues behind us succeeds.
@@ -59,7 +59,7 @@ class Command(migrate.Command):
                 "This database is of a release before 0.2.0, the first that upgrades are kept"
                 " from: see “From 0.1.0” in docs/operations/upgrade.md."
             )
-        if direct_session.is_pooled():
+        if sessions.is_pooled():
             raise CommandError(
                 "DATABASE_URL leads to a pooler: name PostgreSQL itself in it for this command."
             )

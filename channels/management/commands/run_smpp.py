@@ -4,8 +4,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from channels import vendor_webhooks
 from channels.deliver import hosting
-from channels.inbound import vendor_webhooks
 from channels.vendor_accounts import registry
 from config.monitoring import metrics
 

@@ -18,13 +18,14 @@ from channels.providers.base import (
     BarredError,
     Capabilities,
     Content,
+    HostedProvider,
     Outgoing,
     SendError,
+    StoreEvents,
     ThrottledError,
     TransientError,
     UnreachableError,
 )
-from channels.providers.hosted_provider import HostedProvider, StoreEvents
 from channels.providers.inbound import (
     AccountAlert,
     AlertKind,
@@ -35,10 +36,9 @@ from channels.providers.inbound import (
 )
 from channels.providers.smpp import command_status, receipts
 from channels.providers.smpp.bind import Bind, NotBoundError, Peer
-from channels.providers.smpp.message_ids import ID_FORMATS
 from channels.providers.smpp.pdu import MalformedError, Pdu
 from channels.providers.smpp.receipt_queue import ReceiptQueue
-from channels.providers.smpp.receipts import ReceiptFormat, parse_states
+from channels.providers.smpp.receipts import ID_FORMATS, ReceiptFormat, parse_states
 from channels.providers.smpp.session import LostError, Session
 from channels.providers.smpp.submit_sm import (
     AUTO_DETECT,

@@ -5,7 +5,7 @@ import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-from channels.providers.hosted_provider import StoreEvents
+from channels.providers.base import StoreEvents
 from channels.providers.inbound import InboundEvents
 
 BATCH_SIZE = 64

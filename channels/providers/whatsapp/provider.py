@@ -32,8 +32,7 @@ from channels.providers.inbound import (
     WebhookRequest,
 )
 from channels.providers.whatsapp.alerts import alerts_of
-from channels.providers.whatsapp.approvals import approvals
-from channels.providers.whatsapp.checks import Account, GraphClient, checks
+from channels.providers.whatsapp.checks import Account, GraphClient, approvals, checks
 from channels.providers.whatsapp.errors import VERDICTS, code_of, error_detail
 
 _STATES = {

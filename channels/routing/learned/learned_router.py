@@ -1,17 +1,142 @@
-"""The learned router of this process: read again within ten seconds of what a worker learned."""
+"""The learned router of this process, and its knowledge as JSON.
+
+It is read again within ten seconds of what a worker learned; what has faded is left out.
+"""
 
 from dataclasses import replace
+from math import inf
+from typing import Any
 
 import orjson
 from django.db.backends.utils import CursorWrapper
 
 from channels.models import RouterState
-from channels.routing.learned import state_codec
-from channels.routing.smart.exploration import SHORTEST, Exploration
-from channels.routing.smart.router import Router
-from channels.routing.smart.time_histogram import TimeHistogram
+from channels.routing.smart.account_balance import HALF_LIFE as ACCOUNT_HALF_LIFE
+from channels.routing.smart.account_balance import AccountBalance
+from channels.routing.smart.decay import EDGES, Counts, TimeHistogram, weight
+from channels.routing.smart.health import Health
+from channels.routing.smart.reach import HALF_LIFE, Reach, Standing, Stratum
+from channels.routing.smart.router import (
+    EVERYWHERE,
+    SHORTEST_GAP,
+    STAY_HALF_LIFE,
+    TIMES_HALF_LIFE,
+    Exploration,
+    Router,
+)
 from config.process_state import on_reset
 from config.storage.process_cache import SnapshotCache
+
+FORMAT = 1
+FADED, FADED_RANGE = 0.05, 0.5  # trials; who chooses ranges must not make the state grow
+DIGITS = 5  # significant ones
+State = dict[str, Any]
+
+
+def encode(router: Router, now: float) -> State:
+    return {
+        "format": FORMAT,
+        "cells": [
+            [country, range_, channel, past.standing.value, past.sisters, *_counts(cell)]
+            for (country, range_, channel, past), cell in router.reach.cells.items()
+            if cell.trials * weight(now - cell.at, HALF_LIFE) > (FADED_RANGE if range_ else FADED)
+        ],
+        "healths": [[*key, *_health(one)] for key, one in router.healths.items()],
+        "proofs": [[*key, *_histogram(one)] for key, one in router.proofs.items()],
+        "codes": [[*key, *_histogram(one)] for key, one in router.codes.items()],
+        "stays": [_counts(one) for one in router.stays],
+        "accounts": [[*key, *_balance(one)] for key, one in router.accounts.items()],
+    }
+
+
+def decode(state: State) -> Router:
+    """A router that knows nothing, of a state of another format: it learns anew within a day."""
+    router = Router({})
+    if state.get("format") != FORMAT:
+        return router
+    router.reach = Reach(
+        {
+            (country, range_, channel, Stratum(Standing(standing), sisters)): Counts(
+                HALF_LIFE, *counts
+            )
+            for country, range_, channel, standing, sisters, *counts in state["cells"]
+        }
+    )
+    router.healths = {
+        (country, channel): _health_of(values) for country, channel, *values in state["healths"]
+    }
+    router.proofs = _histograms(state["proofs"])
+    router.codes = _histograms(state["codes"])
+    router.stays = [Counts(STAY_HALF_LIFE, *counts) for counts in state["stays"]]
+    router.accounts = {
+        (group, channel): _balance_of(values)
+        for group, channel, *values in state.get("accounts", [])
+    }
+    return router
+
+
+def _counts(counts: Counts) -> list[float]:
+    return [
+        round(counts.at, 1), _short(counts.trials), _short(counts.hits), _short(counts.marks)
+    ]  # fmt: skip
+
+
+def _health(health: Health) -> list[Any]:
+    fall, rise = health.runs
+    return [
+        round(health.at, 1),
+        _short(health.expected),
+        _short(health.delivered),
+        round(health.changed_at, 1),
+        [_short(value) for value in fall],
+        [_short(value) for value in rise],
+    ]
+
+
+def _health_of(values: list[Any]) -> Health:
+    at, expected, delivered, changed_at, fall, rise = values
+    health = Health(at)
+    health.expected, health.delivered, health.changed_at = expected, delivered, changed_at
+    health.runs = (fall[0], fall[1], fall[2]), (rise[0], rise[1], rise[2])
+    return health
+
+
+def _balance(balance: AccountBalance) -> list[Any]:
+    counts = {name: _counts(one) for name, one in balance.counts.items()}
+    shares = {name: _short(share) for name, share in balance.shares.items()}
+    return [balance.resting, shares, counts, balance.changed_at]
+
+
+def _balance_of(values: list[Any]) -> AccountBalance:
+    resting, shares, counts, changed_at = values
+    found = AccountBalance(resting)
+    found.shares, found.changed_at = shares, changed_at
+    found.counts = {name: Counts(ACCOUNT_HALF_LIFE, *one) for name, one in counts.items()}
+    return found
+
+
+def _histogram(times: TimeHistogram) -> list[Any]:
+    at = None if times.at == -inf else round(times.at, 1)
+    return [at, [_short(count) for count in times.bins]]
+
+
+def _histograms(rows: list[list[Any]]) -> dict[tuple[str, str], TimeHistogram]:
+    found = {}
+    for country, channel, at, bins in rows:
+        if len(bins) == len(EDGES) + 1:
+            times = TimeHistogram(1.0, 1.0, TIMES_HALF_LIFE)  # its guess is in the bins
+            times.bins = list(bins)
+            times.at = -inf if at is None else at
+            found[country, channel] = times
+    for (country, channel), times in found.items():
+        if country != EVERYWHERE:
+            times.parent = found.get((EVERYWHERE, channel))
+    return found
+
+
+def _short(value: float) -> float:
+    return float(f"{value:.{DIGITS}g}")
+
 
 REFRESH_INTERVAL = 10.0  # seconds
 TOKENS_A_DAY = 20  # of exploration, for each process
@@ -38,11 +163,11 @@ class _Learned:
             return self.router
         cursor.execute(_STATE, [RouterState.ONLY])
         version, state = cursor.fetchone()
-        found = state_codec.decode(orjson.loads(state) if isinstance(state, str) else state)
+        found = decode(orjson.loads(state) if isinstance(state, str) else state)
         _keep_curves(self.router.proofs, found.proofs)
         _keep_curves(self.router.codes, found.codes)
         for probes in list(_exploration.probes.values()):  # requests add to it
-            probes.gap = SHORTEST  # what came of them is in the new state
+            probes.gap = SHORTEST_GAP  # what came of them is in the new state
         self.router, self.version = found, version
         return found
 

@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
 from channels.models import RememberedPhone
-from channels.routing.smart.phone_memory import EXPIRY, ChannelTrace, PhoneMemory
+from channels.routing.smart.reach import EXPIRY, ChannelTrace, PhoneMemory
 
 HASH_BYTES = 16
 # proved, seconds to the code, refused, silent, silences since, barred

@@ -1,7 +1,10 @@
-"""Counts of which old ones weigh less: each half-life halves them."""
+"""Counts and histograms of times, of which old ones weigh less: each half-life halves them."""
 
 import math
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 HOUR = 3600.0
 DAY = 86400.0
@@ -47,3 +50,113 @@ class Counts:
         left = weight(now - self.at, self.half_life)
         missed = max(0.0, self.trials - self.hits)
         return min(1.0, (self.marks * left + strength * prior) / (missed * left + strength))
+
+
+SECONDS = 181  # curves have a value for each second from 0 to 180
+EDGES = tuple(0.5 * 1.22**n for n in range(31))  # 0.5 s to 195 s
+
+PRIOR_STRENGTH = 8.0
+BORROWED = 30.0  # observations that a histogram borrows from its parent
+LIKE = 0.02  # the greatest distance of two curves that pass for one
+
+
+def log_normal_cdf(median: float, sigma: float) -> Callable[[float], float]:
+    def cdf(seconds: float) -> float:
+        if seconds <= 0:
+            return 0.0
+        return 0.5 * (1 + math.erf(math.log(seconds / median) / (sigma * math.sqrt(2))))
+
+    return cdf
+
+
+class TimeHistogram:
+    """Learns a distribution; starts from a prior that counts as a few observations.
+
+    One with a parent, such as a country's of a channel, begins empty and borrows from it.
+    """
+
+    def __init__(
+        self,
+        median: float,
+        sigma: float,
+        half_life: float,
+        parent: "TimeHistogram | None" = None,
+    ) -> None:
+        cdf = log_normal_cdf(median, sigma)
+        ends = [0.0, *(cdf(edge) for edge in EDGES), 1.0]
+        strength = 0.0 if parent else PRIOR_STRENGTH
+        self.bins = [strength * (b - a) for a, b in pairwise(ends)]
+        self.parent = parent
+        self.half_life = half_life
+        self.at = -math.inf
+        self.unread = PRIOR_STRENGTH  # observations since the curve was last made
+        self._curve: tuple[float, ...] = ()
+        self._curve_at = -math.inf
+
+    def add(self, now: float, seconds: float) -> None:
+        if self.at > -math.inf and now - self.at > self.half_life / 64:
+            left = weight(now - self.at, self.half_life)
+            self.bins = [count * left for count in self.bins]
+            self.at = now
+        elif self.at == -math.inf:
+            self.at = now
+        self.bins[bisect_right(EDGES, seconds)] += 1.0
+        self.unread += 1.0
+
+    @property
+    def last_curve(self) -> tuple[tuple[float, ...], float]:
+        """The one that was made last, and when."""
+        return self._curve, self._curve_at
+
+    def keep_curve_of(self, earlier: "TimeHistogram") -> None:
+        """A like curve is kept when what was learned is read again, as when it grows."""
+        known, at = earlier.last_curve
+        if known and max(map(_distance, curve_of(self._all_bins()), known)) <= LIKE:
+            self._curve, self._curve_at, self.unread = known, at, 0.0
+
+    def _all_bins(self) -> Sequence[float]:
+        if self.parent is None:
+            return self.bins
+        part = BORROWED / sum(self.parent.bins)
+        return [
+            own + part * borrowed for own, borrowed in zip(self.bins, self.parent.bins, strict=True)
+        ]
+
+    def curve(self, now: float) -> tuple[float, ...]:
+        """The share that has happened by each second. Remade when enough was learned since."""
+        due = self.unread >= max(16.0, 0.1 * sum(self.bins)) or now - self._curve_at > HOUR
+        if not self._curve or (due and self.unread >= 8):
+            made = curve_of(self._all_bins())
+            # A like curve is kept, and with it every choice that was computed from it.
+            if not self._curve or max(map(_distance, made, self._curve)) > LIKE:
+                self._curve = made
+            self._curve_at = now
+            self.unread = 0.0
+        return self._curve
+
+
+def curve_of(bins: Sequence[float]) -> tuple[float, ...]:
+    """Cumulative shares at whole seconds, straight lines within a bin."""
+    total = sum(bins)
+    starts = (0.0, *EDGES)
+    values: list[float] = []
+    below, index = 0.0, 0
+    for second in range(SECONDS):
+        while index < len(EDGES) and EDGES[index] <= second:
+            below += bins[index]
+            index += 1
+        start = starts[index]
+        end = EDGES[index] if index < len(EDGES) else start * 2
+        part = bins[index] * (second - start) / (end - start)
+        values.append(min(1.0, (below + part) / total))
+    return tuple(values)
+
+
+def quantile(curve: Sequence[float], share: float) -> int:
+    """The first whole second by which that share of all has happened; 180 at most."""
+    target = share * curve[-1]
+    return next(second for second, value in enumerate(curve) if value >= target)
+
+
+def _distance(one: float, other: float) -> float:
+    return abs(one - other)

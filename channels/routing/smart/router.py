@@ -5,17 +5,106 @@ Holds its state in memory and is told the time; who calls it keeps the rows and 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from channels.routing.smart.account_balance import AccountBalance
-from channels.routing.smart.decay import DAY, HOUR, Counts
-from channels.routing.smart.exploration import Exploration
+from channels.routing.smart.decay import DAY, HOUR, SECONDS, Counts, TimeHistogram
 from channels.routing.smart.health import Health
-from channels.routing.smart.phone_memory import PhoneMemory, Standing
-from channels.routing.smart.plan_choice import Choice, choose
-from channels.routing.smart.plans import LAST, Candidate, Curve, Plan, Step, half
-from channels.routing.smart.reach import Place, Reach, Stratum, stratum
-from channels.routing.smart.reasons import Reason, reason_for
-from channels.routing.smart.time_histogram import SECONDS, TimeHistogram
+from channels.routing.smart.plans import LAST, Candidate, Choice, Curve, Plan, Step, choose, half
+from channels.routing.smart.reach import PhoneMemory, Place, Reach, Standing, Stratum, stratum
+
+
+class ReasonCode(StrEnum):
+    PROVED = "proved"  # the first channel reached this phone before
+    LIKELY = "likely"  # it reaches so many of such phones that trying it first pays
+    SMS_SURER = "sms_surer"  # messengers would cost time or right codes
+    BARRED = "barred"  # the subscriber bars SMS
+    EXPLORED = "explored"
+    LEARNED = "learned"  # as `PROVED`, where how it is known is nobody's business
+    ONLY_ONE = "only_one"  # nothing else is allowed
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    code: ReasonCode
+    channel: str  # the first of the plan
+    country: str
+    share: float  # expected deliveries of the first channel, of 1
+    proved_before: float | None = None  # seconds since its last proof with this phone
+    patience: int | None = None
+
+
+def reason_for(
+    now: float,
+    place: Place,
+    memory: PhoneMemory,
+    plan: Plan,
+    candidates: Sequence[Candidate],
+    *,
+    explored: bool,
+) -> Reason:
+    first = plan[0]
+    share = next(one.delivered for one in candidates if one.channel == first.channel)
+    trace = memory.channels.get(first.channel)
+    proved_at = trace.proved_at if trace else None
+    if explored:
+        code = ReasonCode.EXPLORED
+    elif len(candidates) == 1:
+        code = ReasonCode.ONLY_ONE
+    elif memory.standing(first.channel, now) is Standing.PROVED:
+        code = ReasonCode.PROVED
+    elif first.channel == "sms":
+        code = ReasonCode.SMS_SURER
+    elif memory.standing("sms", now) is Standing.BARRED:
+        code = ReasonCode.BARRED
+    else:
+        code = ReasonCode.LIKELY
+    return Reason(
+        code=code,
+        channel=first.channel,
+        country=place.country,
+        share=share,
+        proved_before=None if proved_at is None else now - proved_at,
+        patience=first.patience,
+    )
+
+
+PROBE_TOKENS_A_DAY = 100
+PROBE_PATIENCE = 6  # seconds: SMS follows soon
+SHORTEST_GAP, LONGEST_GAP = 120.0, 1800.0  # seconds between two probes of a channel
+
+
+@dataclass(slots=True)
+class _Probes:
+    next_at: float = 0.0
+    gap: float = SHORTEST_GAP
+
+
+@dataclass(slots=True)
+class Exploration:
+    tokens_a_day: int = PROBE_TOKENS_A_DAY
+    probes: dict[tuple[str, str], _Probes] = field(default_factory=dict)
+    day: int = 0
+    spent: int = 0
+
+    def probe(self, now: float, country: str, left_out: Sequence[tuple[str, int]]) -> Step | None:
+        """The channel to try first, of those left out, given with their prices."""
+        if int(now // DAY) != self.day:
+            self.day, self.spent = int(now // DAY), 0
+        for channel, price in left_out:
+            found = self.probes.setdefault((country, channel), _Probes(now))
+            if now >= found.next_at and self.spent + price <= self.tokens_a_day:
+                self.spent += price
+                found.next_at = now + found.gap
+                found.gap = min(LONGEST_GAP, found.gap * 2)
+                return Step(channel, PROBE_PATIENCE)
+        return None
+
+    def succeeded(self, country: str, channel: str) -> None:
+        found = self.probes.get((country, channel))
+        if found is not None:
+            found.gap = SHORTEST_GAP
+
 
 STAY_EDGES = (5, 10, 15, 20, 30, 45, 60, 90, 120, SECONDS)  # seconds until a code arrives
 STAY_GUESS = (0.95, 0.94, 0.93, 0.91, 0.88, 0.8, 0.65, 0.5, 0.35, 0.2)

@@ -14,8 +14,8 @@ from accounts.client_ip import client_ip
 from accounts.models import Company
 from channels import phone_numbers
 from channels.providers.base import Content
-from channels.routing import policy_preview, policy_rules
-from channels.routing.policy_preview import PreviewRequest
+from channels.routing import channel_plan, policy_rules
+from channels.routing.channel_plan import PreviewRequest
 from channels.routing.policy_rules import StoredRule
 from channels.web.policy.calls import (
     FOR_PURPOSE,
@@ -93,7 +93,7 @@ class PreviewPolicy(ApiView):
             "" if content is Content.LINK else purpose or DEFAULT_PURPOSE,
             content=content,
         )
-        found = policy_preview.preview(self.principal, order)
+        found = channel_plan.preview(self.principal, order)
         if found.refusal:
             raise found.refusal
         body = {

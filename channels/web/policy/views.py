@@ -18,8 +18,8 @@ from accounts.people.roles import (
 )
 from channels.history import savings
 from channels.providers.base import Content
-from channels.routing import channel_choice, policy_preview, policy_rules
-from channels.routing.policy_preview import Preview, PreviewRequest
+from channels.routing import channel_plan, company_policy, policy_rules
+from channels.routing.channel_plan import Preview, PreviewRequest
 from channels.routing.policy_rules import StoredRule
 from channels.web.policy.api import DEFAULT_PURPOSE
 from channels.web.policy.forms import PreviewForm, RuleForm
@@ -33,7 +33,7 @@ def policy(request: CabinetRequest) -> HttpResponse:
     context = {
         "rules": policy_rules.rules_of(request.company),
         "limit": policy_rules.MAX_RULES,
-        "standard": channel_choice.channel_order(own.default_channel, own.fallback),
+        "standard": company_policy.channel_order(own.default_channel, own.fallback),
         "falls_back": own.fallback is not None,
         "form": asked,
         "preview": _preview(request.company, asked) if asked.is_valid() else None,
@@ -46,7 +46,7 @@ def _preview(company: Company, asked: PreviewForm) -> Preview:
     content = Content.LINK if values["kind"] == "link" else Content.CODE
     purpose = "" if content is Content.LINK else values["purpose"] or DEFAULT_PURPOSE
     order = PreviewRequest(values["phone"], purpose, content=content)
-    return policy_preview.preview(api_keys.without_key(company, Mode.LIVE), order)
+    return channel_plan.preview(api_keys.without_key(company, Mode.LIVE), order)
 
 
 @member_required(can_read_settings)

@@ -1,7 +1,7 @@
-"""Rows given to a statement as one parameter of JSON.
+"""Rows and arrays given to a statement as one parameter, of JSON or of text.
 
-An array for each column costs two to four times as much: psycopg writes every value of it in
-Python, and the server parses as many parameters as there are columns.
+psycopg writes lists in Python, which costs a request 20 to 40 µs each; an array for each column
+costs two to four times as much as JSON, and the server parses as many parameters as columns.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -51,3 +51,12 @@ def by_number(rows: Iterable[Row], many: int) -> list[Row | None]:
     for row in rows:
         found[row.number] = row
     return found
+
+
+def array_text(values: Iterable[str | bytes]) -> str:
+    return "{" + ",".join(map(_element, values)) + "}"
+
+
+def _element(value: str | bytes) -> str:
+    text = f"\\x{value.hex()}" if isinstance(value, bytes) else value
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -12,7 +12,7 @@ from django.db import connection
 from django.utils.translation import gettext_lazy as _
 
 from config.input.hosts import unicode_host
-from config.storage.pooled_connection import pooled_connection
+from config.storage.sessions import pooled_connection
 from config.storage.statements.named_rows import fetch_one
 from links.addresses.utm_tags import add_tags
 from links.clicks import bot_detection, buffer

@@ -18,7 +18,7 @@ from accounts.api.atomic_limits import Window
 from accounts.client_ip import client_ip, client_network
 from config.input.form_fields import LineField, TextField
 from config.input.hosts import unicode_host
-from config.storage.pooled_connection import pooled_connection
+from config.storage.sessions import pooled_connection
 from links.follow.cached_row import LinkTarget
 from links.follow.pages import visitor_pages
 from links.follow.pages.visitor_pages import (

@@ -12,8 +12,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connection
 from django.utils import timezone
 
-from config.storage.migration_locks import LocksNotAvailableError, only_one, timeouts
-from config.storage.months import closed_months
+from config.storage.migration_runs import LocksNotAvailableError, only_one, timeouts
+from config.storage.months import partitions
 from config.storage.months.calendar import next_month
 from config.storage.months.partitions import TABLES
 from operator_admin.archive import ArchiveError, closing, months
@@ -99,10 +99,10 @@ class Command(BaseCommand):
 
 def _newest(before: str | None) -> date | None:
     """The newest month to be archived; None: all are kept."""
-    oldest_kept = closed_months.newest_to_archive(settings.MIN_KEPT_MONTHS, timezone.now())
+    oldest_kept = partitions.newest_to_archive(settings.MIN_KEPT_MONTHS, timezone.now())
     if before is None:
         kept = settings.MESSAGES_KEPT_MONTHS
-        return closed_months.newest_to_archive(kept, timezone.now()) if kept else None
+        return partitions.newest_to_archive(kept, timezone.now()) if kept else None
     try:
         asked = datetime.strptime(f"{before}+0000", "%Y-%m%z").date()
     except ValueError:
@@ -123,7 +123,7 @@ def _directory(given: Path | None) -> Path:
 
 
 def _bytes(month: date) -> int:
-    names = [closed_months.partition(table.name, month) for table in TABLES]
+    names = [partitions.partition(table.name, month) for table in TABLES]
     with connection.cursor() as cursor:
         cursor.execute(_SIZE, [names])
         return int(cursor.fetchone()[0])

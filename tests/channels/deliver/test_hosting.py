@@ -10,13 +10,12 @@ from django.db import connection
 from django.utils import timezone
 from pytest_django import Settings
 
-from channels import wakeups
+from channels import vendor_webhooks, wakeups
 from channels.deliver import hosting
 from channels.deliver.dispatcher import Dispatcher
 from channels.deliver.hosting import AccountLock, AccountTakenError
-from channels.inbound import vendor_webhooks
 from channels.models import Attempt, Heartbeat, Message
-from channels.providers.hosted_provider import HostedProvider
+from channels.providers.base import HostedProvider
 from channels.vendor_accounts import availability, registry
 from config.storage.redis_client import redis_client
 from tests.api.clients import Api

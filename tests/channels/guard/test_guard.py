@@ -4,9 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from channels.guard.evidence import share_below
+from channels.guard.evidence import ScopeKind, scopes_of, share_below
 from channels.guard.guard import Guard, GuardStep
-from channels.guard.scopes import ScopeKind, scopes_of
 from channels.routing.smart.decay import DAY
 
 SMS = 16.0

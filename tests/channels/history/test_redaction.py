@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from channels.history.redaction import redact
+from channels.web.admin import redact
 
 
 @pytest.mark.parametrize(

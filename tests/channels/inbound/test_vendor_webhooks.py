@@ -13,13 +13,13 @@ from django.db import connection, transaction
 from django.test import Client, RequestFactory
 from pytest_django import DjangoAssertNumQueries, Settings
 
-from channels.inbound import vendor_webhooks
-from channels.inbound.vendor_webhooks import MetaHeaders
+from channels import vendor_webhooks
 from channels.models import BlockedPhone, ProviderAlert, Receipt
 from channels.outcomes import receipts
 from channels.providers import inbound
 from channels.providers.inbound import AccountAlert, AlertKind, InboundEvents, ReceiptState
 from channels.vendor_accounts import registry
+from channels.vendor_webhooks import MetaHeaders
 from tests.api.clients import Api
 from tests.channels.accounts import name_accounts, set_account
 from tests.channels.message_stages import claim, send

@@ -14,7 +14,7 @@ from channels.deliver import dispatcher
 from channels.deliver.claims import ClaimedMessage
 from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import Attempt, Message, OpenMessage, StaleDay
-from channels.outcomes import acceptances, transitions
+from channels.outcomes import transitions, unchanged_messages
 from channels.vendor_accounts import availability
 from tests.api.clients import Api
 from tests.api.races import at_once
@@ -62,7 +62,7 @@ def test_acceptance_is_one_statement(
     event = acceptance(claimed(api))
 
     with django_assert_num_queries(1):
-        assert acceptances.write_unchanged([event]) == []
+        assert unchanged_messages.accept_unchanged([event]) == []
 
     attempt = Attempt.objects.select_related("message").get()
     assert (attempt.state, attempt.provider_id) == ("sent", event.provider_id)
@@ -78,7 +78,7 @@ def test_it_writes_what_the_state_machine_would(
         api.company.falls_back, api.company.fallback_chain = True, ["whatsapp", "sms"]
         api.company.save()
     first = claimed(api)
-    acceptances.write_unchanged([acceptance(first, pollable=pollable)])
+    unchanged_messages.accept_unchanged([acceptance(first, pollable=pollable)])
     second = claimed(api, "+79161234568")
     transitions.commit_events([acceptance(second, pollable=pollable)])
 
@@ -117,7 +117,7 @@ def test_changed_message_is_left_to_the_state_machine(
     meanwhile(one)
     before = Message.objects.values().get(), Attempt.objects.values().get()
 
-    left = acceptances.write_unchanged([acceptance(one)])
+    left = unchanged_messages.accept_unchanged([acceptance(one)])
 
     assert bool(left) is is_left
     if is_left:
@@ -128,7 +128,7 @@ def test_group_leaves_only_what_has_changed(api: Api) -> None:
     several = [claimed(api, f"+7916123456{n}") for n in range(3)]
     receipt(several[1])
 
-    left = acceptances.write_unchanged([acceptance(one) for one in several])
+    left = unchanged_messages.accept_unchanged([acceptance(one) for one in several])
 
     assert [event.attempt_id for event in left] == [several[1].attempt_id]
 
@@ -155,7 +155,7 @@ def test_acceptance_after_midnight_marks_the_day_of_the_message(api: Api) -> Non
     availability.reset()
     (one,) = claim()
 
-    assert acceptances.write_unchanged([acceptance(one)]) == []
+    assert unchanged_messages.accept_unchanged([acceptance(one)]) == []
 
     assert StaleDay.objects.count() == 1
 
@@ -178,4 +178,4 @@ def test_races_with_receipts_end_delivered(api: Api) -> None:
 
 def _accept(several: list[ClaimedMessage]) -> None:
     events = [acceptance(one) for one in several]
-    transitions.commit_events(acceptances.write_unchanged(events))
+    transitions.commit_events(unchanged_messages.accept_unchanged(events))

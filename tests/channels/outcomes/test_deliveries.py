@@ -16,7 +16,7 @@ from billing.models import Transfer, Wallet
 from billing.wallet import ledger
 from channels.lifecycle.state_machine import EventKind
 from channels.models import Attempt, Message, OpenMessage, Part, Receipt, StaleDay
-from channels.outcomes import deliveries, receipts
+from channels.outcomes import receipts, unchanged_messages
 from otp import settlement
 from tests.api.clients import Api, ClientOf
 from tests.api.races import at_once
@@ -88,7 +88,7 @@ def test_it_writes_what_the_state_machine_would(
     said = timezone.now() + at if at is not None else None
 
     hear(both[0], at=said)
-    assert deliveries.apply_stored(100) == (1, False)
+    assert unchanged_messages.deliver_unchanged(100) == (1, False)
     hear(both[1], at=said)
     assert receipts._apply_batch(100) == 1
 
@@ -106,7 +106,7 @@ def test_sent_of_what_is_known_to_be_changes_nothing(api: Api, is_delivered: boo
     before = everything()
 
     first = hear(both[0], "sent")
-    assert deliveries.apply_stored(100) == (1, False)
+    assert unchanged_messages.deliver_unchanged(100) == (1, False)
     second = hear(both[1], "sent")
     assert receipts._apply_batch(100) == 1
 
@@ -124,7 +124,7 @@ def test_sent_and_delivered_are_applied_together(api: Api) -> None:
     hear(attempt, "sent")
     hear(attempt)
 
-    assert deliveries.apply_stored(100) == (2, False)
+    assert unchanged_messages.deliver_unchanged(100) == (2, False)
 
     assert Message.objects.get().state == "delivered"
     assert ledger.balance(api.company.pk) == (999, 0)
@@ -133,7 +133,7 @@ def test_sent_and_delivered_are_applied_together(api: Api) -> None:
 def test_test_messages_cost_nothing(test_api: Api) -> None:
     hear(accepted(test_api))
 
-    assert deliveries.apply_stored(100) == (1, False)
+    assert unchanged_messages.deliver_unchanged(100) == (1, False)
 
     assert not Transfer.objects.filter(kind="capture").exists()
 
@@ -295,7 +295,7 @@ def test_left_to_the_state_machine(api: Api, left: Callable[[Api], None]) -> Non
     left(api)
     before = everything()
 
-    assert deliveries.apply_stored(100) == (0, True)
+    assert unchanged_messages.deliver_unchanged(100) == (0, True)
 
     assert everything() == before
 
@@ -306,7 +306,7 @@ def test_one_that_is_left_holds_up_no_other(api: Api) -> None:
     hear(second, "failed", error_code="131026")
     hear(third, ref=third.id)
 
-    assert deliveries.apply_stored(100) == (2, True)
+    assert unchanged_messages.deliver_unchanged(100) == (2, True)
 
     states = [Message.objects.get(pk=one.message_id).state for one in (first, second, third)]
     assert states == ["delivered", "sent", "delivered"]
@@ -334,7 +334,7 @@ def test_waits_for_nobody(api: Api, model: type[Message | Receipt], is_met: bool
 
     with transaction.atomic():
         list(model._default_manager.select_for_update())
-        found += at_once([partial(deliveries.apply_stored, 100)])
+        found += at_once([partial(unchanged_messages.deliver_unchanged, 100)])
 
     assert found == [(0, is_met)]
     assert everything() == before
@@ -345,7 +345,7 @@ def test_delivery_after_midnight_marks_the_day_of_the_message(api: Api) -> None:
     Message.objects.update(created_at=F("created_at") - timedelta(days=1))
     hear(attempt)
 
-    assert deliveries.apply_stored(100) == (1, False)
+    assert unchanged_messages.deliver_unchanged(100) == (1, False)
 
     assert StaleDay.objects.count() == 1
 
@@ -359,7 +359,7 @@ def test_hold_that_is_settled_already_is_not_charged_again(api: Api) -> None:
         ledger.settle(cursor, [captured])
     hear(attempt)
 
-    assert deliveries.apply_stored(100) == (1, False)
+    assert unchanged_messages.deliver_unchanged(100) == (1, False)
 
     assert ledger.balance(api.company.pk) == (999, 0)
 
@@ -371,7 +371,7 @@ def test_companies_are_charged_their_own(api: Api, client_of: ClientOf) -> None:
         hear(accepted(api, f"+7916123456{number}"))
     hear(accepted(client_of(other), "+79161234599"))
 
-    assert deliveries.apply_stored(100) == (4, False)
+    assert unchanged_messages.deliver_unchanged(100) == (4, False)
 
     assert ledger.balance(api.company.pk) == (997, 0)
     assert ledger.balance(other.pk) == (999, 0)

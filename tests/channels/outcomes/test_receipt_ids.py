@@ -9,7 +9,7 @@ from channels.models import Attempt, Message
 from channels.models import Receipt as StoredReceipt
 from channels.outcomes import receipts
 from channels.providers.inbound import InboundEvents, Receipt, ReceiptState
-from channels.providers.smpp.message_ids import ID_FORMATS
+from channels.providers.smpp.receipts import ID_FORMATS
 from tests.channels.outcomes.test_receipts import apply_stored
 from tests.factories import AttemptFactory
 

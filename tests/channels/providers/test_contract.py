@@ -17,7 +17,6 @@ from django.http.request import HttpHeaders
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from channels.inbound.vendor_webhooks import MetaHeaders
 from channels.providers.base import (
     AmbiguousError,
     Content,
@@ -27,6 +26,7 @@ from channels.providers.base import (
     TransientError,
 )
 from channels.providers.inbound import InvalidSignatureError
+from channels.vendor_webhooks import MetaHeaders
 from tests.channels.providers.vendors import (
     CODE,
     PHONE,

@@ -6,7 +6,7 @@ from pytest_django import Settings
 from accounts.models import Company
 from channels.models import BlockedPhone, Message
 from channels.providers.base import Content
-from channels.routing import channel_choice
+from channels.routing import company_policy
 from channels.vendor_accounts import registry
 from config.channels import BY_NAME, CHANNELS
 from config.errors import DomainError, Error
@@ -38,9 +38,9 @@ def code_only(settings: Settings) -> None:
 
 def chosen(default: str = "", content: Content = Content.CODE, named: str | None = None) -> str:
     return str(
-        channel_choice.choose_channel(
+        company_policy.choose_channel(
             named=named,
-            order=channel_choice.channel_order(default),
+            order=company_policy.channel_order(default),
             content=content,
             mode="live",
         ).name
@@ -52,7 +52,7 @@ def chosen(default: str = "", content: Content = Content.CODE, named: str | None
     [("", list(BY_NAME)), *((name, list(dict.fromkeys([name, *BY_NAME]))) for name in BY_NAME)],
 )
 def test_order_of_a_company(default: str, order: list[str]) -> None:
-    assert [channel.name for channel in channel_choice.channel_order(default)] == order
+    assert [channel.name for channel in company_policy.channel_order(default)] == order
     available = [name for name in order if registry.carries(BY_NAME[name], Content.CODE, "live")]
     assert chosen(default) == available[0]
 

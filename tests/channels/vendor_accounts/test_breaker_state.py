@@ -15,7 +15,7 @@ from billing.wallet import ledger
 from channels.deliver import sweeps
 from channels.deliver.dispatcher import Dispatcher
 from channels.models import Attempt, Contact, Message, ProviderAccount, ProviderAlert
-from channels.vendor_accounts import breaker_state, registry
+from channels.vendor_accounts import circuit_breaker, registry
 from channels.vendor_accounts.circuit_breaker import Call, Cause, Close, Release, Trip
 from tests.api.clients import Api
 from tests.channels.accounts import (
@@ -49,7 +49,7 @@ def left(one: ProviderAccount) -> timedelta:
 
 
 def test_trip_makes_the_row_at_its_place_in_the_order() -> None:
-    breaker_state.write(trip())
+    circuit_breaker.write(trip())
 
     one = account()
     assert (one.trips, one.reason, one.is_enabled) == (1, "20003: Authenticate", True)
@@ -58,8 +58,8 @@ def test_trip_makes_the_row_at_its_place_in_the_order() -> None:
 
 
 def test_calls_under_way_open_it_no_further() -> None:
-    breaker_state.write(trip())
-    breaker_state.write(trip(pause=3000))
+    circuit_breaker.write(trip())
+    circuit_breaker.write(trip(pause=3000))
 
     assert account().trips == 1
     assert left(account()) < timedelta(seconds=301)
@@ -68,7 +68,7 @@ def test_calls_under_way_open_it_no_further() -> None:
 def test_failed_probe_opens_it_again() -> None:
     half_open_breaker("twilio", probed_at=timezone.now())
 
-    breaker_state.write(trip(trips=1, pause=600))
+    circuit_breaker.write(trip(trips=1, pause=600))
 
     one = account()
     assert (one.trips, one.probed_at) == (2, None)
@@ -78,7 +78,7 @@ def test_failed_probe_opens_it_again() -> None:
 def test_probe_closes_it() -> None:
     half_open_breaker("twilio", probed_at=timezone.now())
 
-    breaker_state.write(Close(Call("twilio", 1)))
+    circuit_breaker.write(Close(Call("twilio", 1)))
 
     one = account()
     assert (one.open_until, one.opened_at, one.probed_at) == (None, None, None)
@@ -88,7 +88,7 @@ def test_probe_closes_it() -> None:
 def test_probe_that_was_not_made_is_free_again() -> None:
     half_open_breaker("twilio", probed_at=timezone.now())
 
-    breaker_state.write(Release(Call("twilio", 1)))
+    circuit_breaker.write(Release(Call("twilio", 1)))
 
     assert account().probed_at is None
     assert account().open_until is not None
@@ -99,8 +99,8 @@ def test_operators_are_told_once_an_hour() -> None:
     UserFactory.create()
 
     for _ in range(2):
-        breaker_state.write(trip())
-        breaker_state.close("twilio")
+        circuit_breaker.write(trip())
+        circuit_breaker.close("twilio")
 
     mail = Mail.objects.get()
     assert mail.to == operator.email
@@ -114,7 +114,7 @@ ALONE = "No other account can take over"
 
 def email_about(name: str) -> str:
     UserFactory.create(is_staff=True, language="en")
-    breaker_state.write(trip(name))
+    circuit_breaker.write(trip(name))
     return Mail.objects.get().text
 
 
@@ -153,7 +153,7 @@ def test_email_says_when_another_carries_only_a_part(settings: Settings, name: s
 def test_nobody_is_told_of_a_vendor_that_asks_to_wait() -> None:
     UserFactory.create(is_staff=True)
 
-    breaker_state.write(Trip(Call("twilio"), Cause.THROTTLED, "20429", 1.0))
+    circuit_breaker.write(Trip(Call("twilio"), Cause.THROTTLED, "20429", 1.0))
 
     assert account().trips == 1
     assert not Mail.objects.exists()

@@ -12,8 +12,8 @@ from django.utils import timezone
 
 from accounts.models import AuditEvent, Member
 from channels import retention
-from channels.history import background_export
-from channels.history.background_export import make_next
+from channels.history import export
+from channels.history.export import make_next
 from channels.models import Message, MessageExport, MessageExportPart
 from channels.tasks import make_message_files
 from channels.web.forms import filter_of
@@ -26,8 +26,8 @@ State = MessageExport.State
 
 @pytest.fixture(autouse=True)
 def _short_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(background_export, "SHORT", 3)
-    monkeypatch.setattr(background_export, "PART", 2)
+    monkeypatch.setattr(export, "SHORT", 3)
+    monkeypatch.setattr(export, "PART", 2)
 
 
 def ask(client: Client, query: str = "mode=live") -> MessageExport:

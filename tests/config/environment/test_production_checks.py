@@ -11,8 +11,12 @@ from typing import Any
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from config.environment.production_checks import problems, require_safe, validate_environment
-from config.environment.secret_strength import weakness
+from config.environment.production_checks import (
+    problems,
+    require_safe,
+    validate_environment,
+    weakness,
+)
 from config.environment.variables import ROOT
 from tests.config.test_settings import GOOD, start
 

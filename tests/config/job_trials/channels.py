@@ -7,7 +7,7 @@ from django.utils import timezone
 from accounts.jobs import PURGES
 from accounts.models import Company
 from channels.deliver import sweeps
-from channels.history import background_export, day_counts, drop_watch
+from channels.history import day_counts, drop_watch, export
 from channels.models import (
     CountedDay,
     DayCount,
@@ -33,7 +33,7 @@ from tests.factories import (
 def _file(company: Company) -> None:
     MessageFactory.create(company=company)
     member = owner_of(company)
-    background_export.start(member=member, mode="live", query="mode=live", language="ru", ip=None)
+    export.start(member=member, mode="live", query="mode=live", language="ru", ip=None)
 
 
 def _dropped(company: Company) -> None:
@@ -86,7 +86,7 @@ MESSAGE_OF_COMPANY = "NEW.company_id = {company} AND NEW.state = 'expired'"
 TRIALS = (
     Trial(
         "channels.make_message_files",
-        background_export.JOB.name,
+        export.JOB.name,
         _file,
         lambda one: MessageExport.objects.filter(company=one, state="ready").exists(),
         "channels_messageexportpart",

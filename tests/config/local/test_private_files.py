@@ -10,7 +10,7 @@ from django.core.mail import EmailMessage, get_connection
 from pytest_django import Settings
 
 from config.environment.variables import ROOT
-from config.local.private_files import FOLDERS, make_private
+from config.local.preflight import FOLDERS, make_private
 from config.local.processes import spawn
 from tests.config.test_settings import GOOD
 from tools.simulator.logs import MessageLog

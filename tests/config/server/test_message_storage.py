@@ -6,7 +6,7 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import Member
-from config.server.message_storage import LONGEST, MOST
+from config.server.middleware import LONGEST, MOST
 
 pytestmark = pytest.mark.django_db
 

@@ -15,7 +15,7 @@ from django.db import connection
 from config.environment.variables import ROOT
 from config.local.processes import Account
 from config.local.server_files import account_for
-from config.storage import direct_session
+from config.storage import sessions
 from tests.factories import ApiKeyFactory
 from tests.ports import free_port
 from tests.stack.programs import wait_until
@@ -84,13 +84,13 @@ def manage(url: str, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_session_without_a_pooler_is_not_pooled() -> None:
-    assert not direct_session.is_pooled()
+    assert not sessions.is_pooled()
 
 
 @needs_pgbouncer
 def test_queries_go_through_the_pooler_and_sessions_past_it(pooled_url: str) -> None:
     code = (
-        "from config.storage import direct_session as d; print(d.is_pooled(), "
+        "from config.storage import sessions as d; print(d.is_pooled(), "
         "d.connect().execute('SELECT pg_try_advisory_lock(1)').fetchone())"
     )
 

@@ -20,7 +20,7 @@ from accounts.api.rate_limit import KeyRateLimiter
 from accounts.keys.api_keys import Principal
 from channels import wakeups
 from channels.waiting import outcome_signals
-from config.health import endpoints as health_endpoints
+from config import health as health_endpoints
 from config.storage.redis_client import (
     blocking_call,
     blocking_redis_client,

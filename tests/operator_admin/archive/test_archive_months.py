@@ -18,7 +18,7 @@ from billing.models import ArchivedMonth
 from channels.models import Attempt, Message
 from config.environment.variables import zero_or_at_least
 from config.storage.months.calendar import next_month
-from config.storage.months.closed_months import is_attached, newest_to_archive
+from config.storage.months.partitions import is_attached, newest_to_archive
 from operator_admin.doctor import stores
 from operator_admin.management.commands import archive_months
 from otp.models import Verification

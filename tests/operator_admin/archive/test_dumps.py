@@ -16,7 +16,7 @@ from billing.wallet import archived, ledger
 from channels import retention
 from channels.models import Attempt, FallbackEvent, Message
 from config.storage.months.calendar import next_month
-from config.storage.months.closed_months import is_attached
+from config.storage.months.partitions import is_attached
 from operator_admin.backup import postgres
 from otp.models import Verification
 from persons.erasure import erase

@@ -6,8 +6,8 @@ import pytest
 from django.utils import timezone
 
 from accounts.models import AuditEvent, Company
+from channels.guard.evidence import Scope, ScopeKind, scopes_of
 from channels.guard.guard import Guard, GuardStep
-from channels.guard.scopes import Scope, ScopeKind, scopes_of
 from otp.models import GuardRestriction
 from otp.protection import evidence_counting, restrictions
 from tests.factories import CompanyFactory, UserFactory

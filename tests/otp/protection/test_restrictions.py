@@ -7,8 +7,8 @@ import pytest
 from django.utils import timezone
 
 from accounts.models import AuditEvent, Company, Event, GuardMode, Mail, Member, User
+from channels.guard.evidence import Scope, ScopeKind, scopes_of
 from channels.guard.guard import Guard, GuardStep
-from channels.guard.scopes import Scope, ScopeKind, scopes_of
 from channels.routing.smart.decay import DAY
 from otp.models import GuardEvidence, GuardRestriction
 from otp.protection import evidence_counting, restrictions

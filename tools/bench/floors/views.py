@@ -18,7 +18,7 @@ from django.urls import path
 from billing.budgets import budgets
 from billing.models import Budget
 from config.ids import public_id, uuid7
-from config.storage.statements.array_text import array_text
+from config.storage.statements.json_rows import array_text
 from config.storage.statements.single_statement import fetch_rows
 from links import sql as links_sql
 from links.models import INSERTED_COLUMNS, Link

@@ -56,7 +56,7 @@ OWN_CAUSES = {  # of modules of ours that belong to a library's work
     "config/primary_connection": "psycopg",  # its wait for the socket
 }
 ACTIVITIES = (  # by a function that is in the stack; the first that fits
-    ("channels/inbound/vendor_webhooks.py", "vendor_webhook", "webhook"),
+    ("channels/vendor_webhooks.py", "vendor_webhook", "webhook"),
     ("otp/web/api.py", "post", "verify"),
     ("channels/web/send_view.py", "post", "send"),
     ("channels/outcomes/receipts.py", "apply_stored", "apply"),

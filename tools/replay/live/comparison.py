@@ -14,9 +14,9 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
-from channels.routing.smart.exploration import Exploration
-from channels.routing.smart.phone_memory import PhoneMemory
 from channels.routing.smart.plans import Step
+from channels.routing.smart.reach import PhoneMemory
+from channels.routing.smart.router import Exploration
 from tools.replay.policies import CLOSED_AFTER, SmartPolicy
 from tools.replay.run import (
     BASELINE_PATIENCE,

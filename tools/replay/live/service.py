@@ -10,12 +10,12 @@ from django.utils import timezone
 from accounts.models import Company
 from channels.models import Heartbeat, Message, OpenMessage, RouterState
 from channels.routing import policy_rules
-from channels.routing.learned import phone_memories, state_codec
+from channels.routing.learned import learned_router, phone_memories
 from channels.routing.learned.smart_plan import HOLD_OUT
 from channels.routing.policy_rules import StoredRule
-from channels.routing.smart.phone_memory import PhoneMemory
+from channels.routing.smart.reach import PhoneMemory
 from channels.routing.smart.router import Router
-from config.storage.database_clock import database_now
+from config.storage.sessions import database_now
 from otp.route_learning import CLOSED_AFTER
 from tools.replay.timeline import Outcome, Played
 from tools.stack import seed
@@ -49,7 +49,7 @@ def teach(router: Router, memories: Mapping[str, PhoneMemory], now: float) -> No
         pk=RouterState.ONLY,
         version=1,
         learned_until=timezone.now() + FAR,
-        state=state_codec.encode(router, now),
+        state=learned_router.encode(router, now),
     )
     phone_memories.save_many(memories, now)
 

@@ -5,9 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from channels.providers.inbound import Receipt, ReceiptState, Reply
-from channels.providers.smpp.message_ids import ID_FORMATS
 from channels.providers.smpp.pdu import Pdu
 from channels.providers.smpp.receipts import (
+    ID_FORMATS,
     ReceiptFormat,
     parse_states,
     raw,

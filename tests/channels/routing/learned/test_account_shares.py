@@ -8,7 +8,7 @@ import pytest
 from pytest_django import Settings
 
 from channels.models import ProviderAccount, RouterState
-from channels.routing.learned import account_shares, phone_memories, state_codec
+from channels.routing.learned import account_shares, learned_router, phone_memories
 from channels.routing.smart.router import Router
 from otp import route_learning
 from tests.channels.accounts import KZ, UZ, create_account, name_accounts, sms
@@ -119,7 +119,7 @@ def test_state_survives_a_restart() -> None:
     account_shares.adopt(router, account_shares.groups())
     played(router, 500, rates={KZ: 0.55, UZ: 0.92})
 
-    found = state_codec.decode(state_codec.encode(router, 15_000.0))
+    found = learned_router.decode(learned_router.encode(router, 15_000.0))
 
     assert found.accounts[SAME].resting == router.accounts[SAME].resting
     assert shares(found) == pytest.approx(shares(router))
@@ -159,7 +159,7 @@ def test_each_code_is_recorded_once_for_the_account_that_carried_it() -> None:
     route_learning.learn()
     route_learning.learn()
 
-    counts = state_codec.decode(RouterState.objects.get().state).accounts[SAME].counts
+    counts = learned_router.decode(RouterState.objects.get().state).accounts[SAME].counts
     assert {name: (round(one.hits), round(one.trials)) for name, one in counts.items()} == {
         KZ: (2, 4),  # its faults are its own, also where another account stood in
         UZ: (1, 3),  # the other code was entered once another channel was asked
@@ -182,6 +182,6 @@ def test_change_between_two_steps_of_one_run_is_heeded(monkeypatch: pytest.Monke
     monkeypatch.setattr(phone_memories, "save_many", save_and_change)
     route_learning.learn()
 
-    balance = state_codec.decode(RouterState.objects.get().state).accounts[SAME]
+    balance = learned_router.decode(RouterState.objects.get().state).accounts[SAME]
     assert balance.resting == {KZ: 0.75, UZ: 0.25}
     assert round(balance.counts[KZ].hits) == 2

@@ -6,7 +6,7 @@ from pytest_django import Settings
 
 from channels.models import RememberedPhone
 from channels.routing.learned import phone_memories
-from channels.routing.smart.phone_memory import PhoneMemory
+from channels.routing.smart.reach import PhoneMemory
 
 pytestmark = pytest.mark.django_db
 PHONE, OLD, NEW = "+79161234567", "old" * 20, "new" * 20

@@ -11,7 +11,7 @@ from channels.models import Message
 from channels.routing import policy_rules
 from channels.routing.learned import learned_router, phone_memories, smart_plan
 from channels.routing.policy_rules import StoredRule
-from channels.routing.smart.phone_memory import EXPIRY, PhoneMemory
+from channels.routing.smart.reach import EXPIRY, PhoneMemory
 from channels.vendor_accounts import availability
 from config.channels import Channel
 from otp.models import GuardRestriction

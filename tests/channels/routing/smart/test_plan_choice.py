@@ -3,9 +3,8 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from channels.routing.smart.plan_choice import LOSS_ALLOWED, choose
-from channels.routing.smart.plans import Candidate
-from channels.routing.smart.time_histogram import SECONDS, log_normal_cdf
+from channels.routing.smart.decay import SECONDS, log_normal_cdf
+from channels.routing.smart.plans import LOSS_ALLOWED, Candidate, choose
 
 PROOF = tuple(log_normal_cdf(3, 0.6)(second) for second in range(SECONDS))
 CODE = tuple(log_normal_cdf(13, 0.6)(second) for second in range(SECONDS))

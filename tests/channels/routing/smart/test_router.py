@@ -3,16 +3,12 @@ from itertools import pairwise
 
 import pytest
 
-from channels.routing.learned import state_codec
+from channels.routing.learned import learned_router
 from channels.routing.smart.account_balance import LEAST, REVIEW, AccountBalance
-from channels.routing.smart.decay import DAY
-from channels.routing.smart.exploration import LONGEST, Exploration
+from channels.routing.smart.decay import DAY, quantile
 from channels.routing.smart.health import Health
-from channels.routing.smart.phone_memory import EXPIRY, PhoneMemory, Standing
-from channels.routing.smart.reach import Place
-from channels.routing.smart.reasons import ReasonCode
-from channels.routing.smart.router import EVERYWHERE, Router
-from channels.routing.smart.time_histogram import quantile
+from channels.routing.smart.reach import EXPIRY, PhoneMemory, Place, Standing
+from channels.routing.smart.router import EVERYWHERE, LONGEST_GAP, Exploration, ReasonCode, Router
 
 PLACE = Place("RU", "+7916")
 PRICES = {"telegram": 1, "sms": 16}
@@ -133,7 +129,7 @@ def test_times_borrow_after_a_restart_as_before() -> None:
         one = router.asked(1000.0 + n, Place("RU", ""), PhoneMemory(), "sms", 0)
         router.entered(1020.0 + n, one, PhoneMemory())
 
-    found = state_codec.decode(state_codec.encode(router, 2000.0))
+    found = learned_router.decode(learned_router.encode(router, 2000.0))
 
     parent = found.codes["RU", "sms"].parent
     assert parent is found.codes[EVERYWHERE, "sms"]
@@ -142,7 +138,7 @@ def test_times_borrow_after_a_restart_as_before() -> None:
 
 def test_exploration_spares_proven_phones_and_keeps_its_budget() -> None:
     exploration = Exploration(tokens_a_day=2)
-    found = [exploration.probe(n * LONGEST, "RU", [("telegram", 1)]) for n in range(1, 20)]
+    found = [exploration.probe(n * LONGEST_GAP, "RU", [("telegram", 1)]) for n in range(1, 20)]
 
     assert len([one for one in found if one is not None]) == 2
     assert exploration.probe(DAY * 2, "RU", []) is None

@@ -2,7 +2,7 @@
 
 from django.db import connection
 
-from config.storage.months import statistics
+from config.storage.months import partitions
 from tests.config.storage.months.young_months import YoungMonth, young_month
 from tests.session_settings import session_setting
 
@@ -13,7 +13,7 @@ def test_month_is_analyzed_as_it_grows(young_month: YoungMonth) -> None:
     found = []
     for more in (20, 100, 50, 150):
         young_month.add(more)
-        found.append(statistics.analyze_doubled())
+        found.append(partitions.analyze_doubled())
 
     assert found == [[], [young_month.name], [], [young_month.name]]
     assert young_month.known_rows == 320
@@ -26,12 +26,12 @@ def test_month_that_somebody_locks_is_left_for_later(young_month: YoungMonth) ->
         with other.cursor() as cursor, session_setting("lock_timeout", "'50ms'"):
             cursor.execute("BEGIN")
             cursor.execute(f"LOCK TABLE {young_month.name}")
-            statistics.analyze_doubled()
+            partitions.analyze_doubled()
             cursor.execute("ROLLBACK")
     finally:
         other.close()
     left = young_month.known_rows
 
-    statistics.analyze_doubled()
+    partitions.analyze_doubled()
 
     assert (left, young_month.known_rows) == (-1, 120)

@@ -7,7 +7,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from config.storage.months import statistics
+from config.storage.months import partitions
 from config.storage.months.partitions import MonthlyTable
 
 
@@ -31,7 +31,7 @@ class YoungMonth:
 @pytest.fixture
 def young_month(transactional_db: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[YoungMonth]:
     month = f"scratch_{timezone.now():%Y_%m}"
-    monkeypatch.setattr(statistics, "TABLES", (MonthlyTable("scratch", "id"),))
+    monkeypatch.setattr(partitions, "TABLES", (MonthlyTable("scratch", "id"),))
     with connection.cursor() as cursor:
         cursor.execute("CREATE TABLE scratch (id int) PARTITION BY RANGE (id)")
         cursor.execute(f"CREATE TABLE {month} PARTITION OF scratch DEFAULT")

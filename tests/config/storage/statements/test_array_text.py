@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import pytest
 
-from config.storage.statements.array_text import array_text
+from config.storage.statements.json_rows import array_text
 from config.storage.statements.single_statement import fetch_rows
 
 TEXTS = [

@@ -1,4 +1,4 @@
-"""Files of messages that are made in the background: their progress and their parts."""
+"""Background work: files of messages, and the heartbeats of processes."""
 
 from datetime import datetime, timedelta
 from typing import ClassVar
@@ -86,3 +86,25 @@ class MessageExportPart(models.Model):
 
     def __str__(self) -> str:
         return f"{self.export} {self.number}"
+
+
+class Heartbeat(models.Model):
+    """The last heartbeat of a background process, with facts it reports about itself."""
+
+    class Kind(models.TextChoices):
+        WEB = "web", _("web")
+        DELIVERY = "delivery", _("delivery")
+        BEAT = "beat", _("beat")
+        SMPP = "smpp", "SMPP"
+
+    process = models.CharField(max_length=120, primary_key=True)
+    kind = models.CharField(max_length=10, choices=Kind.choices)
+    at = models.DateTimeField()
+    facts = models.JSONField(default=dict)
+
+    class Meta:
+        verbose_name = _("heartbeat")
+        verbose_name_plural = _("heartbeats")
+
+    def __str__(self) -> str:
+        return self.process

@@ -1,4 +1,4 @@
-"""How people sign in: how often they may try, and what a password must be."""
+"""Long settings of libraries: how people sign in with allauth, how the API is described."""
 
 from typing import Any
 
@@ -34,4 +34,16 @@ FACTOR_FORMS = {
     "login_webauthn": f"{_FACTORS}.LoginWebAuthnForm",
     "authenticate_webauthn": f"{_FACTORS}.AuthenticateWebAuthnForm",
     "add_webauthn": f"{_FACTORS}.AddWebAuthnForm",
+}
+
+
+SPECTACULAR_SETTINGS: dict[str, Any] = {
+    "TITLE": "Kvitok API",
+    "VERSION": "1",
+    "OAS_VERSION": "3.1.1",
+    "LICENSE": {"name": "MIT", "identifier": "MIT"},
+    "SCHEMA_PATH_PREFIX": "/api/v1",
+    "SCHEMA_PATH_PREFIX_TRIM": True,
+    "PREPROCESSING_HOOKS": ["api_docs.schema.schema.only_calls"],
+    "POSTPROCESSING_HOOKS": ["api_docs.schema.schema.add_components"],
 }

@@ -1,24 +1,83 @@
 """The view of all vendors' webhooks: the provider verifies and reads the call, we store and answer.
 
-A worker applies the stored receipts later.
+A worker applies the stored receipts later. Updates of our Telegram bot are applied here.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import wraps
+from functools import partial, wraps
 from typing import Any
 
 import structlog
+from django.conf import settings
+from django.core.cache import cache
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseForbidden, HttpResponseNotAllowed
 from django.http.request import HttpHeaders
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
 from accounts.api.base_view import DATABASE_UNAVAILABLE, as_domain_error
-from channels.inbound import telegram_updates
 from channels.outcomes import receipts
-from channels.providers.inbound import InboundEvents, InvalidSignatureError, WebhookRequest
-from channels.recipients import opt_out
+from channels.phone_numbers import e164_or_none
+from channels.providers.inbound import (
+    BotBlocked,
+    BotUpdate,
+    ContactShared,
+    InboundEvents,
+    InvalidSignatureError,
+    Said,
+    Started,
+    Stopped,
+    WebhookRequest,
+)
+from channels.providers.telegram_bot.provider import BotText
+from channels.recipients import opt_out, telegram_contacts
+from channels.tasks import send_telegram_reply
 from channels.vendor_accounts import registry, vendor_alerts
+
+REPLY_COOLDOWN = 10  # seconds between equal replies to one chat
+
+
+def apply_bot_update(update: BotUpdate) -> None:
+    match _as_command(update):
+        case ContactShared(phone, chat_id, locale):
+            number = e164_or_none(phone, settings.OPERATOR_COUNTRY) or phone
+            telegram_contacts.share(phone=number, chat_id=chat_id)
+            _reply(chat_id, locale, BotText.READY)
+        case Started(chat_id, locale):
+            _reply(
+                chat_id,
+                locale,
+                BotText.READY if telegram_contacts.resume(chat_id) else BotText.SHARE,
+            )
+        case Stopped(chat_id, locale):
+            telegram_contacts.stop(chat_id)
+            _reply(chat_id, locale, BotText.STOPPED)
+        case BotBlocked(chat_id, blocked=True):
+            telegram_contacts.stop(chat_id)
+        case BotBlocked(chat_id):
+            telegram_contacts.resume(chat_id)
+
+
+def _as_command(update: BotUpdate) -> BotUpdate:
+    if isinstance(update, Said):
+        if opt_out.is_stop(update.text):
+            return Stopped(update.chat_id, update.locale)
+        if opt_out.is_start(update.text):
+            return Started(update.chat_id, update.locale)
+    return update
+
+
+def _reply(chat_id: int, locale: str, text: BotText) -> None:
+    """At most one per cool-down: Telegram would throttle the bot for everybody."""
+    if not _is_first(chat_id, text):
+        return
+    transaction.on_commit(partial(send_telegram_reply.delay, chat_id, locale, text.value))
+
+
+def _is_first(chat_id: int, text: BotText) -> bool:
+    return cache.add(f"bot-answer:{chat_id}:{text.value}", 1, REPLY_COOLDOWN)
+
 
 log = structlog.get_logger(__name__)
 
@@ -95,7 +154,7 @@ def handle_events(provider: str, batch: Sequence[InboundEvents]) -> None:
         for reply in events.replies:
             opt_out.apply_reply(provider, reply)
         for update in events.bot_updates:
-            telegram_updates.apply(update)
+            apply_bot_update(update)
         if new or not events.receipts:  # the alerts of a repeat have been recorded
             for alert in dict.fromkeys(events.alerts):
                 vendor_alerts.record(provider, alert)

@@ -1,21 +1,27 @@
-"""Whether PostgreSQL takes writes, asked by one thread for all probes of a few seconds."""
+"""What a load balancer asks of a process: is it alive, is it ready. Nothing secret is told."""
 
 import threading
 import time
 from concurrent.futures import Future
 from contextlib import suppress
+from typing import Any
 
+import redis
 from django.db import Error as DatabaseError
 from django.db import connection, transaction
+from django.http import HttpRequest, JsonResponse
 from psycopg import errors
 from psycopg_pool import PoolTimeout
 
+from accounts.client_ip import client_ip
 from channels.deliver.heartbeats import HeartbeatWriter
 from channels.waiting import outcome_signals
 from config.primary_connection import NotPrimaryError
 from config.process_state import on_reset
-from config.storage.pooled_connection import pooled_connection
-from config.storage.schema_check import unapplied_migrations
+from config.server import probe
+from config.storage.migration_runs import unapplied_migrations
+from config.storage.redis_client import raise_if_demoted, redis_client
+from config.storage.sessions import pooled_connection
 
 FRESH_SECONDS = 3.0  # for which an answer is given again
 PATIENCE = 2.0  # seconds: a probe of a load balancer gives up soon after
@@ -104,3 +110,47 @@ def _failure(error: BaseException) -> str:
 
 database = DatabaseCheck()
 on_reset(database.forget)
+
+
+def livez(request: HttpRequest) -> JsonResponse:
+    """Liveness: the process responds. Checks no dependency."""
+    body: dict[str, Any] = {"status": "ok"}
+    if probe.is_signed(request.META):
+        body["seen"] = _request_facts(request)
+    return _response(body, 200)
+
+
+def readyz(_request: HttpRequest) -> JsonResponse:
+    """Readiness: PostgreSQL is migrated and takes writes. Without Redis we are only degraded."""
+    checks = database.report()
+    reasons = [f"{part}: {text}" for part, text in checks.items() if text != OK]
+    checks["redis"] = _redis()
+    status = "ready" if not reasons else "not ready"
+    if not reasons and checks["redis"] != OK:
+        status = "degraded"
+    body: dict[str, Any] = {"status": status, "checks": checks}
+    if reasons:
+        body["reasons"] = reasons
+    return _response(body, 503 if reasons else 200)
+
+
+def _redis() -> str:
+    try:
+        redis_client().ping()
+        raise_if_demoted()
+    except redis.RedisError:
+        return "unavailable: sends answer queued, limits are counted in the database"
+    return OK
+
+
+def _request_facts(request: HttpRequest) -> dict[str, Any]:
+    forwarded = request.META.get("HTTP_X_FORWARDED_FOR", "")
+    return {
+        "client_ip": client_ip(request.META),
+        "forwarded": len([part for part in forwarded.split(",") if part.strip()]),
+        "secure": request.is_secure(),
+    }
+
+
+def _response(body: dict[str, Any], status: int) -> JsonResponse:
+    return JsonResponse(body, status=status, headers={"Cache-Control": "no-store"})

@@ -1,19 +1,23 @@
-"""Migration operations that build and drop indexes while others write; each can be repeated.
+"""Operations of migrations: indexes built while others write, `.sql` files, parameters of tables.
 
-Django's own fail on what a try that was interrupted has left behind, keep the `lock_timeout` under
-which a concurrent build gives up on any long transaction, and refuse partitioned tables.
+Each can be repeated. Django's own index operations fail on what an interrupted try has left behind,
+keep the `lock_timeout` under which a concurrent build gives up on any long transaction, and refuse
+partitioned tables.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 from django.contrib.postgres.operations import NotInTransactionMixin
-from django.db import models
+from django.db import connection, models
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor as Editor
 from django.db.backends.ddl_references import Statement
 from django.db.backends.utils import truncate_name
+from django.db.migrations import RunSQL
 from django.db.migrations.operations import AddIndex, RemoveIndex
 from django.db.migrations.state import ProjectState
 
@@ -45,7 +49,9 @@ class _Concurrently(NotInTransactionMixin):
         if _is_partitioned(editor, table):
             _add_to_partitions(editor, table, index, model)
         else:
-            _build(editor, index.name, _sql(index.create_sql(model, editor, concurrently=True)))
+            _build(
+                editor, index.name, _index_sql(index.create_sql(model, editor, concurrently=True))
+            )
 
     def _remove(self, editor: Editor, model: Model, index: models.Index) -> None:
         self._ensure_not_in_transaction(editor)
@@ -114,13 +120,15 @@ class RemoveIndexConcurrently(_Concurrently, RemoveIndex):
 def _add_to_partitions(editor: Editor, table: str, index: models.Index, model: Model) -> None:
     """The parent's index becomes valid once every partition's is attached to it."""
     on_parent = index.create_sql(model, editor)
-    _execute(editor, _sql(on_parent, table=f"ONLY {editor.quote_name(table)}"))
+    _execute(editor, _index_sql(on_parent, table=f"ONLY {editor.quote_name(table)}"))
     on_partition = index.create_sql(model, editor, concurrently=True)
     parent = editor.quote_name(index.name)
     for partition in _column(editor, _PARTITIONS_WITHOUT, table, index.name):
         name = truncate_name(f"{partition}_{index.name}", 63)
         child = editor.quote_name(name)
-        _build(editor, name, _sql(on_partition, table=editor.quote_name(partition), name=child))
+        _build(
+            editor, name, _index_sql(on_partition, table=editor.quote_name(partition), name=child)
+        )
         _execute(editor, f"ALTER INDEX {parent} ATTACH PARTITION {child}")
 
 
@@ -132,7 +140,7 @@ def _build(editor: Editor, name: str, sql: str) -> None:
         _execute(editor, sql)
 
 
-def _sql(statement: Statement, **parts: str) -> str:
+def _index_sql(statement: Statement, **parts: str) -> str:
     template = re.sub(r"INDEX( CONCURRENTLY)?", r"\g<0> IF NOT EXISTS", statement.template, count=1)
     return template % {**statement.parts, **parts}
 
@@ -160,3 +168,75 @@ def _column(editor: Editor, query: str, *params: str) -> list[Any]:
     with editor.connection.cursor() as cursor:
         cursor.execute(query, params)
         return [value for (value,) in cursor.fetchall()]
+
+
+_ROOT = Path(__file__).resolve().parents[2]
+
+
+class RunSqlFile(RunSQL):
+    """Runs a file that may run again: it creates or replaces.
+
+    `digest` is the file's, as `digest_of` has it, when the migration was written. An edited file
+    needs a new migration that runs it again; a test compares the newest one's digest.
+    """
+
+    def __init__(self, path: str, digest: str) -> None:
+        self.path, self.digest = path, digest
+        super().__init__((_ROOT / path).read_text(encoding="utf-8"), RunSQL.noop)
+
+    def deconstruct(self) -> tuple[str, list[str], dict[str, str]]:
+        return type(self).__qualname__, [], {"path": self.path, "digest": self.digest}
+
+
+def digest_of(path: str) -> str:
+    return sha256((_ROOT / path).read_bytes()).hexdigest()[:16]
+
+
+# A fiftieth of a month, not a fifth: at five million messages a day a fifth is six days of them.
+_OF_A_MONTH = {
+    "autovacuum_vacuum_scale_factor": 0.02,
+    "autovacuum_analyze_scale_factor": 0.02,
+    "autovacuum_vacuum_insert_scale_factor": 0.05,
+}
+PARAMETERS: Mapping[str, Mapping[str, float]] = {
+    # Each of its rows is changed two or three times and deleted: it must stay small.
+    "channels_openmessage": {
+        "fillfactor": 50,
+        "autovacuum_vacuum_scale_factor": 0.0,
+        "autovacuum_vacuum_threshold": 1000,
+        "autovacuum_analyze_scale_factor": 0.0,
+        "autovacuum_analyze_threshold": 1000,
+        "autovacuum_vacuum_cost_delay": 0,
+    },
+    # Room in each page for a new version of a message that is under way (HOT).
+    "channels_message": {"fillfactor": 95, **_OF_A_MONTH},
+    "channels_attempt": _OF_A_MONTH,
+    "channels_receipt": _OF_A_MONTH,
+    "otp_verification": _OF_A_MONTH,
+    "billing_transfer": _OF_A_MONTH,
+    "accounts_event": _OF_A_MONTH,
+}
+_LEAVES = "SELECT relid::regclass::text FROM pg_partition_tree(%s::regclass) WHERE isleaf"
+
+
+def setting(*tables: str) -> Callable[[Any, Any], None]:
+    """For a migration: sets the parameters of tables, or of all their partitions."""
+
+    def run(_apps: Any, _editor: Any) -> None:
+        for table in tables:
+            for leaf in _leaves(table):
+                _set(leaf, PARAMETERS[table])
+
+    return run
+
+
+def _leaves(table: str) -> list[str]:
+    with connection.cursor() as cursor:
+        cursor.execute(_LEAVES, [table])
+        return [leaf for (leaf,) in cursor.fetchall()] or [table]  # a plain table is no tree
+
+
+def _set(table: str, parameters: Mapping[str, float]) -> None:
+    values = ", ".join(f"{name} = {value}" for name, value in parameters.items())
+    with connection.cursor() as cursor:
+        cursor.execute(f"ALTER TABLE {table} SET ({values})")

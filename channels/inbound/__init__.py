@@ -1,1 +1,0 @@
-"""Vendors' webhooks: verified and stored here, applied later by a worker."""

@@ -1,0 +1,120 @@
+"""Outcomes of messages that nobody has changed, written in one statement each.
+
+Most outcomes are acceptances of a message as its claim left it, and receipts by which a sent
+message is delivered. One statement compares versions or states and writes everything, instead of
+locking, loading, deciding and writing as `channels.outcomes.transitions` does with all others.
+"""
+
+import time
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from django.conf import settings
+
+from channels import sql
+from channels.lifecycle.state_machine import (
+    FIRST_POLL_DELAY,
+    Event,
+    EventKind,
+    FirstClaim,
+    clean_provider_id,
+)
+from channels.outcomes import receipts_sql
+from channels.waiting import outcome_signals
+from config.monitoring import metrics, tracing
+from config.storage.months.recent_ids import months_of, within
+from config.storage.statements.json_rows import dump_rows
+from config.storage.statements.single_statement import fetch_rows
+
+
+def accept_unchanged(events: Sequence[Event]) -> list[Event]:
+    """Returns the events that it could not write."""
+    acceptances = [event for event in events if _is_acceptance(event)]
+    written = _accept(acceptances) if acceptances else set()
+    _announce_accepted(event for event in acceptances if event.attempt_id in written)
+    return [event for event in events if event.attempt_id not in written]
+
+
+def _is_acceptance(event: Event) -> bool:
+    return event.kind is EventKind.ACCEPTED and event.first_claim is not None
+
+
+def _accept(acceptances: Sequence[Event]) -> set[UUID]:
+    """The attempts that it has written."""
+    rows = [_acceptance(event, event.first_claim) for event in acceptances if event.first_claim]
+    statement = within(sql.ACCEPT_AS_CLAIMED, months_of(event.message_id for event in acceptances))
+    params = {"acceptances": dump_rows(rows), "zone": settings.TIME_ZONE}
+    return {written.id for written in fetch_rows(statement, params, _Written)}
+
+
+class _Written(NamedTuple):
+    """A row of `sql.ACCEPT_AS_CLAIMED`."""
+
+    id: UUID
+
+
+def _acceptance(event: Event, claim: FirstClaim) -> dict[str, Any]:
+    return {
+        "message_id": event.message_id,
+        "attempt_id": event.attempt_id,
+        "first_claim": claim.xid,
+        "provider_id": clean_provider_id(event.provider_id) if event.provider_id else None,
+        "poll_in": FIRST_POLL_DELAY if event.pollable else None,
+    }
+
+
+def _announce_accepted(accepted: Iterable[Event]) -> None:
+    signals = []
+    for event in accepted:
+        if claim := event.first_claim:
+            metrics.count_message(claim.mode, claim.channel, "sent")
+            signals.append(
+                outcome_signals.Signal(event.message_id, "sent", claim.channel, "", claim.price)
+            )
+    if signals:
+        outcome_signals.publish(signals)
+
+
+class Delivered(NamedTuple):
+    """A message that `receipts_sql.DELIVER_UNCHANGED` has delivered."""
+
+    message_id: UUID
+    attempt_id: UUID
+    mode: str
+    channel: str
+    price: int
+    provider: str
+
+
+def deliver_unchanged(limit: int) -> tuple[int, bool]:
+    """Returns how many receipts it has applied, and whether it may have left some."""
+    started = time.time_ns()
+    params = {"limit": limit, "zone": settings.TIME_ZONE}
+    rows: list[dict[str, Any]] = fetch_rows(
+        sql.recent(receipts_sql.DELIVER_UNCHANGED), params, dict
+    )
+    counts = [(row.pop("applied"), row.pop("due")) for row in rows]
+    if delivered := [Delivered(**row) for row in rows if row["message_id"]]:
+        _announce_delivered(delivered)
+        if tracing.is_on():
+            _trace(delivered, started)
+    applied, due = counts[0]
+    return applied, applied < due
+
+
+def _announce_delivered(delivered: Sequence[Delivered]) -> None:
+    for one in delivered:
+        metrics.count_message(one.mode, one.channel, "delivered")
+    outcome_signals.publish(
+        [
+            outcome_signals.Signal(one.message_id, "delivered", one.channel, "", one.price)
+            for one in delivered
+        ]
+    )
+
+
+def _trace(delivered: Sequence[Delivered], started: int) -> None:
+    for one in delivered:
+        attributes = {"kvitok.provider": one.provider, "kvitok.receipt.state": "delivered"}
+        tracing.record_receipt(one.message_id, one.attempt_id, started, attributes)

@@ -1,1 +1,0 @@
-"""What a load balancer asks of a process: is it alive, is it ready."""

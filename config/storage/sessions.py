@@ -1,0 +1,85 @@
+"""Sessions of PostgreSQL outside Django's requests: of the pool, or past a pooler; its clock."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from typing import Any, TypeVar, cast
+
+import psycopg
+from django.db import OperationalError, connection, transaction
+from django.db.backends.utils import CursorWrapper
+from psycopg.errors import QueryCanceled
+
+PAUSES = (0.1, 0.5, 1.0, 2.0, 4.0, 8.0)  # seconds: a restart of the database is over by then
+T = TypeVar("T")
+
+
+@contextmanager
+def pooled_connection() -> Iterator[None]:
+    try:
+        yield
+    finally:
+        if not connection.in_atomic_block:
+            connection.close()  # to the pool
+
+
+def read_patiently(read: Callable[[], T]) -> T:
+    """The result of a read that may be repeated; repeats it while the database is away.
+
+    The connection is given back each time, a broken one included.
+    """
+    for pause in PAUSES:
+        try:
+            with pooled_connection():
+                return read()
+        except OperationalError as error:
+            if connection.in_atomic_block or isinstance(error.__cause__, QueryCanceled):
+                raise
+            time.sleep(pause)
+    with pooled_connection():
+        return read()
+
+
+def connect() -> psycopg.Connection[Any]:
+    """A session of its own on PostgreSQL itself, outside our pool and any other."""
+    params = connection.settings_dict.get("DIRECT") or connection.get_connection_params()
+    return psycopg.connect(**params, autocommit=True)
+
+
+def has_direct_address() -> bool:
+    """Whether the settings say that DATABASE_URL leads to a pooler."""
+    return "DIRECT" in connection.settings_dict
+
+
+def is_pooled() -> bool:
+    """Whether a pooler stands between Django's connection and PostgreSQL.
+
+    The process id that a pooler gave us at the start belongs to no session of the server's.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_backend_pid()")
+        (actual,) = cursor.fetchone()
+    return bool(actual != connection.connection.info.backend_pid)
+
+
+def database_now() -> datetime:
+    """One round trip; within a transaction later than its start."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT clock_timestamp()")
+        (now,) = cursor.fetchone()
+    return cast(datetime, now)
+
+
+_NAMES = ("enable_sort", "enable_bitmapscan")
+
+
+@contextmanager
+def in_index_order() -> Iterator[CursorWrapper]:
+    """In a transaction, or a savepoint of the caller's."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        for name in _NAMES:
+            cursor.execute(f"SET LOCAL {name} = off")
+        yield cursor
+        for name in _NAMES:
+            cursor.execute(f"SET LOCAL {name} = DEFAULT")
