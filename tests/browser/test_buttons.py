@@ -12,8 +12,9 @@ BUTTON = re.compile(r"<button\b(?P<attributes>[^>]*)>(?P<content>.*?)</button>",
 SAMPLE = re.compile(r"{% code .*?{% endcode %}", re.DOTALL)  # for a company's own page
 PLAIN = re.compile(r"""{%\s*translate\s+(["'])(.*?)\1(?:\s+context\s+(["'])(.*?)\3)?\s*%}""")
 WITH_VALUES = re.compile(r"{% blocktranslate[^%]*%}(.*?){% endblocktranslate %}", re.DOTALL)
-CONFIRM = "components/confirm.html"
-CONFIRMED = re.compile(rf"""{{% include "{CONFIRM}" with verb=_\("(.*?)"\)""")
+# Whoever includes these names their button.
+NAMED_BY_PAGES = ("components/confirm.html", "components/form_card.html")
+NAMED = re.compile(rf"""{{% include "(?:{"|".join(NAMED_BY_PAGES)})" with verb=_\("(.*?)"\)""")
 # The words of these come from data: of the language, the provider, the group, the outcome.
 NAMED_BY_DATA = {
     "cabinet/chart.html": ".chart-day",  # its name is the day, its channels and their numbers
@@ -45,9 +46,9 @@ def buttons(catalogue: Catalog) -> Iterator[tuple[str, list[str]]]:
     templates = ROOT / "templates"
     for path in sorted(templates.rglob("*.html")):
         name, text = path.relative_to(templates).as_posix(), path.read_text("utf-8")
-        for verb in CONFIRMED.findall(text):
+        for verb in NAMED.findall(text):
             yield name, [_in_russian(verb, "", catalogue)]
-        for button in BUTTON.finditer(SAMPLE.sub("", text)) if name != CONFIRM else ():
+        for button in BUTTON.finditer(SAMPLE.sub("", text)) if name not in NAMED_BY_PAGES else ():
             words = list(_words(button["attributes"] + button["content"], catalogue))
             yield name, words or [NAMED_BY_DATA.get(name, f"button without words in {name}")]
 
