@@ -89,7 +89,7 @@ CHECKS = {
 
 def vat_id(country: str, number: str) -> str:
     """The number in the form of VIES, such as DE136695976, from one with or without its country;
-    empty if it is none of this country of the EU. Format and control digits alone: VIES is not
+    empty unless valid in this EU country. Format and control digits alone: VIES is not
     asked whether it is registered.
     """
     if country not in EU or not number or not _names_somebody(number):

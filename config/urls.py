@@ -1,4 +1,4 @@
-"""Every path of the service; what is none of these may be a short link."""
+"""Every path of the service; any other path is looked up as a short link."""
 
 from django.contrib import admin
 from django.urls import include, path, re_path

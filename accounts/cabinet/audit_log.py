@@ -269,7 +269,7 @@ def _of_kind(kind: str) -> Q:
 
 
 def _of_section(slug: str) -> Q:
-    """By the fields that changed; events of before values were kept name theirs in the subject."""
+    """By the fields that changed; events older than stored values name theirs in the subject."""
     names = SECTIONS[slug].stored
     fields = [name for name in audit.FIELD_LABELS if name.startswith(names)]
     old = Q(changes__isnull=True, subject__iregex=rf"(^|, )({'|'.join(fields)})($|,)")

@@ -92,7 +92,7 @@ class CompanySection(SectionForm):
 
     def clean_name(self) -> str:
         name: str = self.cleaned_data["name"]
-        if name != self.initial["name"]:  # one of before the rule may stay
+        if name != self.initial["name"]:  # names older than the rule may stay
             validate_company_name(name)
         return name
 

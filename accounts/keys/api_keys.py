@@ -367,7 +367,7 @@ def policy_of(stored: Iterable[Mapping[str, Any]]) -> Policy:
             max_cost=rule["max_cost"],
             barred=None if rule["barred"] is None else frozenset(rule["barred"]),
             locale=rule["locale"],
-            is_smart=rule.get("smart"),  # rules of before have none
+            is_smart=rule.get("smart"),  # older rules lack it
         )
         for rule in stored
     }

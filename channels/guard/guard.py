@@ -100,7 +100,7 @@ class Guard:
         return worst
 
     def verdicts(self, now: float, scopes: tuple[Scope, ...]) -> list[Verdict]:
-        """Of each scope that something is known of, the widest first; `scopes` as of a phone.
+        """Of each scope that something is known of, the widest first; `scopes`: those of one phone.
 
         Judged from the narrowest on: what one of them is held back for is no reason to hold back
         the people around it.

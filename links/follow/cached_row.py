@@ -158,7 +158,7 @@ def from_sql(link: SelectedLink) -> CachedRow:
 
 
 def from_link(link: Link) -> CachedRow | None:
-    """Returns None when only the database knows the channel that the message goes by."""
+    """Returns None if the message's channel is in the database alone."""
     if link.message_id and CHANNEL_PLACEHOLDER in link.utm:
         return None
     return _cached(link, None)

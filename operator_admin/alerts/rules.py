@@ -241,7 +241,7 @@ RULES: dict[str, Rule] = {
         _("%(subject)s is not set up as it should be"),
         "%(said)s",
         _("Providers in the admin: “Set up and test” of this account names what to do."),
-        pending=timedelta(minutes=20),  # a vendor's short outage is none of ours
+        pending=timedelta(minutes=20),  # a vendor's short outage is no fault of the service
         group=Group.OUTSIDE,
         subject_title=error_texts.provider_title,
     ),

@@ -44,7 +44,7 @@ class CpuTime:
 
     seconds: float
     groups: dict[str, float]  # CPU seconds
-    others: float  # cores taken by what is none of ours
+    others: float  # cores used by other processes
     steal: float  # cores
 
 

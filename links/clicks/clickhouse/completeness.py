@@ -22,7 +22,7 @@ def start() -> None:
 
 
 def note_loss(until: float) -> None:
-    """Clicks of before `until`, in Unix seconds, may be missing."""
+    """Clicks earlier than `until`, in Unix seconds, may be missing."""
     redis = blocking_redis_client()
     redis.set(_SINCE, max(until, float(redis.get(_SINCE) or 0)))
     if redis.set(_REPORTED, 1, nx=True, ex=REPORT_PAUSE):

@@ -246,7 +246,7 @@ class Window:
     seconds: float = 0.0
     spent: dict[str, Spent] = field(default_factory=dict)  # by process
     rounds: list[dict[str, float]] = field(default_factory=list)  # µs a message, by process
-    others: list[float] = field(default_factory=list)  # cores taken by what is none of ours
+    others: list[float] = field(default_factory=list)  # cores used by other processes
 
     def us(self, name: str) -> float:
         """CPU of a message in this process."""
