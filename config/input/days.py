@@ -26,8 +26,8 @@ def parse_moment(text: str) -> datetime | None:
     languages have such for "no bound" (0001-01-01, 9999-12-31).
     """
     try:
-        moment = parse_datetime(text.replace(" ", "+"))
-        day = None if moment else parse_date(text)
+        moment = parse_datetime(text.replace(" ", "+"))  # midnight for a day
+        day = None if moment else parse_date(text)  # 2026-1-31
     except ValueError:
         return None
     if moment is None and day is not None:

@@ -38,6 +38,7 @@ def test_moment_that_is_none(text: str) -> None:
 def test_moment_without_zone_is_in_utc() -> None:
     assert parse_moment("2026-01-31T10:00:00") == datetime(2026, 1, 31, 10, tzinfo=UTC)
     assert parse_moment("2026-01-31") == datetime(2026, 1, 31, tzinfo=UTC)
+    assert parse_moment("2026-1-31") == datetime(2026, 1, 31, tzinfo=UTC)
 
 
 def test_days_after_the_last_one_begin() -> None:
