@@ -7,8 +7,6 @@ class AccountsConfig(AppConfig):
     verbose_name = _("Companies and people")
 
     def ready(self) -> None:
-        from accounts import search  # noqa: PLC0415 - models, once apps are ready
-        from accounts.security import signal_receivers  # noqa: PLC0415
+        from accounts.security import signal_receivers  # noqa: PLC0415 - models, once apps are ready
 
         signal_receivers.connect()
-        search.register_company()

@@ -9,11 +9,11 @@ from django.http import HttpRequest
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
-from accounts.client_ip import address_of
 from accounts.masked_phones import mask_phone, mask_phones_in
 from accounts.models import AuditEvent, Company, User
-from config.channels import CHANNELS
-from config.texts import StrOrPromise
+from catalogue.channels import CHANNELS
+from catalogue.texts import StrOrPromise
+from processes.server.client_ip import address_of
 
 # Of what these names hold, an event says that it changed, and nothing else.
 SECRET = re.compile(r"secret|password|token|credential|digest|private", re.IGNORECASE)

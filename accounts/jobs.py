@@ -16,8 +16,8 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Company, JobFailure
-from config.storage.store_errors import is_outage, savepoint, write_together
-from config.texts import StrOrPromise
+from catalogue.texts import StrOrPromise
+from storage.store_errors import is_outage, savepoint, write_together
 
 log = structlog.get_logger(__name__)
 

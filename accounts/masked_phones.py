@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from urllib.parse import unquote
 
-from config.input.clipboard import PHONE_PUNCTUATION, plain_characters
+from parsing.clipboard import PHONE_PUNCTUATION, plain_characters
 
 # What the parser of phones allows between digits, and what forms and file names make of a space.
 _BETWEEN = rf"[\s+_{PHONE_PUNCTUATION}]{{0,8}}"

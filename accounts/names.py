@@ -7,7 +7,7 @@ import phonenumbers
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
-from config.input.characters import as_seen, is_line
+from parsing.characters import as_seen, is_line
 
 # A domain is the brand of many companies; a URL path, an account or a phone number is not.
 _ADDRESS = re.compile(r"://|@|[^\W\d_][.。．｡][^\W\d_]+[/?#:]|www\.", re.IGNORECASE)

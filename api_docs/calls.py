@@ -1,7 +1,6 @@
 """Every call of the public API, in the order of the documentation. Views declare them."""
 
-from accounts.api.calls import Call
-from accounts.webhooks import calls as webhooks
+from api.calls import Call
 from billing.web import calls as money
 from channels.web import calls as messages
 from channels.web.policy import calls as policy
@@ -9,6 +8,7 @@ from links.api import calls as links
 from links.api import link_calls
 from otp.web import calls as codes
 from persons.web import calls as persons
+from webhooks import calls as webhooks
 
 CALLS: tuple[Call, ...] = (
     *codes.CALLS,

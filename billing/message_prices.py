@@ -12,8 +12,8 @@ from typing import NamedTuple
 from django.conf import settings
 from django.db.backends.utils import CursorWrapper
 
-from config.channels import BY_NAME
-from config.storage.process_cache import SnapshotCache
+from catalogue.channels import BY_NAME
+from storage.process_cache import SnapshotCache
 
 REFRESH_INTERVAL = 1.0  # seconds
 

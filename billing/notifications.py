@@ -6,8 +6,8 @@ from django.conf import settings
 
 from accounts.models import Company, Member, Mode
 from accounts.outbox import mail
-from accounts.webhooks import events
 from billing.models import AutoTopUp, BalanceAlert, Order
+from webhooks import events
 
 RECIPIENT_ROLES = (Member.Role.OWNER, Member.Role.ACCOUNTANT)
 

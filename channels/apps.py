@@ -8,8 +8,8 @@ class ChannelsConfig(AppConfig):
 
     def ready(self) -> None:
         """Declares the events of webhooks and what the search finds."""
-        from accounts.webhooks import events  # noqa: PLC0415 - models come first
         from channels.web import calls, search_sources  # noqa: PLC0415
+        from webhooks import events  # noqa: PLC0415 - models come first
 
         search_sources.register()
         events.declare(calls.MESSAGE_EVENT)

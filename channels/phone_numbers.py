@@ -12,10 +12,10 @@ import phonenumbers
 from django.utils.translation import gettext_lazy as _
 from phonenumbers import PhoneNumber, PhoneNumberFormat, PhoneNumberType, ValidationResult
 
+from catalogue.errors import DomainError, Error
+from catalogue.texts import StrOrPromise
 from channels import plain_numbers, renumbering
-from config.errors import DomainError, Error
-from config.input import clipboard
-from config.texts import StrOrPromise
+from parsing import clipboard
 
 _ALLOWED = re.compile(rf"[ (\[]*\+?[0-9{clipboard.PHONE_PUNCTUATION}]{{5,60}}", re.ASCII)
 _PUNCTUATION = re.compile(r"[^0-9+]")

@@ -11,7 +11,7 @@ from django.db import connection, transaction
 from billing.models import SealedDay
 from billing.seals.hashes import AVAILABLE, HELD, start_of
 from billing.wallet.running_balances import WRONG
-from config.ids import first_id_at
+from catalogue.ids import first_id_at
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,15 +8,16 @@ import structlog
 from django.conf import settings
 from django.db import DatabaseError, connection
 
-from accounts import jobs, request_log
+from accounts import jobs
 from accounts.jobs import PURGES, delete_rows
 from accounts.models import IdempotentRequest
 from accounts.outbox import retention
+from api import request_log
 from channels import extensions
 from channels.extensions import Purger
 from channels.history import export
-from config.storage.months import partitions
-from config.storage.store_errors import is_refusal, savepoint
+from storage.months import partitions
+from storage.store_errors import is_refusal, savepoint
 
 log = structlog.get_logger(__name__)
 

@@ -6,10 +6,10 @@ open message's row in the queue is written by triggers, under its message's lock
 
 import re
 
-from accounts.webhooks import events
-from config.channels import CHANNELS
-from config.storage.months.recent_ids import months_of_last, within
-from config.storage.statements.json_rows import json_rows
+from catalogue.channels import CHANNELS
+from storage.months.recent_ids import months_of_last, within
+from storage.statements.json_rows import json_rows
+from webhooks import events
 
 COMMENT = re.compile(r"--.*")
 PARAMETER = re.compile(r"%\((\w+)\)s")

@@ -10,7 +10,7 @@ from channels.providers.base import SendError, TransientError
 from channels.providers.telegram_bot.provider import BotText, TelegramBot
 from channels.vendor_accounts import approvals, availability, registry
 from channels.web.forms import filter_of
-from config.monitoring import metrics
+from processes.monitoring import metrics
 
 log = structlog.get_logger(__name__)
 

@@ -16,7 +16,7 @@ from django.http.request import HttpHeaders
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
-from accounts.api.base_view import DATABASE_UNAVAILABLE, as_domain_error
+from api.base_view import DATABASE_UNAVAILABLE, as_domain_error
 from channels.outcomes import receipts
 from channels.phone_numbers import e164_or_none
 from channels.providers.inbound import (

@@ -7,8 +7,8 @@ import redis
 import structlog
 
 from channels.vendor_accounts import registry
-from config.background import CoalescingThread
-from config.storage.redis_client import call
+from processes.background import CoalescingThread
+from storage.redis_client import call
 
 log = structlog.get_logger(__name__)
 

@@ -3,8 +3,7 @@
 from django.urls import re_path
 from django.urls.resolvers import URLPattern
 
-from accounts.api.base_view import ApiView, NotFoundView
-from accounts.webhooks.api import RotateWebhook, TestWebhook, WebhookDetail, Webhooks
+from api.base_view import ApiView, NotFoundView
 from api_docs.schema.api import OpenApi
 from billing.web.api import Balance, Documents, Seals, TopUp, TopUpOptions, TopUps
 from channels.web.api import Channels, MessageDetail, Messages, TestMessages
@@ -21,6 +20,7 @@ from links.api.views import (
 )
 from otp.web.api import CheckCode, SendCode
 from persons.web.api import ErasePerson, ExportPerson
+from webhooks.api import RotateWebhook, TestWebhook, WebhookDetail, Webhooks
 
 VIEWS: tuple[type[ApiView], ...] = (
     SendCode,

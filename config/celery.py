@@ -13,7 +13,7 @@ from kombu.transport import TRANSPORT_ALIASES
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
-TRANSPORT_ALIASES["redis"] = "config.storage.celery_broker:Transport"
+TRANSPORT_ALIASES["redis"] = "storage.celery_broker:Transport"
 app = Celery("kvitok")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
@@ -44,11 +44,11 @@ class DeliveryStep(bootsteps.StartStopStep):
 
     def start(self, parent: Any) -> None:
         # Imported here: these need Django set up.
-        from accounts.webhooks.dispatcher import WebhookDispatcher  # noqa: PLC0415
         from channels.deliver.dispatcher import Dispatcher  # noqa: PLC0415
         from channels.deliver.sweeps import poll_thread, sweep_thread  # noqa: PLC0415
-        from config.monitoring import metrics  # noqa: PLC0415
-        from config.storage.months import partitions  # noqa: PLC0415
+        from processes.monitoring import metrics  # noqa: PLC0415
+        from storage.months import partitions  # noqa: PLC0415
+        from webhooks.dispatcher import WebhookDispatcher  # noqa: PLC0415
 
         metrics.start()
         self.loops: dict[str, Loop] = {

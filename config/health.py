@@ -13,15 +13,15 @@ from django.http import HttpRequest, JsonResponse
 from psycopg import errors
 from psycopg_pool import PoolTimeout
 
-from accounts.client_ip import client_ip
 from channels.deliver.heartbeats import HeartbeatWriter
 from channels.waiting import outcome_signals
-from config.primary_connection import NotPrimaryError
-from config.process_state import on_reset
-from config.server import probe
-from config.storage.migration_runs import unapplied_migrations
-from config.storage.redis_client import raise_if_demoted, redis_client
-from config.storage.sessions import pooled_connection
+from processes.process_state import on_reset
+from processes.server import probe
+from processes.server.client_ip import client_ip
+from storage.migration_runs import unapplied_migrations
+from storage.primary_connection import NotPrimaryError
+from storage.redis_client import raise_if_demoted, redis_client
+from storage.sessions import pooled_connection
 
 FRESH_SECONDS = 3.0  # for which an answer is given again
 PATIENCE = 2.0  # seconds: a probe of a load balancer gives up soon after

@@ -13,8 +13,8 @@ def _every(seconds: float, task: str, *, expires: int, **kwargs: Any) -> dict[st
 
 SCHEDULE = {
     "write-heartbeat": _every(5, "channels.write_heartbeat", expires=5),
-    "cancel-webhooks": _every(5, "accounts.cancel_webhooks", expires=5),
-    "warn-of-failing-webhooks": _every(60, "accounts.warn_of_failing_webhooks", expires=50),
+    "cancel-webhooks": _every(5, "webhooks.cancel_undeliverable", expires=5),
+    "warn-of-failing-webhooks": _every(60, "webhooks.warn_of_failing", expires=50),
     "deliver-mail": _every(1, "accounts.deliver_mail", expires=5),
     "append-click-events": _every(1, "links.append_click_events", expires=5),
     "count-clicks": _every(1, "links.count_clicks", expires=5),

@@ -6,8 +6,7 @@ from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
 
-from config import logs
-from config.channels import CHANNELS
+from catalogue.channels import CHANNELS
 from config.environment import addresses, payment_settings, vendor_settings
 from config.environment.library_settings import (
     FACTOR_FORMS,
@@ -37,6 +36,7 @@ from config.environment.variables import (
     zero_or_at_least,
 )
 from config.schedule import SCHEDULE
+from processes import logs
 
 # --- Where it runs ---------------------------------------------------------------------------
 
@@ -81,6 +81,8 @@ ALLAUTH_TRUSTED_PROXY_COUNT = TRUSTED_PROXY_COUNT
 
 INSTALLED_APPS = [
     "accounts",
+    "webhooks",
+    "cabinet",
     "billing",
     "channels",
     "otp",
@@ -108,15 +110,15 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "config.server.middleware.SkipPageMiddleware",  # API paths skip to the last line
+    "config.middleware.SkipPageMiddleware",  # API paths skip to the last line
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "config.server.middleware.RequestLog",
+    "config.middleware.RequestLog",
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
-    "config.server.middleware.ReadableForms",  # before the next, which reads them
+    "config.middleware.ReadableForms",  # before the next, which reads them
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
@@ -124,9 +126,9 @@ MIDDLEWARE = [
     "allauth.account.middleware.AccountMiddleware",
     "accounts.security.middleware.AccountSecurityMiddleware",  # before allauth's, for exceptions
     "django_htmx.middleware.HtmxMiddleware",
-    "config.server.middleware.NoStore",
-    "config.server.middleware.ErrorPages",
-    "config.server.middleware.ChainEnd",
+    "config.middleware.NoStore",
+    "config.middleware.ErrorPages",
+    "config.middleware.ChainEnd",
 ]
 
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
@@ -136,7 +138,7 @@ APPEND_SLASH = False  # a POST is never redirected; URL patterns allow a slash
 
 TEMPLATES = [
     {
-        "BACKEND": "accounts.cabinet.time_zones.ReaderTemplates",
+        "BACKEND": "cabinet.time_zones.ReaderTemplates",
         "DIRS": [ROOT / "templates"],
         "APP_DIRS": True,
         "OPTIONS": {
@@ -145,12 +147,12 @@ TEMPLATES = [
                 "django.template.context_processors.i18n",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "accounts.cabinet.context_processors.cabinet",
+                "cabinet.context_processors.cabinet",
             ],
         },
     },
 ]
-FORM_RENDERER = "config.input.form_fields.FormRenderer"
+FORM_RENDERER = "parsing.form_fields.FormRenderer"
 
 # --- Celery: mail, sweeps, the delivery loop's process; PostgreSQL holds the truth --------------
 
@@ -231,7 +233,7 @@ TEST_QUOTAS = {  # per company and day, all test keys together
     "links": 3000,
     "messages": 3000,
 }
-MESSAGE_STORAGE = "config.server.middleware.MessageStorage"
+MESSAGE_STORAGE = "config.middleware.MessageStorage"
 MAX_API_BODY = 65_536  # bytes
 DATA_UPLOAD_MAX_MEMORY_SIZE = 4 * 2**20  # vendors batch receipts; the API has its own limit
 BODY_TIMEOUT = env.float("BODY_TIMEOUT", 10.0)  # seconds from the headers to the end of the body
@@ -276,7 +278,7 @@ ACCOUNT_LOGIN_METHODS = {"email"}
 ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*"]
 ACCOUNT_USER_MODEL_USERNAME_FIELD = None
 ACCOUNT_EMAIL_VERIFICATION = "mandatory" if PRODUCTION else "optional"
-ACCOUNT_SIGNUP_FORM_CLASS = "accounts.cabinet.forms.SignupForm"
+ACCOUNT_SIGNUP_FORM_CLASS = "cabinet.forms.SignupForm"
 ACCOUNT_FORMS = {
     "signup": "accounts.sign_in.password_forms.EnumerationSafeSignupForm",
     "reset_password": "accounts.sign_in.password_forms.ResetPasswordForm",
@@ -332,7 +334,7 @@ LOCALE_PATHS = [ROOT / "locale"]
 TIME_ZONE = env.str("TIME_ZONE", "Europe/Moscow")
 OPERATOR_COUNTRY = env.str("OPERATOR_COUNTRY", "RU")  # for national phone numbers in the admin
 USE_TZ = True
-FORMAT_MODULE_PATH = "config.formats"
+FORMAT_MODULE_PATH = "catalogue.formats"
 STATIC_URL = "/static/"
 STATIC_ROOT = Path(env.str("STATIC_ROOT", "") or ROOT / "staticfiles")
 STATICFILES_DIRS = [ROOT / "static"]
@@ -352,7 +354,7 @@ SESSION_COOKIE_AGE = 12 * 3600
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = PRODUCTION
 _HERE = "__Host-" if PRODUCTION else ""  # no other host of the domain can set such a cookie
 SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = f"{_HERE}session", f"{_HERE}csrftoken"
-# `config.server.https` does it, and refuses the API rather than redirect.
+# `processes.server.https` does it, and refuses the API rather than redirect.
 SECURE_SSL_REDIRECT = False
 HSTS_SECONDS = 31_536_000
 SECURE_HSTS_SECONDS = HSTS_SECONDS if PRODUCTION else 0
@@ -379,7 +381,7 @@ REST_FRAMEWORK: dict[str, Any] = {
     "UNAUTHENTICATED_USER": None,
     "DEFAULT_PERMISSION_CLASSES": [],
     "DEFAULT_THROTTLE_CLASSES": [],
-    "EXCEPTION_HANDLER": "accounts.api.base_view.exception_handler",
+    "EXCEPTION_HANDLER": "api.base_view.exception_handler",
     "DEFAULT_SCHEMA_CLASS": "api_docs.schema.schema.CallSchema",
 }
 

@@ -5,7 +5,7 @@ from django.urls import include, path, re_path
 from django.urls.resolvers import URLPattern, URLResolver
 from django.views.generic import RedirectView
 
-from accounts.api.base_view import NotFoundView
+from api.base_view import NotFoundView
 from api_docs.pages.views import fill_key, home, llms, page_as_markdown
 from api_docs.pages.views import page as docs_page
 from api_docs.pages.views import search as docs_search
@@ -35,7 +35,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("invoices/<str:token>", order_views.invoice, name="invoice"),
     path("invoices/<str:token>/pdf", order_views.invoice_file, name="invoice-file"),
     path("documents/<str:token>.<str:kind>", document_views.public_file, name="document-file"),
-    path("", include("accounts.urls")),
+    path("", include("cabinet.urls")),
     path("cabinet/", include("billing.web.urls")),
     path("cabinet/", include("channels.web.urls")),
     path("cabinet/", include("otp.web.urls")),

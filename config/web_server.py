@@ -23,7 +23,7 @@ from granian.constants import HTTPModes
 from granian.server.common import WORKERS_METHODS
 from granian.server.mp import MPServer, WorkerProcess
 
-from config.server.gateway import Gateway
+from processes.server.gateway import Gateway
 
 APPLICATION = "config.wsgi:gateway"
 DEFAULTS = {

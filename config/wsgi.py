@@ -12,8 +12,8 @@ from django.urls import resolve
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 django_application = get_wsgi_application()
 
-from accounts.api.admission import admit, refuse  # noqa: E402 - Django comes first
 from accounts.keys import api_keys  # noqa: E402
+from api.admission import admit, refuse  # noqa: E402 - Django comes first
 from billing import message_prices  # noqa: E402
 from channels.deliver import heartbeats  # noqa: E402
 from channels.routing.learned import learned_router  # noqa: E402
@@ -21,15 +21,15 @@ from channels.vendor_accounts import availability  # noqa: E402
 from channels.waiting import outcome_signals  # noqa: E402
 from config.api import FIXED_PATHS  # noqa: E402
 from config.celery import cap_publishing  # noqa: E402
-from config.monitoring import metrics  # noqa: E402
-from config.server.direct_calls import DirectCalls  # noqa: E402
-from config.server.gateway import Gateway  # noqa: E402
-from config.server.https import TransportSecurity, respond_securely  # noqa: E402
-from config.server.request_bodies import BodyLimits  # noqa: E402
 from links.addresses import short_hosts  # noqa: E402
 from links.follow.redirect import RedirectMiddleware  # noqa: E402
 from operator_admin.alerts import stand_in  # noqa: E402
 from operator_admin.incidents import notices  # noqa: E402
+from processes.monitoring import metrics  # noqa: E402
+from processes.server.direct_calls import DirectCalls  # noqa: E402
+from processes.server.gateway import Gateway  # noqa: E402
+from processes.server.https import TransportSecurity, respond_securely  # noqa: E402
+from processes.server.request_bodies import BodyLimits  # noqa: E402
 
 cap_publishing()
 metrics.start()

@@ -10,7 +10,6 @@ class LinksConfig(AppConfig):
         """Registers how messages with links are rendered, and when they were opened; declares the
         event of webhooks.
         """
-        from accounts.webhooks import events  # noqa: PLC0415 - models come first
         from channels import extensions  # noqa: PLC0415
         from links import link_imports  # noqa: PLC0415
         from links.api import calls  # noqa: PLC0415
@@ -18,6 +17,7 @@ class LinksConfig(AppConfig):
         from links.make import create  # noqa: PLC0415
         from links.manage import timeline  # noqa: PLC0415
         from links.web import search_sources  # noqa: PLC0415
+        from webhooks import events  # noqa: PLC0415 - models come first
 
         extensions.register_renderer("link", create.render_link)
         extensions.register_timeline("link", timeline.entries)

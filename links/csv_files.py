@@ -13,7 +13,7 @@ from django.core.exceptions import ValidationError
 from django.utils import translation
 from django.utils.translation import gettext_lazy as _
 
-from config.texts import StrOrPromise
+from catalogue.texts import StrOrPromise
 
 MAX_BYTES = 2 * 2**20
 MAX_ROWS = 10_000

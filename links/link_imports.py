@@ -14,21 +14,21 @@ from django.db import transaction
 from django.utils import timezone, translation
 from django.utils.translation import gettext_lazy as _
 
-from accounts.api.base_view import check_status
-from accounts.api.request_fields import RequestFields
 from accounts.audit import record
 from accounts.jobs import Job, delete_rows
 from accounts.keys import api_keys
 from accounts.keys.api_keys import Principal
 from accounts.masked_phones import mask_phones_in
 from accounts.models import Company, User
-from config.errors import DomainError
-from config.input.integers import parse_integer
+from api.base_view import check_status
+from api.request_fields import RequestFields
+from catalogue.errors import DomainError
 from links import csv_files
 from links.api import parsing
 from links.make import create
 from links.make.new_link import NewLink
 from links.models import Link, LinkImport, LinkImportRow
+from parsing.integers import parse_integer
 
 JOB = Job("link_imports", _("imports of links"))
 CHUNK = 250  # links made in one commit

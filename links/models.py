@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from accounts.models import Company, Mode, User
-from config.ids import public_id, uuid7
+from catalogue.ids import public_id, uuid7
 from links.addresses import short_hosts
 
 

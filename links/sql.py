@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from accounts.api import idempotency
+from api import idempotency
 from billing.wallet import holds
 from channels import sql as channels_sql
 from links.models import INSERTED_COLUMNS

@@ -4,11 +4,11 @@ import structlog
 from celery import shared_task
 from redis.exceptions import RedisError
 
-from config.storage import clickhouse
 from links import link_imports
 from links.clicks import counting, delivery_proof, webhooks
 from links.clicks.clickhouse import erasure, sink, tables
 from links.clicks.stream import READ_COUNT
+from storage import clickhouse
 
 log = structlog.get_logger(__name__)
 

@@ -1,14 +1,19 @@
 """What the admin's autodiscovery looks for; the lists and pages register themselves."""
 
-from operator_admin import companies_admin, people_admin, views
+from operator_admin import views
 from operator_admin.incidents import views as incident_views
+from operator_admin.model_pages import billing, codes, companies, links, messages, people
 from operator_admin.vendors import account_admin, setup_pages
 
 __all__ = [
     "account_admin",
-    "companies_admin",
+    "billing",
+    "codes",
+    "companies",
     "incident_views",
-    "people_admin",
+    "links",
+    "messages",
+    "people",
     "setup_pages",
     "views",
 ]

@@ -18,5 +18,4 @@ class OperatorAdminSiteConfig(SimpleAdminConfig):
 
     def ready(self) -> None:
         super().ready()
-        for module in ("admin", "web.admin", "model_admin.admin"):
-            autodiscover_modules(module, register_to=site)
+        autodiscover_modules("admin", register_to=site)

@@ -14,15 +14,15 @@ from django.utils.translation import gettext_lazy as _
 from billing.gateways import registry as gateways
 from billing.models import BankTransfer, Payment, Refund
 from billing.wallet.amounts import money
+from catalogue.texts import StrOrPromise
 from channels.models import VendorApproval
 from channels.providers.vendors import VENDORS, vendor_of
 from channels.vendor_accounts import error_texts
-from config.storage.statements.named_rows import fetch_all
-from config.texts import StrOrPromise
 from links.models import Report
 from operator_admin.alerts import notices
 from operator_admin.alerts.rules import RULES
 from operator_admin.models import Alert
+from storage.statements.named_rows import fetch_all
 
 # Each SELECT: the row's id, since when it waits, what it is about, and what the operator reads.
 _COMPANIES = """

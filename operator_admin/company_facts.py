@@ -12,9 +12,9 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Company, Member, Mode
 from billing.models import BillingProfile, Order, Transfer
+from catalogue.texts import StrOrPromise
 from channels.history import figures
 from channels.history.figures import DayRange
-from config.texts import StrOrPromise
 from links.models import Report
 from operator_admin.metrics import figures as metrics
 from operator_admin.models import CompanyNote

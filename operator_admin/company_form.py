@@ -7,9 +7,9 @@ from django.contrib.admin.widgets import AdminIntegerFieldWidget
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
-from accounts.cabinet import fallback_forms
 from accounts.models import Company
-from config.input.form_fields import IntegerField
+from cabinet import fallback_forms
+from parsing.form_fields import IntegerField
 
 if TYPE_CHECKING:
     CompanyModelForm = forms.ModelForm[Company]

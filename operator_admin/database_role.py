@@ -10,8 +10,8 @@ from typing import NamedTuple
 from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 
-from config.storage.months import partitions
-from config.storage.statements.named_rows import fetch_all
+from storage.months import partitions
+from storage.statements.named_rows import fetch_all
 
 APPEND_ONLY = ("accounts_auditevent", "billing_seal", "billing_sealedday", "billing_transfer")
 READ_ONLY = ("billing_archivedmonth", "billing_archivedsum", "django_migrations")

@@ -6,7 +6,7 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Company, User
-from config import channels
+from catalogue import channels
 
 TITLE_LENGTH, TEXT_LENGTH = 120, 600  # of incidents
 

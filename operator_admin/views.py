@@ -19,23 +19,23 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from accounts.client_ip import client_ip
-from accounts.model_admin.admin import operator
+from catalogue.errors import AfterEffectError, DomainError
+from catalogue.ids import parse_id
 from channels.vendor_accounts import error_texts, operator_mail
-from config.errors import AfterEffectError, DomainError
-from config.ids import parse_id
-from config.input.integers import parse_page
 from links.clicks import stream
 from operator_admin import attention, doctor
 from operator_admin.alerts import notices
 from operator_admin.alerts.rules import RULES, Rule
 from operator_admin.metrics import figures
+from operator_admin.model_pages.bases import operator
 from operator_admin.models import Alert, TelegramNotice
 from operator_admin.site import page, page_response, paged
 from operator_admin.vendors import trial_message
+from parsing.integers import parse_page
 from persons.erasure import NotFinishedError, erase
 from persons.export import export
 from persons.person import Person, find_rows_and_links, lift_timeout, parse_phone
+from processes.server.client_ip import client_ip
 
 PLACEHOLDER = re.compile(r"%\(\w+\)s")  # of a fact of an alert
 SHOWN, MAX_OVER = timedelta(days=7), 100  # alerts that are over

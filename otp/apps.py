@@ -11,12 +11,12 @@ class OtpConfig(AppConfig):
         how `accounts` loads a company's own texts; declares the event of webhooks.
         """
         from accounts.keys import api_keys  # noqa: PLC0415 - models are not loaded before this
-        from accounts.webhooks import events  # noqa: PLC0415
         from channels import extensions  # noqa: PLC0415
         from otp import history, savings_count, settlement, sql  # noqa: PLC0415
         from otp.protection import evidence_counting, notices  # noqa: PLC0415
         from otp.texts import own_texts, rendering  # noqa: PLC0415
         from otp.web import calls, search_sources  # noqa: PLC0415
+        from webhooks import events  # noqa: PLC0415
 
         api_keys.register_column(api_keys.TextsColumn(sql.OWN_TEXTS, own_texts.parse))
         extensions.register_renderer("code", rendering.render)

@@ -12,18 +12,18 @@ from django.db import connection
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
-from accounts.api import atomic_limits as counters
 from accounts.keys.api_keys import Principal
+from catalogue.errors import DomainError, Error
+from catalogue.ids import uuid7
+from catalogue.texts import StrOrPromise
 from channels import wakeups
 from channels.accept import send_limits
 from channels.routing import test_numbers
-from config.errors import DomainError, Error
-from config.ids import uuid7
-from config.storage.statements.group_commit import GroupCommit
-from config.storage.statements.json_rows import array_text, by_number, bytea, dump_rows
-from config.storage.statements.single_statement import after_commit, fetch_rows
-from config.texts import StrOrPromise
 from otp import codes, sql
+from storage import atomic_limits as counters
+from storage.statements.group_commit import GroupCommit
+from storage.statements.json_rows import array_text, by_number, bytea, dump_rows
+from storage.statements.single_statement import after_commit, fetch_rows
 
 MINUTES_FROM = 120  # a wait of so many seconds or more is written in minutes
 

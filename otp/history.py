@@ -13,14 +13,14 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from catalogue.ids import first_id_at
 from channels.extensions import BreakdownCount, CodeCount, TimelineEntry
 from channels.history.day_counts import is_anonymised
 from channels.models import Message
-from config.ids import first_id_at
-from config.storage.statements.named_rows import fetch_all
 from links.manage import timeline as links_timeline
 from otp import sql
 from otp.models import Verification
+from storage.statements.named_rows import fetch_all
 
 CLOCK_SKEW = timedelta(minutes=10)  # allowed between our clock and the database's
 

@@ -6,9 +6,9 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Company, Language, Mode, User
-from config.channels import CHANNELS
-from config.ids import public_id, uuid7
-from config.texts import StrOrPromise
+from catalogue.channels import CHANNELS
+from catalogue.ids import public_id, uuid7
+from catalogue.texts import StrOrPromise
 
 
 class Verification(models.Model):

@@ -17,17 +17,17 @@ import structlog
 from django.conf import settings
 from django.db import connection, transaction
 
+from catalogue.channels import BY_NAME
+from catalogue.ids import first_id_at
 from channels.models import RouterState
 from channels.phone_numbers import country_of
 from channels.routing.learned import account_shares, learned_router, phone_memories
 from channels.routing.learned.smart_plan import range_of
 from channels.routing.smart.reach import PhoneMemory, Place
 from channels.routing.smart.router import Router, Try
-from config.channels import BY_NAME
-from config.ids import first_id_at
-from config.storage.sessions import database_now
-from config.storage.statements.named_rows import fetch_all
-from config.storage.store_errors import is_refusal
+from storage.sessions import database_now
+from storage.statements.named_rows import fetch_all
+from storage.store_errors import is_refusal
 
 # The replay closes a send after as long; what comes later teaches nothing.
 CLOSED_AFTER = timedelta(seconds=120)

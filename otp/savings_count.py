@@ -14,12 +14,12 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts.jobs import Job, delete_rows
+from catalogue.ids import first_id_at
 from channels.models import Message, RouteDay, RouterState
 from channels.phone_numbers import country_of
 from channels.routing.learned import phone_memories
-from config.ids import first_id_at
-from config.storage.sessions import database_now
-from config.storage.statements.named_rows import fetch_all
+from storage.sessions import database_now
+from storage.statements.named_rows import fetch_all
 
 # The last hold is released then, and swept soon after.
 SETTLED_AFTER = timedelta(seconds=settings.HOLD_DEADLINE[Message.Kind.CODE.value] + 60)

@@ -13,6 +13,9 @@ from django.conf import settings
 from django.utils import timezone
 
 from accounts.keys.api_keys import Principal
+from catalogue.channels import BY_NAME, CHANNELS, Channel
+from catalogue.errors import DomainError, Error
+from catalogue.ids import uuid7
 from channels.accept import acceptance
 from channels.accept.acceptance import NewMessage, Sender
 from channels.models import Message
@@ -21,12 +24,6 @@ from channels.providers.base import Content
 from channels.routing import test_numbers
 from channels.routing.channel_plan import ChannelPlan, plan_channels
 from channels.waiting.outcome_signals import SendOutcome
-from config.channels import BY_NAME, CHANNELS, Channel
-from config.errors import DomainError, Error
-from config.ids import uuid7
-from config.storage.statements.group_commit import GroupCommit
-from config.storage.statements.json_rows import array_text, by_number, bytea, dump_rows
-from config.storage.statements.single_statement import fetch_rows
 from links import sql as links_sql
 from links.make.new_link import NewLink, short_url
 from otp import check, codes, sql
@@ -34,6 +31,9 @@ from otp.models import Verification
 from otp.protection import send_check
 from otp.protection.send_check import UNKNOWN, CodeSender
 from otp.texts import rendering
+from storage.statements.group_commit import GroupCommit
+from storage.statements.json_rows import array_text, by_number, bytea, dump_rows
+from storage.statements.single_statement import fetch_rows
 
 
 class CodeRow(NamedTuple):

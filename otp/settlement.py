@@ -8,16 +8,16 @@ from django.db import DatabaseError, connection, transaction
 from django.utils.translation import gettext_lazy as _
 
 from accounts.jobs import Job
-from accounts.webhooks import events as outbox
 from billing.wallet.ledger import DeliveryProof
+from catalogue.ids import uuid7
 from channels import sql as channels_sql
 from channels.outcomes import transitions
-from config.ids import uuid7
-from config.storage.months.recent_ids import months_of, within
-from config.storage.statements.single_statement import fetch_rows
-from config.storage.store_errors import is_refusal
 from links.manage import changes
 from otp import sql
+from storage.months.recent_ids import months_of, within
+from storage.statements.single_statement import fetch_rows
+from storage.store_errors import is_refusal
+from webhooks import events as outbox
 
 JOB = Job("settlement", _("settlement of entered codes"), given_up_delay=timedelta(hours=1))
 BATCH = 200

@@ -3,14 +3,14 @@
 from functools import cache
 from uuid import UUID
 
-from accounts.api import idempotency
 from accounts.jobs import not_waiting_sql
-from accounts.webhooks import events
+from api import idempotency
 from billing.wallet import holds
 from channels import sql as channels_sql
-from config.storage.months.recent_ids import Months, ids_of, months_of_last, within
-from config.storage.statements.json_rows import json_rows
 from links import sql as links_sql
+from storage.months.recent_ids import Months, ids_of, months_of_last, within
+from storage.statements.json_rows import json_rows
+from webhooks import events
 
 # Codes of earlier months are history, and are not looked at. A month's first days look at the month
 # before as well, its last ones at the month after.

@@ -17,10 +17,10 @@ from django.utils.translation import gettext_lazy as _
 from accounts.jobs import Job
 from billing.budgets import budgets
 from billing.models import SpentDay
+from catalogue.ids import first_id_at
 from channels.phone_numbers import country_of
-from config.ids import first_id_at
-from config.input.days import start_of
-from config.storage.statements.named_rows import fetch_all
+from parsing.days import start_of
+from storage.statements.named_rows import fetch_all
 
 JOB = Job("usual_spending", _("usual spending"), is_stream=True)
 

@@ -14,11 +14,11 @@ from django.utils import timezone, translation
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from accounts.api.pagination import Position, batch_after
 from accounts.audit import record
-from accounts.cabinet.spreadsheets import csv_lines
 from accounts.jobs import Job, delete_rows
 from accounts.models import Company, Member
+from api.pagination import Position, batch_after
+from cabinet.spreadsheets import csv_lines
 from persons.export_files import FILES, ExportFile, settings_json
 from persons.models import CompanyExport, CompanyExportPart
 

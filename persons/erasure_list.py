@@ -15,10 +15,10 @@ import orjson
 from django.conf import settings
 from django.db import connection
 
-from accounts.webhooks import signing
 from channels.phone_numbers import e164_or_none, spellings
 from persons.models import Erasure
 from persons.person import Person, phones_in_links
+from webhooks import signing
 
 _ADD = """
 INSERT INTO persons_erasure (company_id, mode, key_id, phone_hash, erased_at)

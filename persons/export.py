@@ -10,8 +10,8 @@ from django.utils import timezone
 
 from accounts.audit import record
 from accounts.models import Company, User
+from channels.history.redaction import redact
 from channels.phone_numbers import spellings
-from channels.web.admin import redact
 from persons import sql
 from persons.person import Person, find_rows_and_links, lift_timeout
 

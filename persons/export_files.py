@@ -16,8 +16,8 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models import ApiKey, AuditEvent, Company, Endpoint, Member, Mode
 from billing.models import BillingProfile, Budget, Document, Order, Payment, Transfer
+from catalogue.texts import StrOrPromise
 from channels.models import Message
-from config.texts import StrOrPromise
 from links.models import Link
 from otp.models import Autofill, CodeText, Verification
 

@@ -19,9 +19,9 @@ from django.db.backends.utils import CursorWrapper
 from accounts.masked_phones import digit_groups_in
 from channels.phone_numbers import digits_of, e164_or_none, spellings
 from channels.routing.learned import phone_memories
-from config.storage.statements.named_rows import fetch_all
 from links.models import Link
 from persons import sql
+from storage.statements.named_rows import fetch_all
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,9 @@ from django.db import connection
 from django.test import Client, TransactionTestCase, override_settings
 from django.utils import translation
 
-import accounts.api.atomic_limits
-from accounts.api.rate_limit import key_rate_limiter
+import storage.atomic_limits
 from accounts.models import Company, Member, Mode
+from api.rate_limit import key_rate_limiter
 from billing import message_prices
 from billing.models import Package, Tariff
 from billing.wallet import ledger
@@ -23,12 +23,12 @@ from channels import wakeups
 from channels.deliver.dispatcher import Dispatcher
 from channels.providers.connections import tls_context
 from channels.waiting import outcome_signals
-from config import process_state
 from config.local import bootstrap
 from config.local.embedded import Servers
-from config.storage.redis_client import redis_client
 from links.follow import change_feed, resolution
 from links.follow.change_feed import ChangeFeed
+from processes import process_state
+from storage.redis_client import redis_client
 from tests.api.clients import Api, ClientOf
 from tests.database_cleanup import empty_database
 from tests.factories import ApiKeyFactory, CompanyFactory, MemberFactory
@@ -138,7 +138,7 @@ def _reset_process_state() -> None:
 
 def reset_redis_state() -> None:
     redis_client.cache_clear()
-    accounts.api.atomic_limits._back_off.reset()
+    storage.atomic_limits._back_off.reset()
     key_rate_limiter.reset()
 
 

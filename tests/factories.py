@@ -36,8 +36,8 @@ from accounts.models import (
     User,
 )
 from billing.models import Order, Package, Seller, Tariff, Transfer, Wallet
+from catalogue.ids import uuid7
 from channels.models import Attempt, Message, Receipt
-from config.ids import uuid7
 from links.models import Link, ShortHost
 from otp.models import CodeText, Verification
 

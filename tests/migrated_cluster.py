@@ -26,10 +26,10 @@ TEMPLATE_VARIABLE = "TEST_TEMPLATE"  # names it to runs on a server that somebod
 # What a migration does depends on these, and on the month, for which it makes partitions.
 _SOURCES = (
     "*/migrations/*.py",
-    "config/storage/**/*.py",
+    "storage/**/*.py",
     "*/**/*.sql",
-    "config/channels.py",
-    "config/ids.py",
+    "catalogue/channels.py",
+    "catalogue/ids.py",
     "requirements/base.txt",
     "requirements/dev.txt",
 )

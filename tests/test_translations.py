@@ -9,19 +9,9 @@ from pathlib import Path
 import pytest
 from django.utils.translation.template import templatize
 
-ROOT = Path(__file__).resolve().parents[1]
+from tests.packages import PACKAGES, ROOT
+
 CATALOGUE = ROOT / "locale/ru/LC_MESSAGES/django.po"
-APPS = [
-    "config",
-    "accounts",
-    "billing",
-    "channels",
-    "links",
-    "otp",
-    "persons",
-    "operator_admin",
-    "api_docs",
-]
 # The position of the msgid among the arguments.
 CALLS = dict.fromkeys(["_", "gettext", "gettext_lazy", "ngettext", "ngettext_lazy"], 0)
 CALLS |= dict.fromkeys(["pgettext", "pgettext_lazy", "npgettext", "npgettext_lazy"], 1)
@@ -135,7 +125,7 @@ def literal(node: ast.AST) -> str:
 
 
 def sources() -> Iterator[Path]:
-    for app in APPS:
+    for app in PACKAGES:
         outside = ("migrations", "simulator")
         yield from (p for p in (ROOT / app).rglob("*.py") if not set(outside) & set(p.parts))
     yield from (path for path in (ROOT / "templates").rglob("*") if path.is_file())

@@ -13,10 +13,10 @@ import orjson
 
 from accounts.keys.key_cache import CompanyChanges, KeyCache, Known
 from accounts.models import Company, GuardMode, scopes_of_role
-from config.background import PeriodicThread
-from config.process_state import on_reset
-from config.storage.process_cache import KeyedCache
-from config.storage.statements.single_statement import fetch_rows
+from processes.background import PeriodicThread
+from processes.process_state import on_reset
+from storage.process_cache import KeyedCache
+from storage.statements.single_statement import fetch_rows
 
 
 class CompanyTexts(NamedTuple):

@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Generic, NamedTuple, TypeVar
 
 from accounts.models import CompanyChange
-from config.storage.statements.single_statement import fetch_rows
+from storage.statements.single_statement import fetch_rows
 
 
 class Answer(NamedTuple):
@@ -26,7 +26,7 @@ class Answer(NamedTuple):
 # what is new. Whatever a snapshot does not see, and a later one does, began at the first one's xmin
 # or later. Both bounds let a generic plan expect few rows; the upper one leaves out ids that a
 # restored dump brought along from another server. The DELETE has a server refuse that only reads,
-# such as an old primary that a connection has outlived (`config.primary_connection`).
+# such as an old primary that a connection has outlived (`storage.primary_connection`).
 _ASK = """
 WITH nothing AS (DELETE FROM accounts_companychange WHERE false)
 SELECT pg_postmaster_start_time() AS server,

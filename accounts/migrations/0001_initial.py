@@ -1,6 +1,6 @@
 import accounts.models.people
-import config.channels
-import config.ids
+import catalogue.channels
+import catalogue.ids
 import django.contrib.postgres.fields
 import django.contrib.postgres.indexes
 import django.core.validators
@@ -11,9 +11,9 @@ import django.utils.timezone
 from django.conf import settings
 from django.db import migrations, models
 
-from config.storage import migration_operations
-from config.storage.migration_operations import RunSqlFile
-from config.storage.months.new_tables import partition_by_month
+from storage import migration_operations
+from storage.migration_operations import RunSqlFile
+from storage.months.new_tables import partition_by_month
 
 
 class Migration(migrations.Migration):
@@ -40,7 +40,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Delivery',
             fields=[
-                ('id', models.UUIDField(default=config.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=catalogue.ids.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('state', models.CharField(choices=[('pending', 'on its way'), ('delivered', 'accepted'), ('failed', 'not accepted')], db_default='pending', default='pending', max_length=9, verbose_name='state')),
                 ('tries', models.PositiveIntegerField(db_default=0, default=0, verbose_name='tries')),
                 ('claims', models.PositiveIntegerField(db_default=0, default=0)),
@@ -113,7 +113,7 @@ class Migration(migrations.Migration):
                 ('country', models.CharField(default='RU', help_text='ISO 3166 code, such as RU or KZ', max_length=2, verbose_name='Country')),
                 ('language', models.CharField(choices=[('ru', 'Русский'), ('en', 'English')], default='ru', max_length=2, verbose_name='Language of messages')),
                 ('brand', models.CharField(blank=True, help_text='leave empty for the company name', max_length=30, verbose_name='Brand in messages')),
-                ('default_channel', models.CharField(blank=True, choices=config.channels.choices, max_length=10, verbose_name='Default channel')),
+                ('default_channel', models.CharField(blank=True, choices=catalogue.channels.choices, max_length=10, verbose_name='Default channel')),
                 ('code_length', models.PositiveSmallIntegerField(default=6, validators=[django.core.validators.MinValueValidator(4), django.core.validators.MaxValueValidator(8)], verbose_name='Digits in a code')),
                 ('allowed_countries', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=2), blank=True, default=list, help_text="leave empty for the company's own", size=None, verbose_name='Allowed countries')),
                 ('all_countries', models.BooleanField(db_default=False, default=False, verbose_name='Send to every country')),
@@ -230,7 +230,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Endpoint',
             fields=[
-                ('id', models.UUIDField(default=config.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=catalogue.ids.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('mode', models.CharField(choices=[('live', 'live'), ('test', 'test')], max_length=4, verbose_name='mode')),
                 ('url', models.CharField(max_length=2000, verbose_name='address')),
                 ('kinds', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=20), size=None, verbose_name='events')),
@@ -262,7 +262,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Event',
             fields=[
-                ('id', models.UUIDField(default=config.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=catalogue.ids.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('mode', models.CharField(choices=[('live', 'live'), ('test', 'test')], max_length=4, verbose_name='mode')),
                 ('kind', models.CharField(choices=[('message.sent', 'a message was handed to the carrier'), ('message.delivered', 'a message was delivered'), ('message.failed', 'a message could not be delivered'), ('message.expired', 'delivery was not proved in time'), ('otp.verified', 'the correct code was entered'), ('link.clicked', 'a person opened a short link'), ('balance.low', 'the balance is running out'), ('top_up.paid', 'a top-up was paid'), ('guard.triggered', 'sends began to be held back as an attack')], max_length=20, verbose_name='event')),
                 ('key', models.CharField(max_length=120)),
@@ -338,7 +338,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Mail',
             fields=[
-                ('id', models.UUIDField(default=config.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=catalogue.ids.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('template', models.CharField(max_length=60, verbose_name='template')),
                 ('to', models.EmailField(max_length=254, verbose_name='to')),
                 ('subject', models.CharField(max_length=255, verbose_name='subject')),
@@ -485,7 +485,7 @@ class Migration(migrations.Migration):
         ),
         # What the cache counts is worth no disk flush: after a crash of the database it starts empty.
         migrations.RunSQL("ALTER TABLE accounts_cacheentry SET UNLOGGED", "ALTER TABLE accounts_cacheentry SET LOGGED"),
-        RunSqlFile("config/storage/months/months.sql", "707951abaa693cb4"),
+        RunSqlFile("storage/months/months.sql", "707951abaa693cb4"),
         migrations.RunPython(partition_by_month("accounts_event"), migrations.RunPython.noop),
         migrations.RunPython(migration_operations.setting("accounts_event"), migrations.RunPython.noop),
         RunSqlFile("accounts/models/immutable_audit.sql", "8655ca5f31994b71"),

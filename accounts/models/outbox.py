@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models.people import Company, Mode
-from config.ids import public_id, uuid7
+from catalogue.ids import public_id, uuid7
 
 
 class EventKind(models.TextChoices):

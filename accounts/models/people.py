@@ -13,8 +13,8 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models.users import Language, User
 from accounts.names import cannot_become_a_link
-from config import channels
-from config.input.characters import one_line
+from catalogue import channels
+from parsing.characters import one_line
 
 
 class Mode(models.TextChoices):

@@ -18,7 +18,7 @@ import requests
 from django.conf import settings
 
 from accounts.oidc.refusals import Reason, RefusedError
-from config.input.json_objects import read_object
+from parsing.json_objects import read_object
 
 TIMEOUTS = (2.0, 3.0)  # to connect, between two reads
 DEADLINE = 6.0  # seconds for a whole answer

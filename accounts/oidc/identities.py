@@ -24,15 +24,15 @@ from django.http import HttpRequest
 from django.utils.translation import get_language
 
 from accounts.audit import record_authentication_event
-from accounts.client_ip import address_of
 from accounts.models import Company, Member, User
 from accounts.oidc import tokens
+from accounts.oidc.grants import STAFF, SUPERUSER, Grant
 from accounts.oidc.refusals import Reason, RefusedError
 from accounts.oidc.tokens import Claims
 from accounts.people import members
 from accounts.security import notifications, sessions
 from accounts.sign_in.addresses import is_of, is_same
-from config.environment.oidc_settings import STAFF, SUPERUSER, Grant
+from processes.server.client_ip import address_of
 
 log = structlog.get_logger(__name__)
 DESK = (SUPERUSER, STAFF)

@@ -5,7 +5,7 @@ from http import HTTPStatus
 
 from django.utils.translation import gettext_lazy as _
 
-from config.texts import StrOrPromise
+from catalogue.texts import StrOrPromise
 
 
 class Reason(Enum):

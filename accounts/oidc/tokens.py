@@ -15,7 +15,7 @@ from django.conf import settings
 
 from accounts.oidc import discovery
 from accounts.oidc.refusals import Reason, RefusedError
-from config.input.integers import MAX, json_integer
+from parsing.integers import MAX, json_integer
 
 TRUE = (True, "true", "True")  # Amazon Cognito and others write booleans as strings
 

@@ -20,7 +20,7 @@ from django.utils import translation
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Company, Mail, Member, User
-from config.input.characters import one_line
+from parsing.characters import one_line
 
 UNSUBSCRIBE_SALT = "accounts.outbox.unsubscribing"
 

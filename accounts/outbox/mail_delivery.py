@@ -13,7 +13,7 @@ from django.db import connection
 from django.utils import timezone
 
 from accounts.models import Mail
-from config.input.hosts import ascii_address
+from parsing.hosts import ascii_address
 
 log = structlog.get_logger(__name__)
 

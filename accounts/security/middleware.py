@@ -77,9 +77,7 @@ class AccountSecurityMiddleware:
     def process_view(
         self, request: HttpRequest, view: object, args: object, kwargs: object
     ) -> HttpResponse | None:
-        user = getattr(
-            request, "user", None
-        )  # API requests have none: config.server.middleware.Shortcut
+        user = getattr(request, "user", None)  # API requests have none: config.middleware.Shortcut
         if not isinstance(user, User):
             return None
         name = _view_name(request)

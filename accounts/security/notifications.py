@@ -8,11 +8,11 @@ from django.http import HttpRequest
 from django.utils import timezone, translation
 from django.utils.translation import gettext_lazy as _
 
-from accounts.client_ip import address_of
 from accounts.models import Company, Member, User
 from accounts.names import device_name
 from accounts.outbox import mail
-from config.texts import StrOrPromise
+from catalogue.texts import StrOrPromise
+from processes.server.client_ip import address_of
 
 
 class Notice(NamedTuple):

@@ -24,8 +24,8 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
-from accounts.client_ip import address_of
 from accounts.models import User, UserSession
+from processes.server.client_ip import address_of
 
 # A signed cookie says that a browser is known, not its address: people move, and an attacker may
 # share their network. What it holds for an account depends on its password and on how often its

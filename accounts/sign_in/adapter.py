@@ -16,13 +16,13 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
 from accounts.audit import record_authentication_event
-from accounts.client_ip import client_ip
 from accounts.models import User
 from accounts.outbox import mail
 from accounts.security import sessions
 from accounts.security.reauthentication import has_factor
 from accounts.sign_in import throttle
 from accounts.sign_in.addresses import as_stored
+from processes.server.client_ip import client_ip
 
 PROVIDER_METHOD = {"id": "sso", "description": _("Single sign-on")}
 

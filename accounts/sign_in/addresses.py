@@ -13,7 +13,7 @@ from django.core.validators import EmailValidator
 from django.db.models import Q
 
 from accounts.models import User
-from config.input.hosts import HostError, address_spellings, ascii_host, unicode_host
+from parsing.hosts import HostError, address_spellings, ascii_host, unicode_host
 
 
 def is_same(one: str, other: str) -> bool:

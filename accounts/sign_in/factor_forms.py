@@ -20,8 +20,8 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import User
-from config.input import clipboard
-from config.input.form_fields import JsonField
+from parsing import clipboard
+from parsing.form_fields import JsonField
 
 # What fido2 raises for credentials that no browser makes; allauth expects some of these.
 MALFORMED_ERRORS = (

@@ -18,7 +18,7 @@ from django.http import HttpRequest
 
 from accounts.models import User
 from accounts.security import sessions
-from config.key_rings import EncryptedTexts, key_id_of
+from storage.key_rings import EncryptedTexts, key_id_of
 
 SECRET_FIELDS = ("secret", "seed")  # of an authenticator app, of recovery codes
 _TEXTS = EncryptedTexts("kvitok second factors", "second factors")

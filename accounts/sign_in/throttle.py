@@ -15,8 +15,8 @@ from django.core import signing
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 
-from accounts.api.atomic_limits import hashed
-from accounts.client_ip import client_ip, client_network
+from processes.server.client_ip import client_ip, client_network
+from storage.atomic_limits import hashed
 
 APP = "allauth.account"
 COOKIE = "device"

@@ -4,7 +4,7 @@ from datetime import date
 
 from django.utils.translation import gettext_lazy as _
 
-from config.texts import StrOrPromise
+from catalogue.texts import StrOrPromise
 
 CHANGES: dict[date, tuple[StrOrPromise, ...]] = {
     date(2026, 11, 28): (

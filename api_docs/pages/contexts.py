@@ -8,7 +8,6 @@ from django.http import HttpRequest
 
 from accounts.models import ApiKey, EventKind, Member, Mode
 from accounts.people.roles import can_manage_keys, can_read_keys, current_member
-from accounts.webhooks.events import declaration_of
 from api_docs.calls import CALLS
 from api_docs.pages import page_list, samples
 from api_docs.pages.changelog import CHANGES
@@ -17,10 +16,11 @@ from api_docs.pages.values import numbers
 from api_docs.schema import webhook_events
 from api_docs.schema.errors import ADVICE
 from api_docs.schema.schema import language, refusal_example
+from catalogue.errors import Error
 from channels.routing import test_numbers
-from config.errors import Error
 from otp.texts import rendering
 from otp.web.calls import SEND_CODE, VERIFY_CODE
+from webhooks.events import declaration_of
 
 HINT = "kv_test_YOUR_KEY"  # never a shortened one, which would be copied as if it were whole
 

@@ -6,9 +6,9 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from accounts.api.calls import Call
+from api.calls import Call
 from api_docs.calls import CALLS
-from config.texts import StrOrPromise
+from catalogue.texts import StrOrPromise
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,9 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 
-from accounts.api.calls import Call
 from accounts.keys.api_keys import NO_TEXTS, CompanyTexts
-from config.channels import BY_NAME as CHANNELS
+from api.calls import Call
+from catalogue.channels import BY_NAME as CHANNELS
 from links.make.new_link import short_url
 from otp.texts import rendering
 from otp.web.calls import DEFAULT_PURPOSE

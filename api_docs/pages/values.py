@@ -6,12 +6,11 @@ from typing import Any
 from django.conf import settings
 from django.utils.translation import gettext, ngettext
 
-from accounts.api import idempotency, pagination
-from accounts.api.calls import TIME_OR_DAY, Schema
 from accounts.keys import api_keys
 from accounts.people import companies
-from accounts.webhooks import endpoints, http_call
-from config.channels import BY_NAME, CHANNELS, USUAL_PATIENCE, join_titles
+from api import idempotency, pagination
+from api.calls import TIME_OR_DAY, Schema
+from catalogue.channels import BY_NAME, CHANNELS, USUAL_PATIENCE, join_titles
 from links.addresses.target_urls import MAX_LENGTH as URL_LENGTH
 from links.api.fields import FIVE_YEARS, MINUTE, MONTH, TEXT_LENGTH
 from links.api.views import BULK_BODY
@@ -20,6 +19,7 @@ from links.make import create
 from otp.models import CodeText
 from otp.texts import own_texts, rendering, rules
 from otp.web.calls import PURPOSE
+from webhooks import endpoints, http_call
 
 DAY = 86_400
 # From two on, so that a text may say "after" before any of them in every language: 60 seconds.

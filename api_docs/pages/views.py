@@ -12,7 +12,6 @@ from django.utils import translation
 from django.utils.translation import gettext
 from django.views.decorators.debug import sensitive_variables
 
-from accounts.client_ip import client_ip
 from accounts.models import Mode
 from accounts.people import companies
 from accounts.people.roles import CabinetRequest, can_manage_keys, member_required
@@ -24,7 +23,8 @@ from api_docs.pages.search import search as found_by
 from api_docs.pages.values import numbers
 from api_docs.schema.schema import language
 from billing.models import Package
-from config.channels import join_titles
+from catalogue.channels import join_titles
+from processes.server.client_ip import client_ip
 
 COOKIE = "sample"
 KEPT = 365 * 86_400

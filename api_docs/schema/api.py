@@ -10,7 +10,7 @@ from drf_spectacular.generators import SchemaGenerator
 from rest_framework.exceptions import MethodNotAllowed
 from rest_framework.request import Request
 
-from accounts.api.base_view import ApiResponse, ApiView
+from api.base_view import ApiResponse, ApiView
 
 
 class OpenApi(ApiView):

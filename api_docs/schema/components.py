@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from accounts.api.calls import Call, Field, Fields, Schema, Shape
+from api.calls import Call, Field, Fields, Schema, Shape
 
 
 def schema_of(field: Field) -> Schema:

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext_lazy as _
 
-from accounts.api.calls import Field
-from config.errors import Error
-from config.texts import StrOrPromise
+from api.calls import Field
+from catalogue.errors import Error
+from catalogue.texts import StrOrPromise
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,10 @@ from collections.abc import Iterable
 
 from django.utils.translation import gettext_lazy as _
 
-from accounts.api.calls import REQUEST_ID, Call, Schema, integer, text
+from api.calls import REQUEST_ID, Call, Schema, integer, text
 from api_docs.schema.errors import ADVICE
-from config.errors import Error
-from config.texts import StrOrPromise
+from catalogue.errors import Error
+from catalogue.texts import StrOrPromise
 
 HEADERS: dict[str, tuple[StrOrPromise, Schema, str | int]] = {
     "X-Request-Id": (

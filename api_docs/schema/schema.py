@@ -15,19 +15,19 @@ from drf_spectacular.drainage import warn
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.plumbing import ComponentRegistry
 
-from accounts.api.calls import REQUEST_ID, Call, Field, Schema, boolean, example_of, text
-from accounts.api.request_fields import REQUIRED, WARNINGS
-from accounts.webhooks.events import declarations
+from api.calls import REQUEST_ID, Call, Field, Schema, boolean, example_of, text
+from api.request_fields import REQUIRED, WARNINGS
 from api_docs.calls import BY_ROUTE, CALLS
 from api_docs.schema import headers, webhook_events
 from api_docs.schema.components import Components, object_of, reference
 from api_docs.schema.errors import ADVICE, EXTRAS
 from api_docs.schema.webhook_events import payload_shape
+from catalogue.channels import join_titles
+from catalogue.errors import Error
+from catalogue.texts import StrOrPromise
 from channels.phone_numbers import NOT_A_PHONE
-from config.channels import join_titles
-from config.errors import Error
-from config.texts import StrOrPromise
 from links.addresses.target_urls import IP_ADDRESS
+from webhooks.events import declarations
 
 PREFIX = "/api/v1"
 Endpoint = tuple[str, str, str, Callable[..., Any]]

@@ -12,11 +12,11 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext
 
-from accounts.api.calls import Call, Field
+from api.calls import Call, Field
 from api_docs.pages import samples
 from api_docs.pages.values import duration, kind, tokens, windows
-from config.errors import Error
-from config.texts import StrOrPromise
+from catalogue.errors import Error
+from catalogue.texts import StrOrPromise
 
 register = template.Library()
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 
-from config.input.characters import is_text, one_line
+from parsing.characters import is_text, one_line
 
 LONGEST_AMOUNT = 14  # digits, as the column has them
 

@@ -15,7 +15,7 @@ from billing.gateways.base import PaymentEvent, PaymentState, RefundEvent
 from billing.gateways.tbank.gateway import TBank
 from billing.models import BankTransfer, Order, Payment
 from billing.orders import payments, refunds
-from config.ids import parse_id
+from catalogue.ids import parse_id
 
 Problem, State = BankTransfer.Problem, BankTransfer.State
 # 2026-17, but not a date: 2026-11-25.

@@ -25,7 +25,7 @@ from billing.bank_statements.lines import StatementLine, numbered
 from billing.gateways.base import GatewayError
 from billing.gateways.http import ProviderApi, pool_by
 from billing.models import StatementMark
-from config.input.characters import one_line
+from parsing.characters import one_line
 
 log = structlog.get_logger(__name__)
 JOB = Job("bank_lines", _("lines of the bank's statement"))

@@ -17,9 +17,9 @@ from accounts.people.companies import evict_keys
 from billing.budgets import key_limits, sql
 from billing.budgets.sql import TIME_FORMAT, BudgetUsage
 from billing.models import Budget
-from config.errors import DomainError, Error
-from config.storage.statements.named_rows import fetch_all, fetch_one
-from config.texts import StrOrPromise
+from catalogue.errors import DomainError, Error
+from catalogue.texts import StrOrPromise
+from storage.statements.named_rows import fetch_all, fetch_one
 
 NO_BUDGET = (None, None)
 UNKNOWN = Budget.UNKNOWN

@@ -21,8 +21,8 @@ from accounts.models import ApiKey, Company, Mode, User
 from accounts.people.companies import evict_keys
 from billing.budgets import sql
 from billing.budgets.sql import TIME_FORMAT, BudgetUsage
-from config.errors import DomainError, Error
-from config.storage.statements.named_rows import fetch_all
+from catalogue.errors import DomainError, Error
+from storage.statements.named_rows import fetch_all
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from billing.models import Document
 from billing.orders import prices
 from billing.orders.pdf import BOLD, FONT_FAMILY, LINE, SMALL, TEXT, heading, new_sheet, paragraph
 from billing.wallet.amounts import money
-from config.storage.months.calendar import last_day
+from storage.months.calendar import last_day
 
 WIDTH = 267  # mm
 LABEL_WIDTH = 70

@@ -33,8 +33,8 @@ from billing.models import (
 from billing.orders import invoices, prices
 from billing.signed_links import DOCUMENTS, LIFETIME
 from billing.wallet.period_totals import start_of
-from config.ids import uuid7
-from config.storage.months.calendar import last_day
+from catalogue.ids import uuid7
+from storage.months.calendar import last_day
 
 MONTHS = Job("closing_documents", _("closing documents"))
 ADVANCES = Job("advance_invoices", _("invoices for advances"))

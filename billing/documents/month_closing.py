@@ -31,7 +31,7 @@ from billing.models import (
     Transfer,
 )
 from billing.wallet.period_totals import Totals, balances_at, external_transfers, start_of
-from config.storage.months.calendar import last_day, month_of, next_month, previous_month
+from storage.months.calendar import last_day, month_of, next_month, previous_month
 
 log = structlog.get_logger()
 JOB = Job("months", _("closing of months"))

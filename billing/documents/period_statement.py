@@ -20,7 +20,7 @@ from billing.documents.prepaid import Entry
 from billing.models import ClosedMonth, Seal, Transfer
 from billing.wallet import archived
 from billing.wallet.period_totals import Totals, external_transfers, start_of, totals
-from config.storage.months.calendar import last_day, next_month
+from storage.months.calendar import last_day, next_month
 
 MAX_MONTHS = 37  # in one statement
 DAY = timedelta(days=1)

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from billing.models import ClosedMonth, Payment, Refund
 from billing.wallet.period_totals import start_of
-from config.storage.months.calendar import next_month
+from storage.months.calendar import next_month
 
 Sums = dict[str, Decimal]  # by currency
 

@@ -16,7 +16,7 @@ from billing.models import ClosedMonth, Document, Seller
 from billing.orders import invoices
 from billing.orders.invoices import Party
 from billing.wallet.period_totals import start_of
-from config.storage.months.calendar import last_day
+from storage.months.calendar import last_day
 
 DAY = timedelta(days=1)
 

@@ -16,8 +16,8 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 from django.utils import timezone
 
 from billing.models import Document
-from config.input.characters import one_line
-from config.storage.months.calendar import last_day
+from parsing.characters import one_line
+from storage.months.calendar import last_day
 
 # In Russian, as the tax service's forms are.
 SERVICE = "Услуги по доставке сообщений через сервис Kvitok, токены"

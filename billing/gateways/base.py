@@ -14,7 +14,7 @@ from decimal import Decimal
 from enum import Enum
 from typing import ClassVar
 
-from config.input.characters import is_line
+from parsing.characters import is_line
 
 # Of a provider's ids and of currencies. What a column cannot keep is no notice, signed or not.
 _ID = re.compile(r"[!-~]{1,120}")

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from config.environment.options import Option
-from config.texts import StrOrPromise
+from catalogue.options import Option
+from catalogue.texts import StrOrPromise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,7 @@ import urllib3
 from urllib3.contrib.socks import SOCKSProxyManager
 
 from billing.gateways.base import GatewayError
-from config.input.json_objects import read_object
+from parsing.json_objects import read_object
 
 TIMEOUT = urllib3.Timeout(connect=3.0, read=8.0)
 

@@ -11,7 +11,7 @@ from billing.gateways.base import Gateway
 from billing.gateways.declared import GATEWAYS
 from billing.gateways.http import pool_by
 from billing.models import Seller
-from config.texts import StrOrPromise
+from catalogue.texts import StrOrPromise
 
 
 def find(name: str) -> Gateway | None:

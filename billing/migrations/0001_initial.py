@@ -1,5 +1,5 @@
 import billing.requisites
-import config.ids
+import catalogue.ids
 import django.core.validators
 import django.db.models.deletion
 import django.db.models.expressions
@@ -9,9 +9,9 @@ from decimal import Decimal
 from django.conf import settings
 from django.db import migrations, models
 
-from config.storage import migration_operations
-from config.storage.migration_operations import RunSqlFile
-from config.storage.months.new_tables import partition_by_month
+from storage import migration_operations
+from storage.migration_operations import RunSqlFile
+from storage.months.new_tables import partition_by_month
 
 
 class Migration(migrations.Migration):
@@ -36,7 +36,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Order',
             fields=[
-                ('id', models.UUIDField(default=config.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=catalogue.ids.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('tokens', models.PositiveBigIntegerField(verbose_name='tokens')),
                 ('amount', models.DecimalField(decimal_places=2, max_digits=14, verbose_name='amount')),
                 ('currency', models.CharField(max_length=3, verbose_name='currency')),
@@ -538,7 +538,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Document',
             fields=[
-                ('id', models.UUIDField(default=config.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=catalogue.ids.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('kind', models.CharField(choices=[('closing', 'closing document'), ('advance', 'advance invoice')], max_length=8, verbose_name='kind')),
                 ('year', models.PositiveSmallIntegerField(verbose_name='year')),
                 ('serial', models.PositiveIntegerField(verbose_name='number')),

@@ -12,8 +12,8 @@ from django.utils.translation import gettext_lazy as _
 from accounts.models import Company
 from billing.models.offer import CENT
 from billing.models.order import NumberCounter, Order
-from config.ids import public_id, uuid7
-from config.storage.months.calendar import last_day
+from catalogue.ids import public_id, uuid7
+from storage.months.calendar import last_day
 
 
 class Lot(models.Model):

@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.models import ApiKey, Company, User
 from billing.models.offer import Package
 from billing.signed_links import INVOICES
-from config.ids import public_id, uuid7
+from catalogue.ids import public_id, uuid7
 
 OPEN = ("created", "pending")
 # The conditions of two partial indexes, as SQL: connections keep plans for any parameters, and such

@@ -23,7 +23,7 @@ from billing.gateways.base import DeclinedError, Gateway, GatewayError, PaymentM
 from billing.models import AutomaticOrder, AutoTopUp, Order, SavedMethod, Wallet
 from billing.orders import billing_profiles, orders, payments, prices
 from billing.orders.prices import Quote
-from config.errors import DomainError
+from catalogue.errors import DomainError
 
 log = structlog.get_logger(__name__)
 DUE = Job("auto_top_up", _("automatic top-ups"))

@@ -11,16 +11,16 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
-from accounts.api import idempotency
-from accounts.api.idempotency import IdempotencyKey
 from accounts.audit import Changes, record
 from accounts.models import Company, Member, User
+from api import idempotency
+from api.idempotency import IdempotencyKey
 from billing.gateways import registry
 from billing.gateways.base import Buyer, Gateway, GatewayError, PaymentRequest
 from billing.models import InvoiceCounter, MethodSaving, Order, Seller
 from billing.orders import billing_profiles, invoices
 from billing.orders.prices import Quote
-from config.errors import DomainError, Error
+from catalogue.errors import DomainError, Error
 
 log = structlog.get_logger(__name__)
 

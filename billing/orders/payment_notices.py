@@ -10,9 +10,8 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST
 
-from accounts.api.base_view import DATABASE_UNAVAILABLE, as_domain_error
-from accounts.client_ip import client_ip
 from accounts.jobs import Job
+from api.base_view import DATABASE_UNAVAILABLE, as_domain_error
 from billing.gateways import registry
 from billing.gateways.base import (
     GatewayError,
@@ -24,6 +23,7 @@ from billing.gateways.base import (
 from billing.gateways.http import RefusedByProviderError
 from billing.models import Order, StatementMark
 from billing.orders import payments, refunds
+from processes.server.client_ip import client_ip
 
 log = structlog.get_logger(__name__)
 

@@ -7,7 +7,7 @@ from fpdf import FPDF
 from fpdf.enums import TextEmphasis
 from fpdf.fonts import FontFace
 
-from config.input.characters import is_text
+from parsing.characters import is_text
 
 # Of DejaVu 2.37 the letters of Latin, Greek, Cyrillic, Armenian and Georgian, and signs of money.
 FONTS = Path(__file__).parent / "fonts"

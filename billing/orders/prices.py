@@ -18,8 +18,8 @@ from billing import message_prices
 from billing.models import BillingProfile, Order, Package, Seller, Tariff, VatRegime
 from billing.models.offer import CENT
 from billing.wallet.period_totals import start_of
-from config.channels import CHANNELS
-from config.texts import StrOrPromise
+from catalogue.channels import CHANNELS
+from catalogue.texts import StrOrPromise
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,8 @@ from billing.models import ArchivedMonth, Transfer
 from billing.seals.hashes import AVAILABLE, HELD, Part, days_of, start_of
 from billing.seals.proof import Fault
 from billing.seals.sealing import BEGINNING
-from config.ids import first_id_at
-from config.storage.months.calendar import next_month, parse_month
+from catalogue.ids import first_id_at
+from storage.months.calendar import next_month, parse_month
 
 DIFFERS = "archived sum differs from its seals"
 PRESENT = "transfers of an archived month"

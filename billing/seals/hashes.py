@@ -10,8 +10,8 @@ from datetime import UTC, date, datetime, time
 from hashlib import sha256
 from typing import Any, NamedTuple
 
-from config.storage.sessions import in_index_order
-from config.storage.statements.named_rows import fetch_all
+from storage.sessions import in_index_order
+from storage.statements.named_rows import fetch_all
 
 NOTHING = "0" * 64  # the head before the first day
 

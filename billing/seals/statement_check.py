@@ -16,15 +16,15 @@ from tempfile import NamedTemporaryFile
 from types import ModuleType
 from typing import Any, NamedTuple
 
+from django.conf import settings
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Company
 from billing.models import Seal
-from config.environment.variables import ROOT
-from config.texts import StrOrPromise
+from catalogue.texts import StrOrPromise
 
 MAX_BYTES = 3 * 2**20
-PROGRAM = ROOT / "static" / "kvitok-verify.py"
+PROGRAM = settings.BASE_DIR / "static" / "kvitok-verify.py"
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from billing.gateways import registry
 from billing.models import Package, Transfer
 from billing.orders.prices import TokenPrice
 from billing.wallet import amounts, statement
-from config.ids import public_id
+from catalogue.ids import public_id
 
 register = template.Library()
 register.filter("way", registry.title)

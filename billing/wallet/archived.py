@@ -8,9 +8,9 @@ from django.db import connection
 
 from billing.models import ArchivedMonth
 from billing.wallet.running_balances import ARCHIVED, CHANGE
-from config.ids import first_id_at
-from config.storage.months.calendar import next_month
-from config.storage.statements.named_rows import fetch_all
+from catalogue.ids import first_id_at
+from storage.months.calendar import next_month
+from storage.statements.named_rows import fetch_all
 
 # Of what is not archived, top-ups and a few late charges lie before the last archived transfer.
 _OPENING = f"""

@@ -20,7 +20,7 @@ from accounts.models import Company, User
 from billing import notifications
 from billing.models import BalanceAlert, BillingProfile, SpentDay, Wallet
 from billing.models.party import DEFAULT_THRESHOLD
-from config.errors import DomainError, Error
+from catalogue.errors import DomainError, Error
 
 # Tenths of the threshold: holds that come and go around it must not notify repeatedly.
 REARM_TENTHS = 11

@@ -20,9 +20,9 @@ from django.db.backends.utils import CursorWrapper
 from accounts.models import Company, User
 from billing.budgets import sql
 from billing.models import Budget, Transfer, Wallet
-from config.storage.months.recent_ids import months_of, within
-from config.storage.statements.json_rows import dump_rows, json_rows
-from config.storage.statements.named_rows import fetch_all
+from storage.months.recent_ids import months_of, within
+from storage.statements.json_rows import dump_rows, json_rows
+from storage.statements.named_rows import fetch_all
 
 TransferKind = Transfer.Kind
 DeliveryProof = Transfer.Proof

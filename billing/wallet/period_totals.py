@@ -17,9 +17,9 @@ from django.utils import timezone
 
 from billing.models import Transfer
 from billing.wallet import archived, running_balances
-from config.input.days import start_of as midnight
-from config.storage.sessions import in_index_order
-from config.storage.statements.named_rows import fetch_all
+from parsing.days import start_of as midnight
+from storage.sessions import in_index_order
+from storage.statements.named_rows import fetch_all
 
 _Kind = Transfer.Kind
 _NEWEST = """

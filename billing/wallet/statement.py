@@ -21,10 +21,10 @@ from billing.models import Transfer
 from billing.seals.hashes import LINE
 from billing.wallet import archived, running_balances
 from billing.wallet.archived import Opening
-from config.ids import public_id
-from config.input.days import start_of
-from config.storage.sessions import in_index_order, read_patiently
-from config.storage.statements.named_rows import Row, fetch_all
+from catalogue.ids import public_id
+from parsing.days import start_of
+from storage.sessions import in_index_order, read_patiently
+from storage.statements.named_rows import Row, fetch_all
 
 Kind = Transfer.Kind
 INTERNAL_KINDS = {Kind.HOLD, Kind.RELEASE}

@@ -10,12 +10,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST
 
-from accounts.cabinet.form_fields import GroupedIntegerField
-from accounts.client_ip import client_ip
 from accounts.people.roles import CabinetRequest, can_manage_money, can_see_money, member_required
 from billing.models import BalanceAlert
 from billing.wallet import balance_alerts
-from config.errors import DomainError
+from cabinet.form_fields import GroupedIntegerField
+from catalogue.errors import DomainError
+from processes.server.client_ip import client_ip
 
 Kind = BalanceAlert.Kind
 MOST = {Kind.TOKENS: 10**12, Kind.DAYS: balance_alerts.LONGEST_DAYS, Kind.BUDGET: 100}

@@ -11,14 +11,13 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
-from accounts.api.base_view import ApiResponse, ApiView
-from accounts.api.calls import body_of
-from accounts.api.idempotency import IdempotentView
-from accounts.api.pagination import body_of_page, page_of
-from accounts.api.request_fields import QueryFields, RequestFields, allowed_values
-from accounts.client_ip import client_ip
 from accounts.keys.api_keys import Principal
 from accounts.models import Company
+from api.base_view import ApiResponse, ApiView
+from api.calls import body_of
+from api.idempotency import IdempotentView
+from api.pagination import body_of_page, page_of
+from api.request_fields import QueryFields, RequestFields, allowed_values
 from billing.gateways import registry
 from billing.gateways.base import Gateway
 from billing.models import Document, Order, Package, Seal
@@ -44,9 +43,10 @@ from billing.web.calls import (
     TOKENS_TO_BUY,
 )
 from billing.web.document_calls import DOCUMENT, LIST_DOCUMENTS
-from config.errors import DomainError, Error, invalid_input
-from config.ids import parse_id
-from config.texts import StrOrPromise
+from catalogue.errors import DomainError, Error, invalid_input
+from catalogue.ids import parse_id
+from catalogue.texts import StrOrPromise
+from processes.server.client_ip import client_ip
 
 NOT_IN_TEST = _("Test keys neither spend nor buy tokens; use a live key")
 ONE_OF_TWO = _("Specify tokens or package")

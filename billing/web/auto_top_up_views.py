@@ -12,8 +12,6 @@ from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST
 
-from accounts.cabinet.form_fields import GroupedDecimalField, GroupedIntegerField, grouped
-from accounts.client_ip import client_ip
 from accounts.people.roles import CabinetRequest, can_manage_money, can_see_money, member_required
 from accounts.security import reauthentication
 from billing.gateways import registry
@@ -24,8 +22,10 @@ from billing.orders import auto_top_up, billing_profiles, orders, prices, saved_
 from billing.orders.prices import Quote
 from billing.wallet.amounts import SYMBOLS, money
 from billing.web.forms import TopUpForm
-from config.errors import DomainError
-from config.input.form_fields import IntegerField
+from cabinet.form_fields import GroupedDecimalField, GroupedIntegerField, grouped
+from catalogue.errors import DomainError
+from parsing.form_fields import IntegerField
+from processes.server.client_ip import client_ip
 
 BELOW_ONE = _("This is less than one top-up costs.")
 

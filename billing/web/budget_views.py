@@ -13,8 +13,6 @@ from django.utils.dateformat import time_format
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from accounts.cabinet.form_fields import GroupedIntegerField, grouped
-from accounts.client_ip import client_ip
 from accounts.people import countries
 from accounts.people.countries import CountryField
 from accounts.people.roles import (
@@ -29,6 +27,8 @@ from billing.budgets.key_limits import KeyUsage
 from billing.budgets.sql import NO_LIMIT, BudgetUsage
 from billing.models import Budget
 from billing.wallet import ledger
+from cabinet.form_fields import GroupedIntegerField, grouped
+from processes.server.client_ip import client_ip
 
 
 class TokensField(GroupedIntegerField):

@@ -6,7 +6,8 @@ from django.conf import settings
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from accounts.api.calls import (
+from accounts.models import Scope
+from api.calls import (
     CURSOR,
     HAS_MORE,
     LIMIT,
@@ -22,11 +23,10 @@ from accounts.api.calls import (
     text,
     time,
 )
-from accounts.models import Scope
 from billing.models import Order
 from billing.web.document_calls import LIST_DOCUMENTS
-from config.errors import Error
-from config.texts import StrOrPromise
+from catalogue.errors import Error
+from catalogue.texts import StrOrPromise
 
 STATE_TEXTS: dict[str, StrOrPromise] = {
     Order.State.CREATED: _("The top-up is being prepared"),

@@ -9,18 +9,18 @@ from django.urls import reverse
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
-from accounts.api.calls import Field, integer
 from accounts.audit import declare_words
-from accounts.cabinet.form_fields import grouped
 from accounts.models import AuditEvent, EventKind, Member, Scope
 from accounts.people.roles import can_read_settings, can_see_money
-from accounts.search import MOST_HITS, Hit, Page, Source, register_pages, register_source
-from accounts.webhooks import events
-from accounts.webhooks.events import EventDeclaration, iso
+from api.calls import Field, integer
 from billing.models import Document, Order, Payment
 from billing.wallet.amounts import money
 from billing.web.calls import ORDER
-from config.ids import parse_id
+from cabinet.form_fields import grouped
+from cabinet.search import MOST_HITS, Hit, Page, Source, register_pages, register_source
+from catalogue.ids import parse_id
+from webhooks import events
+from webhooks.events import EventDeclaration, iso
 
 AMOUNT = re.compile(r"(\d+(?:\.\d+)?) ([A-Z]{3})")
 # What events held before they kept values: "2026-1: 1000 = 1900.00 RUB".

@@ -4,7 +4,8 @@ from django.conf import settings
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from accounts.api.calls import (
+from accounts.models import Scope
+from api.calls import (
     CURSOR,
     HAS_MORE,
     LIMIT,
@@ -19,10 +20,9 @@ from accounts.api.calls import (
     nullable,
     text,
 )
-from accounts.models import Scope
 from billing.documents import issuing, upd_xml
 from billing.models import Document
-from config.errors import Error
+from catalogue.errors import Error
 
 DOCUMENT = Shape(
     "Document",

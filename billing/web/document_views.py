@@ -17,12 +17,10 @@ from django.utils.translation import get_language, gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_GET, require_POST
 
-from accounts.api.pagination import forgiving_page_of
 from accounts.audit import record
-from accounts.cabinet.spreadsheets import csv_download
-from accounts.client_ip import client_ip
 from accounts.models import Company
 from accounts.people.roles import CabinetRequest, can_manage_money, can_see_money, member_required
+from api.pagination import forgiving_page_of
 from billing.documents import (
     document_pdf,
     issuing,
@@ -40,9 +38,11 @@ from billing.seals.statement_check import MAX_BYTES
 from billing.signed_links import DOCUMENTS, opened_by
 from billing.wallet import archived
 from billing.web.calls import SEAL
-from config.ids import parse_id
-from config.input.form_fields import DayField
-from config.storage.months.calendar import last_day, previous_month
+from cabinet.spreadsheets import csv_download
+from catalogue.ids import parse_id
+from parsing.form_fields import DayField
+from processes.server.client_ip import client_ip
+from storage.months.calendar import last_day, previous_month
 
 YEAR = timedelta(days=31 * MAX_MONTHS)
 

@@ -9,7 +9,6 @@ from django.core.exceptions import ValidationError
 from django.urls import reverse_lazy
 from django.utils.translation import gettext_lazy as _
 
-from accounts.cabinet.form_fields import GroupedIntegerField
 from accounts.models import Language
 from accounts.people.countries import CountryField
 from billing import requisites
@@ -18,7 +17,8 @@ from billing.models import BillingProfile, Transfer
 from billing.orders import orders, prices
 from billing.orders.prices import Quote
 from billing.requisites import KPP
-from config.input.form_fields import DayBoundField, IntegerField, LineField
+from cabinet.form_fields import GroupedIntegerField
+from parsing.form_fields import DayBoundField, IntegerField, LineField
 
 OTHER_AMOUNT = ""  # the choice of a custom number of tokens
 Choices = list[tuple[str, Any]]

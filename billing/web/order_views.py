@@ -11,16 +11,16 @@ from django.utils import translation
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET
 
-from accounts.api.pagination import page_of
-from accounts.client_ip import client_ip
 from accounts.people.roles import CabinetRequest, can_manage_money, can_see_money, member_required
+from api.pagination import page_of
 from billing.bank_statements import odd_money
 from billing.models import Document, MethodSaving, Order, Refund
 from billing.orders import invoice_pdf as pdf
 from billing.orders import invoices, orders
 from billing.signed_links import INVOICES, opened_by
-from config.errors import DomainError
-from config.ids import parse_id
+from catalogue.errors import DomainError
+from catalogue.ids import parse_id
+from processes.server.client_ip import client_ip
 
 POLL_SECONDS = 5
 

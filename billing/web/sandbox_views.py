@@ -18,7 +18,7 @@ from billing.gateways import registry
 from billing.gateways.base import PaymentEvent, PaymentState
 from billing.gateways.sandbox.gateway import SIGNATURE, Sandbox, webhook_body
 from billing.models import Order
-from config.input.characters import is_line
+from parsing.characters import is_line
 
 TIMEOUT = 10  # seconds
 

@@ -13,14 +13,11 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
-from accounts.api.pagination import forgiving_page_of
 from accounts.audit import record
-from accounts.cabinet.form_fields import GroupedIntegerField
-from accounts.cabinet.spreadsheets import csv_download
-from accounts.client_ip import client_ip
 from accounts.people import countries
 from accounts.people.roles import CabinetRequest, can_manage_money, can_see_money, member_required
 from accounts.security import reauthentication
+from api.pagination import forgiving_page_of
 from billing import message_prices
 from billing.gateways import registry
 from billing.gateways.invoice.gateway import Invoice
@@ -37,8 +34,11 @@ from billing.web.forms import (
     StatementFilter,
     TopUpForm,
 )
-from config.channels import CHANNELS
-from config.errors import DomainError
+from cabinet.form_fields import GroupedIntegerField
+from cabinet.spreadsheets import csv_download
+from catalogue.channels import CHANNELS
+from catalogue.errors import DomainError
+from processes.server.client_ip import client_ip
 
 RECENT = 5
 

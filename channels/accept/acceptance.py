@@ -12,11 +12,13 @@ import psycopg
 from django.conf import settings
 from django.db import IntegrityError, connection
 
-from accounts.api import rate_limit
-from accounts.api.idempotency import IdempotencyKey
 from accounts.keys.api_keys import Principal
+from api import rate_limit
+from api.idempotency import IdempotencyKey
 from billing.budgets import budgets
 from billing.budgets.budgets import KeyLimit
+from catalogue.errors import DomainError, Error
+from catalogue.ids import uuid7
 from channels import wakeups
 from channels.accept import send_limits
 from channels.phone_numbers import country_of
@@ -25,11 +27,9 @@ from channels.routing import test_numbers
 from channels.routing.channel_plan import ChannelPlan, SendRequest
 from channels.waiting import outcome_signals
 from channels.waiting.outcome_signals import SendOutcome, first_outcome
-from config.errors import DomainError, Error
-from config.ids import uuid7
-from config.monitoring import tracing
-from config.storage.statements.named_rows import Row
-from config.storage.statements.single_statement import fetch_rows
+from processes.monitoring import tracing
+from storage.statements.named_rows import Row
+from storage.statements.single_statement import fetch_rows
 
 MAX_TRIES = 5  # of the statement, when it conflicts with slugs or verifications of others
 WrittenT = TypeVar("WrittenT")

@@ -22,12 +22,12 @@ from django.utils.translation import gettext_lazy as _
 from psycopg import errors
 from redis.exceptions import RedisError
 
-from accounts.api import atomic_limits
-from accounts.api.atomic_limits import Bucket, LimiterDownError, LimitVerdict, Pool, Window, hashed
 from accounts.keys.api_keys import NO_LIMITS, CompanyLimits
-from config.errors import DomainError, Error
-from config.primary_connection import NotPrimaryError
-from config.storage.redis_client import redis_client
+from catalogue.errors import DomainError, Error
+from storage import atomic_limits
+from storage.atomic_limits import Bucket, LimiterDownError, LimitVerdict, Pool, Window, hashed
+from storage.primary_connection import NotPrimaryError
+from storage.redis_client import redis_client
 
 DAY = 86_400.0
 
@@ -38,7 +38,7 @@ class Draw(NamedTuple):
 
 
 class _BucketLevel:
-    """A bucket as the time at which it is full again, as in `accounts.api.atomic_limits`."""
+    """A bucket as the time at which it is full again, as in `storage.atomic_limits`."""
 
     def __init__(self, bucket: Bucket) -> None:
         self.interval = bucket.interval / 1000

@@ -12,7 +12,7 @@ from channels import sql
 from channels.lifecycle.state_machine import MIN_TIME_LEFT
 from channels.providers.base import HostedProvider
 from channels.vendor_accounts import availability, registry
-from config.storage.statements.single_statement import fetch_rows
+from storage.statements.single_statement import fetch_rows
 
 
 @dataclass(frozen=True, slots=True)

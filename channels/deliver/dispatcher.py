@@ -39,10 +39,10 @@ from channels.providers.inbound import AccountAlert, AlertKind
 from channels.recipients import telegram_contacts, vendor_user_ids
 from channels.vendor_accounts import availability, circuit_breaker, registry, vendor_alerts
 from channels.vendor_accounts.circuit_breaker import Breakers, Call, Change
-from config.monitoring import metrics, tracing
-from config.outbox_loop import OutboxLoop, write_in_batches
-from config.storage.redis_client import blocking_call
-from config.storage.store_errors import write_together
+from processes.monitoring import metrics, tracing
+from processes.outbox_loop import OutboxLoop, write_in_batches
+from storage.redis_client import blocking_call
+from storage.store_errors import write_together
 
 log = structlog.get_logger(__name__)
 

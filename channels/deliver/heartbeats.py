@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 import orjson
 from django.db import connection
 
-from config import key_rings
-from config.background import PeriodicThread
+from processes.background import PeriodicThread
+from storage import key_rings
 
 INTERVAL = 5.0  # seconds
 Facts = Mapping[str, int]

@@ -14,7 +14,7 @@ from django.db import connection
 from channels.deliver.dispatcher import Dispatcher
 from channels.providers.base import HostedProvider
 from channels.providers.inbound import InboundEvents
-from config.storage import sessions
+from storage import sessions
 
 log = structlog.get_logger(__name__)
 

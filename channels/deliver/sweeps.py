@@ -23,9 +23,9 @@ from channels.lifecycle.states import Decision
 from channels.outcomes import receipts, transitions
 from channels.providers.base import SendError
 from channels.vendor_accounts import registry, vendor_alerts
-from config.background import PeriodicThread
-from config.storage.statements.named_rows import Row, fetch_all
-from config.storage.store_errors import write_together
+from processes.background import PeriodicThread
+from storage.statements.named_rows import Row, fetch_all
+from storage.store_errors import write_together
 
 log = structlog.get_logger(__name__)
 JOB = Job("deadlines", _("deadlines of messages"), given_up_delay=timedelta(hours=1))  # tokens wait

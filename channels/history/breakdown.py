@@ -13,7 +13,7 @@ from channels import extensions
 from channels.history.day_counts import COUNTS, last_counted, sums_of
 from channels.history.figures import DayRange
 from channels.models import CountedDay, DayBreakdown
-from config.input.days import start_of
+from parsing.days import start_of
 
 Dimension = DayBreakdown.Dimension
 MOST_ROWS = 50

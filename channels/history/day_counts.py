@@ -22,14 +22,14 @@ from django.utils.translation import gettext_lazy as _
 from accounts.jobs import Job
 from accounts.models import Company, Mode
 from billing.wallet.period_totals import settled_totals
+from catalogue.ids import first_id_at
 from channels import extensions
 from channels.extensions import BreakdownCount
 from channels.models import CountedDay, DayBreakdown, DayCount, DayTotal, Message, StaleDay
 from channels.phone_numbers import country_of
-from config.ids import first_id_at
-from config.input.days import start_of
-from config.storage.statements.named_rows import fetch_all
-from config.storage.store_errors import is_refusal
+from parsing.days import start_of
+from storage.statements.named_rows import fetch_all
+from storage.store_errors import is_refusal
 
 JOB = Job("day_counts", _("counts of days"))
 LOCK = 0x6B76_6461  # an advisory lock: one counter at a time

@@ -21,10 +21,10 @@ from django.utils.translation import gettext_lazy as _
 from accounts.jobs import Job
 from accounts.models import Company, Member
 from accounts.outbox import mail
+from catalogue.channels import BY_NAME
+from catalogue.ids import first_id_at
 from channels.history.figures import FINAL_STATES
 from channels.models import DayCount, DeliveryDrop, Message
-from config.channels import BY_NAME
-from config.ids import first_id_at
 
 MIN_ENDED = 20  # messages now: with fewer, one phone that is switched off moves the share
 MIN_NORM = 100  # messages of the norm

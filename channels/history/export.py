@@ -17,13 +17,13 @@ from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from accounts.api import pagination
-from accounts.api.pagination import Position, batch_after
 from accounts.audit import record
-from accounts.cabinet.spreadsheets import csv_lines
 from accounts.jobs import Job, delete_rows
 from accounts.models import Company, Member
 from accounts.people.phone_masking import phone_for
+from api import pagination
+from api.pagination import Position, batch_after
+from cabinet.spreadsheets import csv_lines
 from channels.history import messages
 from channels.models import Message, MessageExport, MessageExportPart
 from channels.vendor_accounts import error_texts

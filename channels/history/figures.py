@@ -12,13 +12,13 @@ from django.utils import timezone
 
 from accounts.models import Company, Mode
 from billing.wallet.period_totals import settled_totals
+from catalogue.channels import BY_NAME, CHANNELS
+from catalogue.texts import StrOrPromise
 from channels import extensions
 from channels.history.day_counts import PACE, last_counted
 from channels.models import DayTotal
-from config.channels import BY_NAME, CHANNELS
-from config.input.days import start_of
-from config.storage.statements.named_rows import fetch_all
-from config.texts import StrOrPromise
+from parsing.days import start_of
+from storage.statements.named_rows import fetch_all
 
 DAYS = 14
 FAILED_STATES = {"failed", "expired"}

@@ -8,15 +8,15 @@ from django.conf import settings
 from django.db.models import OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
 
-from accounts.api import pagination
-from accounts.api.pagination import Page, forgiving_page_of
 from accounts.models import Company, Mode
+from api import pagination
+from api.pagination import Page, forgiving_page_of
 from billing.models import Transfer
+from catalogue.ids import first_id_at, parse_id, started_at
 from channels import extensions
 from channels.models import Message
 from channels.recipients import phone_search
-from config.ids import first_id_at, parse_id, started_at
-from config.input.days import start_of
+from parsing.days import start_of
 
 EXACT_FILTERS = ("channel", "kind")
 WITHOUT_KEY = "none"  # sent from the cabinet

@@ -8,11 +8,11 @@ from django.conf import settings
 from django.db.models import Model, Q, QuerySet
 from django.utils.translation import gettext_lazy as _
 
+from catalogue.ids import first_id_at, parse_id, started_at
 from channels.models import Attempt, Message, Part
 from channels.recipients import phone_search
 from channels.vendor_accounts import error_texts
 from channels.vendor_accounts.registry import hosted_providers, test_providers
-from config.ids import first_id_at, parse_id, started_at
 
 HELP = _(
     "Phone in any spelling or its beginning, message id (msg_…), request id (req_…), "

@@ -4,11 +4,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from hashlib import sha1
 
+from catalogue.channels import of_row
 from channels import extensions
 from channels.models import Message
 from channels.providers.telegram_gateway.provider import TelegramGateway
 from channels.vendor_accounts.registry import codes_go_by_gateway
-from config.channels import of_row
 
 ARRIVED = {Message.State.SENT, Message.State.DELIVERED}
 

@@ -12,13 +12,13 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from accounts.models import Delivery, EventKind
 from billing.models import Transfer
+from catalogue.channels import of_row
+from catalogue.texts import StrOrPromise
 from channels import extensions
 from channels.lifecycle.states import FallbackReason
 from channels.models import Attempt, FallbackEvent, Message, Receipt
 from channels.routing.learned import smart_plan
 from channels.vendor_accounts import error_texts
-from config.channels import of_row
-from config.texts import StrOrPromise
 
 ONE_COMMIT = timedelta(seconds=1)  # within which its statements run
 RECEIPT_TITLES: dict[str, tuple[StrOrPromise, str]] = {

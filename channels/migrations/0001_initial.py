@@ -1,5 +1,5 @@
-import config.channels
-import config.ids
+import catalogue.channels
+import catalogue.ids
 import django.contrib.postgres.fields
 import django.core.validators
 import django.db.models.deletion
@@ -7,9 +7,9 @@ import django.db.models.functions.datetime
 from django.conf import settings
 from django.db import migrations, models
 
-from config.storage import migration_operations
-from config.storage.migration_operations import RunSqlFile
-from config.storage.months.new_tables import partition_by_month
+from storage import migration_operations
+from storage.migration_operations import RunSqlFile
+from storage.months.new_tables import partition_by_month
 
 
 class Migration(migrations.Migration):
@@ -60,11 +60,11 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Message',
             fields=[
-                ('id', models.UUIDField(default=config.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=catalogue.ids.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('mode', models.CharField(choices=[('live', 'live'), ('test', 'test')], max_length=4, verbose_name='mode')),
                 ('kind', models.CharField(choices=[('code', 'code'), ('link', 'link')], max_length=4, verbose_name='kind')),
                 ('content', models.CharField(max_length=16, verbose_name='content')),
-                ('channel', models.CharField(choices=config.channels.choices, max_length=8, verbose_name='channel')),
+                ('channel', models.CharField(choices=catalogue.channels.choices, max_length=8, verbose_name='channel')),
                 ('chain', models.JSONField(default=list, verbose_name='channels left to try')),
                 ('phone', models.CharField(max_length=16, verbose_name='phone')),
                 ('subject_id', models.UUIDField(verbose_name='subject')),
@@ -140,7 +140,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('reason', models.CharField(max_length=12)),
-                ('channel', models.CharField(choices=config.channels.choices, max_length=8, verbose_name='channel')),
+                ('channel', models.CharField(choices=catalogue.channels.choices, max_length=8, verbose_name='channel')),
                 ('at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), verbose_name='time')),
                 ('message', models.ForeignKey(db_constraint=False, on_delete=django.db.models.deletion.CASCADE, related_name='fallback_events', to='channels.message')),
             ],
@@ -152,11 +152,11 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Attempt',
             fields=[
-                ('id', models.UUIDField(default=config.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=catalogue.ids.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('n', models.PositiveSmallIntegerField(verbose_name='number')),
                 ('hold', models.PositiveSmallIntegerField(default=1, verbose_name='hold number')),
                 ('price', models.PositiveIntegerField(db_default=0, default=0, verbose_name='price')),
-                ('channel', models.CharField(choices=config.channels.choices, max_length=8, verbose_name='channel')),
+                ('channel', models.CharField(choices=catalogue.channels.choices, max_length=8, verbose_name='channel')),
                 ('provider', models.CharField(max_length=40, verbose_name='provider')),
                 ('provider_id', models.CharField(max_length=200, null=True, verbose_name="provider's id")),
                 ('state', models.CharField(choices=[('submitting', 'being handed over'), ('ambiguous', 'outcome unknown'), ('sent', 'accepted'), ('delivered', 'delivered'), ('failed', 'refused'), ('expired', 'expired')], max_length=10, verbose_name='state')),
@@ -179,7 +179,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='MessageExport',
             fields=[
-                ('id', models.UUIDField(default=config.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=catalogue.ids.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('query', models.CharField(blank=True, max_length=500, verbose_name='filter')),
                 ('language', models.CharField(max_length=2)),
                 ('masks_phones', models.BooleanField()),
@@ -384,7 +384,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('mode', models.CharField(choices=[('live', 'live'), ('test', 'test')], max_length=4)),
                 ('day', models.DateField()),
-                ('channel', models.CharField(choices=config.channels.choices, max_length=8)),
+                ('channel', models.CharField(choices=catalogue.channels.choices, max_length=8)),
                 ('kind', models.CharField(choices=[('code', 'code'), ('link', 'link')], max_length=4)),
                 ('state', models.CharField(choices=[('queued', 'queued'), ('sent', 'sent'), ('delivered', 'delivered'), ('failed', 'failed'), ('expired', 'expired')], max_length=9)),
                 ('pace', models.PositiveIntegerField()),
@@ -415,7 +415,7 @@ class Migration(migrations.Migration):
             name='DeliveryDrop',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('channel', models.CharField(choices=config.channels.choices, max_length=8)),
+                ('channel', models.CharField(choices=catalogue.channels.choices, max_length=8)),
                 ('share', models.FloatField()),
                 ('usual', models.FloatField()),
                 ('began_at', models.DateTimeField()),

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from accounts.models import Company, User
-from config.ids import uuid7
+from catalogue.ids import uuid7
 
 
 class MessageExportQuerySet(models.QuerySet["MessageExport"]):

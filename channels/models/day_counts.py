@@ -6,8 +6,8 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Company, Mode
+from catalogue import channels
 from channels.models.messages import Message
-from config import channels
 
 
 class DayCount(models.Model):

@@ -7,8 +7,8 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import ApiKey, Company, Mode
-from config import channels
-from config.ids import public_id, uuid7
+from catalogue import channels
+from catalogue.ids import public_id, uuid7
 
 
 class MessageQuerySet(models.QuerySet["Message"]):

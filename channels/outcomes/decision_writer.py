@@ -14,8 +14,8 @@ import orjson
 from django.conf import settings
 from django.db.backends.utils import CursorWrapper
 
-from accounts.webhooks import events as outbox
 from billing.wallet import ledger
+from catalogue.ids import uuid7
 from channels import sql
 from channels.lifecycle import fallback_chain
 from channels.lifecycle.states import (
@@ -27,9 +27,9 @@ from channels.lifecycle.states import (
     Snapshot,
     Step,
 )
-from config.ids import uuid7
-from config.storage.months.recent_ids import months_of, within
-from config.storage.statements.json_rows import dump_rows
+from storage.months.recent_ids import months_of, within
+from storage.statements.json_rows import dump_rows
+from webhooks import events as outbox
 
 _REJECTION_REASONS = {
     ledger.HoldMoveResult.TOO_FEW_TOKENS: FallbackReason.TOKENS,

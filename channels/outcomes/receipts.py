@@ -33,13 +33,13 @@ from channels.phone_numbers import e164_or_none
 from channels.providers.inbound import InboundEvents, Part, Receipt, ReceiptState
 from channels.recipients import vendor_user_ids
 from channels.vendor_accounts import registry
-from config.input.characters import stored_text
-from config.monitoring import tracing
-from config.storage.statements.group_commit import GroupCommit
-from config.storage.statements.json_rows import bytea, dump_rows
-from config.storage.statements.named_rows import fetch_all
-from config.storage.statements.single_statement import fetch_rows
-from config.storage.store_errors import is_refusal, is_refused_by_database, write_together
+from parsing.characters import stored_text
+from processes.monitoring import tracing
+from storage.statements.group_commit import GroupCommit
+from storage.statements.json_rows import bytea, dump_rows
+from storage.statements.named_rows import fetch_all
+from storage.statements.single_statement import fetch_rows
+from storage.store_errors import is_refusal, is_refused_by_database, write_together
 
 PartEvent = tuple[Event, int | None]  # with the id of the part it reports on
 

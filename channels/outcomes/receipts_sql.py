@@ -2,11 +2,11 @@
 
 from functools import cache
 
-from accounts.webhooks import events
 from billing.wallet import ledger
 from channels import sql
 from channels.recipients import vendor_user_ids
-from config.storage.statements.json_rows import json_rows
+from storage.statements.json_rows import json_rows
+from webhooks import events
 
 # A receipt whose vendor writes the id as at acceptance.
 _PLAIN = "{0}.phone = '' AND {0}.alternatives = '{{}}'"

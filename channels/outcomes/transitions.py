@@ -20,8 +20,8 @@ from channels.lifecycle.states import Decision, Snapshot
 from channels.outcomes.decision_writer import load_messages, lock_messages, write_decisions
 from channels.vendor_accounts import registry
 from channels.waiting import outcome_signals
-from config.monitoring import metrics
-from config.storage.months.recent_ids import months_of, within
+from processes.monitoring import metrics
+from storage.months.recent_ids import months_of, within
 
 
 def commit_events(events: Sequence[Event]) -> list[Decision]:

@@ -22,10 +22,10 @@ from channels.lifecycle.state_machine import (
 )
 from channels.outcomes import receipts_sql
 from channels.waiting import outcome_signals
-from config.monitoring import metrics, tracing
-from config.storage.months.recent_ids import months_of, within
-from config.storage.statements.json_rows import dump_rows
-from config.storage.statements.single_statement import fetch_rows
+from processes.monitoring import metrics, tracing
+from storage.months.recent_ids import months_of, within
+from storage.statements.json_rows import dump_rows
+from storage.statements.single_statement import fetch_rows
 
 
 def accept_unchanged(events: Sequence[Event]) -> list[Event]:

@@ -10,8 +10,8 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
-from config.environment.options import Option
-from config.texts import StrOrPromise
+from catalogue.options import Option
+from catalogue.texts import StrOrPromise
 
 Texts = Mapping[str, StrOrPromise]
 ACCOUNT_NAME = re.compile(r"[a-z][a-z0-9]{0,11}")

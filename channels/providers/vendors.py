@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
+from catalogue.options import discover
 from channels import providers
 from channels.providers.declaration import Vendor
-from config.environment.options import discover
 
 _FOUND: list[Vendor] = [
     replace(module.VENDOR, folder=folder)

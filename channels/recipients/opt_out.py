@@ -12,7 +12,7 @@ from channels.phone_numbers import e164_or_none
 from channels.providers.inbound import AccountAlert, AlertKind, Reply
 from channels.recipients import vendor_user_ids
 from channels.vendor_accounts import error_texts, vendor_alerts
-from config.input import clipboard
+from parsing import clipboard
 
 log = structlog.get_logger(__name__)
 

@@ -8,7 +8,7 @@ from django.db.models import Q
 from phonenumbers import COUNTRY_CODE_TO_REGION_CODE, PhoneMetadata, country_code_for_region
 
 from channels.phone_numbers import e164_or_none, with_country_code_seven
-from config.input import clipboard
+from parsing import clipboard
 
 _PUNCTUATION = re.compile(r"[ ()\[\]./\-]")
 _DIGITS = re.compile(r"(\+|00)?([0-9]{1,15})", re.ASCII)

@@ -15,10 +15,10 @@ from django.db import connection
 from channels.phone_numbers import e164_or_none
 from channels.providers.inbound import Recipient
 from channels.providers.vendors import vendor_of
-from config.input.characters import stored_text
-from config.outbox_loop import write_in_batches
-from config.storage.statements.json_rows import dump_rows, json_rows
-from config.storage.store_errors import write_together
+from parsing.characters import stored_text
+from processes.outbox_loop import write_in_batches
+from storage.statements.json_rows import dump_rows, json_rows
+from storage.store_errors import write_together
 
 log = structlog.get_logger(__name__)
 

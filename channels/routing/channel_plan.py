@@ -10,6 +10,8 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.keys.api_keys import Principal
 from billing import message_prices
+from catalogue.channels import BY_NAME, Channel
+from catalogue.errors import DomainError, Error
 from channels.lifecycle.states import Step
 from channels.phone_numbers import country_of, is_landline
 from channels.providers.base import Content
@@ -17,8 +19,6 @@ from channels.routing import company_policy, test_numbers
 from channels.routing.company_policy import SendPolicy, policy_for
 from channels.routing.learned import smart_plan
 from channels.vendor_accounts import availability, registry
-from config.channels import BY_NAME, Channel
-from config.errors import DomainError, Error
 
 
 class SendRequest(Protocol):

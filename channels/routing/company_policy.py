@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 
 from accounts.keys.api_keys import Fallback, PolicyRule, Principal
 from billing import message_prices
+from catalogue.channels import BY_NAME, Channel
+from catalogue.errors import DomainError, Error
 from channels.phone_numbers import country_of
 from channels.providers.base import Content
 from channels.vendor_accounts import availability, registry
-from config.channels import BY_NAME, Channel
-from config.errors import DomainError, Error
 
 ALL = ""
 

@@ -18,10 +18,10 @@ from django.utils.translation import gettext_lazy as _
 from accounts.audit import record
 from accounts.models import Company, User
 from accounts.people.companies import evict_keys
-from config.channels import BY_NAME
-from config.errors import DomainError, Error
-from config.input.characters import is_line
-from config.texts import StrOrPromise
+from catalogue.channels import BY_NAME
+from catalogue.errors import DomainError, Error
+from catalogue.texts import StrOrPromise
+from parsing.characters import is_line
 
 MAX_RULES = 100
 PURPOSE_LENGTH = 64

@@ -11,12 +11,12 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from accounts.keys.api_keys import Fallback, Principal
+from catalogue.channels import Channel
+from catalogue.errors import DomainError, Error
+from catalogue.texts import StrOrPromise
 from channels.phone_numbers import NOT_A_PHONE, country_of, is_landline
 from channels.providers import scripted
 from channels.routing import company_policy
-from config.channels import Channel
-from config.errors import DomainError, Error
-from config.texts import StrOrPromise
 
 REFUSED_AT_ONCE = {
     "0001": Error.INVALID_PHONE,

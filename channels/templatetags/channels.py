@@ -6,12 +6,12 @@ from typing import Any
 from django import template
 
 from accounts.people import countries
+from catalogue.channels import BY_NAME, Channel
+from catalogue.texts import StrOrPromise
 from channels.models import Message
 from channels.recipients import telegram_contacts
 from channels.routing.policy_rules import StoredRule
 from channels.vendor_accounts import error_texts
-from config.channels import BY_NAME, Channel
-from config.texts import StrOrPromise
 
 register = template.Library()
 

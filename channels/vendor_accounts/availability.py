@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 from django.db.backends.utils import CursorWrapper
 
+from catalogue.channels import Channel
 from channels.providers.base import Content
 from channels.vendor_accounts import registry, stored_credentials
-from config.channels import Channel
-from config.storage.process_cache import SnapshotCache
-from config.storage.statements.named_rows import fetch_all
+from storage.process_cache import SnapshotCache
+from storage.statements.named_rows import fetch_all
 
 REFRESH_INTERVAL = 0.8
 HEARTBEAT_TIMEOUT = 20.0  # seconds: four heartbeats

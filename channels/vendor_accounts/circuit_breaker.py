@@ -17,11 +17,11 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from catalogue.texts import StrOrPromise
 from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import ProviderAccount
 from channels.vendor_accounts import error_texts, operator_mail, registry
-from config.monitoring import metrics
-from config.texts import StrOrPromise
+from processes.monitoring import metrics
 
 WINDOW = 30.0  # seconds
 MIN_CALLS, MAX_CALLS = 20, 1000  # within the window: fewer decide nothing, more are not kept

@@ -2,11 +2,11 @@
 
 from django.utils.translation import gettext_lazy as _
 
+from catalogue.errors import Error
+from catalogue.texts import StrOrPromise
 from channels.lifecycle.states import FallbackReason
 from channels.models import Attempt, Message, ProviderAlert, Receipt
 from channels.providers.vendors import VENDORS, vendor_of
-from config.errors import Error
-from config.texts import StrOrPromise
 
 PROVIDERS = {name: vendor.title for name, vendor in VENDORS.items()}
 

@@ -8,9 +8,9 @@ from django.db import transaction
 
 from accounts import audit
 from accounts.models import User
+from catalogue.channels import Channel
 from channels.models import ProviderAccount
 from channels.vendor_accounts import registry
-from config.channels import Channel
 
 
 @transaction.atomic

@@ -12,13 +12,13 @@ from uuid import UUID
 
 from django.conf import settings
 
+from catalogue.channels import CHANNELS, Channel
 from channels.providers.base import Content, HostedProvider, Provider
 from channels.providers.declaration import Guide, GuideFacts, Vendor
 from channels.providers.http import HttpProvider
 from channels.providers.scripted import ScriptedProvider
 from channels.providers.vendors import VENDORS, vendor_of
-from config.channels import CHANNELS, Channel
-from config.process_state import Once, on_reset
+from processes.process_state import Once, on_reset
 
 POSITION_STEP = 10  # leaves room for the operator to move an account between two others
 _stored: dict[str, Mapping[str, str]] = {}

@@ -19,8 +19,8 @@ from accounts.models import User
 from channels.models import ProviderAccount
 from channels.providers.vendors import VENDORS, vendor_of
 from channels.vendor_accounts import registry
-from config.key_rings import EncryptedTexts, key_id_of
-from config.process_state import on_reset
+from processes.process_state import on_reset
+from storage.key_rings import EncryptedTexts, key_id_of
 
 log = structlog.get_logger(__name__)
 TEXTS = EncryptedTexts("kvitok vendor credentials", "credentials of vendors")

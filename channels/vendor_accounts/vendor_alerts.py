@@ -16,8 +16,8 @@ from django.utils import timezone
 
 from channels.providers.inbound import AccountAlert, AlertKind
 from channels.vendor_accounts import circuit_breaker, error_texts, operator_mail, registry
-from config.input.characters import stored_text
-from config.storage.store_errors import is_refusal
+from parsing.characters import stored_text
+from storage.store_errors import is_refusal
 
 log = structlog.get_logger(__name__)
 

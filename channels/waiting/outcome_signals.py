@@ -20,12 +20,12 @@ from django.conf import settings
 from django.db.models import F
 from redis.client import PubSub
 
+from catalogue.errors import AfterEffectError, Error
+from catalogue.ids import public_id
 from channels.models import Message
 from channels.recipients import telegram_contacts
 from channels.vendor_accounts import registry
-from config.errors import AfterEffectError, Error
-from config.ids import public_id
-from config.storage.redis_client import blocking_redis_client, call, raise_if_demoted
+from storage.redis_client import blocking_redis_client, call, raise_if_demoted
 
 log = structlog.get_logger(__name__)
 PUBSUB_CHANNEL = "outcomes"  # the pub/sub channel

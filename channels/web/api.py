@@ -10,13 +10,16 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
-from accounts.api import pagination
-from accounts.api.base_view import ApiResponse, ApiView
-from accounts.api.calls import body_of
-from accounts.api.request_fields import QueryFields
 from accounts.people import countries
+from api import pagination
+from api.base_view import ApiResponse, ApiView
+from api.calls import body_of
+from api.request_fields import QueryFields
 from billing import message_prices
 from billing.wallet import archived
+from catalogue.channels import CHANNELS, Channel
+from catalogue.errors import DomainError, Error
+from catalogue.ids import parse_id
 from channels import phone_numbers
 from channels.history import messages, test_phone
 from channels.models import Attempt, FallbackEvent, Message, MessageQuerySet, Receipt
@@ -37,9 +40,6 @@ from channels.web.calls import (
     WITH_STATUS,
 )
 from channels.web.message_fields import MESSAGE, MESSAGE_DETAILS, TEST_MESSAGE
-from config.channels import CHANNELS, Channel
-from config.errors import DomainError, Error
-from config.ids import parse_id
 
 TEST_KEYS_ONLY = _("For test keys only")
 

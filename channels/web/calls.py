@@ -5,7 +5,8 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
-from accounts.api.calls import (
+from accounts.models import EventKind, Scope
+from api.calls import (
     CURSOR,
     HAS_MORE,
     LIMIT,
@@ -17,12 +18,11 @@ from accounts.api.calls import (
     text,
     time_or_day,
 )
-from accounts.models import EventKind, Scope
-from accounts.webhooks.events import EXAMPLE_PHONE, EventDeclaration, iso
+from catalogue.errors import Error
 from channels.web.fields import CHANNEL_NAMES, MESSAGE_STATUSES
 from channels.web.message_fields import CHANNEL, KIND, MESSAGE, MESSAGE_DETAILS, TEST_MESSAGE
-from config.errors import Error
-from config.input import clipboard
+from parsing import clipboard
+from webhooks.events import EXAMPLE_PHONE, EventDeclaration, iso
 
 WITH_PHONE = Field(
     "phone",

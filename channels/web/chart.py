@@ -7,8 +7,8 @@ from datetime import date
 from math import log10
 from typing import NamedTuple
 
-from config.channels import CHANNELS
-from config.texts import StrOrPromise
+from catalogue.channels import CHANNELS
+from catalogue.texts import StrOrPromise
 
 
 class Series(NamedTuple):

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from config.storage.months.calendar import last_day, previous_month
-from config.texts import StrOrPromise
+from catalogue.texts import StrOrPromise
+from storage.months.calendar import last_day, previous_month
 
 
 class DayPreset(NamedTuple):

@@ -13,12 +13,12 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
-from accounts.cabinet.spreadsheets import csv_response
-from accounts.client_ip import client_ip
 from accounts.people.roles import CabinetRequest, anyone, member_required
+from cabinet.spreadsheets import csv_response
 from channels.history import export
 from channels.models import MessageExport
 from channels.web.forms import HistoryFilter, query_of
+from processes.server.client_ip import client_ip
 
 SHOWN = 20
 

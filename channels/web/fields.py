@@ -2,11 +2,11 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from accounts.api.calls import Field, choice, identifier, integer, nullable, text
+from api.calls import Field, choice, identifier, integer, nullable, text
+from catalogue.channels import BY_NAME
+from catalogue.errors import Error
 from channels.models import Message
-from config.channels import BY_NAME
-from config.errors import Error
-from config.input import clipboard
+from parsing import clipboard
 
 CHANNEL_NAMES = choice(BY_NAME, "ChannelName")
 MESSAGE_STATUSES = choice(list(Message.State.values), "MessageStatus")

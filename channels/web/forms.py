@@ -14,13 +14,13 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models import ApiKey, Member, Mode
 from accounts.people import countries, phone_masking
+from catalogue import channels
+from catalogue.ids import parse_id, started_at
 from channels.history.messages import WITHOUT_KEY
 from channels.models import Message
 from channels.recipients import phone_search
-from config import channels
-from config.ids import parse_id, started_at
-from config.input import clipboard
-from config.input.form_fields import DayBoundField, LineField
+from parsing import clipboard
+from parsing.form_fields import DayBoundField, LineField
 
 
 class PhoneFilter(forms.Form):

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
-from accounts.api.calls import (
+from api.calls import (
     REQUEST_ID,
     TEST,
     Field,
@@ -18,6 +18,8 @@ from accounts.api.calls import (
     text,
     time,
 )
+from catalogue.channels import of_row
+from catalogue.texts import StrOrPromise
 from channels import extensions
 from channels.lifecycle.states import FallbackReason
 from channels.models import Attempt, Message, Receipt
@@ -25,8 +27,6 @@ from channels.providers.base import Content
 from channels.providers.inbound import ReceiptState
 from channels.routing.learned import smart_plan
 from channels.web.fields import CHANNEL_NAMES, MESSAGE_ID, STATUS, USED_CHANNEL
-from config.channels import of_row
-from config.texts import StrOrPromise
 
 NOT_DELIVERED = {ReceiptState.UNREACHABLE, ReceiptState.BARRED}  # as clients know it: failed
 RECEIPT_STATUSES = [one.value for one in ReceiptState if one not in NOT_DELIVERED]

@@ -7,11 +7,11 @@ from django.urls import reverse
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from accounts.api.pagination import SCANS, page_of
 from accounts.models import Member, Mode
 from accounts.people.phone_masking import TOO_MANY_LOOK_UPS, may_look_up, phone_for
 from accounts.people.roles import can_read_settings
-from accounts.search import MOST_HITS, Hit, Page, Source, register_pages, register_source
+from api.pagination import SCANS, page_of
+from cabinet.search import MOST_HITS, Hit, Page, Source, register_pages, register_source
 from channels.history.messages import by_id, with_phone
 from channels.models import Message
 from channels.recipients import phone_search

@@ -9,14 +9,14 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
-from accounts.api.idempotency import IdempotentView
 from accounts.masked_phones import mask_phone
+from api.idempotency import IdempotentView
+from catalogue.channels import of_row
+from catalogue.ids import public_id
+from catalogue.texts import StrOrPromise
 from channels.accept.acceptance import Sender
 from channels.models import Message
 from channels.waiting.outcome_signals import SendOutcome, is_answer_known, raise_if_failed
-from config.channels import of_row
-from config.ids import public_id
-from config.texts import StrOrPromise
 
 QUEUED_TEXTS = {
     "code": _("The code is queued: {channel}"),

@@ -12,15 +12,15 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
 
-from accounts.api.pagination import is_live
 from accounts.audit import record
-from accounts.cabinet import saved_filters
-from accounts.cabinet.spreadsheets import csv_download
-from accounts.client_ip import client_ip
 from accounts.models import Mode, SavedFilter
 from accounts.people.roles import CabinetRequest, can_read_keys, member_required
+from api.pagination import is_live
 from billing.orders import prices
 from billing.wallet import archived
+from cabinet import saved_filters
+from cabinet.spreadsheets import csv_download
+from catalogue.ids import parse_id
 from channels.history import export, messages
 from channels.history import test_phone as test_phone_history
 from channels.history.figures import FAILED_STATES
@@ -31,7 +31,7 @@ from channels.routing import test_numbers
 from channels.vendor_accounts import registry
 from channels.web import day_presets
 from channels.web.forms import HistoryFilter, PhoneFilter, query_of
-from config.ids import parse_id
+from processes.server.client_ip import client_ip
 
 FAST_POLL, SLOW_POLL = 2, 15  # seconds between polls of a message that is not final
 

@@ -1,10 +1,10 @@
 """Sign-in through an OpenID Connect provider, and what membership of its groups grants."""
 
-from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
+from accounts.oidc.grants import COMPANY_ROLES, STAFF, SUPERUSER, Grant
 from config.environment.addresses import proxy
 from config.environment.variables import at_least, env
 
@@ -24,17 +24,7 @@ __all__ = [
     "OIDC_TRUSTED_AMR",
 ]
 
-SUPERUSER, STAFF = "superuser", "staff"
-COMPANY_ROLES = ("owner", "developer", "accountant", "viewer")
 MAX_ISSUER = 200  # characters that allauth's column holds
-
-
-class Grant(NamedTuple):
-    """What one group of the provider gives to its members."""
-
-    group: str
-    role: str
-    target: str = ""  # of staff: a group of ours; of a company's role: the company's number
 
 
 def parse_roles(text: str) -> tuple[Grant, ...]:

@@ -6,8 +6,8 @@ from django.core.exceptions import ImproperlyConfigured
 
 from billing.gateways.declaration import DeclaredGateway
 from billing.gateways.declared import GATEWAYS
+from catalogue.options import variable
 from config.environment import addresses
-from config.environment.options import from_environment, variable
 from config.environment.variables import env
 
 
@@ -31,7 +31,8 @@ def accounts() -> dict[str, dict[str, Any]]:
 
 
 def _account(gateway: DeclaredGateway) -> dict[str, Any]:
-    options = from_environment(gateway.prefix, gateway.options)
+    names = [(option, variable(gateway.prefix, option)) for option in gateway.options]
+    options = {option.name: option.value(env.str(name, ""), name) for option, name in names}
     if problem := gateway.check(options):
         raise ImproperlyConfigured(problem)
     url = addresses.VENDOR_URLS.get(gateway.name, gateway.url)

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
-from config.environment.variables import KEYRINGS
+from storage.key_rings import KEYRINGS
 
 SAMPLE = 256  # characters to inspect; longer secrets repeat trigrams by chance
 MIN_DISTINCT_CHARACTERS = 10  # 32 random hexadecimal digits have 14 on average

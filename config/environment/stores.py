@@ -6,9 +6,9 @@ from typing import Any
 from django.core.exceptions import ImproperlyConfigured
 from environs import EnvError
 
-from config.environment import clickhouse_address, redis_address
 from config.environment.variables import at_least, env, split_options, whole_option
-from config.primary_connection import PrimaryConnection
+from storage import clickhouse_address, redis_address
+from storage.primary_connection import PrimaryConnection
 
 __all__ = [
     "BROKER_URL",
@@ -93,8 +93,8 @@ CELERY_BROKER_READ_URL = CELERY_BROKER_WRITE_URL = (
 
 REDIS_TIMEOUT = 0.05  # seconds; a slow limiter is worse than none
 CACHES = {
-    "default": {"BACKEND": "config.storage.cache.PostgresCache"},  # allauth counts log-ins here
-    "rate": {"BACKEND": "config.storage.cache.RateCache", "KEY_PREFIX": "rate"},
+    "default": {"BACKEND": "storage.cache.PostgresCache"},  # allauth counts log-ins here
+    "rate": {"BACKEND": "storage.cache.RateCache", "KEY_PREFIX": "rate"},
 }
 RATELIMIT_USE_CACHE = "rate"
 

@@ -35,8 +35,6 @@ class Variables(FileAwareEnv):
 # for the names we ask for only: every other program has its own `…_FILE`s, and large ones.
 env = Variables(strip_whitespace=True)
 
-KEYRINGS = ("OTP_KEYS", "WEBHOOK_KEYS", "MFA_KEYS")
-
 
 def web_address(name: str) -> str:
     """An http or https URL, or an empty string; it becomes a link on every page."""

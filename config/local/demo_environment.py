@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from billing.gateways.declared import GATEWAYS
+from catalogue.options import Option, variable
 from channels.providers.vendors import VENDORS
-from config.environment.options import Option, variable
 from config.local.checkout import CHECKOUT
 from config.local.processes import StartError
 

@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.db.backends.utils import CursorWrapper
 
-from config.storage.process_cache import SnapshotCache
-from config.storage.statements.named_rows import fetch_all
+from storage.process_cache import SnapshotCache
+from storage.statements.named_rows import fetch_all
 
 
 class Host(NamedTuple):

@@ -15,7 +15,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from django.urls.resolvers import RegexPattern
 from django.utils.translation import gettext_lazy as _
 
-from config.errors import invalid_input
+from catalogue.errors import invalid_input
 
 BRAND = "kvitok"
 _WORDS = (

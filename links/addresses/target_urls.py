@@ -14,12 +14,12 @@ from django.db.backends.utils import CursorWrapper
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
-from config.errors import DomainError, Error, invalid_input
-from config.input.characters import is_line
-from config.input.hosts import HostError, ascii_host, unicode_label
-from config.storage.process_cache import SnapshotCache
-from config.texts import StrOrPromise
+from catalogue.errors import DomainError, Error, invalid_input
+from catalogue.texts import StrOrPromise
 from links.addresses import short_hosts
+from parsing.characters import is_line
+from parsing.hosts import HostError, ascii_host, unicode_label
+from storage.process_cache import SnapshotCache
 
 MAX_LENGTH = 2048
 

@@ -14,11 +14,11 @@ from urllib.parse import urlsplit
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
-from config.errors import DomainError, Error
-from config.input.characters import as_seen
-from config.input.hosts import ascii_host
-from config.texts import StrOrPromise
+from catalogue.errors import DomainError, Error
+from catalogue.texts import StrOrPromise
 from links.addresses import target_urls
+from parsing.characters import as_seen
+from parsing.hosts import ascii_host
 
 _SCHEME = re.compile(r"(?<![^\W_])([A-Za-z][A-Za-z0-9+.-]*):(?:/|\\){2}")
 _SPACE_OR_QUOTE = re.compile(r"[\s<>\"«»“”]")

@@ -6,9 +6,9 @@ from urllib.parse import parse_qsl, quote, unquote_plus
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
-from config.errors import invalid_input
-from config.input.characters import is_line
-from config.texts import StrOrPromise
+from catalogue.errors import invalid_input
+from catalogue.texts import StrOrPromise
+from parsing.characters import is_line
 
 MAX_LENGTH = 300
 CHANNEL_PLACEHOLDER = "{channel}"

@@ -6,7 +6,8 @@ from typing import Any
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
-from accounts.api.calls import (
+from accounts.models import EventKind, Scope
+from api.calls import (
     TEST,
     Call,
     Field,
@@ -19,8 +20,7 @@ from accounts.api.calls import (
     text,
     time,
 )
-from accounts.models import EventKind, Scope
-from accounts.webhooks.events import EventDeclaration, iso
+from catalogue.errors import Error
 from channels.web.fields import (
     CHANNEL,
     COST,
@@ -33,7 +33,6 @@ from channels.web.fields import (
     USED_CHANNEL,
 )
 from channels.web.send_view import status_text
-from config.errors import Error
 from links.addresses import target_urls
 from links.api.fields import (
     ADDRESS,
@@ -54,6 +53,7 @@ from links.api.fields import (
     URL,
 )
 from links.make import create
+from webhooks.events import EventDeclaration, iso
 
 SHORTEN = Call(
     "POST",

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from django.utils.translation import gettext_lazy as _
 
-from accounts.api.calls import (
+from api.calls import (
     TEST,
     Field,
     Shape,
@@ -16,7 +16,7 @@ from accounts.api.calls import (
     text,
     time,
 )
-from config.texts import StrOrPromise
+from catalogue.texts import StrOrPromise
 from links.addresses.target_urls import MAX_LENGTH as URL_LENGTH
 
 MINUTE, MONTH, FIVE_YEARS = 60, 2_592_000, 157_680_000  # seconds

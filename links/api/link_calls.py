@@ -3,7 +3,8 @@
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
-from accounts.api.calls import (
+from accounts.models import Scope
+from api.calls import (
     CURSOR,
     HAS_MORE,
     LIMIT,
@@ -18,9 +19,8 @@ from accounts.api.calls import (
     time,
     time_or_day,
 )
-from accounts.models import Scope
-from config.errors import Error
-from config.texts import StrOrPromise
+from catalogue.errors import Error
+from catalogue.texts import StrOrPromise
 from links.api.fields import (
     CLICK_TIMES,
     COUNTS,

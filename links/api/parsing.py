@@ -4,10 +4,10 @@ from dataclasses import replace
 
 from django.utils.translation import gettext_lazy as _
 
-from accounts.api.request_fields import RequestFields
 from accounts.keys.api_keys import Principal
 from accounts.models import Company
-from config.errors import DomainError, Error
+from api.request_fields import RequestFields
+from catalogue.errors import DomainError, Error
 from links.addresses import short_hosts, slugs, target_urls
 from links.addresses.short_hosts import Host
 from links.api.fields import (

@@ -11,23 +11,22 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
-from accounts.api import pagination
-from accounts.api.base_view import ApiResponse
-from accounts.api.calls import body_of
-from accounts.api.idempotency import IdempotentView
-from accounts.api.request_fields import QueryFields, RequestFields
-from accounts.client_ip import client_ip
 from accounts.keys.api_keys import Principal
+from api import pagination
+from api.base_view import ApiResponse
+from api.calls import body_of
+from api.idempotency import IdempotentView
+from api.request_fields import QueryFields, RequestFields
+from catalogue.channels import of_row
+from catalogue.errors import DomainError, Error
+from catalogue.ids import parse_id, public_id, uuid7
+from catalogue.texts import StrOrPromise
 from channels import phone_numbers
 from channels.accept.acceptance import Sender
 from channels.models import Message
 from channels.routing.company_policy import locale_for
 from channels.web.fields import CHANNEL, LOCALE, PHONE
 from channels.web.send_view import SendView
-from config.channels import of_row
-from config.errors import DomainError, Error
-from config.ids import parse_id, public_id, uuid7
-from config.texts import StrOrPromise
 from links.addresses import short_hosts, text_urls
 from links.api import parsing
 from links.api.calls import BULK, LINKS, RELEASE, SEND_LINK, SHORTEN, STOP
@@ -56,6 +55,7 @@ from links.make.create import LinkSendRequest, SentLink
 from links.make.new_link import SLUG_LENGTH_IN_MESSAGES, NewLink
 from links.manage import changes, stopping
 from links.models import Link, LinkQuerySet
+from processes.server.client_ip import client_ip
 
 ENDS_FIRST = _("The start is after the end")
 

@@ -26,8 +26,8 @@ from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
-from config.storage.statements.named_rows import fetch_all
 from links.clicks.visit_details import cached
+from storage.statements.named_rows import fetch_all
 
 MAX_LENGTH = 1000  # of a User-Agent; an app's own words make it the longer, never by as much
 FETCH_MODE = "HTTP_SEC_FETCH_MODE"

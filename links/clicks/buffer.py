@@ -21,9 +21,9 @@ import orjson
 import structlog
 from redis.exceptions import RedisError
 
-from config.storage.redis_client import blocking_redis_client
 from links.clicks import bot_detection, visit_details
 from links.clicks.bot_detection import VisitorKind
+from storage.redis_client import blocking_redis_client
 
 STREAM = "clicks"
 STREAM_LENGTH = 1_000_000  # entries, each of one batch

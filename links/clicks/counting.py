@@ -18,12 +18,12 @@ from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 from django.utils import timezone
 
-from config.storage.months.calendar import month_of, next_month
-from config.storage.months.partitions import month_named
-from config.storage.statements.json_rows import dump_rows, json_rows
-from config.storage.store_errors import write_together
 from links.clicks import stream
 from links.clicks.stream import Batch, Click, Consumer
+from storage.months.calendar import month_of, next_month
+from storage.months.partitions import month_named
+from storage.statements.json_rows import dump_rows, json_rows
+from storage.store_errors import write_together
 
 CREATE_LOCK = 0x6B766C70  # an advisory lock: IF NOT EXISTS alone lets two sessions collide
 _CREATE = """

@@ -11,9 +11,9 @@ from django.db import connection, transaction
 
 from billing.wallet.ledger import DeliveryProof
 from channels.outcomes import transitions
-from config.storage.store_errors import is_refused_by_database, write_together
 from links import sql
 from links.clicks.stream import Batch, Consumer
+from storage.store_errors import is_refused_by_database, write_together
 
 log = structlog.get_logger(__name__)
 

@@ -11,10 +11,10 @@ from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
-from config.storage.statements.named_rows import fetch_all
 from links.clicks.clickhouse import reads
 from links.clicks.clickhouse.reads import VisitorCount
 from links.models import ClickDay, Link
+from storage.statements.named_rows import fetch_all
 
 BREAKDOWN_SIZE = 10  # of a breakdown
 MAX_DAYS, MAX_HOURS = 366, 24 * 31  # the longest series

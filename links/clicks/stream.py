@@ -28,13 +28,13 @@ from django.conf import settings
 from psycopg.errors import OutOfMemory, ProgramLimitExceeded, QueryCanceled
 from redis.exceptions import RedisError, ResponseError
 
-from config.storage import clickhouse
-from config.storage.redis_client import blocking_redis_client, redis_client
-from config.storage.store_errors import is_refusal
 from links.clicks import bot_detection
 from links.clicks.bot_detection import HandOverWindow, VisitorKind
 from links.clicks.buffer import STREAM, STREAM_LENGTH
 from links.clicks.clickhouse import completeness
+from storage import clickhouse
+from storage.redis_client import blocking_redis_client, redis_client
+from storage.store_errors import is_refusal
 
 log = structlog.get_logger(__name__)
 

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import structlog
 from django.conf import settings
 
-from accounts.client_ip import client_ip
+from processes.server.client_ip import client_ip
 
 MAX_ENTRIES, MAX_HEADER_LENGTH = 20_000, 512
 

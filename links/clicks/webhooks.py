@@ -13,11 +13,11 @@ import structlog
 from django.conf import settings
 from django.db import connection
 
-from accounts.webhooks import events
-from config.ids import uuid7
-from config.storage.store_errors import write_together
+from catalogue.ids import uuid7
 from links.addresses import short_hosts
 from links.clicks.stream import Batch, Consumer
+from storage.store_errors import write_together
+from webhooks import events
 
 log = structlog.get_logger(__name__)
 

@@ -16,9 +16,9 @@ from uuid import UUID
 import orjson
 from redis.client import Pipeline
 
-from config.storage.redis_client import Command, call, call_together, redis_client
 from links.addresses.utm_tags import CHANNEL_PLACEHOLDER, add_tags
 from links.models import Link
+from storage.redis_client import Command, call, call_together, redis_client
 
 LIVE_TTL = 86_400.0  # seconds that Redis keeps a live link
 SHORT_TTL = 30.0  # seconds for a link that is missing, dead, or may soon change its target

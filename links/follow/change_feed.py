@@ -13,9 +13,9 @@ from redis.client import PubSub
 from redis.exceptions import ConnectionError as RedisSilentError
 from redis.exceptions import RedisError
 
-from config.storage.redis_client import blocking_redis_client, raise_if_demoted, redis_client
 from links.follow import cached_row
 from links.follow.process_cache import SlugCache, StopCache
+from storage.redis_client import blocking_redis_client, raise_if_demoted, redis_client
 
 CHANNEL = "links"
 LINKS_CHANGED, STOPS_CHANGED = b"", b"stops"  # the messages

@@ -8,12 +8,12 @@ from collections.abc import Collection, Mapping
 
 from redis.exceptions import RedisError
 
-from config.storage.redis_client import BackOff
-from config.storage.statements.single_statement import fetch_rows
 from links.addresses import short_hosts
 from links.follow import cached_row, change_feed
 from links.follow.cached_row import CachedRow, SelectedLink, choose, is_decided
 from links.models import Link
+from storage.redis_client import BackOff
+from storage.statements.single_statement import fetch_rows
 
 SQL_READERS = 4  # of the process's pool of connections; the rest are for writers
 SQL_READER_TIMEOUT = 1.0  # seconds

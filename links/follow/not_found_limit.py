@@ -15,10 +15,10 @@ from typing import Any
 from django.conf import settings
 from redis.exceptions import RedisError
 
-from accounts.api.atomic_limits import hashed
-from accounts.client_ip import client_ip, client_network
-from config.process_state import on_reset
-from config.storage.redis_client import BackOff, redis_client
+from processes.process_state import on_reset
+from processes.server.client_ip import client_ip, client_network
+from storage.atomic_limits import hashed
+from storage.redis_client import BackOff, redis_client
 
 FLUSH_INTERVAL = 1.0  # seconds
 MAX_VISITORS = 50_000  # counted in a process at once

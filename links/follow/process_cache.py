@@ -10,9 +10,9 @@ import structlog
 from django.db.backends.utils import CursorWrapper
 from redis.exceptions import RedisError
 
-from config.storage.process_cache import KeyedCache, SnapshotCache
-from config.storage.redis_client import redis_client
 from links.follow.cached_row import Resolution, batch_key
+from storage.process_cache import KeyedCache, SnapshotCache
+from storage.redis_client import redis_client
 
 SELECT = "SELECT company_id, batch_id FROM links_stop"
 REDIS_COPY = "links:stops"

@@ -15,7 +15,6 @@ from django.http import HttpRequest, HttpResponse
 from django.http.request import split_domain_port, validate_host
 from django.views.decorators.csrf import csrf_exempt
 
-from config.server.rsgi_response import Response
 from links.addresses import short_hosts, slugs
 from links.clicks import buffer
 from links.follow import not_found_limit
@@ -41,6 +40,7 @@ from links.follow.pages.visitor_pages import (
     unavailable,
 )
 from links.follow.resolution import known, resolve
+from processes.server.rsgi_response import Response
 
 log = structlog.get_logger(__name__)
 

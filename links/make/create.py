@@ -14,8 +14,10 @@ from django.db import IntegrityError, connection, transaction
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
-from accounts.api import rate_limit
 from accounts.models import Mode
+from api import rate_limit
+from catalogue.channels import BY_NAME
+from catalogue.errors import DomainError, Error, invalid_input
 from channels.accept import acceptance
 from channels.accept.acceptance import NewMessage, Sender
 from channels.extensions import Rendered
@@ -24,15 +26,13 @@ from channels.providers import gsm
 from channels.providers.base import Content
 from channels.routing.channel_plan import plan_channels
 from channels.waiting.outcome_signals import SendOutcome
-from config.channels import BY_NAME
-from config.errors import DomainError, Error, invalid_input
-from config.storage.statements.single_statement import fetch_rows
 from links import sql
 from links.follow import resolution
 from links.make import reuse
 from links.make.new_link import MAX_TRIES, NewLink, Owner, short_url
 from links.make.reuse import retire_aliases
 from links.models import Link
+from storage.statements.single_statement import fetch_rows
 
 PLACEHOLDER = re.compile(r"(?<![\w:]):link(?!\w)")
 

@@ -11,9 +11,9 @@ from django.conf import settings
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from config.channels import BY_NAME
-from config.errors import invalid_input
-from config.ids import uuid7
+from catalogue.channels import BY_NAME
+from catalogue.errors import invalid_input
+from catalogue.ids import uuid7
 from links.addresses import short_hosts, slugs
 from links.addresses.short_hosts import Host
 from links.models import Link

@@ -8,10 +8,10 @@ from uuid import UUID
 from django.db import IntegrityError, connection, transaction
 
 from channels.accept import acceptance
-from config.storage.statements.named_rows import fetch_all
 from links import sql
 from links.make.new_link import MAX_TRIES, NewLink, Owner
 from links.models import Link
+from storage.statements.named_rows import fetch_all
 
 _IS_LIVE = """
 (l.disabled_at IS NULL AND (l.expires_at IS NULL OR l.expires_at > now())

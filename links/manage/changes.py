@@ -17,9 +17,9 @@ from django.utils.translation import gettext_lazy as _
 from accounts.audit import changes_between, record
 from accounts.masked_phones import mask_phones_in
 from accounts.models import Company, User
+from catalogue.errors import DomainError, Error
+from catalogue.texts import StrOrPromise
 from channels import sql as channels_sql
-from config.errors import DomainError, Error
-from config.texts import StrOrPromise
 from links import sql
 from links.addresses import target_urls
 from links.follow import resolution

@@ -16,8 +16,8 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.audit import record
 from accounts.models import Company, User
-from config.errors import DomainError, Error
-from config.ids import parse_id, public_id
+from catalogue.errors import DomainError, Error
+from catalogue.ids import parse_id, public_id
 from links.follow import resolution
 from links.make.new_link import Owner
 from links.models import Link, Stop

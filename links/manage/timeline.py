@@ -9,8 +9,8 @@ from django.utils.translation import gettext as _
 
 from channels.extensions import TimelineEntry
 from channels.models import Message
-from config.storage.statements.named_rows import fetch_all
 from links.models import Link
+from storage.statements.named_rows import fetch_all
 
 # Available for as long as clicks are kept.
 _BOT_VISITS = """

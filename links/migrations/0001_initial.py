@@ -1,12 +1,12 @@
-import config.ids
+import catalogue.ids
 import django.db.models.deletion
 import django.db.models.functions.datetime
 import uuid
 from django.conf import settings
 from django.db import migrations, models
 
-from config.storage.migration_operations import RunSqlFile
-from config.storage.months.new_tables import build_indexes
+from storage.migration_operations import RunSqlFile
+from storage.months.new_tables import build_indexes
 
 
 class Migration(migrations.Migration):
@@ -50,7 +50,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Link',
             fields=[
-                ('id', models.UUIDField(default=config.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=catalogue.ids.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('mode', models.CharField(choices=[('live', 'live'), ('test', 'test')], max_length=4, verbose_name='mode')),
                 ('slug', models.CharField(max_length=64, verbose_name='slug')),
                 ('key', models.CharField(max_length=85, verbose_name='key')),
@@ -85,7 +85,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='LinkImport',
             fields=[
-                ('id', models.UUIDField(default=config.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=catalogue.ids.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('mode', models.CharField(choices=[('live', 'live'), ('test', 'test')], max_length=4, verbose_name='mode')),
                 ('language', models.CharField(default='ru', max_length=2)),
                 ('file_name', models.CharField(max_length=120, verbose_name='file')),

@@ -11,15 +11,15 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from accounts.cabinet.forms import ListField
 from accounts.keys.api_keys import link_rules
 from accounts.models import Company, Mode
-from config.errors import DomainError
-from config.input.form_fields import LineField
+from cabinet.forms import ListField
+from catalogue.errors import DomainError
 from links.addresses import short_hosts, slugs, target_urls, utm_tags
 from links.make.new_link import SLUG_LENGTH, NewLink
 from links.manage.changes import Change
 from links.models import Link
+from parsing.form_fields import LineField
 
 LIFETIMES = [
     ("", pgettext_lazy("link", "no limit")),

@@ -12,14 +12,14 @@ from django.utils.translation import gettext as _t
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST
 
-from accounts.cabinet.spreadsheets import csv_download
-from accounts.client_ip import client_ip
 from accounts.models import Company, Mode
 from accounts.people.roles import CabinetRequest, can_change_settings, member_required
-from config.errors import DomainError
+from cabinet.spreadsheets import csv_download
+from catalogue.errors import DomainError
 from links import link_imports
 from links.models import LinkImport
 from links.web.forms import error_messages
+from processes.server.client_ip import client_ip
 
 SHOWN_ROWS = 20
 SHOWN_IMPORTS = 10

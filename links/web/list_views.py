@@ -16,11 +16,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
 from django.views.decorators.http import require_GET, require_POST
 
-from accounts.api import pagination
-from accounts.api.pagination import forgiving_page_of
 from accounts.audit import record
-from accounts.cabinet.spreadsheets import csv_download
-from accounts.client_ip import client_ip
 from accounts.models import Member, Mode
 from accounts.people.phone_masking import may_search, text_for
 from accounts.people.roles import (
@@ -29,14 +25,18 @@ from accounts.people.roles import (
     can_manage_members,
     member_required,
 )
-from config.errors import DomainError
-from config.ids import parse_id
+from api import pagination
+from api.pagination import forgiving_page_of
+from cabinet.spreadsheets import csv_download
+from catalogue.errors import DomainError
+from catalogue.ids import parse_id
 from links.addresses import short_hosts
 from links.api.views import in_state
 from links.manage import stopping
 from links.manage.stopping import BatchSummary
 from links.models import Link
 from links.web.forms import STATES, LinkFilter, error_messages
+from processes.server.client_ip import client_ip
 
 
 @member_required()

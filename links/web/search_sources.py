@@ -9,8 +9,8 @@ from django.utils.translation import gettext_lazy as _
 from accounts.models import Member, Mode
 from accounts.people.phone_masking import may_search, text_for
 from accounts.people.roles import can_change_settings, can_read_settings
-from accounts.search import MOST_HITS, Hit, Page, Source, register_pages, register_source
-from config.ids import parse_id
+from cabinet.search import MOST_HITS, Hit, Page, Source, register_pages, register_source
+from catalogue.ids import parse_id
 from links.addresses import short_hosts
 from links.models import Link
 

@@ -16,7 +16,6 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET, require_POST
 
-from accounts.client_ip import client_ip
 from accounts.models import Company, Member, Mode
 from accounts.people import companies as accounts
 from accounts.people.phone_masking import text_for
@@ -26,15 +25,16 @@ from accounts.people.roles import (
     can_read_settings,
     member_required,
 )
+from catalogue.errors import DomainError, Error
+from catalogue.ids import parse_id
 from channels.models import Message
 from channels.web.chart import Chart, Series, chart
-from config.errors import DomainError, Error
-from config.ids import parse_id
 from links.clicks import statistics
 from links.make import create
 from links.manage import changes
 from links.models import Link, Stop
 from links.web.forms import ChangeForm, LinkForm, LinkSettingsForm, error_messages
+from processes.server.client_ip import client_ip
 
 DAYS = 14
 CHART_SERIES = [

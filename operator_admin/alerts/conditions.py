@@ -15,11 +15,11 @@ from accounts.models import JobFailure
 from channels import reconciliation
 from channels.models import ProviderAlert
 from channels.vendor_accounts import registry
-from config.storage import clickhouse
 from links.clicks import stream
 from operator_admin import doctor
 from operator_admin.doctor import key_rotation, money, processes, public_access, stores, vendors
 from operator_admin.metrics import figures
+from storage import clickhouse
 
 Facts = dict[str, Any]
 Problem = tuple[str, Facts]  # the subject, the facts

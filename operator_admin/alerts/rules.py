@@ -8,9 +8,9 @@ from enum import StrEnum
 from django.utils.translation import gettext_lazy as _
 
 from accounts import jobs
+from catalogue.channels import BY_NAME
+from catalogue.texts import StrOrPromise
 from channels.vendor_accounts import error_texts
-from config.channels import BY_NAME
-from config.texts import StrOrPromise
 from operator_admin.alerts import conditions
 from operator_admin.models import Alert
 

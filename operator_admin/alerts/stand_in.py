@@ -19,11 +19,11 @@ from redis import RedisError
 
 from accounts.outbox import mail_delivery
 from channels.providers.base import SendError
-from config.background import PeriodicThread
-from config.storage.redis_client import redis_client
 from operator_admin.alerts import evaluation, notices
 from operator_admin.alerts.rules import Group
 from operator_admin.models import AlertRun
+from processes.background import PeriodicThread
+from storage.redis_client import redis_client
 
 log = structlog.get_logger(__name__)
 

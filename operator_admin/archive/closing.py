@@ -10,10 +10,10 @@ from django.db import connection, transaction
 from billing.models import ArchivedMonth
 from billing.wallet import running_balances
 from channels.reconciliation import CHECKS
-from config.storage.migration_runs import Say, retry
-from config.storage.months import partitions
-from config.storage.months.partitions import TABLES, attached_months, is_attached, partition
 from operator_admin.archive import ArchiveError
+from storage.migration_runs import Say, retry
+from storage.months import partitions
+from storage.months.partitions import TABLES, attached_months, is_attached, partition
 
 # By what they are; each counts rows of the month. Types are named, since the application's role may
 # create operators of its own in `public`, and this runs as the owner.

@@ -15,13 +15,13 @@ from pathlib import Path
 from django.db import connection, transaction
 
 from billing.seals.archived_months import parts_of_transfers, sealed_parts
-from config.storage.months.calendar import next_month
-from config.storage.months.partitions import partition
 from operator_admin.archive import ArchiveError
 from operator_admin.archive.closing import SUMS
 from operator_admin.backup import postgres
 from operator_admin.backup.manifest import DIGEST, sha256
 from persons.columns import ERASED
+from storage.months.calendar import next_month
+from storage.months.partitions import partition
 
 MONTHLY = ("channels_message", "channels_attempt", "otp_verification", "billing_transfer")
 # The rows of a month are found by their message; those of earlier months are gone already.

@@ -13,12 +13,12 @@ from django.db import transaction
 from django.utils import timezone
 
 from billing.models import ArchivedMonth
-from config.storage.migration_runs import Say
-from config.storage.months import partitions
 from operator_admin.archive import ArchiveError, dumps
 from operator_admin.archive.closing import close, obstacles
 from operator_admin.backup import BackupError
 from operator_admin.backup.manifest import sha256
+from storage.migration_runs import Say
+from storage.months import partitions
 
 
 def unfinished() -> list[date]:

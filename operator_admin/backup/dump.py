@@ -7,7 +7,6 @@ from pathlib import Path
 from django.db import connection, transaction
 from django.db.migrations.recorder import MigrationRecorder
 
-from config.storage.months import partitions
 from operator_admin.backup import BackupError, postgres
 from operator_admin.backup.manifest import (
     FORMAT,
@@ -15,9 +14,10 @@ from operator_admin.backup.manifest import (
     book_sums,
     entries,
     needed_keys,
-    release,
 )
 from operator_admin.backup.postgres import patient_session
+from processes.monitoring.metrics import RELEASE
+from storage.months import partitions
 
 DUMP = "dump"  # the folder with pg_dump's files
 OF_ARCHIVES = "archive_[0-9][0-9][0-9][0-9]_[0-9][0-9]"  # months whose file is elsewhere
@@ -79,7 +79,7 @@ def _dump(directory: Path, *, jobs: int, programs: Path | None) -> Manifest:
     )
     return Manifest(
         format=FORMAT,
-        release=release(),
+        release=RELEASE,
         taken_at=_iso(taken_at),
         postgres=server,
         migrations=sorted(

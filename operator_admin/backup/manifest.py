@@ -7,19 +7,17 @@ of a fixed word reveals nothing about a random key.
 import hashlib
 import hmac
 import json
-import tomllib
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
 from django.db import connection
 
-from config.environment.variables import ROOT
 from operator_admin.backup import BackupError
 from operator_admin.doctor import key_rotation
+from processes.monitoring.metrics import RELEASE
 
 # Partitions count with their table.
 _TABLES = """
@@ -156,7 +154,7 @@ class Manifest:
         if content["format"] != FORMAT:
             raise BackupError(
                 f"{path} has format {content['format']}, made by release {content['release']}; "
-                f"this release, {release()}, reads format {FORMAT}."
+                f"this release, {RELEASE}, reads format {FORMAT}."
             )
         files = {name: FileEntry(**entry) for name, entry in content.pop("files").items()}
         return cls(**content, files=files)
@@ -184,12 +182,6 @@ def entries(directory: Path) -> dict[str, FileEntry]:
         str(path.relative_to(directory)): FileEntry(path.stat().st_size, sha256(path))
         for path in files
     }
-
-
-@cache
-def release() -> str:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    return str(project["version"])
 
 
 def sha256(path: Path) -> str:

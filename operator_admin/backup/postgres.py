@@ -18,8 +18,8 @@ from django.db import connection
 from psycopg import pq
 from psycopg.conninfo import make_conninfo
 
-from config.storage import sessions
 from operator_admin.backup import BackupError
+from storage import sessions
 
 _SETTINGS = (
     "statement_timeout=0",

@@ -11,13 +11,13 @@ from django.db import connection
 from accounts.models import Endpoint
 from accounts.sign_in import mfa
 from channels import full_reconciliation, retention
-from config.storage.migration_runs import unapplied_migrations
 from operator_admin.backup.holding_back import still_open
 from operator_admin.backup.manifest import AVAILABLE, HELD, Sums, token_sums
 from operator_admin.backup.postgres import other_sessions
 from operator_admin.doctor.finding import Finding, failed, passed, verdict
 from persons import erasure_list
 from persons.erasure import reapply_erasures
+from storage.migration_runs import unapplied_migrations
 
 _SINCE = """
 SELECT COALESCE(sum(amount) FILTER (WHERE kind = 'release'), 0),

@@ -9,11 +9,12 @@ from django.core.management import call_command
 from django.db import connection, transaction
 from django.db.migrations.loader import MigrationLoader
 
-from config.storage.migration_runs import unapplied_migrations
 from operator_admin.backup import BackupError, postgres
 from operator_admin.backup.dump import DUMP
-from operator_admin.backup.manifest import Manifest, book_sums, differences, missing_keys, release
+from operator_admin.backup.manifest import Manifest, book_sums, differences, missing_keys
 from operator_admin.backup.postgres import other_sessions
+from processes.monitoring.metrics import RELEASE
+from storage.migration_runs import unapplied_migrations
 
 SESSIONS_END_WITHIN = 3.0  # seconds: one that is closed, as this command's first, ends in a moment
 _RELATIONS = """
@@ -37,7 +38,7 @@ def check_backup(manifest: Manifest, directory: Path, choices: Choices) -> None:
     if unknown := _unknown_migrations(manifest):
         raise BackupError(
             f"The backup was made by release {manifest.release}, which has migrations that this "
-            f"release, {release()}, does not know: {', '.join(unknown[:5])}. Restore it with "
+            f"release, {RELEASE}, does not know: {', '.join(unknown[:5])}. Restore it with "
             f"release {manifest.release} or newer."
         )
     missing = missing_keys(manifest.keys)

@@ -3,7 +3,7 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from config.texts import StrOrPromise
+from catalogue.texts import StrOrPromise
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""In which step the rotation of each key ring is: `config.key_rings` says what the steps are."""
+"""In which step the rotation of each key ring is: `storage.key_rings` says what the steps are."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -7,14 +7,14 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from accounts.sign_in import mfa
-from accounts.webhooks import signing
+from catalogue.texts import StrOrPromise
 from channels.vendor_accounts import stored_credentials
-from config.key_rings import identities
-from config.texts import StrOrPromise
 from operator_admin.doctor.finding import Finding, failed, passed
 from operator_admin.metrics import figures
 from otp.history import live_codes_by_key
 from persons.erasure_list import erasures_by_key
+from storage.key_rings import identities
+from webhooks import signing
 
 Ring = tuple[str, ...]  # the keys of a process in order, each `id:fingerprint`
 

@@ -13,12 +13,12 @@ from billing.gateways import registry
 from billing.gateways.base import GatewayError
 from billing.models import SealedDay, StatementMark, Transfer
 from channels import reconciliation
-from config.storage import clickhouse
 from links.clicks import stream
 from links.clicks.clickhouse import completeness, tables
 from operator_admin.doctor.finding import Finding, failed, passed, verdict
 from operator_admin.metrics import figures
 from operator_admin.site import FACTORS
+from storage import clickhouse
 
 SEALED_AFTER = 2  # days
 LATE_QUEUE, LATE_OUTBOX, LATE_CLICKS, LATE_CLICKHOUSE = 30.0, 300.0, 60.0, 300.0  # seconds

@@ -18,10 +18,10 @@ from django.utils.translation import gettext_lazy
 
 from accounts.models import Company
 from accounts.oidc import discovery
+from accounts.oidc.grants import STAFF, SUPERUSER
 from accounts.oidc.refusals import RefusedError
-from config.environment.oidc_settings import STAFF, SUPERUSER
-from config.server import probe
 from operator_admin.doctor.finding import Finding, failed, passed, verdict
+from processes.server import probe
 
 TIMEOUT = 4.0  # seconds
 FORGED_IP = "192.0.2.77"  # a documentation address (RFC 5737) that a client might forge

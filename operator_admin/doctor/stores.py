@@ -15,13 +15,13 @@ from django.utils.translation import gettext_lazy
 from psycopg_pool import PoolTimeout
 
 from billing.models import ArchivedMonth
-from config.storage import sessions
-from config.storage.migration_runs import unapplied_migrations
-from config.storage.months import partitions
-from config.storage.redis_client import raise_if_demoted, redis_client
-from config.storage.redis_connections import ServerRefusalError
 from operator_admin import database_role as roles
 from operator_admin.doctor.finding import Finding, failed, passed, verdict
+from storage import sessions
+from storage.migration_runs import unapplied_migrations
+from storage.months import partitions
+from storage.redis_client import raise_if_demoted, redis_client
+from storage.redis_connections import ServerRefusalError
 
 _UNLIMITED = "SELECT name FROM pg_settings WHERE name = ANY(%s) AND setting = '0' ORDER BY name"
 MIN_POSTGRES, MIN_REDIS = 15, (6, 2)

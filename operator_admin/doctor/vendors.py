@@ -12,11 +12,11 @@ from django.utils.translation import gettext_lazy
 from psycopg_pool import PoolTimeout
 
 from accounts.models import Company
+from catalogue.texts import StrOrPromise
 from channels.models import ProviderAlert, VendorApproval
 from channels.providers.base import AccountRequirements, Check, Provider
 from channels.providers.vendors import VENDORS, vendor_of
 from channels.vendor_accounts import approvals, error_texts, registry
-from config.texts import StrOrPromise
 from operator_admin.doctor.finding import Finding, failed, passed
 
 TITLES: dict[str, StrOrPromise] = {

@@ -6,11 +6,11 @@ from django import forms
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from config.channels import CHANNELS
-from config.input.form_fields import LineField, MomentField, TextField
+from catalogue.channels import CHANNELS
 from operator_admin.incidents import timeline
 from operator_admin.incidents.timeline import NewIncident, Wording
 from operator_admin.models import TEXT_LENGTH, TITLE_LENGTH, Incident
+from parsing.form_fields import LineField, MomentField, TextField
 
 _WIDE = {"class": "vTextField"}
 

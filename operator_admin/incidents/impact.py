@@ -5,9 +5,9 @@ from datetime import timedelta
 
 from django.utils import timezone
 
+from catalogue.channels import CHANNELS, Channel
+from catalogue.ids import first_id_at
 from channels.vendor_accounts import error_texts, pauses
-from config.channels import CHANNELS, Channel
-from config.ids import first_id_at
 from operator_admin.metrics import figures
 from operator_admin.metrics.figures import AccountState
 

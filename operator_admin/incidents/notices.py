@@ -14,8 +14,8 @@ from django.db.backends.utils import CursorWrapper
 from django.utils import timezone
 
 from accounts.models import Company
-from config.storage.process_cache import SnapshotCache
-from config.storage.statements.named_rows import fetch_all
+from storage.process_cache import SnapshotCache
+from storage.statements.named_rows import fetch_all
 
 REFRESH_INTERVAL = 3.0
 SESSION_KEY = "dismissed_notices"

@@ -9,8 +9,8 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts import audit
 from accounts.models import User
-from config.channels import BY_NAME
-from config.texts import StrOrPromise
+from catalogue.channels import BY_NAME
+from catalogue.texts import StrOrPromise
 from operator_admin.incidents import notices
 from operator_admin.models import Incident, IncidentUpdate
 

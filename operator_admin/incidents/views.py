@@ -12,17 +12,17 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST
 
-from accounts.client_ip import client_ip
-from accounts.model_admin.admin import operator
 from accounts.people.roles import CabinetRequest, anyone, member_required
+from catalogue.channels import BY_NAME, Channel
 from channels.vendor_accounts import availability, pauses
-from config.channels import BY_NAME, Channel
-from config.input.characters import one_line
-from config.input.integers import parse_page
 from operator_admin.incidents import impact, notices, timeline
 from operator_admin.incidents.forms import IncidentForm, UpdateForm, usual
+from operator_admin.model_pages.bases import operator
 from operator_admin.models import Incident
 from operator_admin.site import page, page_response, paged
+from parsing.characters import one_line
+from parsing.integers import parse_page
+from processes.server.client_ip import client_ip
 
 PAUSE = "channels.change_provideraccount"
 CHANGE = "operator_admin.change_incident"

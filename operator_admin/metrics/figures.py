@@ -11,14 +11,14 @@ from django.utils import timezone
 
 from accounts.models import Company
 from billing.models import BankTransfer, ClosedMonth, Order, Payment, Refund
+from catalogue.channels import BY_NAME
+from catalogue.ids import first_id_at
 from channels.models import ProviderAlert
 from channels.vendor_accounts import error_texts, registry
-from config.channels import BY_NAME
-from config.ids import first_id_at
-from config.storage.statements.named_rows import Row, fetch_all
 from links.follow.pages import preview_page
 from operator_admin.metrics import sql
 from operator_admin.models import Alert
+from storage.statements.named_rows import Row, fetch_all
 
 SHOWN_WAITING = 10
 ALIVE_SECONDS = 20.0  # four heartbeats
@@ -74,7 +74,7 @@ class Heartbeat:
     process: str
     age: float  # seconds
     facts: dict[str, int]
-    keys: dict[str, list[str]]  # `config.key_rings.identities` of the process
+    keys: dict[str, list[str]]  # `storage.key_rings.identities` of the process
 
     @property
     def is_alive(self) -> bool:

@@ -14,11 +14,11 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from psycopg_pool import PoolTimeout
 
 from channels.vendor_accounts.registry import live_providers
-from config.monitoring import metrics
-from config.storage import clickhouse
 from links.clicks import stream
 from operator_admin.metrics import figures
 from otp.models import GuardProgress, GuardRestriction
+from processes.monitoring import metrics
+from storage import clickhouse
 
 log = structlog.get_logger(__name__)
 

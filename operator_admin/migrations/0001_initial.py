@@ -1,10 +1,10 @@
-import config.channels
+import catalogue.channels
 import django.db.models.deletion
 import django.db.models.functions.datetime
 from django.conf import settings
 from django.db import migrations, models
 
-from config.storage.months.new_tables import build_indexes
+from storage.months.new_tables import build_indexes
 
 
 class Migration(migrations.Migration):
@@ -71,7 +71,7 @@ class Migration(migrations.Migration):
                 ('title_en', models.CharField(max_length=120, verbose_name='title in English')),
                 ('impact', models.CharField(choices=[('degraded', 'works with difficulties'), ('outage', 'does not work'), ('maintenance', 'maintenance')], max_length=11, verbose_name='impact')),
                 ('state', models.CharField(choices=[('investigating', 'investigating'), ('identified', 'identified'), ('monitoring', 'monitoring'), ('resolved', 'resolved')], max_length=13, verbose_name='state')),
-                ('channel', models.CharField(blank=True, choices=config.channels.choices, max_length=8, verbose_name='channel')),
+                ('channel', models.CharField(blank=True, choices=catalogue.channels.choices, max_length=8, verbose_name='channel')),
                 ('country', models.CharField(blank=True, max_length=2, verbose_name='country of the companies')),
                 ('is_public', models.BooleanField(db_default=True, default=True, verbose_name='on the status page')),
                 ('began_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), verbose_name='began')),

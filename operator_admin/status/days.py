@@ -6,8 +6,8 @@ from django.db import connection
 from django.db.models import Q
 from django.utils import timezone
 
+from catalogue.channels import CHANNELS
 from channels.models import CountedDay
-from config.channels import CHANNELS
 from operator_admin.metrics import figures
 from operator_admin.models import StatusDay
 

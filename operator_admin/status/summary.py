@@ -14,13 +14,13 @@ from django.conf import settings
 from django.db.backends.utils import CursorWrapper
 from django.utils import timezone
 
+from catalogue.channels import BY_NAME, CHANNELS
 from channels.vendor_accounts import pauses
-from config.channels import BY_NAME, CHANNELS
-from config.storage.process_cache import SnapshotCache
 from operator_admin.metrics import figures
 from operator_admin.metrics.figures import AccountState
 from operator_admin.models import Alert, Incident, IncidentUpdate, StatusDay
 from operator_admin.status.days import API, SHOWN_DAYS
+from storage.process_cache import SnapshotCache
 
 # Alerts by which messages of every channel are late.
 ALL_LATE = frozenset({"worker-silent", "queue-stands"})

@@ -11,10 +11,10 @@ from django.utils.safestring import SafeString
 from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
 
-from accounts.cabinet.form_fields import grouped
+from cabinet.form_fields import grouped
+from catalogue.texts import StrOrPromise
 from channels.models import ProviderAlert
 from channels.vendor_accounts import error_texts
-from config.texts import StrOrPromise
 from operator_admin import attention
 from operator_admin.incidents import notices
 

@@ -8,7 +8,7 @@ from django.utils.formats import date_format, number_format
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from config.texts import StrOrPromise
+from catalogue.texts import StrOrPromise
 from operator_admin.models import Incident, IncidentUpdate
 from operator_admin.status.summary import Component, Day, Level
 

@@ -11,13 +11,13 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST
 
 from accounts import audit
-from accounts.client_ip import client_ip
-from accounts.model_admin.admin import ModelAdmin, operator
 from channels.models import ProviderAccount
 from channels.vendor_accounts import circuit_breaker, pauses
-from config.input.characters import one_line
 from operator_admin.metrics import figures
+from operator_admin.model_pages.bases import ModelAdmin, operator
 from operator_admin.site import page, page_response
+from parsing.characters import one_line
+from processes.server.client_ip import client_ip
 
 CHANGE = "channels.change_provideraccount"
 REASON_LENGTH = 150  # the audit log has it beside the account's name

@@ -16,9 +16,9 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST
 
 from accounts import audit
-from accounts.client_ip import client_ip
-from accounts.model_admin.admin import operator
 from accounts.security import reauthentication
+from catalogue.options import Option
+from catalogue.texts import StrOrPromise
 from channels.models import ProviderAccount, VendorApproval
 from channels.providers.base import Check, Provider
 from channels.providers.declaration import ACCOUNT_NAME, Snippet, Step
@@ -30,13 +30,13 @@ from channels.vendor_accounts import (
     registry,
     stored_credentials,
 )
-from config.environment.options import Option
-from config.input.form_fields import LineField
-from config.texts import StrOrPromise
 from operator_admin.doctor import processes, vendors
+from operator_admin.model_pages.bases import operator
 from operator_admin.site import page, page_response
 from operator_admin.vendors import trial_message
 from operator_admin.vendors.account_admin import CHANGE
+from parsing.form_fields import LineField
+from processes.server.client_ip import client_ip
 
 LONGEST = 500  # characters
 ACCOUNT = "account"  # the field with the name of a further account

@@ -13,18 +13,18 @@ from accounts import audit
 from accounts.keys.api_keys import Principal
 from accounts.models import Company, User
 from billing.wallet import ledger
+from catalogue.channels import BY_NAME, Channel
+from catalogue.ids import request_id
 from channels.accept.acceptance import Sender
 from channels.models import ProviderAccount
 from channels.phone_numbers import normalise
 from channels.providers.base import Content
 from channels.routing.channel_plan import price
 from channels.vendor_accounts import registry
-from config.channels import BY_NAME, Channel
-from config.ids import request_id
-from config.logs import mask_phone
 from links.make.create import LinkSendRequest, send_link
 from links.make.new_link import NewLink
 from otp.send import CodeSendRequest, send_code
+from processes.logs import mask_phone
 
 COMPANY = "Kvitok · проверка отправки"
 PURPOSE = "operator trial"

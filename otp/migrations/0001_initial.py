@@ -1,13 +1,13 @@
-import config.ids
+import catalogue.ids
 import django.db.models.deletion
 import django.db.models.functions.datetime
 import otp.models
 from django.conf import settings
 from django.db import migrations, models
 
-from config.storage import migration_operations
-from config.storage.migration_operations import RunSqlFile
-from config.storage.months.new_tables import partition_by_month
+from storage import migration_operations
+from storage.migration_operations import RunSqlFile
+from storage.months.new_tables import partition_by_month
 
 
 class Migration(migrations.Migration):
@@ -150,7 +150,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Verification',
             fields=[
-                ('id', models.UUIDField(default=config.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=catalogue.ids.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('mode', models.CharField(choices=[('live', 'live'), ('test', 'test')], max_length=4, verbose_name='mode')),
                 ('phone', models.CharField(max_length=16, verbose_name='phone')),
                 ('purpose', models.CharField(max_length=64, verbose_name='purpose')),

@@ -15,8 +15,8 @@ from django.utils import timezone
 from django.utils.crypto import salted_hmac
 from redis.exceptions import RedisError
 
-from config.errors import DomainError, Error
-from config.storage.redis_client import redis_client
+from catalogue.errors import DomainError, Error
+from storage.redis_client import redis_client
 
 log = structlog.get_logger(__name__)
 

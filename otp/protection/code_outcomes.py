@@ -20,12 +20,12 @@ from uuid import UUID
 from django.conf import settings
 from django.db import connection
 
+from catalogue.ids import first_id_at
 from channels.guard.guard import PROMPT
 from channels.guard.known_phones import COUNTED_OF_PHONE, KNOWN_CODES, PHONE_WINDOW
-from config.ids import first_id_at
-from config.storage.statements.named_rows import fetch_all
 from otp.protection import known_phones
 from otp.protection.known_phones import Send
+from storage.statements.named_rows import fetch_all
 
 LAG = timedelta(seconds=5)
 MATURITY = 30.0  # seconds from a delivery until a code that was not entered counts as missed

@@ -26,11 +26,11 @@ from channels.guard.evidence import ScopeKind as GuardScopeKind
 from channels.guard.guard import SMALL, Guard, GuardStep, Verdict
 from channels.phone_numbers import country_of
 from channels.routing.smart.decay import Counts
-from config.storage.sessions import database_now
 from otp.models import GuardEvidence, GuardProgress, GuardRestriction, ScopeKind
 from otp.protection import code_outcomes, restrictions
 from otp.protection.code_outcomes import LAG, CodeOutcome, OutcomeKind
 from otp.protection.restrictions import Judged
+from storage.sessions import database_now
 
 OF_NUMBERS = [ScopeKind.COUNTRY.value, *(kind.value for kind, _digits in CUTS)]
 

@@ -14,10 +14,10 @@ from django.db.models import Max, Min
 from django.utils import timezone
 
 from accounts.models import Mode
+from catalogue.ids import first_id_at
 from channels.guard import known_phones
 from channels.guard.known_phones import KNOWN_CODES, PhoneHistory
 from channels.models import Message
-from config.ids import first_id_at
 from otp.models import Verification
 
 KNOWN_AFTER = timedelta(seconds=known_phones.KNOWN_AFTER)

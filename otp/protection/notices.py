@@ -11,10 +11,10 @@ from accounts.audit import declare_words
 from accounts.models import AuditEvent, Company, EventKind, GuardMode, Member, Mode
 from accounts.outbox import mail
 from accounts.people import countries
-from accounts.webhooks import events
 from channels.guard.evidence import CUTS
 from otp.models import GuardRestriction, ScopeKind
 from otp.protection.week_replay import WeekFigures
+from webhooks import events
 
 _HIDDEN = {kind.value: digits for kind, digits in CUTS}
 

@@ -24,9 +24,9 @@ from accounts.people.companies import evict_keys
 from channels.guard.evidence import CUTS, Scope, scopes_of
 from channels.guard.evidence import ScopeKind as GuardScopeKind
 from channels.guard.guard import GuardStep, Verdict
-from config.storage.redis_client import redis_client
 from otp.models import GuardEvidence, GuardProgress, GuardRestriction, ScopeKind
 from otp.protection import notices, week_reports
+from storage.redis_client import redis_client
 
 log = structlog.get_logger(__name__)
 

@@ -13,13 +13,13 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.keys.api_keys import GuardSettings, OpenRestriction, Principal
 from accounts.models import GuardMode
+from catalogue.channels import BY_NAME
+from catalogue.errors import AfterEffectError, DomainError, Error
 from channels.guard.evidence import scopes_of
 from channels.guard.guard import GuardStep
 from channels.phone_numbers import country_of
 from channels.routing import test_numbers
 from channels.routing.channel_plan import ChannelPlan
-from config.channels import BY_NAME
-from config.errors import AfterEffectError, DomainError, Error
 from otp.models import ScopeKind
 from otp.protection import challenges, known_phones, restrictions
 from otp.protection.notices import scope_name

@@ -20,10 +20,10 @@ from accounts.models import Company
 from channels.guard.guard import Case, Guard, GuardStep
 from channels.guard.known_phones import PhoneHistory
 from channels.phone_numbers import country_of
-from config.storage.store_errors import is_outage, savepoint
 from otp.models import GuardReplay
 from otp.protection import code_outcomes, known_phones
 from otp.protection.code_outcomes import SentCode
+from storage.store_errors import is_outage, savepoint
 
 DAYS = 7
 # Of a very large company the newest ones; half a minute of a worker's time.

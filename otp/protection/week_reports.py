@@ -17,10 +17,10 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.jobs import Job
 from accounts.models import Company, GuardMode
-from config.storage.store_errors import is_outage
 from otp.models import GuardReport
 from otp.protection import notices, week_replay
 from otp.protection.week_replay import WeekFigures
+from storage.store_errors import is_outage
 
 WEEK = timedelta(days=week_replay.DAYS)
 # After a worker that died, or a fault. Longer than any replay takes.

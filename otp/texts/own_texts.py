@@ -11,7 +11,7 @@ from accounts.audit import changes_of, record
 from accounts.keys.api_keys import CompanyTexts, texts_of
 from accounts.models import Company, User
 from accounts.people.companies import evict_keys
-from config.channels import CHANNELS
+from catalogue.channels import CHANNELS
 from otp import sql
 from otp.models import Autofill, CodeText
 from otp.texts import rendering, rules

@@ -9,8 +9,8 @@ from django.conf import settings
 
 from accounts.keys.api_keys import NO_TEXTS, CompanyTexts
 from accounts.names import is_valid_brand
+from catalogue.channels import Channel, of_row
 from channels.extensions import NotRenderableError, Rendered
-from config.channels import Channel, of_row
 from otp import codes
 
 # With a brand of 30 characters the Russian text still fits one SMS segment of 70.

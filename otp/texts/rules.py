@@ -15,10 +15,10 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 
 from channels.providers import gsm
-from config.input.characters import as_seen, is_line
-from config.input.hosts import HostError, ascii_host
 from links.make.new_link import SLUG_LENGTH_IN_MESSAGES, short_url
 from otp.texts.rendering import BRAND_UNITS, VARIABLES, compose, fill, max_minutes
+from parsing.characters import as_seen, is_line
+from parsing.hosts import HostError, ascii_host
 
 ANDROID_MAX_BYTES = 140  # SMS Retriever ignores longer messages
 # https://developers.google.com/identity/sms-retriever/verify: base64, cut to eleven characters.

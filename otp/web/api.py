@@ -7,10 +7,11 @@ from django.http import HttpResponse
 from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
-from accounts.api.idempotency import IdempotentView
-from accounts.api.request_fields import RequestFields
 from accounts.keys.api_keys import Principal
 from accounts.masked_phones import mask_phone
+from api.idempotency import IdempotentView
+from api.request_fields import RequestFields
+from catalogue.ids import public_id
 from channels import phone_numbers
 from channels.accept.acceptance import Sender
 from channels.accept.send_limits import cool_down
@@ -18,7 +19,6 @@ from channels.models import Message
 from channels.routing.company_policy import locale_for
 from channels.web.fields import CHANNEL, LOCALE, PHONE
 from channels.web.send_view import SendView
-from config.ids import public_id
 from links.api.parsing import link_for_code
 from otp.check import check_code
 from otp.protection.send_check import CodeSender, hashed, network_of

@@ -13,18 +13,18 @@ from uuid import UUID
 import orjson
 from django.db import IntegrityError
 
-from accounts.api import idempotency
-from accounts.api.base_view import check_status
-from accounts.api.idempotency import IdempotencyKey, MissingResponse
 from accounts.audit import record
 from accounts.keys import api_keys
 from accounts.keys.api_keys import Principal
 from accounts.masked_phones import mask_phone
 from accounts.models import Company, User
+from api import idempotency
+from api.base_view import check_status
+from api.idempotency import IdempotencyKey, MissingResponse
+from catalogue.errors import DomainError
+from catalogue.ids import request_id
 from channels.accept.acceptance import Sender
 from channels.models import Message
-from config.errors import DomainError
-from config.ids import request_id
 from links.api.views import parse_link
 from links.make.create import send_link
 from otp.check import check_code

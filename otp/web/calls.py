@@ -8,7 +8,8 @@ from django.conf import settings
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
-from accounts.api.calls import (
+from accounts.models import EventKind, Scope
+from api.calls import (
     TEST,
     Call,
     Field,
@@ -21,8 +22,7 @@ from accounts.api.calls import (
     text,
     time,
 )
-from accounts.models import EventKind, Scope
-from accounts.webhooks.events import EXAMPLE_PHONE, EventDeclaration, iso
+from catalogue.errors import Error
 from channels.web.fields import (
     CHANNEL,
     COST,
@@ -36,10 +36,10 @@ from channels.web.fields import (
 )
 from channels.web.message_fields import NUMBER
 from channels.web.send_view import status_text
-from config.errors import Error
-from config.input import clipboard
 from links.api.fields import LINK_FOR_CODE, LINK_FOR_CODE_LIFETIME, LINK_UNTIL, SHORT_URL
 from otp.models import ScopeKind
+from parsing import clipboard
+from webhooks.events import EXAMPLE_PHONE, EventDeclaration, iso
 
 DEFAULT_PURPOSE = "verification"
 PURPOSE = Field(

@@ -13,11 +13,11 @@ from django.shortcuts import render
 from accounts.keys.api_keys import CompanyTexts
 from accounts.models import Company
 from accounts.people.roles import CabinetRequest, can_read_settings, member_required
+from catalogue.channels import BY_NAME, CHANNELS, Channel
 from channels.providers import gsm
 from channels.providers.telegram_gateway.provider import TelegramGateway
 from channels.routing.channel_plan import price
 from channels.vendor_accounts import registry
-from config.channels import BY_NAME, CHANNELS, Channel
 from links.addresses import short_hosts
 from links.make.new_link import SLUG_LENGTH_IN_MESSAGES, short_url
 from otp.texts import own_texts, rendering, rules

@@ -12,7 +12,6 @@ from django.utils.translation import gettext as _t
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_GET, require_POST
 
-from accounts.client_ip import client_ip
 from accounts.models import Company, GuardMode
 from accounts.people import countries
 from accounts.people.roles import (
@@ -24,13 +23,14 @@ from accounts.people.roles import (
 )
 from billing.budgets import budgets
 from billing.wallet import ledger
+from catalogue.errors import DomainError
 from channels import phone_numbers
 from channels.guard.evidence import CUTS, Scope, ScopeKind
 from channels.phone_numbers import country_of
-from config.errors import DomainError
-from config.input import clipboard
 from otp.models import GuardReplay, GuardRestriction
 from otp.protection import restrictions, week_replay
+from parsing import clipboard
+from processes.server.client_ip import client_ip
 
 HIDDEN = "•"  # in place of digits, as this page writes a range
 KIND_OF = {digits: kind for kind, digits in CUTS}

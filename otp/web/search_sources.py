@@ -4,10 +4,10 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models import Member
 from accounts.people.roles import can_change_settings, can_read_settings
-from accounts.search import MOST_HITS, Hit, Page, Source, register_pages, register_source
+from cabinet.search import MOST_HITS, Hit, Page, Source, register_pages, register_source
+from catalogue.ids import parse_id
 from channels.models import Message
 from channels.web.search_sources import hit
-from config.ids import parse_id
 
 PAGES = (
     Page("send", _("Send"), _("new message, send a code, try"), can_change_settings),

@@ -14,15 +14,15 @@ from django.utils.translation import ngettext, ngettext_lazy
 from accounts.models import Company, Language, Mode
 from billing import message_prices
 from billing.wallet import ledger
+from catalogue.channels import CHANNELS, Channel
+from catalogue.errors import DomainError, Error
+from catalogue.texts import StrOrPromise
 from channels import phone_numbers
 from channels.models import Message
-from config.channels import CHANNELS, Channel
-from config.errors import DomainError, Error
-from config.input import clipboard
-from config.input.form_fields import LineField, TextField
-from config.texts import StrOrPromise
 from links.api.fields import TEXT_LENGTH
 from otp.web.calls import CODE
+from parsing import clipboard
+from parsing.form_fields import LineField, TextField
 
 FIELD_OF = {Error.INVALID_PHONE: "phone", Error.COUNTRY_NOT_ALLOWED: "phone"} | {
     Error.URL_NOT_ALLOWED: "url"

@@ -10,20 +10,20 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET
 
-from accounts.api.rate_limit import key_rate_limiter
-from accounts.client_ip import client_ip
 from accounts.keys import api_keys
 from accounts.models import Mode
 from accounts.people.roles import CabinetRequest, can_manage_keys, member_required
+from api.rate_limit import key_rate_limiter
+from catalogue import ids
+from catalogue.errors import DomainError, Error
 from channels.history import test_phone
 from channels.history.messages import with_charges
 from channels.models import Message
 from channels.web.views import message_context
-from config import ids
-from config.errors import DomainError, Error
 from otp.models import Verification
 from otp.web import cabinet_sends
 from otp.web.send_forms import CodeForm, SendCodeForm, SendForm, SendLinkForm
+from processes.server.client_ip import client_ip
 
 FORMS: dict[str, type[SendForm]] = {form.kind: form for form in (SendCodeForm, SendLinkForm)}
 

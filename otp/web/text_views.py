@@ -11,7 +11,6 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _t
 from django.utils.translation import gettext_lazy as _
 
-from accounts.client_ip import client_ip
 from accounts.keys.api_keys import CompanyTexts
 from accounts.models import Language
 from accounts.people.roles import (
@@ -20,14 +19,15 @@ from accounts.people.roles import (
     can_read_settings,
     member_required,
 )
+from catalogue.channels import Channel, join_titles
 from channels.vendor_accounts import registry
-from config.channels import Channel, join_titles
-from config.input.form_fields import LineField
 from otp.models import CodeText
 from otp.texts import own_texts, rendering, rules
 from otp.texts.own_texts import SEGMENTED, WORDED
 from otp.web.calls import DEFAULT_PURPOSE
 from otp.web.previews import current_samples, samples
+from parsing.form_fields import LineField
+from processes.server.client_ip import client_ip
 
 
 class TextForm(forms.Form):

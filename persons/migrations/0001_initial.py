@@ -1,10 +1,10 @@
-import config.ids
+import catalogue.ids
 import django.db.models.deletion
 import django.db.models.functions.datetime
 from django.conf import settings
 from django.db import migrations, models
 
-from config.storage.months.new_tables import build_indexes
+from storage.months.new_tables import build_indexes
 
 
 class Migration(migrations.Migration):
@@ -20,7 +20,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='CompanyExport',
             fields=[
-                ('id', models.UUIDField(default=config.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=catalogue.ids.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('language', models.CharField(max_length=2)),
                 ('state', models.CharField(choices=[('running', 'being made'), ('ready', 'ready'), ('stopped', 'stopped'), ('failed', 'failed')], default='running', max_length=7, verbose_name='state')),
                 ('rows', models.PositiveIntegerField(default=0, verbose_name='rows')),

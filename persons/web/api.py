@@ -5,18 +5,18 @@ from typing import Any
 from django.http import HttpResponse
 from rest_framework.request import Request
 
-from accounts.api.base_view import ApiResponse, ApiView
-from accounts.api.idempotency import IdempotentView
-from accounts.api.request_fields import REQUIRED, QueryFields, RequestFields
-from accounts.client_ip import client_ip
 from accounts.keys.api_keys import Principal
+from api.base_view import ApiResponse, ApiView
+from api.idempotency import IdempotentView
+from api.request_fields import REQUIRED, QueryFields, RequestFields
+from catalogue.errors import DomainError, Error, invalid_input
 from channels import phone_numbers
 from channels.web.fields import PHONE
-from config.errors import DomainError, Error, invalid_input
 from persons.erasure import NotFinishedError, erase
 from persons.export import export
 from persons.person import Person
 from persons.web.calls import ERASE, ERASED, EXPORT, PERSON
+from processes.server.client_ip import client_ip
 
 
 class ExportPerson(ApiView):

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 from django.utils.translation import gettext_lazy as _
 
-from accounts.api.calls import Call, Field, Schema, Shape, array, integer, text, time
 from accounts.models import Scope
+from api.calls import Call, Field, Schema, Shape, array, integer, text, time
+from catalogue.errors import Error
 from channels.web.fields import PHONE, UNDERSTOOD_PHONE
-from config.errors import Error
-from config.input import clipboard
+from parsing import clipboard
 
 ROWS: Schema = {"type": "object", "additionalProperties": array({"type": "object"})}
 PERSON = Field("phone", text(), _("The phone number, in any format."), reading=clipboard.plain)

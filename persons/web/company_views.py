@@ -14,16 +14,16 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from accounts.audit import record
-from accounts.client_ip import client_ip
 from accounts.models import Company
 from accounts.people import closing
 from accounts.people.roles import CabinetRequest, can_manage_members, member_required, nobody
 from accounts.security import reauthentication
 from billing.models import Order, Wallet
-from config.input.form_fields import LineField
+from parsing.form_fields import LineField
 from persons import company_export as exports
 from persons.export_files import FILES
 from persons.models import CompanyExport
+from processes.server.client_ip import client_ip
 
 is_owner = can_manage_members
 

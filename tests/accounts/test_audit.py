@@ -2,7 +2,6 @@
 
 import logging
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,10 +17,10 @@ from structlog.testing import LogCapture
 
 from accounts import audit
 from accounts.audit import ACTION_LABELS, FIELD_LABELS, changes_between, label, record, subject
-from accounts.cabinet.settings_forms import SECTIONS
 from accounts.models import AuditEvent, Company, User
 from accounts.security import notifications
 from billing.web.forms import ProfileForm
+from cabinet.settings_forms import SECTIONS
 from channels.web.forms import HistoryFilter
 from tests.accounts.security.people import (
     add_app,
@@ -31,6 +30,7 @@ from tests.accounts.security.people import (
 )
 from tests.factories import PASSWORD, CompanyFactory, UserFactory
 from tests.operator_admin.operators import code_now
+from tests.packages import PACKAGES, ROOT
 
 pytestmark = pytest.mark.django_db
 
@@ -251,12 +251,11 @@ def test_audit_outlives_the_company(event: AuditEvent) -> None:
     assert AuditEvent.objects.get().company_id == event.company_id
 
 
-ROOT = Path(__file__).parents[2]
 RECORDED = re.compile(r'\brecord\(\s*"([a-z_.]+)"')
 
 
 def test_every_audited_action_has_a_label() -> None:
-    sources = (path for app in ("accounts", "billing", "channels", "links", "otp")
+    sources = (path for app in PACKAGES
                for path in (ROOT / app).rglob("*.py"))  # fmt: skip
 
     recorded = {name for path in sources for name in RECORDED.findall(path.read_text("utf-8"))}

@@ -4,8 +4,8 @@ from typing import Any
 
 import orjson
 
-from accounts.api.calls import Call
 from accounts.models import Scope
+from api.calls import Call
 from api_docs.calls import BY_NAME
 from tests.api.clients import Answer, Api
 

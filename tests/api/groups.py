@@ -5,8 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 from unittest.mock import patch
 
-from config.storage.statements import group_commit
-from config.storage.statements.group_commit import GroupCommit
+from storage.statements import group_commit
+from storage.statements.group_commit import GroupCommit
 from tests.api.blocking import apart
 from tests.stack.programs import wait_until
 

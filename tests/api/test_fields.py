@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 import pytest
 
-from accounts.api.calls import Call
+from api.calls import Call
 from api_docs.calls import CALLS
 from channels.models import Message
 from links.models import Link

@@ -11,9 +11,9 @@ from pytest_django import Settings
 
 from accounts.models import ApiKey, Company, IdempotentRequest
 from billing.wallet import ledger
+from catalogue.errors import Error
 from channels.models import BlockedPhone
 from channels.vendor_accounts import registry
-from config.errors import Error
 from tests.api.books import books
 from tests.api.clients import Answer, Api
 from tests.channels.accounts import set_account

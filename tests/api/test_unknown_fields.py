@@ -5,8 +5,8 @@ from typing import Any
 import orjson
 import pytest
 
-from accounts.api.calls import Call
-from accounts.api.request_fields import MAX_WARNINGS
+from api.calls import Call
+from api.request_fields import MAX_WARNINGS
 from api_docs.calls import CALLS
 from channels.models import Message
 from tests.api.calling import ASKED, LIVE, addressed

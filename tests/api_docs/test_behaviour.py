@@ -11,11 +11,11 @@ from django.test import Client
 from django.utils import translation
 
 import config.api
-from accounts.api.base_view import ApiView
-from accounts.api.calls import Call
+from api.base_view import ApiView
+from api.calls import Call
 from api_docs.calls import BY_NAME, CALLS
+from catalogue.errors import Error
 from channels.routing import test_numbers
-from config.errors import Error
 from tests.api.calling import LIVE, PHONE, addressed
 from tests.api.clients import Api
 from tests.api_docs.reading import LANGUAGES

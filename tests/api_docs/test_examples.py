@@ -7,13 +7,13 @@ import orjson
 import pytest
 from django.test import Client
 
-from accounts.api.calls import Call
+from api.calls import Call
 from api_docs.calls import BY_NAME, CALLS
 from api_docs.pages.page_list import PAGES
 from api_docs.schema.api import document
 from api_docs.schema.schema import refusal_example
+from catalogue.errors import Error
 from channels.routing import test_numbers
-from config.errors import Error
 from tests.api.calling import LIVE, PHONE, addressed, perform
 from tests.api.clients import Api
 from tests.api_docs.reading import LANGUAGES

@@ -11,17 +11,17 @@ from django.conf import settings
 from django.utils import translation
 from standardwebhooks import Webhook
 
-from accounts.api.calls import Call, Field, Schema
 from accounts.models import Event, EventKind
+from api.calls import Call, Field, Schema
 from api_docs.calls import BY_NAME, CALLS
 from api_docs.pages.values import numbers
 from api_docs.schema import webhook_events
 from api_docs.schema.components import object_of
 from api_docs.schema.errors import ADVICE
 from api_docs.schema.schema import error_schema, refusal_example
+from catalogue.errors import Error
 from channels.deliver.dispatcher import Dispatcher
 from channels.routing import test_numbers
-from config.errors import Error
 from tests.api.calling import LIVE, PHONE, addressed, perform
 from tests.api.clients import Api
 from tests.factories import EndpointFactory

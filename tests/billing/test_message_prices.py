@@ -17,7 +17,7 @@ from billing.wallet import ledger
 from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import Message
 from channels.outcomes import transitions
-from config.storage.process_cache import SnapshotCache
+from storage.process_cache import SnapshotCache
 from tests.api.clients import Api, ClientOf
 from tests.channels.message_stages import submitted
 from tests.factories import CompanyFactory

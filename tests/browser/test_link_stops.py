@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
 from accounts.models import Company, Member
-from config.ids import uuid7
+from catalogue.ids import uuid7
 from links.addresses import short_hosts
 from links.manage import stopping
 from links.models import Link, ShortHost, Stop

@@ -7,10 +7,10 @@ from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
 from accounts.models import Delivery
-from accounts.webhooks.dispatcher import WebhookDispatcher
-from tests.accounts.webhooks.conftest import running_dispatcher
-from tests.accounts.webhooks.receivers import Receiver, listening
 from tests.browser.test_cabinet import confirm, sign_in
+from tests.webhooks.conftest import running_dispatcher
+from tests.webhooks.receivers import Receiver, listening
+from webhooks.dispatcher import WebhookDispatcher
 
 __all__ = ["running_dispatcher"]  # the fixture
 pytestmark = pytest.mark.django_db(transaction=True)

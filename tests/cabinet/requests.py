@@ -3,7 +3,7 @@
 from django.utils import timezone
 
 from accounts.models import ApiRequest, Company
-from config.ids import request_id
+from catalogue.ids import request_id
 
 
 def create_request(company: Company) -> ApiRequest:

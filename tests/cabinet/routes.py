@@ -300,7 +300,7 @@ NO_PAGE = {
     "session-end-others",
     # Of one person alone: tests/channels/web/test_message_files.py
     *("message-file", "message-file-status", "message-file-delete"),
-    "saved-filter-delete",  # of one person alone: tests/accounts/cabinet/test_saved_filters.py
+    "saved-filter-delete",  # of one person alone: tests/cabinet/test_saved_filters.py
     "mfa_download_recovery_codes",
     "mfa_login_webauthn",  # JSON for the script of the sign-in page
     "account_set_password",  # for people without a password, of whom there are none
@@ -308,7 +308,7 @@ NO_PAGE = {
     "sso-start",  # POST alone, and missing unless a provider is configured
     "invoice-file",  # a PDF for anybody with the link: tests/billing
     "document-file",  # the same
-    "second-factor-required",  # where a company requires one: tests/accounts/cabinet
+    "second-factor-required",  # where a company requires one: tests/cabinet
     "follow",  # the redirect: tests/links
     "notice-dismiss",  # POST alone: tests/operator_admin/incidents
     "status-json",  # for machines: tests/operator_admin/status

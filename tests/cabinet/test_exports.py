@@ -19,7 +19,7 @@ ROWS = 9
 BATCH_SIZES = (
     "channels.history.export.BATCH_SIZE",
     "links.web.list_views.BATCH_SIZE",
-    "accounts.cabinet.audit_log.BATCH_SIZE",
+    "cabinet.audit_log.BATCH_SIZE",
 )
 
 

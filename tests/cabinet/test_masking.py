@@ -13,9 +13,9 @@ from django.urls import reverse
 from accounts.masked_phones import mask_phone
 from accounts.models import Company, Member
 from accounts.people import phone_masking
+from catalogue.ids import public_id, request_id, uuid7
 from channels.models import Message
 from channels.phone_numbers import normalise
-from config.ids import public_id, request_id, uuid7
 from otp.models import GuardRestriction, Verification
 from tests.api.clients import ClientOf
 from tests.cabinet.pages import addresses, create_content, create_restrictions

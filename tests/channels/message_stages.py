@@ -5,12 +5,12 @@ from uuid import uuid4
 
 from django.db.models import F
 
+from catalogue.ids import parse_id
 from channels.deliver import claims
 from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import Attempt, Message
 from channels.outcomes import transitions
 from channels.vendor_accounts import availability
-from config.ids import parse_id
 from tests.api.clients import Answer, Api
 
 PHONE = "+79161234567"

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import assume, given, reject, settings, strategies
 from phonenumbers import PhoneNumberFormat, PhoneNumberType
 
+from catalogue.errors import DomainError, Error
 from channels import renumbering
 from channels.phone_numbers import (
     NOT_A_PHONE,
@@ -14,8 +15,7 @@ from channels.phone_numbers import (
     normalise,
     with_country_code_seven,
 )
-from config.errors import DomainError, Error
-from config.input import clipboard
+from parsing import clipboard
 
 SPELLINGS = [
     "+79161234567",

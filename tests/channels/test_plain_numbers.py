@@ -8,8 +8,8 @@ import phonenumbers
 import pytest
 from phonenumbers import COUNTRY_CODE_TO_REGION_CODE, PhoneNumberType
 
+from catalogue.errors import DomainError
 from channels import phone_numbers, plain_numbers
-from config.errors import DomainError
 
 ROUNDS = 20
 REGIONS = [

@@ -8,12 +8,12 @@ from wsgiref.types import StartResponse, WSGIEnvironment
 import orjson
 from granian.constants import Interfaces
 
-from config.errors import Error
-from config.server.gateway import Allowance, Gateway, Refusal
-from config.server.request_bodies import BodyLimits
-from config.server.rsgi_response import Response
-from config.server.wsgi_environ import LazyEnviron
+from catalogue.errors import Error
 from config.web_server import Server
+from processes.server.gateway import Allowance, Gateway, Refusal
+from processes.server.request_bodies import BodyLimits
+from processes.server.rsgi_response import Response
+from processes.server.wsgi_environ import LazyEnviron
 
 DEADLINE = 3.0  # long enough for twenty requests on a busy machine
 BOUNDS = BodyLimits(

@@ -8,16 +8,16 @@ from celery import current_app
 from django.conf import settings
 
 from accounts.models import Delivery
-from accounts.webhooks import deliveries
 from channels.models import Message
 from config.celery import DeliveryStep
-from tests.accounts.webhooks.receivers import Receiver, listening
 from tests.api.clients import Api
 from tests.channels.message_stages import send
-from tests.config.storage.months.young_months import YoungMonth, young_month
 from tests.factories import EndpointFactory
 from tests.otp.sent_codes import age_rows
 from tests.stack.programs import wait_until
+from tests.storage.months.young_months import YoungMonth, young_month
+from tests.webhooks.receivers import Receiver, listening
+from webhooks import deliveries
 
 __all__ = ["young_month"]
 

@@ -11,7 +11,7 @@ import pytest
 
 from accounts.models import Company
 from billing.wallet import ledger
-from config.ids import parse_id
+from catalogue.ids import parse_id
 from config.local.server_files import account_for, temporary_directory
 from tests.factories import ApiKeyFactory
 from tests.operator_admin.backup.conftest import take

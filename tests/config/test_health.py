@@ -17,10 +17,10 @@ from pytest_django import Settings
 
 from channels.models import Heartbeat
 from config import health
-from config.background import PeriodicThread
 from config.environment.variables import ROOT
 from config.local.store_servers import Postgres
-from config.server import probe
+from processes.background import PeriodicThread
+from processes.server import probe
 from tests.api.races import at_once
 from tests.config.small_disk import small_disk
 from tests.config.test_settings import GOOD

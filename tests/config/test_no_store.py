@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from config.server.middleware import MACHINE_PATHS, PUBLIC_ROUTES
+from config.middleware import MACHINE_PATHS, PUBLIC_ROUTES
 
 KEPT_FOR_SECONDS = {"status", "status-feed"}  # everybody's too
 # Any value that the converter of a path takes.

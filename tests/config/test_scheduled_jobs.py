@@ -24,7 +24,7 @@ wire = automatic.wire
 TRIALS = billing.TRIALS + channels.TRIALS + companies.TRIALS
 # Tasks that work for no single company, each with what keeps one row from stopping it.
 OTHERS = {
-    "accounts.cancel_webhooks": "one UPDATE of states",
+    "webhooks.cancel_undeliverable": "one UPDATE of states",
     "accounts.deliver_mail": "each e-mail has its own tries and its own end",
     "billing.expire_orders": "one UPDATE of states",
     "channels.check_ledger": "reads and writes no company's rows",

@@ -14,8 +14,8 @@ import pytest
 
 from config.environment.variables import ROOT
 from config.local.processes import spawn
-from tests.config.server.test_gateway import small_web
 from tests.ports import free_port
+from tests.processes.server.test_gateway import small_web
 from tests.stack.programs import wait_until
 
 NGINX = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")

@@ -9,8 +9,8 @@ from django.db import connection, transaction
 
 from accounts.models import Company
 from billing.models import Wallet
+from catalogue.ids import uuid7
 from channels.outcomes import unchanged_messages
-from config.ids import uuid7
 from otp import check, send
 from otp.models import Verification
 from otp.send import CodeWrite

@@ -11,9 +11,9 @@ from django.db import connection
 from django.test import Client
 from django.urls import reverse
 
-from accounts.api import pagination
-from accounts.api.pagination import encode
 from accounts.models import AuditEvent, Company, Member
+from api import pagination
+from api.pagination import encode
 from billing.models import Transfer
 from billing.wallet import ledger, running_balances
 from channels.models import Message

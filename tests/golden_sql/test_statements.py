@@ -13,7 +13,6 @@ import pytest
 from django.db import connection
 
 from accounts.keys import api_keys
-from accounts.webhooks import sql as webhooks_sql
 from billing.wallet import ledger
 from channels import sql as channels_sql
 from channels.outcomes import receipts_sql
@@ -21,6 +20,7 @@ from links import sql as links_sql
 from links.clicks import counting
 from links.make import reuse
 from otp import sql as otp_sql
+from webhooks import sql as webhooks_sql
 
 FOLDER = Path(__file__).parent
 STATEMENTS = {

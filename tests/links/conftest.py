@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import pytest
 from pytest_django import Settings
 
-from config.storage.redis_client import redis_client
 from links.clicks import buffer as click_buffer
+from storage.redis_client import redis_client
 from tests.links.visiting import Ask, call, early, view, without_redis
 
 

@@ -3,8 +3,8 @@
 import pytest
 from django.core.exceptions import ValidationError
 
-from accounts.cabinet.spreadsheets import csv_lines
 from accounts.models import Company, Member
+from cabinet.spreadsheets import csv_lines
 from links import csv_files
 from links.models import Link
 from links.web.list_views import rows_of

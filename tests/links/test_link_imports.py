@@ -9,8 +9,8 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from accounts.models import Company, Member
+from catalogue.errors import DomainError
 from channels import retention
-from config.errors import DomainError
 from links import link_imports
 from links.make import create
 from links.models import Link, LinkImport

@@ -18,9 +18,9 @@ from django.urls import path
 from django.utils import timezone
 from pytest_django import Settings
 
-from config.storage.redis_client import blocking_redis_client, redis_client
 from links.clicks import buffer as click_buffer
 from links.follow.redirect import RedirectMiddleware, follow
+from storage.redis_client import blocking_redis_client, redis_client
 
 BROWSER = (
     "Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko)"

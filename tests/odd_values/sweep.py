@@ -19,7 +19,7 @@ from django.http import QueryDict
 from django.test import Client, TestCase
 
 from config.schedule import SCHEDULE
-from config.storage.redis_client import redis_client
+from storage.redis_client import redis_client
 from tests.odd_values.html_forms import Form, Page
 from tests.odd_values.values import FILES
 

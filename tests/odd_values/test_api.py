@@ -8,8 +8,8 @@ import orjson
 import pytest
 from django.test import Client
 
-from accounts.api.calls import Call
 from accounts.models import Company, Scope
+from api.calls import Call
 from api_docs.calls import CALLS
 from billing.wallet import ledger
 from tests.cabinet.pages import create_content

@@ -11,7 +11,7 @@ from django.urls import NoReverseMatch, URLPattern, URLResolver, get_resolver, r
 
 from accounts.models import Company
 from channels.vendor_accounts import registry
-from config.server.middleware import MACHINE_PATHS
+from config.middleware import MACHINE_PATHS
 from tests.cabinet.pages import create_content
 from tests.cabinet.routes import DOCS, VISITOR
 from tests.factories import CompanyFactory, MemberFactory

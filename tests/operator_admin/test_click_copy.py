@@ -6,10 +6,10 @@ from collections.abc import Iterator
 import pytest
 from pytest_django import Settings
 
-from config.storage.redis_client import redis_client
 from links.clicks.buffer import STREAM
 from links.clicks.clickhouse import completeness, sink
 from operator_admin.doctor.money import click_copy
+from storage.redis_client import redis_client
 from tests.clickhouse_server import ClickHouseServer, running_clickhouse
 
 pytestmark = pytest.mark.usefixtures("english")

@@ -12,10 +12,10 @@ from pytest_django import Settings
 from accounts.audit import record
 from accounts.models import AuditEvent
 from billing.wallet import ledger
-from config.storage.months import partitions as months
 from links.clicks import counting
 from operator_admin import database_role
 from operator_admin.doctor import stores
+from storage.months import partitions as months
 from tests.api.blocking import behind_us
 from tests.factories import CompanyFactory, UserFactory
 from tests.session_settings import session_setting

@@ -19,11 +19,11 @@ from billing.models import SealedDay
 from channels.models import Heartbeat
 from channels.vendor_accounts import registry
 from config.environment.variables import ROOT
-from config.storage.redis_client import redis_client
 from links.clicks.buffer import STREAM
 from operator_admin import doctor
 from operator_admin.doctor import money, processes, public_access, stores, vendors
 from operator_admin.doctor.finding import Finding
+from storage.redis_client import redis_client
 from tests.channels.accounts import set_account
 from tests.config.environment.test_production_checks import SAFE
 from tests.config.test_settings import GOOD, SECRET

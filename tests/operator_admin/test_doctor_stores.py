@@ -11,9 +11,9 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.utils import timezone
 from pytest_django import Settings
 
-from config.storage.redis_client import redis_client
 from operator_admin.doctor import processes, stores
 from operator_admin.doctor.finding import Finding
+from storage.redis_client import redis_client
 
 pytestmark = pytest.mark.usefixtures("english")
 

@@ -1,4 +1,4 @@
-"""Every form of the admin reads days, integers and lines by the parsers of `config.input`."""
+"""Every form of the admin reads days, integers and lines by the parsers of `parsing`."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any

@@ -13,9 +13,9 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from accounts.models import AuditEvent, Company, User
+from catalogue.channels import CHANNELS
 from channels.models import ProviderAccount
 from channels.vendor_accounts import availability, pauses
-from config.channels import CHANNELS
 from operator_admin.incidents import impact, notices, timeline
 from operator_admin.incidents.timeline import NewIncident, Wording
 from operator_admin.models import Incident

@@ -12,11 +12,11 @@ from pytest_django import Settings
 from accounts.models import Endpoint
 from channels.deliver.heartbeats import HeartbeatWriter
 from channels.models import Heartbeat
-from config.key_rings import current_key_id
 from operator_admin.doctor import key_rotation
 from operator_admin.doctor.finding import Finding
 from persons.erasure import erase
 from persons.person import Person
+from storage.key_rings import current_key_id
 from tests.api.clients import Api
 from tests.factories import CompanyFactory
 

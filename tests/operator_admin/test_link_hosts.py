@@ -7,7 +7,7 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import Company, User
-from config.errors import DomainError
+from catalogue.errors import DomainError
 from links.addresses import short_hosts, target_urls
 from links.manage import changes
 from links.manage.changes import Change

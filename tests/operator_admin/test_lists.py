@@ -9,11 +9,11 @@ from django.urls import reverse
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from accounts.api import pagination
 from accounts.models import User
+from api import pagination
 from billing.models import Transfer
+from catalogue.ids import request_id, uuid7
 from channels.models import Attempt, Message, Receipt
-from config.ids import request_id, uuid7
 from tests.factories import (
     AttemptFactory,
     CodeTextFactory,

@@ -17,10 +17,10 @@ from pytest_django import Settings
 
 from channels.models import Heartbeat
 from config.environment.variables import ROOT
-from config.storage.redis_client import redis_client
 from links.clicks.buffer import STREAM
 from operator_admin.metrics.prometheus import DatabaseCollector
 from otp.models import GuardProgress, GuardRestriction
+from storage.redis_client import redis_client
 from tests.config.test_settings import GOOD
 from tests.factories import (
     AttemptFactory,
@@ -34,7 +34,7 @@ from tests.ports import free_port
 
 COUNT = """
 import django; django.setup()
-from config.monitoring import metrics
+from processes.monitoring import metrics
 for _ in range(3):
     metrics.count_request("SendCode", 200, 0.02)
 metrics.count_request("SendCode", 429, 0.001)

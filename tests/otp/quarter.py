@@ -16,7 +16,7 @@ from billing.models import BillingProfile, Order, Payment, Refund, Transfer, Wal
 from billing.seals import sealing
 from billing.wallet import running_balances
 from billing.wallet.period_totals import start_of
-from config.storage.months.calendar import next_month, previous_month
+from storage.months.calendar import next_month, previous_month
 from tests.factories import CompanyFactory, SellerFactory, WalletFactory
 from tools.demo import history, past_transfers
 from tools.demo.senders import Senders

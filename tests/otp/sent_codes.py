@@ -6,9 +6,9 @@ from django.db.models import F
 
 from accounts.models import IdempotentRequest
 from channels.models import Message
-from config.storage.redis_client import redis_client
 from otp import codes
 from otp.models import Verification
+from storage.redis_client import redis_client
 
 
 def verification_of(phone: str, purpose: str = "verification", mode: str = "live") -> Verification:

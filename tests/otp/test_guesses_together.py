@@ -8,9 +8,9 @@ import pytest
 from django.db import connection, transaction
 
 from billing.wallet import ledger
-from config.storage.statements.json_rows import Numbered
 from otp import check, codes
 from otp.models import Verification
+from storage.statements.json_rows import Numbered
 from tests.api.blocking import waiting
 from tests.api.clients import Answer, Api, ClientOf
 from tests.api.groups import in_one_group

@@ -8,9 +8,9 @@ from django.db import connection, transaction
 from pytest_django import DjangoAssertNumQueries
 
 from accounts.models import Company
+from catalogue.ids import uuid7
 from channels import sql as channels_sql
 from channels.models import Message
-from config.ids import uuid7
 from links.follow import resolution
 from links.models import Link
 from otp import settlement, sql

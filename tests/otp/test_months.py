@@ -7,11 +7,11 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
+from catalogue.ids import first_id_at, uuid7
 from channels.models import Message
-from config.ids import first_id_at, uuid7
-from config.storage.months import recent_ids
 from otp import codes
 from otp.models import Verification
+from storage.months import recent_ids
 from tests.api.clients import Api
 from tests.otp.sent_codes import code_of, forget_limits
 

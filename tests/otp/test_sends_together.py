@@ -12,10 +12,10 @@ import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
-from accounts.api import idempotency
-from accounts.api.idempotency import IdempotencyKey
 from accounts.keys.api_keys import digest
 from accounts.models import ApiKey, Company
+from api import idempotency
+from api.idempotency import IdempotencyKey
 from billing.budgets import budgets, key_limits
 from billing.models import Budget, Transfer, Wallet
 from billing.wallet import ledger

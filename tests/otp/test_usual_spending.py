@@ -9,8 +9,8 @@ from pytest_django import Settings
 from accounts.models import Company
 from billing.budgets import budgets
 from billing.models import Budget, SpentDay
+from catalogue.ids import first_id_at, uuid7
 from channels.models import Message
-from config.ids import first_id_at, uuid7
 from otp import usual_spending
 from tests.factories import MessageFactory, VerificationFactory
 

@@ -7,13 +7,11 @@ from django.db import connection
 from django.utils import timezone
 from pytest_django import Settings
 
-from accounts.api.atomic_limits import hashed
 from accounts.models import AuditEvent, Company
+from catalogue.ids import uuid7
 from channels import reconciliation
 from channels.accept import send_limits
 from channels.models import BlockedPhone, Contact, Message, Receipt, RememberedPhone
-from config.ids import uuid7
-from config.storage.redis_client import redis_client
 from links.models import ErasedClicks, Link
 from otp.models import Verification
 from otp.protection import send_check
@@ -22,6 +20,8 @@ from persons import columns
 from persons.erasure import NotFinishedError, erase
 from persons.models import Erasure
 from persons.person import Person
+from storage.atomic_limits import hashed
+from storage.redis_client import redis_client
 from tests.api.clients import Api
 from tests.channels.message_stages import accepted
 from tests.factories import (

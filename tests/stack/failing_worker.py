@@ -11,12 +11,12 @@ from config.celery import app
 
 django.setup()
 
-from accounts.webhooks import dispatcher as webhook_dispatcher  # noqa: E402 - Django comes first
-from accounts.webhooks.http_call import CallOutcome  # noqa: E402
 from channels.deliver import claims, dispatcher  # noqa: E402
 from channels.lifecycle.state_machine import Event, EventKind  # noqa: E402
 from channels.outcomes import unchanged_messages  # noqa: E402
 from channels.waiting import outcome_signals  # noqa: E402
+from webhooks import dispatcher as webhook_dispatcher  # noqa: E402 - Django comes first
+from webhooks.http_call import CallOutcome  # noqa: E402
 
 __all__ = ["app"]
 

@@ -6,7 +6,7 @@ import requests
 
 from billing.models import BillingProfile, Order, Payment
 from billing.wallet import ledger
-from config.ids import parse_id
+from catalogue.ids import parse_id
 from tests.stack.sender import Sender
 from tests.stack.stack import Stack
 

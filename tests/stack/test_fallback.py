@@ -9,11 +9,11 @@ from django.db.models import F
 
 from billing.models import Transfer
 from channels.models import Attempt, Message
-from config.storage.redis_client import blocking_redis_client
 from links.clicks import delivery_proof
 from links.clicks.bot_detection import SCANNER_WINDOW
 from links.clicks.buffer import STREAM
 from links.models import Link
+from storage.redis_client import blocking_redis_client
 from tests.links.visiting import BROWSER_HEADERS
 from tests.stack.programs import wait_until
 from tests.stack.sender import Sender

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 import pytest
 
 from accounts.models import Delivery
-from tests.accounts.webhooks.receivers import Receiver, listening
 from tests.stack.programs import wait_until
 from tests.stack.sender import Sender
 from tests.stack.stack import Stack, expire
+from tests.webhooks.receivers import Receiver, listening
 
 
 @pytest.fixture

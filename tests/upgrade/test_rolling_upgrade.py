@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from config.environment.variables import ROOT
-from tests.accounts.webhooks.receivers import Receiver, listening
 from tests.stack.programs import wait_until
 from tests.upgrade.conftest import Upgrade
 from tests.upgrade.generation import Generation
 from tests.upgrade.traffic import Traffic
+from tests.webhooks.receivers import Receiver, listening
 
 
 @pytest.fixture

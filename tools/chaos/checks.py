@@ -15,7 +15,7 @@ from uuid import UUID
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
-from config.ids import parse_id
+from catalogue.ids import parse_id
 from otp import codes
 from tools.queries import Query, queries
 

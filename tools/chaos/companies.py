@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from accounts.models import GuardMode
 from billing.models import BillingProfile
 from billing.wallet import ledger
+from catalogue.channels import BY_NAME
 from channels.routing.policy_rules import StoredRule
-from config.channels import BY_NAME
 from tests.factories import ApiKeyFactory, CompanyFactory, SellerFactory, TariffFactory
 from tools.chaos.client import Account
 from tools.chaos.plan import CHAINS, Speed

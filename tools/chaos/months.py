@@ -12,10 +12,10 @@ from django.db import connection, transaction
 
 from billing.models import ArchivedMonth
 from billing.wallet import ledger
-from config.ids import first_id_at
-from config.storage.months import partitions
-from config.storage.months.calendar import month_of, next_month
-from config.storage.months.partitions import TABLES
+from catalogue.ids import first_id_at
+from storage.months import partitions
+from storage.months.calendar import month_of, next_month
+from storage.months.partitions import TABLES
 from tests.factories import CompanyFactory
 from tests.stack.programs import Program
 from tools.chaos.checks import Finding, select

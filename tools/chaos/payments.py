@@ -8,7 +8,7 @@ from typing import Any
 import psycopg
 import requests
 
-from config.ids import parse_id
+from catalogue.ids import parse_id
 from tools.chaos.checks import Finding, select
 from tools.chaos.client import Account, Backend
 from tools.chaos.fault_injector import FaultInjector

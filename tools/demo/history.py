@@ -18,9 +18,9 @@ from accounts.models import Company, Mode
 from billing.wallet import running_balances
 from channels.history import day_counts
 from channels.models import CountedDay
-from config.input.days import start_of
-from config.storage.months.calendar import month_of
 from links.clicks import counting as click_months
+from parsing.days import start_of
+from storage.months.calendar import month_of
 from tools.command_line import say
 from tools.demo import KEY_ID, DemoError, past_transfers, senders
 from tools.demo import months as month_tables

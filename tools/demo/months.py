@@ -9,9 +9,9 @@ from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 from psycopg_pool import ConnectionPool
 
-from config.storage.months.calendar import next_month
-from config.storage.months.partitions import LOCK_TIMEOUT, TABLES, MonthlyTable, bound, month_named
-from config.storage.statements.named_rows import fetch_all
+from storage.months.calendar import next_month
+from storage.months.partitions import LOCK_TIMEOUT, TABLES, MonthlyTable, bound, month_named
+from storage.statements.named_rows import fetch_all
 
 _OLDEST = """
 SELECT c.relname, pg_get_expr(c.relpartbound, c.oid) FROM pg_inherits i

@@ -19,8 +19,8 @@ from accounts.models import ApiKey, Company, Endpoint, EventKind, GuardMode, Mod
 from accounts.people import companies
 from billing.models import Order, Payment
 from billing.wallet import ledger
-from config.ids import first_id_at
-from config.input.days import start_of
+from catalogue.ids import first_id_at
+from parsing.days import start_of
 from tools.demo import KEY_ID, past_transfers
 from tools.stack.seed import lift_budgets
 

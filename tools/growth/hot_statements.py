@@ -11,13 +11,13 @@ from uuid import UUID, uuid4
 from django.test import Client
 from django.utils import timezone
 
+from catalogue.ids import first_id_at, parse_id
 from channels.deliver import claims, sweeps
 from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import Message
 from channels.outcomes import receipts, transitions
 from channels.providers.inbound import InboundEvents, Receipt, ReceiptState
 from channels.vendor_accounts import availability
-from config.ids import first_id_at, parse_id
 from links.clicks import counting
 from links.models import Link
 from otp import codes, settlement

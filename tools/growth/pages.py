@@ -16,12 +16,12 @@ from django.db.models import Model
 from django.test import Client
 from django.urls import reverse
 
-from accounts.api.pagination import encode
 from accounts.models import AuditEvent, Mode
+from api.pagination import encode
 from billing.models import Transfer
+from catalogue.channels import BY_NAME
 from channels.models import Message
 from config.celery import app
-from config.channels import BY_NAME
 from config.schedule import SCHEDULE
 from links.models import Link
 from tools.growth.figures import PAGE_MS, Figure, Group

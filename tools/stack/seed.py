@@ -12,7 +12,7 @@ from accounts.people import companies as company_service
 from billing.budgets import budgets
 from billing.models import Budget
 from billing.wallet import ledger
-from config.ids import uuid7
+from catalogue.ids import uuid7
 from links.addresses.slugs import generate
 from otp import codes
 

@@ -7,8 +7,8 @@ from django.core.management.commands import migrate
 from django.db import connections
 from django.db.migrations.recorder import MigrationRecorder
 
-from config.storage import sessions
-from config.storage.migration_runs import (
+from storage import sessions
+from storage.migration_runs import (
     LocksNotAvailableError,
     may_set_deadlock_timeout,
     only_one,

@@ -19,7 +19,7 @@ from billing.gateways.base import (
     WebhookRequest,
 )
 from billing.gateways.base import PaymentState as State
-from config.input.json_objects import read_object
+from parsing.json_objects import read_object
 
 SIGNATURE = "Sandbox-Signature"
 

@@ -5,7 +5,7 @@ import secrets
 from django.utils.translation import gettext_lazy as _
 
 from billing.gateways.declaration import DeclaredGateway
-from config.environment.options import Option
+from catalogue.options import Option
 
 GATEWAY = DeclaredGateway(
     name="stripe",

@@ -28,7 +28,7 @@ from billing.gateways.base import (
 )
 from billing.gateways.base import PaymentState as State
 from billing.gateways.http import ProviderApi, RefusedByProviderError, reading
-from config.input.json_objects import read_object
+from parsing.json_objects import read_object
 
 SIGNATURE = "Stripe-Signature"
 TOLERANCE = 300  # seconds

@@ -8,7 +8,7 @@ from typing import Any
 from django.utils.translation import gettext_lazy as _
 
 from billing.gateways.declaration import DeclaredGateway
-from config.environment.options import Option, boolean
+from catalogue.options import Option, boolean
 
 
 def _account(text: str) -> str:

@@ -30,7 +30,7 @@ from billing.gateways.base import (
 )
 from billing.gateways.base import PaymentState as State
 from billing.gateways.http import ProviderApi, RefusedByProviderError, reading
-from config.input.json_objects import read_object
+from parsing.json_objects import read_object
 
 LIFETIME_DAYS = 3
 SMALLEST, LARGEST = Decimal(10), Decimal(999_999)

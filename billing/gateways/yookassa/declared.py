@@ -6,7 +6,7 @@ from ipaddress import ip_network
 from django.utils.translation import gettext_lazy as _
 
 from billing.gateways.declaration import DeclaredGateway
-from config.environment.options import Option, boolean, words
+from catalogue.options import Option, boolean, words
 
 # https://yookassa.ru/developers/using-api/webhooks: where its notices come from.
 PUBLISHED = (

@@ -31,7 +31,7 @@ from billing.gateways.base import (
 )
 from billing.gateways.base import PaymentState as State
 from billing.gateways.http import ProviderApi, RefusedByProviderError, reading
-from config.input.json_objects import read_object
+from parsing.json_objects import read_object
 
 STATES = {"succeeded": State.PAID, "canceled": State.CANCELED}
 # Codes of VAT that is part of a prepayment, by the seller's rate, as 22/122:

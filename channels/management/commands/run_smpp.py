@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from channels import vendor_webhooks
 from channels.deliver import hosting
 from channels.vendor_accounts import registry
-from config.monitoring import metrics
+from processes.monitoring import metrics
 
 
 class Command(BaseCommand):

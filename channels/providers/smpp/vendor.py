@@ -6,6 +6,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from django.utils.translation import gettext_lazy as _
 
+from catalogue.options import Option, pairs, words
 from channels.providers.declaration import (
     ACCOUNT_FAULT,
     BAD_NUMBER,
@@ -18,7 +19,6 @@ from channels.providers.declaration import (
     Vendor,
     texts,
 )
-from config.environment.options import Option, pairs, words
 
 _AUTOMATIC = "-1"  # by the form of the sender
 OPTIONS = (

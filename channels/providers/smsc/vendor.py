@@ -4,6 +4,7 @@ import secrets
 
 from django.utils.translation import gettext_lazy as _
 
+from catalogue.options import Option, words
 from channels.providers.declaration import (
     ACCOUNT_FAULT,
     BAD_NUMBER,
@@ -16,7 +17,6 @@ from channels.providers.declaration import (
     Vendor,
     texts,
 )
-from config.environment.options import Option, words
 
 OPTIONS = (
     Option(

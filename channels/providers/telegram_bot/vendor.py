@@ -4,6 +4,7 @@ import secrets
 
 from django.utils.translation import gettext_lazy as _
 
+from catalogue.options import Option, one_of
 from channels.providers.declaration import (
     ACCOUNT_FAULT,
     TOO_FAST,
@@ -13,7 +14,6 @@ from channels.providers.declaration import (
     Step,
     Vendor,
 )
-from config.environment.options import Option, one_of
 
 OPTIONS = (
     Option(

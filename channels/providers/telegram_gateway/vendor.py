@@ -4,6 +4,7 @@ import secrets
 
 from django.utils.translation import gettext_lazy as _
 
+from catalogue.options import Option
 from channels.providers.declaration import (
     ACCOUNT_FAULT,
     BAD_NUMBER,
@@ -14,7 +15,6 @@ from channels.providers.declaration import (
     Vendor,
     texts,
 )
-from config.environment.options import Option
 
 OPTIONS = (
     Option("token", _("API token"), is_secret=True, simulated=lambda: secrets.token_urlsafe(24)),

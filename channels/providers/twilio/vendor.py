@@ -4,6 +4,7 @@ import secrets
 
 from django.utils.translation import gettext_lazy as _
 
+from catalogue.options import Option
 from channels.providers.declaration import (
     ACCOUNT_FAULT,
     BAD_NUMBER,
@@ -16,7 +17,6 @@ from channels.providers.declaration import (
     Vendor,
     texts,
 )
-from config.environment.options import Option
 
 OPTIONS = (
     Option("account_sid", _("Account SID"), simulated=lambda: f"AC{secrets.token_hex(16)}"),

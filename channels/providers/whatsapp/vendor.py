@@ -4,6 +4,7 @@ import secrets
 
 from django.utils.translation import gettext_lazy as _
 
+from catalogue.options import Option
 from channels.providers.declaration import (
     ACCOUNT_FAULT,
     BUSY,
@@ -17,7 +18,6 @@ from channels.providers.declaration import (
     Vendor,
     texts,
 )
-from config.environment.options import Option
 
 # The first brings receipts and STOP replies; by the others Meta warns about the account.
 WEBHOOK_FIELDS = (

@@ -24,8 +24,8 @@ from channels.routing.smart.router import (
     Exploration,
     Router,
 )
-from config.process_state import on_reset
-from config.storage.process_cache import SnapshotCache
+from processes.process_state import on_reset
+from storage.process_cache import SnapshotCache
 
 FORMAT = 1
 FADED, FADED_RANGE = 0.05, 0.5  # trials; who chooses ranges must not make the state grow

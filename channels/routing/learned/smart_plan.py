@@ -17,14 +17,14 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext, pgettext
 
+from catalogue.channels import of_row
+from catalogue.ids import first_id_at
 from channels.models import Message
 from channels.phone_numbers import country_of
 from channels.routing.learned import learned_router, phone_memories
 from channels.routing.smart.plans import Forecast, Plan
 from channels.routing.smart.reach import EXPIRY, PhoneMemory, Place
 from channels.routing.smart.router import Reason, ReasonCode
-from config.channels import of_row
-from config.ids import first_id_at
 
 log = structlog.get_logger(__name__)
 

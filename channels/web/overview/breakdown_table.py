@@ -11,10 +11,10 @@ from django.utils.translation import gettext_lazy
 from accounts.models import Company
 from accounts.people import countries
 from billing import message_prices
+from catalogue.channels import BY_NAME
+from catalogue.texts import StrOrPromise
 from channels.history.breakdown import Breakdown, Dimension, Steps
 from channels.history.messages import WITHOUT_KEY
-from config.channels import BY_NAME
-from config.texts import StrOrPromise
 
 MIN_CHARGED = 100  # deliveries by other channels than SMS: with fewer a difference says little
 TITLES: dict[str, StrOrPromise] = {

@@ -13,12 +13,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from accounts.models import Company, Mode
-from accounts.templatetags.cabinet import share
+from cabinet.templatetags.cabinet import share
+from catalogue.channels import BY_NAME, CHANNELS, Channel
 from channels.history import drop_watch
 from channels.models import DayCount, DayTotal
 from channels.providers.base import Content
 from channels.vendor_accounts import availability, registry
-from config.channels import BY_NAME, CHANNELS, Channel
 
 PACE_DAYS = 7
 FEW_DAYS = 7

@@ -9,10 +9,10 @@ from django.utils import timezone
 from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
 
+from catalogue.texts import StrOrPromise
 from channels.history.figures import DAYS, DayRange
-from config.input.form_fields import DayBoundField, LineField
-from config.storage.months.calendar import last_day, previous_month
-from config.texts import StrOrPromise
+from parsing.form_fields import DayBoundField, LineField
+from storage.months.calendar import last_day, previous_month
 
 LONGEST = 366  # days
 OWN = "days"

@@ -8,12 +8,12 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
-from accounts.cabinet.spreadsheets import csv_download
 from accounts.models import Member, Mode
 from accounts.people.roles import CabinetRequest, member_required
 from billing.models import Order
 from billing.orders import billing_profiles, prices
 from billing.wallet import ledger
+from cabinet.spreadsheets import csv_download
 from channels.history import messages
 from channels.history.breakdown import Dimension, breakdown, breakdowns, total_before
 from channels.history.figures import Figures, figures, has_verified

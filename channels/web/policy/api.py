@@ -8,10 +8,11 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
-from accounts.api.base_view import ApiResponse, ApiView
-from accounts.api.request_fields import REQUIRED, QueryFields, RequestFields
-from accounts.client_ip import client_ip
 from accounts.models import Company
+from api.base_view import ApiResponse, ApiView
+from api.request_fields import REQUIRED, QueryFields, RequestFields
+from catalogue.errors import DomainError, Error
+from catalogue.texts import StrOrPromise
 from channels import phone_numbers
 from channels.providers.base import Content
 from channels.routing import channel_plan, policy_rules
@@ -29,8 +30,7 @@ from channels.web.policy.calls import (
     RULES,
     STEP,
 )
-from config.errors import DomainError, Error
-from config.texts import StrOrPromise
+from processes.server.client_ip import client_ip
 
 DEFAULT_PURPOSE = "verification"
 NOT_IN_TEST = _("The rules hold for live messages, too: replace them with a live key")

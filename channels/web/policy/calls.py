@@ -3,13 +3,13 @@
 from django.conf import settings
 from django.utils.translation import gettext_lazy as _
 
-from accounts.api.calls import Call, Field, Shape, array, boolean, choice, integer, nullable, text
 from accounts.models import Scope
+from api.calls import Call, Field, Shape, array, boolean, choice, integer, nullable, text
+from catalogue.errors import Error
 from channels.routing.policy_rules import LOCALES, MAX_RULES, PURPOSE_LENGTH
 from channels.web.fields import CHANNEL_NAMES, UNDERSTOOD_PHONE
 from channels.web.message_fields import KIND
-from config.errors import Error
-from config.input import clipboard
+from parsing import clipboard
 
 LEAST, MOST = settings.PATIENCE_RANGE
 LOCALE_NAMES = choice(LOCALES, "Locale")

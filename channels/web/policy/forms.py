@@ -5,16 +5,16 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from accounts.cabinet import fallback_forms
-from accounts.cabinet.form_fields import GroupedIntegerField
 from accounts.models import Language
 from accounts.people import countries
+from cabinet import fallback_forms
+from cabinet.form_fields import GroupedIntegerField
+from catalogue import channels
+from catalogue.errors import DomainError
 from channels import phone_numbers
 from channels.routing import policy_rules
 from channels.routing.policy_rules import StoredRule
-from config import channels
-from config.errors import DomainError
-from config.input.form_fields import LineField
+from parsing.form_fields import LineField
 
 
 def _country_choices() -> list[tuple[str, Any]]:

@@ -7,7 +7,6 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 
-from accounts.client_ip import client_ip
 from accounts.keys import api_keys
 from accounts.models import Company, Mode
 from accounts.people.roles import (
@@ -16,6 +15,7 @@ from accounts.people.roles import (
     can_read_settings,
     member_required,
 )
+from catalogue.errors import DomainError
 from channels.history import savings
 from channels.providers.base import Content
 from channels.routing import channel_plan, company_policy, policy_rules
@@ -23,7 +23,7 @@ from channels.routing.channel_plan import Preview, PreviewRequest
 from channels.routing.policy_rules import StoredRule
 from channels.web.policy.api import DEFAULT_PURPOSE
 from channels.web.policy.forms import PreviewForm, RuleForm
-from config.errors import DomainError
+from processes.server.client_ip import client_ip
 
 
 @member_required(can_read_settings)

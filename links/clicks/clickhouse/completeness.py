@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import structlog
 
-from config.storage.redis_client import blocking_redis_client, redis_client
+from storage.redis_client import blocking_redis_client, redis_client
 
 log = structlog.get_logger(__name__)
 

@@ -12,10 +12,10 @@ from django.conf import settings
 from django.db.backends.utils import CursorWrapper
 from django.utils import timezone
 
-from config.storage import clickhouse
 from links.clicks import counting
 from links.clicks.clickhouse import tables
 from links.models import ErasedClicks
+from storage import clickhouse
 
 # An insert that had begun before the erasure is over by then.
 SETTLED_AFTER = timedelta(minutes=10)

@@ -11,11 +11,11 @@ from django.conf import settings
 from django.db import connection
 from redis.exceptions import RedisError
 
-from config.storage import clickhouse
-from config.storage.redis_client import BackOff
 from links.clicks import stream
 from links.clicks.clickhouse import completeness, tables
 from links.models import ErasedClicks, Link
+from storage import clickhouse
+from storage.redis_client import BackOff
 
 log = structlog.get_logger(__name__)
 

@@ -14,13 +14,13 @@ import structlog
 from django.db import connection
 from redis.exceptions import LockError, ResponseError
 
-from config.storage import clickhouse
-from config.storage.redis_client import blocking_redis_client
-from config.storage.store_errors import write_together
 from links.clicks import counting
 from links.clicks.buffer import STREAM
 from links.clicks.clickhouse import completeness, tables
 from links.clicks.stream import SINK, Batch, Click, Consumer, is_sink
+from storage import clickhouse
+from storage.redis_client import blocking_redis_client
+from storage.store_errors import write_together
 
 log = structlog.get_logger(__name__)
 

@@ -7,8 +7,8 @@ from uuid import UUID
 from django.conf import settings
 from django.utils import timezone
 
-from config.storage import clickhouse
-from config.storage.months.calendar import next_month, parse_month
+from storage import clickhouse
+from storage.months.calendar import next_month, parse_month
 
 TABLE = "clicks"
 

@@ -11,9 +11,6 @@ from uuid import UUID
 from django.db import connection
 from django.utils.translation import gettext_lazy as _
 
-from config.input.hosts import unicode_host
-from config.storage.sessions import pooled_connection
-from config.storage.statements.named_rows import fetch_one
 from links.addresses.utm_tags import add_tags
 from links.clicks import bot_detection, buffer
 from links.clicks.bot_detection import VisitorKind
@@ -28,6 +25,9 @@ from links.follow.pages.visitor_pages import (
     redirect_to,
     texts_in,
 )
+from parsing.hosts import unicode_host
+from storage.sessions import pooled_connection
+from storage.statements.named_rows import fetch_one
 
 _LIVE = """
   l.id = %s AND l.is_once AND l.used_at IS NULL AND l.disabled_at IS NULL AND l.retired_at IS NULL

@@ -13,12 +13,6 @@ from django.db.models.functions import Now
 from django.utils import translation
 from django.utils.translation import gettext_lazy as _
 
-from accounts.api import atomic_limits
-from accounts.api.atomic_limits import Window
-from accounts.client_ip import client_ip, client_network
-from config.input.form_fields import LineField, TextField
-from config.input.hosts import unicode_host
-from config.storage.sessions import pooled_connection
 from links.follow.cached_row import LinkTarget
 from links.follow.pages import visitor_pages
 from links.follow.pages.visitor_pages import (
@@ -30,6 +24,12 @@ from links.follow.pages.visitor_pages import (
     html_page,
 )
 from links.models import Link, Report
+from parsing.form_fields import LineField, TextField
+from parsing.hosts import unicode_host
+from processes.server.client_ip import client_ip, client_network
+from storage import atomic_limits
+from storage.atomic_limits import Window
+from storage.sessions import pooled_connection
 
 REPORT_LIMIT = (5, 3600)  # by one visitor: (count, seconds)
 MAX_PENDING_PER_LINK = 20  # more would tell the operator nothing new

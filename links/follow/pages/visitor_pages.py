@@ -20,9 +20,9 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 from django.utils.translation.trans_real import parse_accept_lang_header
 
-from config.input.integers import parse_integer
-from config.texts import StrOrPromise
+from catalogue.texts import StrOrPromise
 from links.follow.cached_row import GONE, NOT_FOUND, ONE_TIME_GONE, NoTarget
+from parsing.integers import parse_integer
 
 COMMON_HEADERS = [
     ("Cache-Control", "private, no-store"),

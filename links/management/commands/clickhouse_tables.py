@@ -4,8 +4,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from config.storage import clickhouse
 from links.clicks.clickhouse import completeness, tables
+from storage import clickhouse
 
 
 class Command(BaseCommand):

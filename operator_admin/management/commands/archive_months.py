@@ -12,13 +12,13 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connection
 from django.utils import timezone
 
-from config.storage.migration_runs import LocksNotAvailableError, only_one, timeouts
-from config.storage.months import partitions
-from config.storage.months.calendar import next_month
-from config.storage.months.partitions import TABLES
 from operator_admin.archive import ArchiveError, closing, months
 from operator_admin.archive.closing import obstacles
 from operator_admin.backup import BackupError
+from storage.migration_runs import LocksNotAvailableError, only_one, timeouts
+from storage.months import partitions
+from storage.months.calendar import next_month
+from storage.months.partitions import TABLES
 
 _OWNS = """
 SELECT pg_has_role(relowner, 'USAGE') AND has_database_privilege(current_database(), 'CREATE')

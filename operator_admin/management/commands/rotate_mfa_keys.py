@@ -6,8 +6,8 @@ from django.core.management.base import BaseCommand, CommandError
 
 from accounts.sign_in import mfa
 from channels.vendor_accounts import stored_credentials
-from config.key_rings import PLAINTEXT, current_key_id
 from operator_admin.doctor import key_rotation
+from storage.key_rings import PLAINTEXT, current_key_id
 
 
 class Command(BaseCommand):

@@ -14,7 +14,7 @@ from pytest_django import DjangoAssertNumQueries
 from accounts.keys import api_keys
 from accounts.keys.api_keys import Principal
 from accounts.models import ApiKey, Company
-from config.background import PeriodicThread
+from processes.background import PeriodicThread
 from tests.accounts.keys.ageing import age_cache
 from tests.accounts.keys.operators import REVOKE, SUSPEND, Session, session
 from tests.factories import ApiKeyFactory, IssuedKey

@@ -6,14 +6,14 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from accounts.api.calls import Call
 from accounts.keys import api_keys
 from accounts.models import ApiKey, Company, EventKind, Member, Scope, every_scope, scopes_of_role
 from accounts.people import companies, members
-from accounts.webhooks.events import declaration_of
+from api.calls import Call
 from api_docs.calls import CALLS
 from tests.api.clients import Api
 from tests.factories import ApiKeyFactory, EndpointFactory, EventFactory, MemberFactory
+from webhooks.events import declaration_of
 
 pytestmark = pytest.mark.django_db
 MAKERS = [role for role in Member.Role if Member(role=role).can_manage_keys]

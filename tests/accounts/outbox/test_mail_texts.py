@@ -28,9 +28,9 @@ from accounts.security.notifications import NOTICES
 from accounts.sign_in.adapter import AccountAdapter
 from billing.budgets.sql import BudgetUsage
 from billing.models import AutoTopUp, BalanceAlert
-from config.input.characters import one_line
 from otp.models import GuardRestriction
 from otp.protection.week_replay import WeekFigures
+from parsing.characters import one_line
 from tests.document_factories import DocumentFactory
 from tests.factories import (
     PASSWORD,

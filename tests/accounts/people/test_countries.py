@@ -7,9 +7,9 @@ from django.test import Client, RequestFactory
 from django.urls import reverse
 from pytest_django import Settings
 
-from accounts.cabinet.form_fields import CountryCodesField
 from accounts.models import Company, User
 from accounts.people import countries
+from cabinet.form_fields import CountryCodesField
 
 NEW = {"email": "new@example.com", "company": "Demo", "password1": "a long new password"}
 

@@ -18,7 +18,7 @@ from pytest_django import Settings
 from accounts.models import CacheEntry, Mail, User
 from accounts.sign_in import throttle
 from channels import retention
-from config.storage.redis_client import redis_client
+from storage.redis_client import redis_client
 from tests.factories import PASSWORD
 
 LOGIN = "account_login"

@@ -18,7 +18,7 @@ from accounts.people import companies
 from api_docs.pages import samples
 from api_docs.pages.contexts import HINT
 from api_docs.pages.page_list import PAGES
-from config.errors import Error
+from catalogue.errors import Error
 from tests.api_docs.reading import LANGUAGES, URLS, read
 from tests.cabinet.telltale_templates import telltale_templates
 from tests.factories import ApiKeyFactory

@@ -9,7 +9,7 @@ from django.template import Context, Template
 from django.test import Client
 from django.utils import translation
 
-from accounts.api.calls import array, choice, integer, nullable, text, time, time_or_day
+from api.calls import array, choice, integer, nullable, text, time, time_or_day
 from api_docs.calls import BY_NAME
 from api_docs.pages import samples
 from api_docs.pages.values import duration, kind, tokens, windows

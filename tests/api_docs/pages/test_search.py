@@ -11,7 +11,7 @@ from accounts.models import Member, Mode
 from api_docs.pages.articles import markdown, parse
 from api_docs.pages.page_list import PAGES, Page
 from api_docs.pages.search import search
-from config.errors import Error
+from catalogue.errors import Error
 from tests.factories import ApiKeyFactory
 
 LANGUAGES = ["ru", "en"]

@@ -17,7 +17,7 @@ from billing.bank_statements.lines import StatementLine, numbered
 from billing.models import BankTransfer, Order, Payment, Refund, Transfer
 from billing.orders import orders, payments
 from billing.wallet import ledger
-from config.input.characters import one_line
+from parsing.characters import one_line
 from tests.api.races import at_once
 from tests.billing.top_ups import place_order
 from tests.factories import CompanyFactory, SellerFactory, UserFactory

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 from accounts.models import Company
 from billing.models import BillingProfile, Order, Refund, Seller, Transfer
 from billing.seals import sealing
-from config.ids import first_id_at
+from catalogue.ids import first_id_at
 from tests.billing.seals.books import wallet_of
 from tests.factories import CompanyFactory, OrderFactory, SellerFactory, TransferFactory
 

@@ -13,7 +13,7 @@ from billing.gateways import registry
 from billing.models import Order, Payment, Refund, Transfer
 from billing.orders import orders, payment_notices, refunds
 from billing.wallet import ledger
-from config.errors import DomainError
+from catalogue.errors import DomainError
 from tests.api.races import at_once
 from tests.billing.gateways.vendors import (
     SETTINGS,

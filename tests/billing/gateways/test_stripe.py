@@ -11,7 +11,7 @@ from accounts.models import Company
 from billing.gateways.stripe import gateway as stripe
 from billing.models import Order, Payment
 from billing.wallet import ledger
-from config.errors import DomainError
+from catalogue.errors import DomainError
 from tests.billing.gateways import test_contract
 from tests.billing.gateways.vendors import StripeVendor, post
 from tests.factories import CompanyFactory

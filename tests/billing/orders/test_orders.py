@@ -14,7 +14,7 @@ from billing.models import InvoiceCounter, Order
 from billing.orders import orders, prices
 from billing.requisites import is_inn
 from billing.tasks import expire_orders
-from config.errors import DomainError
+from catalogue.errors import DomainError
 from tests.api.races import at_once
 from tests.billing.top_ups import place_order
 from tests.factories import (

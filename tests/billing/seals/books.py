@@ -11,7 +11,7 @@ from django.utils import timezone
 from accounts.models import Company
 from billing.models import Transfer, Wallet
 from billing.wallet import ledger
-from config.ids import first_id_at
+from catalogue.ids import first_id_at
 from tests.factories import CompanyFactory, TransferFactory, WalletFactory
 from tests.session_settings import session_setting
 

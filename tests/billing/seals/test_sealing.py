@@ -18,7 +18,7 @@ from accounts.models import Company
 from billing.models import Seal, SealedDay, Transfer
 from billing.seals import archived_months, sealing
 from billing.seals.hashes import LINE, days_of
-from config.ids import public_id
+from catalogue.ids import public_id
 from tests.api.races import at_once
 from tests.billing.seals.books import FIRST, LAST, at, book, busy_company, day, message
 from tests.factories import CompanyFactory

@@ -20,10 +20,10 @@ from accounts.models import Company
 from billing.models import Transfer, Wallet
 from billing.wallet import ledger
 from billing.wallet.ledger import ACCOUNTS, DeliveryProof, Settlement, TransferKind
+from catalogue.ids import uuid7
 from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import Attempt
 from channels.outcomes import transitions
-from config.ids import uuid7
 from tests.api.clients import Api, ClientOf
 from tests.api.races import at_once
 from tests.channels.message_stages import accepted, submitted

@@ -20,7 +20,7 @@ from accounts.models import Company, Member
 from billing.models import Transfer, Wallet
 from billing.wallet import ledger, statement
 from billing.web.forms import StatementFilter
-from config.ids import public_id
+from catalogue.ids import public_id
 from tests.billing.top_ups import payment_event, place_order, post_webhook
 from tests.factories import CompanyFactory, MemberFactory, TransferFactory, WalletFactory
 

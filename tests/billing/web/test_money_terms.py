@@ -8,11 +8,11 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from accounts.cabinet.settings_forms import CompanySection
 from accounts.models import Company, Member
 from accounts.people.companies import settings_version
 from billing.models import AutoTopUp, BillingProfile
 from billing.web.urls import urlpatterns
+from cabinet.settings_forms import CompanySection
 from tests.billing.orders import automatic
 from tests.billing.orders.automatic import agree
 from tests.billing.top_ups import fill_requisites

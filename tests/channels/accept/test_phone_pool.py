@@ -7,7 +7,15 @@ from uuid import uuid4
 import pytest
 from django.utils import timezone
 
-from accounts.api.atomic_limits import (
+from accounts.keys.api_keys import CompanyLimits
+from accounts.models import Company
+from cabinet.settings_forms import LimitsSection
+from catalogue.errors import DomainError
+from channels.accept import send_limits
+from channels.lifecycle.state_machine import Event, EventKind
+from channels.models import Message
+from channels.outcomes.transitions import commit_events
+from storage.atomic_limits import (
     GRANTED,
     POOL_EMPTY,
     Bucket,
@@ -18,15 +26,7 @@ from accounts.api.atomic_limits import (
     acquire,
     seconds_until_granted,
 )
-from accounts.cabinet.settings_forms import LimitsSection
-from accounts.keys.api_keys import CompanyLimits
-from accounts.models import Company
-from channels.accept import send_limits
-from channels.lifecycle.state_machine import Event, EventKind
-from channels.models import Message
-from channels.outcomes.transitions import commit_events
-from config.errors import DomainError
-from config.storage.redis_client import redis_client
+from storage.redis_client import redis_client
 from tests.api.clients import Answer, Api, ClientOf
 from tests.api.races import at_once
 from tests.factories import AttemptFactory, CompanyFactory, MessageFactory, UserFactory

@@ -9,8 +9,14 @@ import pytest
 from django.db import IntegrityError, OperationalError
 from django.utils import timezone
 
-import accounts.api.atomic_limits
-from accounts.api.atomic_limits import (
+import storage.atomic_limits
+from accounts.models import Company
+from catalogue.errors import DomainError, Error
+from channels.accept import send_limits
+from channels.lifecycle.state_machine import Event, EventKind
+from channels.models import Message
+from channels.outcomes.transitions import commit_events
+from storage.atomic_limits import (
     COOLING_DOWN,
     DUPLICATE,
     GRANTED,
@@ -19,13 +25,7 @@ from accounts.api.atomic_limits import (
     Window,
     acquire,
 )
-from accounts.models import Company
-from channels.accept import send_limits
-from channels.lifecycle.state_machine import Event, EventKind
-from channels.models import Message
-from channels.outcomes.transitions import commit_events
-from config.errors import DomainError, Error
-from config.storage.redis_client import BackOff, redis_client
+from storage.redis_client import BackOff, redis_client
 from tests.api.clients import Answer, Api, ClientOf
 from tests.api.races import at_once
 from tests.factories import AttemptFactory, CompanyFactory, LinkFactory, MessageFactory
@@ -261,7 +261,7 @@ def test_redis_that_fails_is_left_alone_for_a_second(no_redis: None) -> None:
     with pytest.raises(LimiterDownError):
         acquire([Window("w", 1, 60)])
 
-    assert accounts.api.atomic_limits._back_off.is_active
+    assert storage.atomic_limits._back_off.is_active
     assert BackOff.SECONDS <= 1
     with pytest.raises(LimiterDownError):
         acquire([Window("w", 1, 60)])
@@ -321,7 +321,7 @@ def test_place_of_a_call_that_died_is_taken_over_by_its_repeat() -> None:
         return acquire([], cool_down="c", seconds=60, holder=holder, mark=mark).verdict
 
     assert ask("id1:abc", "abc") == GRANTED
-    redis_client().pexpire("c", 60_000 - accounts.api.atomic_limits.DUPLICATE_SECONDS * 1000 - 1)
+    redis_client().pexpire("c", 60_000 - storage.atomic_limits.DUPLICATE_SECONDS * 1000 - 1)
 
     assert ask("id2:xyz", "xyz") == COOLING_DOWN
     assert ask("id3:abc", "abc") == GRANTED

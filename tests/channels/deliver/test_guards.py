@@ -9,6 +9,8 @@ from django.db import DatabaseError, IntegrityError, connection, transaction
 from pytest_django import Settings
 
 from billing.wallet import ledger
+from catalogue.errors import DomainError, Error
+from catalogue.ids import uuid7
 from channels.accept import send_limits
 from channels.deliver import claims
 from channels.deliver import dispatcher as delivery
@@ -20,8 +22,6 @@ from channels.providers.base import Accepted, Outgoing
 from channels.providers.scripted import ScriptedProvider
 from channels.vendor_accounts import registry
 from channels.waiting import outcome_signals as waiting_sends
-from config.errors import DomainError, Error
-from config.ids import uuid7
 from links.addresses.slugs import generate
 from tests.api.blocking import apart, behind_us, waiting
 from tests.api.clients import Api

@@ -17,7 +17,7 @@ from channels.deliver.hosting import AccountLock, AccountTakenError
 from channels.models import Attempt, Heartbeat, Message
 from channels.providers.base import HostedProvider
 from channels.vendor_accounts import availability, registry
-from config.storage.redis_client import redis_client
+from storage.redis_client import redis_client
 from tests.api.clients import Api
 from tests.channels.accounts import set_account
 from tests.channels.message_stages import PHONE, send

@@ -8,14 +8,14 @@ import pytest
 from django.utils import timezone
 
 from accounts.models import Company
+from catalogue.ids import first_id_at
 from channels.history import day_counts, figures
 from channels.history.breakdown import Breakdown, Dimension, breakdown
 from channels.history.day_counts import MAX_PURPOSES, count_days
 from channels.history.figures import DayRange
 from channels.models import CountedDay, DayBreakdown, Message, StaleDay
-from config.ids import first_id_at
-from config.input.days import start_of
 from links.clicks import delivery_proof
+from parsing.days import start_of
 from tests.factories import (
     ApiKeyFactory,
     CompanyFactory,

@@ -11,13 +11,13 @@ from django.db import connection
 from django.utils import timezone
 
 from accounts.models import Company
+from catalogue.ids import first_id_at
 from channels.history import day_counts, figures
 from channels.history.day_counts import count_days, last_counted
 from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import CountedDay, DayCount, DayTotal, Message, StaleDay
 from channels.outcomes.transitions import commit_events
-from config.ids import first_id_at
-from config.input.days import start_of
+from parsing.days import start_of
 from tests.api.races import at_once
 from tests.factories import (
     AttemptFactory,

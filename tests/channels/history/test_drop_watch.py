@@ -8,10 +8,10 @@ import pytest
 from django.utils import timezone
 
 from accounts.models import Company, Mail, Member, User
+from catalogue.ids import first_id_at
 from channels.history import drop_watch
 from channels.history.drop_watch import Drop, Outcomes, delivery_drop
 from channels.models import DayCount, DeliveryDrop, Message
-from config.ids import first_id_at
 from tests.api.races import at_once
 from tests.factories import MemberFactory, MessageFactory
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from channels.web.admin import redact
+from channels.history.redaction import redact
 
 
 @pytest.mark.parametrize(

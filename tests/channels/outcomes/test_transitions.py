@@ -16,12 +16,12 @@ from pytest_django import DjangoAssertNumQueries
 from billing.models import Transfer
 from billing.wallet import ledger
 from billing.wallet.ledger import DeliveryProof
+from catalogue.ids import uuid7
 from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import Attempt, Message
 from channels.outcomes import transitions
 from channels.waiting import outcome_signals
-from config.ids import uuid7
-from config.storage.redis_client import blocking_redis_client
+from storage.redis_client import blocking_redis_client
 from tests.api.clients import Api, ClientOf
 from tests.api.races import at_once
 from tests.channels.message_stages import accepted, send, submitted

@@ -7,11 +7,11 @@ from django.db import connection, transaction
 from pytest_django import DjangoAssertNumQueries
 
 from accounts.models import Company, Delivery, Event, Mode
+from catalogue.ids import parse_id
 from channels.lifecycle.state_machine import Event as Happening
 from channels.lifecycle.state_machine import EventKind
 from channels.models import Message
 from channels.outcomes import transitions
-from config.ids import parse_id
 from otp import settlement
 from tests.api.clients import Api, ClientOf
 from tests.channels.message_stages import PHONE, accepted, send, submitted

@@ -3,10 +3,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import time_machine
 
+from catalogue.channels import BY_NAME
 from channels.providers.base import Content, RefusedError, UnreachableError
 from channels.providers.inbound import InvalidSignatureError, ReceiptState, WebhookRequest
 from channels.providers.scripted import ScriptedProvider
-from config.channels import BY_NAME
 from tests.channels.providers.vendors import message
 
 NOW = datetime(2026, 9, 1, 12, tzinfo=UTC)

@@ -23,7 +23,7 @@ from channels.providers.inbound import (
     WebhookRequest,
 )
 from channels.recipients import opt_out, vendor_user_ids
-from config.input import clipboard
+from parsing import clipboard
 from tests.api.clients import Api
 from tests.channels.message_stages import claim, send
 from tests.channels.providers.vendors import meta_call, payload, twilio, twilio_call, whatsapp

@@ -12,11 +12,11 @@ from pytest_django import Settings
 from accounts.models import Member
 from api_docs.schema.errors import ADVICE
 from api_docs.schema.schema import error_schema
+from catalogue.errors import Error
 from channels.deliver.dispatcher import Dispatcher
 from channels.models import Message
 from channels.recipients import telegram_contacts
 from channels.vendor_accounts import registry
-from config.errors import Error
 from tests.api.clients import Api
 from tests.api_docs.test_truth import strict
 from tests.channels.accounts import set_account

@@ -4,12 +4,12 @@ import pytest
 from pytest_django import Settings
 
 from accounts.models import Company
+from catalogue.channels import BY_NAME, CHANNELS
+from catalogue.errors import DomainError, Error
 from channels.models import BlockedPhone, Message
 from channels.providers.base import Content
 from channels.routing import company_policy
 from channels.vendor_accounts import registry
-from config.channels import BY_NAME, CHANNELS
-from config.errors import DomainError, Error
 from tests.api.clients import Api
 from tests.channels.accounts import set_account
 

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from accounts.keys.api_keys import PolicyRule, policy_of
 from accounts.models import Company
+from catalogue.channels import BY_NAME
 from channels.models import Message
 from channels.routing.company_policy import merged
-from config.channels import BY_NAME
 from tests.api.clients import Api
 
 PHONE, KAZAKH = "+79161234567", "+77012345678"

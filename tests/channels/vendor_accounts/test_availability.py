@@ -7,10 +7,10 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
+from catalogue.channels import BY_NAME
 from channels.models import Message, ProviderAccount
 from channels.providers.base import Content
 from channels.vendor_accounts import availability
-from config.channels import BY_NAME
 from tests.api.clients import Api
 from tests.channels.accounts import KZ, create_account, name_accounts, open_breaker
 

@@ -8,8 +8,8 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from accounts.cabinet.spreadsheets import BOM, escape_formula
 from accounts.models import Member
+from cabinet.spreadsheets import BOM, escape_formula
 from channels.history import export
 from channels.models import Message
 from tests.api.clients import Api

@@ -8,8 +8,8 @@ from django.urls import reverse
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from accounts.api import pagination
 from accounts.models import Member
+from api import pagination
 from channels.models import Message
 from tests.api.clients import Api
 from tests.factories import ApiKeyFactory, MessageFactory, TransferFactory

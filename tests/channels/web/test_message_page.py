@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.utils import timezone, translation
 
 from accounts.models import Member
-from accounts.templatetags.cabinet import took
+from cabinet.templatetags.cabinet import took
 from channels.history.timeline import timeline
 from channels.models import FallbackEvent, Message
 from channels.vendor_accounts import error_texts

@@ -6,9 +6,9 @@ from django.urls import reverse
 from pytest_django import Settings
 
 from accounts.models import Member
+from catalogue.channels import BY_NAME
 from channels.history import test_phone
 from channels.vendor_accounts import registry
-from config.channels import BY_NAME
 from tests.api.clients import Api
 from tests.channels.accounts import set_account
 from tests.factories import MessageFactory

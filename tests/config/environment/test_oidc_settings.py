@@ -3,7 +3,8 @@
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from config.environment.oidc_settings import Grant, parse_roles
+from accounts.oidc.grants import Grant
+from config.environment.oidc_settings import parse_roles
 from tests.config.test_settings import start
 
 PROVIDER = {"OIDC_ISSUER": "https://id.example.com", "OIDC_CLIENT_ID": "kvitok"}

@@ -4,10 +4,10 @@ import pytest
 from django.test import override_settings
 
 from billing.gateways.declared import GATEWAYS
+from catalogue.options import variable
 from channels.providers.vendors import VENDORS
 from channels.vendor_accounts import registry
 from config.environment import vendor_settings
-from config.environment.options import variable
 from config.environment.variables import ROOT
 from tests.config.test_settings import start
 

@@ -16,10 +16,10 @@ from channels.models import (
     MessageExport,
     StaleDay,
 )
-from config.input.days import start_of
 from links.models import LinkImport
 from otp import settlement
 from otp.models import Verification
+from parsing.days import start_of
 from tests.channels.history.test_drop_watch import send, usual
 from tests.config.job_trials.trial import Trial, ago, owner_of, wallet_of
 from tests.factories import (

@@ -6,7 +6,6 @@ from django.utils import timezone
 
 from accounts.models import Company, Endpoint, GuardMode, Mail
 from accounts.people import closing
-from accounts.webhooks import endpoints
 from billing.models import (
     SpentDay,
 )
@@ -28,6 +27,7 @@ from tests.factories import (
 from tests.otp.protection.sends import sent
 from tests.otp.test_usual_spending import spent
 from tests.otp.tried import tried
+from webhooks import endpoints
 
 
 def _failing_endpoint(company: Company) -> None:
@@ -93,7 +93,7 @@ def _to_erase(company: Company) -> None:
 
 TRIALS = (
     Trial(
-        "accounts.warn_of_failing_webhooks",
+        "webhooks.warn_of_failing",
         endpoints.JOB.name,
         _failing_endpoint,
         lambda one: Endpoint.objects.filter(company=one, warned_at__isnull=False).exists(),

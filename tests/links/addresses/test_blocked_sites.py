@@ -7,7 +7,7 @@ from django.utils import timezone, translation
 from pytest_django import DjangoAssertNumQueries
 
 from accounts.models import Company
-from config.errors import DomainError, Error
+from catalogue.errors import DomainError, Error
 from links.addresses.target_urls import check_site, check_target
 from links.manage import changes
 from links.models import BlockedHost, Link, ShortHost

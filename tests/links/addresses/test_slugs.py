@@ -5,7 +5,7 @@ from django.http import HttpResponse
 from django.urls import URLPattern, URLResolver, include, path, re_path
 from django.utils import translation
 
-from config.errors import DomainError, Error
+from catalogue.errors import DomainError, Error
 from links.addresses import slugs
 
 

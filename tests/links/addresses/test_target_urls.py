@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from pytest_django import Settings
 from urllib3.util import parse_url
 
-from config.errors import DomainError, Error
+from catalogue.errors import DomainError, Error
 from links.addresses.target_urls import MAX_LENGTH, check_target
 from links.models import BlockedHost, ShortHost
 from tests.factories import CompanyFactory

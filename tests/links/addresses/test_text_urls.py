@@ -4,8 +4,8 @@ import pytest
 from django.utils import translation
 
 from accounts.models import Company
+from catalogue.errors import DomainError, Error
 from channels.models import Message
-from config.errors import DomainError, Error
 from links.addresses import text_urls
 from links.models import BlockedHost
 from tests.api.clients import Api, ClientOf

@@ -3,7 +3,7 @@
 import pytest
 from django.utils import translation
 
-from config.errors import DomainError
+from catalogue.errors import DomainError
 from links.addresses.utm_tags import MAX_LENGTH, add_tags, check_tags
 from links.follow.resolution import LinkTarget, Resolver
 from tests.factories import LinkFactory, MessageFactory

@@ -12,11 +12,11 @@ from django.test import RequestFactory
 from django.utils import timezone
 
 from accounts.models import Company
-from config.storage.months.calendar import month_of
 from links.api.views import with_slug
 from links.clicks import counting
 from links.models import Link
-from links.web.admin import LinkAdmin
+from operator_admin.model_pages.links import LinkAdmin
+from storage.months.calendar import month_of
 from tests.api.clients import Api
 from tests.factories import LinkFactory
 

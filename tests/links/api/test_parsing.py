@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from accounts.api.request_fields import RequestFields
 from accounts.keys import api_keys
 from accounts.keys.api_keys import LinkRules, Principal
 from accounts.models import Company
-from config.errors import DomainError, Error
+from api.request_fields import RequestFields
+from catalogue.errors import DomainError, Error
 from links.addresses import target_urls
 from links.api.parsing import link_change, link_for_code, new_link
 from links.models import BlockedHost, Link

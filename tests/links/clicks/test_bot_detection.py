@@ -11,11 +11,11 @@ from pytest_django import Settings
 
 from accounts.models import Company, Event, Mode
 from channels.models import Attempt
-from config.storage.redis_client import blocking_redis_client
 from links.clicks import bot_detection, counting, delivery_proof, webhooks
 from links.clicks.bot_detection import VisitorKind
 from links.clicks.buffer import STREAM
 from links.models import Link
+from storage.redis_client import blocking_redis_client
 from tests.factories import AttemptFactory, EndpointFactory, LinkFactory, MessageFactory
 from tests.links.visiting import BROWSER_ENVIRON
 

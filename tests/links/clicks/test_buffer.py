@@ -6,8 +6,8 @@ import pytest
 from django.utils import timezone
 from pytest_django import Settings
 
-from config.storage.redis_client import redis_client
 from links.clicks import buffer as click_buffer
+from storage.redis_client import redis_client
 from tests.factories import LinkFactory
 from tests.links.visiting import (
     BROWSER,

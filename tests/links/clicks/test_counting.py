@@ -13,13 +13,13 @@ from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
-from config.storage.months.calendar import month_of
-from config.storage.redis_client import blocking_redis_client
 from links.clicks import counting, statistics
 from links.clicks.bot_detection import VisitorKind
 from links.clicks.buffer import STREAM
 from links.clicks.stream import Batch, Click
 from links.models import ClickDay, Link
+from storage.months.calendar import month_of
+from storage.redis_client import blocking_redis_client
 from tests.factories import LinkFactory
 
 pytestmark = pytest.mark.django_db

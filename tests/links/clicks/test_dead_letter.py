@@ -12,11 +12,11 @@ from django.db import OperationalError, connection, transaction
 from django.db.models import Sum
 from structlog.testing import capture_logs
 
-from config.storage.redis_client import blocking_redis_client
 from links.clicks import counting, stream
 from links.clicks.buffer import STREAM
 from links.clicks.stream import Batch
 from links.models import ClickBatch, Link
+from storage.redis_client import blocking_redis_client
 from tests.factories import LinkFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -18,11 +18,11 @@ from channels.history.timeline import timeline
 from channels.lifecycle.state_machine import EventKind
 from channels.models import Attempt, Message
 from channels.vendor_accounts import registry
-from config.storage.redis_client import blocking_redis_client
 from links.clicks import bot_detection, counting, delivery_proof
 from links.clicks.bot_detection import VisitorKind
 from links.clicks.buffer import STREAM
 from links.models import Link
+from storage.redis_client import blocking_redis_client
 from tests.api.clients import Api
 from tests.api.races import at_once
 from tests.channels.accounts import set_account

@@ -8,10 +8,10 @@ from uuid import uuid4
 import orjson
 import pytest
 
-from config.storage.redis_client import blocking_redis_client
 from links.clicks import counting, delivery_proof, stream
 from links.clicks.buffer import STREAM
 from links.clicks.stream import Batch
+from storage.redis_client import blocking_redis_client
 from tests.factories import LinkFactory
 
 pytestmark = pytest.mark.django_db

@@ -10,10 +10,10 @@ import pytest
 from django.utils import timezone
 from pytest_django import Settings
 
-from config.storage.redis_client import blocking_redis_client
 from links.clicks import stream
 from links.clicks.buffer import STREAM
 from links.clicks.clickhouse import completeness
+from storage.redis_client import blocking_redis_client
 
 BACKLOG = 3600
 MANY = 300  # Redis trims whole blocks of a hundred

@@ -9,13 +9,13 @@ import pytest
 from django.conf import settings
 
 from accounts.models import Company, Event, Mode
-from config.ids import uuid7
-from config.storage.redis_client import blocking_redis_client
+from catalogue.ids import uuid7
 from links.clicks import counting, webhooks
 from links.clicks.bot_detection import VisitorKind
 from links.clicks.buffer import STREAM
 from links.clicks.webhooks import EventRow
 from links.models import Link
+from storage.redis_client import blocking_redis_client
 from tests.factories import EndpointFactory, LinkFactory
 
 NOW = int(time.time() * 1000)

@@ -7,12 +7,12 @@ import pytest
 from django.utils import timezone
 from pytest_django import Settings
 
-from config.server.https import respond_securely
-from config.server.rsgi_response import Response
 from links.follow import resolution
 from links.follow.redirect import RedirectMiddleware
 from links.manage import changes, stopping
 from links.models import Link
+from processes.server.https import respond_securely
+from processes.server.rsgi_response import Response
 from tests.factories import LinkFactory, ShortHostFactory
 from tests.links.visiting import call, counted, environ_of, in_seconds, passed_on
 

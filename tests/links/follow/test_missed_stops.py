@@ -6,7 +6,7 @@ import pytest
 from django.db import DatabaseError, transaction
 
 from accounts.models import AuditEvent
-from config.errors import DomainError, Error
+from catalogue.errors import DomainError, Error
 from links.follow import change_feed, resolution
 from links.follow.process_cache import StopCache
 from links.follow.resolution import GONE, LinkTarget, Resolver

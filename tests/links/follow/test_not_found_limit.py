@@ -7,9 +7,9 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
-from config.storage.redis_client import redis_client
 from links.follow import not_found_limit
 from links.follow.not_found_limit import MissCounter
+from storage.redis_client import redis_client
 from tests.factories import LinkFactory
 from tests.links.visiting import Ask, call, without_redis
 

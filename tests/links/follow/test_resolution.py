@@ -9,13 +9,13 @@ import time_machine
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries, Settings
 
-from config.storage.redis_client import redis_client
 from links.follow import change_feed, process_cache, resolution
 from links.follow.cached_row import CachedRow, LinkTarget, pack, unpack
 from links.follow.link_store import LinkStore
 from links.follow.resolution import GONE, NOT_FOUND, Resolver
 from links.manage import changes
 from links.models import Link
+from storage.redis_client import redis_client
 from tests.factories import LinkFactory
 from tests.links.visiting import (
     Ask,

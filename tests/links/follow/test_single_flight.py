@@ -12,13 +12,13 @@ from django.db import connection
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries, Settings
 
-from config.storage.redis_client import redis_client
 from links.follow import change_feed, resolution
 from links.follow.cached_row import CachedRow, redis_key
 from links.follow.link_store import LinkStore
 from links.follow.process_cache import StopCache
 from links.follow.resolution import GONE, NOT_FOUND, ExpiredTarget, LinkTarget, Resolution, Resolver
 from links.models import Link
+from storage.redis_client import redis_client
 from tests.factories import LinkFactory
 from tests.links.visiting import Ask, in_seconds, wait_until, without_redis
 

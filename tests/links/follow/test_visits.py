@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from config.ids import uuid7
+from catalogue.ids import uuid7
 from links.manage import stopping
 from links.models import Link
 from tests.factories import LinkFactory

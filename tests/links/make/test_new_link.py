@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from accounts.models import Company
+from catalogue.ids import uuid7
 from channels.deliver.dispatcher import outgoing
-from config.ids import uuid7
 from links.addresses.short_hosts import Host
 from links.make import create
 from links.make.create import beside_button

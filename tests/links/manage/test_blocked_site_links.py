@@ -6,7 +6,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import Company, Member
-from config.ids import uuid7
+from catalogue.ids import uuid7
 from links.addresses import target_urls
 from links.manage import changes, stopping
 from links.manage.changes import Change

@@ -12,14 +12,14 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from accounts.models import AuditEvent, Company
+from catalogue.ids import uuid7
 from config.environment.variables import ROOT
-from config.ids import uuid7
-from config.storage.redis_client import redis_client
 from links.follow import resolution
 from links.follow.process_cache import REDIS_COPY, StopCache
 from links.follow.resolution import GONE, LinkTarget, Resolver
 from links.manage import stopping
 from links.models import Link, Stop
+from storage.redis_client import redis_client
 from tests.factories import CompanyFactory, LinkFactory
 from tests.links.visiting import Ask, wait_until, without_redis
 

@@ -12,7 +12,7 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from accounts.models import AuditEvent, Company
-from config.ids import public_id, uuid7
+from catalogue.ids import public_id, uuid7
 from links.follow import resolution
 from links.models import Link, ShortHost, Stop
 from tests.api.clients import Answer, Api, ClientOf

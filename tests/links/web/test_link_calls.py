@@ -12,11 +12,11 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from accounts.models import ApiKey, AuditEvent, Company
-from config.storage.months.calendar import month_of
 from links.addresses.slugs import generate
 from links.clicks import counting
 from links.follow import resolution
 from links.models import ClickDay, Link
+from storage.months.calendar import month_of
 from tests.api.clients import Answer, Api, ClientOf
 from tests.factories import CompanyFactory, LinkFactory
 

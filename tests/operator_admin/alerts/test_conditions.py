@@ -13,11 +13,11 @@ from accounts.models import Mail
 from channels import tasks
 from channels.models import ProviderAccount, ProviderAlert
 from channels.vendor_accounts import registry
-from config.storage.redis_client import redis_client
 from links.clicks.buffer import STREAM
 from operator_admin.alerts import conditions
 from operator_admin.alerts.rules import RULES, Group
 from operator_admin.models import Alert
+from storage.redis_client import redis_client
 from tests.channels.accounts import set_account
 from tests.factories import AttemptFactory, DeliveryFactory, MessageFactory, WalletFactory
 from tests.operator_admin.alerts.conftest import beat

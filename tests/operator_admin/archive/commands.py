@@ -9,8 +9,8 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from channels import full_reconciliation
-from config.storage.months.calendar import next_month
 from operator_admin.archive import closing, months
+from storage.months.calendar import next_month
 
 
 def archive(directory: Path, *options: str | Path, days: int = 365) -> str:

@@ -14,8 +14,8 @@ from channels import retention
 from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import FallbackEvent, Message
 from channels.outcomes import transitions
-from config.storage.months.calendar import next_month
 from links.clicks import counting
+from storage.months.calendar import next_month
 from tests.api.clients import Api
 from tests.channels.message_stages import accepted
 from tests.operator_admin.archive.databases import copied

@@ -17,11 +17,11 @@ from accounts.models import Event
 from billing.models import ArchivedMonth
 from channels.models import Attempt, Message
 from config.environment.variables import zero_or_at_least
-from config.storage.months.calendar import next_month
-from config.storage.months.partitions import is_attached, newest_to_archive
 from operator_admin.doctor import stores
 from operator_admin.management.commands import archive_months
 from otp.models import Verification
+from storage.months.calendar import next_month
+from storage.months.partitions import is_attached, newest_to_archive
 from tests.api.clients import Api
 from tests.channels.message_stages import send
 from tests.factories import EventFactory

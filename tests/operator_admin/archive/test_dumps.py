@@ -15,12 +15,12 @@ from billing.models import ArchivedMonth, ArchivedSum, Transfer
 from billing.wallet import archived, ledger
 from channels import retention
 from channels.models import Attempt, FallbackEvent, Message
-from config.storage.months.calendar import next_month
-from config.storage.months.partitions import is_attached
 from operator_admin.backup import postgres
 from otp.models import Verification
 from persons.erasure import erase
 from persons.person import Person
+from storage.months.calendar import next_month
+from storage.months.partitions import is_attached
 from tests.api.clients import Api
 from tests.operator_admin.archive.commands import archive, breaches
 from tests.operator_admin.backup.conftest import take

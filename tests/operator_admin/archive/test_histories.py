@@ -12,9 +12,9 @@ from accounts.models import Company
 from billing.models import RunningBalance, Wallet
 from billing.seals import sealing
 from billing.wallet import archived, running_balances, statement
+from catalogue.ids import first_id_at, public_id
 from channels.models import Message
-from config.ids import first_id_at, public_id
-from config.storage.months.calendar import next_month
+from storage.months.calendar import next_month
 from tests.api.clients import Api
 from tests.factories import (
     AttemptFactory,

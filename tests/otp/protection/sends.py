@@ -8,8 +8,8 @@ from uuid import UUID
 from django.utils import timezone
 
 from accounts.models import Company
+from catalogue.ids import first_id_at, uuid7
 from channels.models import Message
-from config.ids import first_id_at, uuid7
 from otp.models import Verification
 from otp.protection import evidence_counting
 from tests.factories import MessageFactory, VerificationFactory

@@ -10,12 +10,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pytest_django import Settings
 
+from catalogue.ids import uuid7
 from channels.deliver import dispatcher
 from channels.extensions import NotRenderableError
 from channels.lifecycle.state_machine import EventKind
 from channels.providers import gsm
 from channels.providers.gsm import non_gsm_characters
-from config.ids import uuid7
 from links.make.new_link import short_url
 from otp.texts import rendering, rules
 from tests.api.clients import Api

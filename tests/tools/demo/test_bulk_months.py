@@ -8,7 +8,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from config.ids import first_id_at
+from catalogue.ids import first_id_at
 from tools.demo import months
 
 pytestmark = pytest.mark.django_db

@@ -6,10 +6,10 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from config.ids import first_id_at
-from config.storage.months import partitions
-from config.storage.months.calendar import month_of, previous_month
-from config.storage.months.partitions import TABLES, MonthlyTable
+from catalogue.ids import first_id_at
+from storage.months import partitions
+from storage.months.calendar import month_of, previous_month
+from storage.months.partitions import TABLES, MonthlyTable
 from tools.demo import months
 
 pytestmark = pytest.mark.django_db

@@ -28,8 +28,8 @@ from channels.deliver import claims, dispatcher  # noqa: E402
 from channels.lifecycle.state_machine import Event, EventKind  # noqa: E402
 from channels.lifecycle.states import Decision  # noqa: E402
 from channels.outcomes import receipts, receipts_sql, transitions  # noqa: E402
-from config.storage.statements.json_rows import bytea, dump_rows  # noqa: E402
-from config.storage.statements.named_rows import fetch_all  # noqa: E402
+from storage.statements.json_rows import bytea, dump_rows  # noqa: E402
+from storage.statements.named_rows import fetch_all  # noqa: E402
 from tools.bench.floors import views  # noqa: E402
 from tools.bench.results import percentile  # noqa: E402
 

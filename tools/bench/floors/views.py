@@ -17,12 +17,12 @@ from django.urls import path
 
 from billing.budgets import budgets
 from billing.models import Budget
-from config.ids import public_id, uuid7
-from config.storage.statements.json_rows import array_text
-from config.storage.statements.single_statement import fetch_rows
+from catalogue.ids import public_id, uuid7
 from links import sql as links_sql
 from links.models import INSERTED_COLUMNS, Link
 from otp import sql
+from storage.statements.json_rows import array_text
+from storage.statements.single_statement import fetch_rows
 
 SEND = sql.recent(sql.send(is_test=False, has_link=False, has_key=False))
 CHECK = sql.recent(sql.CHECK_CODE)

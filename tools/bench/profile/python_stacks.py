@@ -51,9 +51,9 @@ LIBRARY_CAUSES = {  # of the standard library, by its module; others count for t
     "http": "HTTP client",
 }
 OWN_CAUSES = {  # of modules of ours that belong to a library's work
-    "config/server/": "HTTP server",
+    "processes/server/": "HTTP server",
     "config/web_server": "HTTP server",
-    "config/primary_connection": "psycopg",  # its wait for the socket
+    "storage/primary_connection": "psycopg",  # its wait for the socket
 }
 ACTIVITIES = (  # by a function that is in the stack; the first that fits
     ("channels/vendor_webhooks.py", "vendor_webhook", "webhook"),
@@ -67,9 +67,9 @@ ACTIVITIES = (  # by a function that is in the stack; the first that fits
     ("channels/deliver/dispatcher.py", "_listen", "wake-ups"),
     ("channels/deliver/dispatcher.py", "run", "loop"),
     ("channels/waiting/outcome_signals.py", "_listen_forever", "signals"),
-    ("config/background.py", "_run", "waker"),
-    ("config/background.py", "run", "periodic"),
-    ("config/server/gateway.py", "", "HTTP"),
+    ("processes/background.py", "_run", "waker"),
+    ("processes/background.py", "run", "periodic"),
+    ("processes/server/gateway.py", "", "HTTP"),
     ("config/web_server.py", "", "HTTP"),
     ("celery/", "", "Celery"),
     ("kombu/", "", "Celery"),

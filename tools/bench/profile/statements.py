@@ -18,10 +18,20 @@ from typing import NamedTuple
 
 import psycopg
 
-PACKAGES = ("accounts", "billing", "channels", "config", "links", "otp", "persons")
+PACKAGES = (
+    "accounts",
+    "api",
+    "billing",
+    "channels",
+    "links",
+    "otp",
+    "persons",
+    "storage",
+    "webhooks",
+)
 _COMMENT = re.compile(r"--.*")
 _PARAMETER = re.compile(r"\$\d+|%\(\w+\)[sbt]|%[sbt]")
-# What `config.storage.months.recent_ids.within` fills in, and with what.
+# What `storage.months.recent_ids.within` fills in, and with what.
 _MONTHS = re.compile(
     r":(?:first_id|last_id|start|end)\b|'[0-9a-f-]{36}'|'\d{4}-\d\d-01 00:00:00\+00:00'"
 )

@@ -1,6 +1,6 @@
 from django.db import migrations, models
 
-from config.storage.migration_operations import AddIndexConcurrently
+from storage.migration_operations import AddIndexConcurrently
 
 
 class Migration(migrations.Migration):

@@ -14,7 +14,6 @@ import pytest
 
 from channels.providers.base import AmbiguousError, ThrottledError, TransientError
 from channels.providers.smpp import bind
-from tests.accounts.webhooks.certificates import server_context
 from tests.channels.providers.centre import (
     Bound,
     Centre,
@@ -28,6 +27,7 @@ from tests.channels.providers.centre import (
 from tests.channels.providers.vendors import message
 from tests.ports import free_port
 from tests.stack.programs import wait_until
+from tests.webhooks.certificates import server_context
 
 
 def test_throttled_account_pauses_and_resumes(centre: Centre, kept: Kept) -> None:

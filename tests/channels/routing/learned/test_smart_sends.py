@@ -7,13 +7,13 @@ import pytest
 from django.utils import timezone
 
 from accounts.keys import api_keys
+from catalogue.channels import Channel
 from channels.models import Message
 from channels.routing import policy_rules
 from channels.routing.learned import learned_router, phone_memories, smart_plan
 from channels.routing.policy_rules import StoredRule
 from channels.routing.smart.reach import EXPIRY, PhoneMemory
 from channels.vendor_accounts import availability
-from config.channels import Channel
 from otp.models import GuardRestriction
 from otp.protection import restrictions
 from tests.api.clients import Answer, Api

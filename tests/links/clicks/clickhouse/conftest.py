@@ -3,9 +3,9 @@ from collections.abc import Iterator
 import pytest
 from pytest_django import Settings
 
-from config.storage.redis_client import blocking_redis_client
 from links.clicks.buffer import STREAM
 from links.clicks.clickhouse import completeness, sink, tables
+from storage.redis_client import blocking_redis_client
 from tests.clickhouse_server import ClickHouseServer, running_clickhouse
 
 

@@ -5,10 +5,10 @@ from uuid import UUID, uuid4
 
 import orjson
 
-from config.storage.redis_client import blocking_redis_client
 from links.clicks.bot_detection import VisitorKind
 from links.clicks.buffer import STREAM
 from links.clicks.clickhouse import completeness, sink
+from storage.redis_client import blocking_redis_client
 
 
 def add_entry(

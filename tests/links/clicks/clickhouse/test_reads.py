@@ -10,12 +10,12 @@ from django.utils import timezone
 from pytest_django import Settings
 from structlog.testing import CapturingLogger
 
-from config.storage.redis_client import redis_client
 from links.clicks import counting, statistics
 from links.clicks.bot_detection import VisitorKind
 from links.clicks.clickhouse import completeness, erasure, reads, sink
 from links.clicks.statistics import Point, Visitors
 from links.models import ErasedClicks, Link
+from storage.redis_client import redis_client
 from tests.clickhouse_fake import answering
 from tests.clickhouse_server import ClickHouseServer
 from tests.factories import LinkFactory

@@ -12,14 +12,14 @@ import pytest
 from django.db import connection
 from pytest_django import Settings
 
-from config.storage.clickhouse import RejectedError, UnavailableError
-from config.storage.redis_client import blocking_redis_client
 from links import tasks
 from links.clicks import counting, stream
 from links.clicks.bot_detection import VisitorKind
 from links.clicks.buffer import STREAM
 from links.clicks.clickhouse import completeness, sink
 from links.models import ErasedClicks
+from storage.clickhouse import RejectedError, UnavailableError
+from storage.redis_client import blocking_redis_client
 from tests.clickhouse_server import ClickHouseServer
 from tests.factories import LinkFactory
 from tests.links.clicks.clickhouse.stream_clicks import add_entry, add_rows, forget_lock
@@ -32,7 +32,7 @@ COUNT = "SELECT count() FROM clicks FINAL"
 KILLED_WRITER = """
 import os, signal, django
 django.setup()
-from config.storage import clickhouse
+from storage import clickhouse
 from links.clicks.clickhouse import sink
 insert = clickhouse.insert
 def insert_and_die(*args):
@@ -184,7 +184,7 @@ def test_missing_table_loses_nothing(clickhouse: ClickHouseServer) -> None:
 
 
 def test_refused_rows_are_told_apart(clickhouse: ClickHouseServer) -> None:
-    from config.storage import clickhouse as client  # noqa: PLC0415 - the fixture has its name
+    from storage import clickhouse as client  # noqa: PLC0415 - the fixture has its name
 
     for line in (b'{"link_id": "x"}', b'{"kind": {"a": 1}}'):
         with pytest.raises(RejectedError):

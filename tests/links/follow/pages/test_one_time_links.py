@@ -9,12 +9,12 @@ import time_machine
 from django.utils import timezone
 from pytest_django import Settings
 
-from config.storage.redis_client import redis_client
 from links.follow import resolution
 from links.follow.cached_row import redis_key
 from links.follow.pages import visitor_pages
 from links.follow.resolution import Resolver
 from links.models import Link
+from storage.redis_client import redis_client
 from tests.factories import LinkFactory, MessageFactory
 from tests.links import mmdb
 from tests.links.visiting import BROWSER, Ask, call, counted, in_seconds, nonce_of

@@ -115,9 +115,9 @@ def test_frames_of_a_dump_are_read_in_their_order() -> None:
         ([f"{SITE}/psycopg_pool/pool.py"], "connection pool"),
         ([f"{python_stacks._LIBRARY}socket.py", f"{SITE}/redis/connection.py"], "Redis client"),
         ([f"{python_stacks._LIBRARY}json/encoder.py", f"{ROOT}/otp/send.py"], "JSON"),
-        ([f"{python_stacks._LIBRARY}uuid.py", f"{ROOT}/config/ids.py"], python_stacks.OURS),
+        ([f"{python_stacks._LIBRARY}uuid.py", f"{ROOT}/catalogue/ids.py"], python_stacks.OURS),
         (["<string>", f"{ROOT}/channels/models/messages.py"], python_stacks.OURS),
-        ([f"{ROOT}/config/server/gateway.py"], "HTTP server"),
+        ([f"{ROOT}/processes/server/gateway.py"], "HTTP server"),
         ([f"{SITE}/kombu/entity.py"], "Celery and kombu"),
         ([f"{SITE}/dateutil/tz.py"], "package dateutil"),
         ([], python_stacks.NO_FRAME),
@@ -136,7 +136,7 @@ def test_every_activity_is_a_function_of_the_service() -> None:
 
 def test_innermost_activity_does_not_hide_the_view() -> None:
     send = Frame(f"{ROOT}/channels/web/send_view.py", 43, "post")
-    gateway = Frame(f"{ROOT}/config/server/gateway.py", 119, "_handle_frame")
+    gateway = Frame(f"{ROOT}/processes/server/gateway.py", 119, "_handle_frame")
 
     assert python_stacks.activity([Frame("/x.py", 1, "f"), send, gateway]) == "send"
     assert python_stacks.activity([gateway]) == "HTTP"

@@ -19,7 +19,7 @@ from tools.bench.profile.timeline import Event, Step, Timeline
 
 WORKER = """
 import time
-from config.outbox_loop import OutboxLoop
+from processes.outbox_loop import OutboxLoop
 loop = OutboxLoop("delivery", 1)
 print("ready", flush=True)
 while True:

@@ -9,8 +9,8 @@ from django.utils import timezone
 
 from accounts.models import Company, IdempotentRequest
 from billing.models import Wallet
+from catalogue.ids import uuid7
 from channels.models import Attempt, Message, Receipt
-from config.ids import uuid7
 from otp.models import Verification
 from tests.factories import AttemptFactory, MessageFactory, ReceiptFactory
 from tests.tools.chaos.checks.scenarios import ORDER, World

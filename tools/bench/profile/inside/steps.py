@@ -44,7 +44,7 @@ STEPS: dict[str, dict[str, str | Label]] = {
         "HTTPConnection.request": "call of the vendor is written",
         "HTTPConnection.getresponse": "vendor answers",
     },
-    "config.server.gateway": {"Gateway.schedule": "head arrives", "Gateway._run": _path},
+    "processes.server.gateway": {"Gateway.schedule": "head arrives", "Gateway._run": _path},
     "channels.accept.send_limits": {"acquire": "limits"},
     "channels.accept.acceptance": {"accept": "acceptance"},
     "channels.waiting.outcome_signals": {
@@ -53,7 +53,10 @@ STEPS: dict[str, dict[str, str | Label]] = {
         "publish": "outcomes published",
     },
     "channels.wakeups": {"wake_now": "workers woken"},
-    "config.outbox_loop": {"OutboxLoop.wake": "wake-up arrives", "OutboxLoop.add": "call returns"},
+    "processes.outbox_loop": {
+        "OutboxLoop.wake": "wake-up arrives",
+        "OutboxLoop.add": "call returns",
+    },
     "channels.deliver.claims": {"claim": "claim"},
     "channels.deliver.dispatcher": {
         "Dispatcher.dispatch": "round",

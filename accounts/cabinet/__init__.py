@@ -1,1 +1,0 @@
-"""The cabinet's pages about a company: keys, settings, members."""

@@ -1,0 +1,14 @@
+"""What membership of a provider's group grants."""
+
+from typing import NamedTuple
+
+SUPERUSER, STAFF = "superuser", "staff"
+COMPANY_ROLES = ("owner", "developer", "accountant", "viewer")
+
+
+class Grant(NamedTuple):
+    """What one group of the provider gives to its members."""
+
+    group: str
+    role: str
+    target: str = ""  # of staff: a group of ours; of a company's role: the company's number

@@ -1,0 +1,326 @@
+"""The base of all API views: authentication, rate limit, body limit, JSON, response envelope."""
+
+import re
+import time
+from codecs import BOM_UTF8
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any, ClassVar
+from uuid import UUID
+
+import orjson
+import psycopg_pool
+import structlog
+from django.conf import settings
+from django.core.exceptions import SuspiciousOperation
+from django.db import InterfaceError, OperationalError
+from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
+from django.utils import translation
+from django.utils.functional import Promise
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
+from rest_framework.exceptions import APIException, MethodNotAllowed
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+from accounts.keys import api_keys
+from accounts.keys.api_keys import Principal
+from accounts.masked_phones import mask_phones_in
+from accounts.models import Company, Scope
+from api import request_fields, request_log
+from api.calls import Call
+from api.rate_limit import Usage, key_rate_limiter
+from catalogue import ids
+from catalogue.errors import DomainError, Error
+from catalogue.texts import StrOrPromise
+from parsing.integers import parse_integer
+from processes import logs
+from processes.monitoring import metrics, tracing
+from processes.server.client_ip import client_ip
+
+log = structlog.get_logger(__name__)
+
+
+class ApiResponse(HttpResponse):
+    """JSON from a mapping, or from stored text that is replayed as it is."""
+
+    def __init__(self, body: Mapping[str, Any] | str, status: int = 200) -> None:
+        text = body if isinstance(body, str) else orjson.dumps(body, _text, orjson.OPT_UTC_Z)
+        super().__init__(text, status=status, content_type="application/json")
+        self["Content-Length"] = str(len(self.content))  # without it the server sends chunks
+
+
+def _text(value: object) -> str:
+    """What orjson cannot write: a lazy text, in the active language."""
+    if isinstance(value, Promise):
+        return str(value)
+    raise TypeError
+
+
+@lru_cache(maxsize=1000)
+def language_of(accept_language: str) -> str:
+    """`en` when the header prefers it to Russian, else `ru`."""
+    best, best_quality = "ru", 0.0
+    for item in accept_language.lower().split(","):
+        tag, _, parameter = item.partition(";")
+        name = tag.strip().partition("-")[0]
+        try:
+            quality = float(parameter.strip().removeprefix("q=") or 1)
+        except ValueError:
+            quality = 0.0
+        if name in {"ru", "en"} and quality > best_quality:
+            best, best_quality = name, quality
+    return best
+
+
+class ApiView(APIView):
+    """Skips DRF's content negotiation, parsers, renderers and throttles, which cost time per call.
+
+    Order of checks: path, method, key, rate, size, JSON, fields.
+    """
+
+    authentication_classes = []
+    permission_classes = []
+    throttle_classes = []
+    http_method_names = ["get", "head", "post", "put", "patch", "delete"]
+    calls: ClassVar[tuple[Call, ...]] = ()  # one for each method
+    max_body: ClassVar[int] = settings.MAX_API_BODY
+
+    call: Call
+    principal: Principal
+    request_id: str
+    rate: Usage | None = None
+    # For the company's log of requests. Not the refusal itself: its traceback leads back to the
+    # view, and until such a cycle is collected granian keeps the connection of an unread body open.
+    error_code = ""
+    faulty_fields: tuple[str, ...] = ()
+    warnings: Sequence[request_fields.FieldWarning] = ()
+    phone = ""  # masked
+    message_id: UUID | None = None
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Renders every text, also what an Idempotency-Key stores, in the request's language."""
+        language = language_of(request.META.get("HTTP_ACCEPT_LANGUAGE", ""))
+        with translation.override(language):
+            return super().dispatch(request, *args, **kwargs)  # type: ignore[return-value]
+
+    def initialize_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Request:
+        self.started = time.perf_counter()
+        self.request_id = ids.request_id()
+        tracing.begin_request()
+        logs.request_id.set(self.request_id)
+        return Request(request)
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        if request.method not in self.allowed_methods:
+            raise MethodNotAllowed(str(request.method))
+        method = "GET" if request.method == "HEAD" else request.method
+        self.call = next(call for call in self.calls if call.method == method)
+        self.principal = self.authenticate(request)
+        self.count_request(request)
+        if self.call.query is not None:
+            request_fields.check_names(request.query_params, [one.name for one in self.call.query])
+
+    def authenticate(self, request: Request) -> Principal:
+        return identify(request.META, self.call.scope)
+
+    @classmethod
+    def path(cls) -> str:
+        """The one path of all its calls."""
+        (path,) = {call.path for call in cls.calls}
+        return path
+
+    def success(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """The body with the envelope around it."""
+        made = {"success": True, "message": self.call.message, **body}
+        return made | {"warnings": self.warnings} if self.warnings else made
+
+    def refusal(self, error: DomainError) -> dict[str, Any]:
+        body = error.body(request_id=self.request_id)
+        return body | {"warnings": self.warnings} if self.warnings else body
+
+    def count_request(self, request: Request) -> None:
+        usage = key_rate_limiter.count(request._request, self.principal)  # noqa: SLF001 - DRF's own seam
+        self.rate = usage
+        if usage is not None and usage.left < 0:
+            raise DomainError(Error.RATE_LIMITED, retry_after=usage.wait)
+
+    def payload(self, request: Request) -> dict[str, Any]:
+        """The body as a JSON object. Size and type are checked before it is read."""
+        length = request.META.get("CONTENT_LENGTH")
+        if length and parse_integer(length, most=self.max_body) is None:
+            raise DomainError(Error.INVALID_INPUT, message=too_large(self.max_body))
+        body = request._request.body  # noqa: SLF001 - DRF would wrap it in a stream
+        if not body:
+            return {}
+        content_type = request.META.get("CONTENT_TYPE", "").partition(";")[0].strip().lower()
+        if content_type != "application/json":
+            raise DomainError(Error.UNSUPPORTED_MEDIA_TYPE)
+        if request.META.get("HTTP_CONTENT_ENCODING", "").strip().lower() not in {"", "identity"}:
+            raise DomainError(Error.UNSUPPORTED_MEDIA_TYPE, message=COMPRESSED)
+        try:
+            payload = orjson.loads(body.removeprefix(BOM_UTF8))  # which RFC 8259 lets us ignore
+        except orjson.JSONDecodeError:
+            raise DomainError(Error.INVALID_INPUT, message=NOT_JSON) from None
+        if not isinstance(payload, dict):
+            raise DomainError(Error.INVALID_INPUT, message=NOT_AN_OBJECT)
+        if warnings := request_fields.warnings_of(payload, self.call):
+            self.warn(request, warnings)
+        return payload
+
+    def warn(self, request: Request, warnings: Sequence[request_fields.FieldWarning]) -> None:
+        """Of unknown fields, which `Kvitok-Strict: 1` refuses."""
+        if request.META.get("HTTP_KVITOK_STRICT", "0").strip().lower() not in NOT_STRICT:
+            raise DomainError(
+                Error.INVALID_INPUT, errors=request_fields.errors_of(warnings, self.call)
+            )
+        self.warnings = warnings
+
+    def finalize_response(  # type: ignore[override]
+        self, request: Request, response: HttpResponse, *args: Any, **kwargs: Any
+    ) -> HttpResponse:
+        response["X-Request-Id"] = self.request_id
+        response["Cache-Control"] = "no-store"
+        if self.rate:
+            limit, left, wait = self.rate
+            response["RateLimit-Policy"] = f'"key";q={limit};w={settings.API_RATE[1]}'
+            response["RateLimit"] = f'"key";r={max(0, left)};t={wait}'
+        seconds = time.perf_counter() - self.started
+        metrics.count_request(type(self).__name__, response.status_code, seconds)
+        if request_log.is_on() and hasattr(self, "principal"):
+            self._keep(request, response, seconds)
+        if tracing.is_on():
+            self._trace(request, response, seconds)
+        log.info(
+            "api_request",
+            method=request.method,
+            path=request.path,
+            status=response.status_code,
+            duration_ms=round(seconds * 1000, 1),
+            key_id=getattr(getattr(self, "principal", None), "key_id", None),
+        )
+        # Django would log every refusal again, and a vendor's refusal as our error.
+        response._has_been_logged = True  # type: ignore[attr-defined]  # noqa: SLF001
+        logs.request_id.set(None)
+        return response
+
+    def _keep(self, request: Request, response: HttpResponse, seconds: float) -> None:
+        key = self.principal
+        entry = request_log.Entry(
+            key.company_id,
+            key.key_id,
+            key.mode,
+            self.request_id,
+            time.time() - seconds,
+            str(request.method),
+            self.call.path,
+            response.status_code,
+            self.error_code,
+            self._named_fields(),
+            round(seconds * 1000),
+            self.phone,
+            self.message_id,
+        )
+        request_log.buffer.add(entry)
+
+    def _named_fields(self) -> tuple[str, ...]:
+        """Those that the answer names: at fault, then unknown, which may be a phone or a key."""
+        names = (*self.faulty_fields, *(one["field"] for one in self.warnings))
+        return tuple(mask_phones_in(_SECRET.sub(r"\1…", name))[:LOGGED_NAME] for name in names)
+
+    def _trace(self, request: Request, response: HttpResponse, seconds: float) -> None:
+        attributes: dict[str, str | int] = {
+            "http.request.method": str(request.method),
+            "http.route": request.path,
+            "http.response.status_code": response.status_code,
+            "kvitok.request.id": self.request_id,
+        }
+        traceparent = request.META.get("HTTP_TRACEPARENT", "")
+        name = f"{request.method} {request.path}"
+        tracing.record_request(name, seconds, attributes, traceparent)
+
+
+def identify(meta: Mapping[str, Any], scope: Scope | None = None) -> Principal:
+    """Authenticate by headers alone; raises DomainError when access is refused."""
+    scheme, _, key = meta.get("HTTP_AUTHORIZATION", "").strip().partition(" ")
+    principal = api_keys.find(key.strip()) if scheme.lower() == "bearer" else None
+    if principal is None:
+        raise DomainError(Error.INVALID_API_KEY)
+    if scope is not None and scope.value not in principal.scopes:
+        raise DomainError(Error.FORBIDDEN, message=NO_SCOPE)
+    if principal.allowed_ips and not principal.allows_ip(client_ip(meta)):
+        raise DomainError(Error.FORBIDDEN, message=WRONG_IP)
+    check_status(principal)
+    return principal
+
+
+def check_status(principal: Principal) -> None:
+    """Raises if the company may not send in this mode."""
+    if principal.company_status == api_keys.DELETED:
+        raise DomainError(Error.FORBIDDEN, message=DELETED)
+    if principal.company_status == Company.Status.SUSPENDED:
+        raise DomainError(Error.FORBIDDEN, message=SUSPENDED)
+    if principal.company_status == Company.Status.PENDING and not principal.is_test:
+        raise DomainError(Error.FORBIDDEN, message=NOT_APPROVED)
+
+
+NOT_STRICT = {"", "0", "false"}
+LOGGED_NAME = 40  # characters: what the log's column holds
+_SECRET = re.compile(r"((?:kv_(?:live|test)|whsec)_\w{0,4})\S*")  # with as much as lists show of it
+NO_SCOPE = _("This key has no scope for that")
+WRONG_IP = _("Requests from this IP are not allowed")
+SUSPENDED = _("The company is suspended")
+DELETED = _("The company is deleted")
+NOT_APPROVED = _("Live keys work once the company is approved; test keys work now")
+COMPRESSED = _("Send the body uncompressed, without Content-Encoding")
+NOT_JSON = _("The request body is not valid JSON")
+NOT_AN_OBJECT = _("The request body must be a JSON object")
+
+
+def too_large(most: int) -> StrOrPromise:
+    size = most // 1024
+    return format_lazy(_("The request body is larger than {size} KB"), size=size)
+
+
+def exception_handler(error: Exception, context: Mapping[str, Any]) -> HttpResponse:
+    """DRF's EXCEPTION_HANDLER: every exception becomes an error envelope."""
+    view: ApiView = context["view"]
+    refusal = as_domain_error(error)
+    view.error_code, view.faulty_fields = refusal.error.code, tuple(refusal.errors or ())
+    if refusal.error is Error.INTERNAL_ERROR:
+        log.error("api_crash", exc_info=error)
+    response = ApiResponse(view.refusal(refusal), refusal.error.status)
+    if refusal.retry_after is not None:
+        response["Retry-After"] = str(refusal.retry_after)
+    if refusal.error is Error.INVALID_API_KEY:
+        response["WWW-Authenticate"] = "Bearer"
+    if refusal.error is Error.METHOD_NOT_ALLOWED:
+        response["Allow"] = ", ".join(view.allowed_methods)
+    return response
+
+
+def as_domain_error(error: Exception) -> DomainError:
+    if isinstance(error, DomainError):
+        return error
+    if isinstance(error, DATABASE_UNAVAILABLE):
+        log.error("database_unavailable", error=type(error).__name__)
+        return DomainError(Error.UNAVAILABLE, retry_after=1)
+    kind = next((kind for kind in ERROR_OF_EXCEPTION if isinstance(error, kind)), None)
+    return DomainError(ERROR_OF_EXCEPTION[kind] if kind else Error.INTERNAL_ERROR)
+
+
+DATABASE_UNAVAILABLE = (OperationalError, InterfaceError, psycopg_pool.PoolTimeout)
+ERROR_OF_EXCEPTION: dict[type[Exception], Error] = {
+    MethodNotAllowed: Error.METHOD_NOT_ALLOWED,
+    Http404: Error.NOT_FOUND,
+    SuspiciousOperation: Error.INVALID_INPUT,
+    UnreadablePostError: Error.UNAVAILABLE,  # the key became valid after the body was refused
+    APIException: Error.INVALID_INPUT,
+}
+
+
+class NotFoundView(ApiView):
+    """Answers every unknown path under /api/."""
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        raise DomainError(Error.NOT_FOUND)

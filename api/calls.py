@@ -1,0 +1,285 @@
+"""Declares an API call: route, scope, fields, errors and texts. Its view takes all of it from here,
+and so do the documentation pages and OpenAPI.
+
+A field's type is a JSON Schema with two additions, which `api_docs.schema` translates: `nullable`,
+and `title`, the name under which several fields share an enumeration.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models import Scope
+from catalogue.errors import Error
+from catalogue.texts import StrOrPromise
+
+Schema = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field of a request, a query string or a response."""
+
+    name: str
+    schema: Schema
+    description: StrOrPromise
+    example: Any = None  # may hold lazy texts
+    required: bool = True  # in a request: must be given; in a response: is always present
+    fields: "Fields" = ()  # of an object, or of the objects of an array
+    # The error for a value outside of the schema's bounds; by default it is made from them.
+    error: StrOrPromise | None = None
+    # True: a use case checks the bounds and raises an error of its own, `url_not_allowed` say.
+    is_checked_later: bool = False
+    is_multiline: bool = False  # a text that may hold line ends
+    # What is made of a text before it is checked: of how people and their clipboards write it.
+    reading: Callable[[str], str] | None = None
+    # In a response: an attribute of the object that it describes, or what makes the value of it.
+    source: str | Callable[[Any], Any] | None = None
+
+    def optional(self) -> "Field":
+        return replace(self, required=False)
+
+    def chosen(self) -> "Field":
+        """The field where it must be given, and not as null."""
+        return replace(self, schema=self.schema | {"nullable": False}, required=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """Named fields: one component of the OpenAPI schema, to which all calls that use it refer."""
+
+    name: str
+    own: tuple[Field, ...]
+    base: "Shape | None" = None  # whose fields come first
+
+    def body_of(self, row: Any) -> dict[str, Any]:
+        return body_of(row, self)
+
+    def __iter__(self) -> Iterator[Field]:
+        if self.base is not None:
+            yield from self.base
+        yield from self.own
+
+
+Fields = tuple[Field, ...] | Shape
+
+
+def body_of(row: Any, fields: Fields) -> dict[str, Any]:
+    """The response of an object, by each field's `source`. Fields without one are left out."""
+    return {field.name: _value(row, field.source) for field in fields if field.source}
+
+
+def _value(row: Any, source: str | Callable[[Any], Any]) -> Any:
+    return getattr(row, source) if isinstance(source, str) else source(row)
+
+
+def rendered(value: Any) -> Any:
+    """The value with its lazy texts, also those inside, in the active language."""
+    match value:
+        case Promise():
+            return str(value)
+        case dict():
+            return {name: rendered(one) for name, one in value.items()}
+        case list():
+            return [rendered(one) for one in value]
+    return value
+
+
+def example_of(fields: Fields) -> dict[str, Any]:
+    """Every field that is always present, and each other one that has an example."""
+    return {
+        field.name: _example(field)
+        for field in fields
+        if field.required or field.example is not None or field.fields
+    }
+
+
+def _example(field: Field) -> Any:
+    if field.fields and field.example is None:
+        one = example_of(field.fields)
+        return [one] if field.schema["type"] == "array" else one
+    return rendered(field.example)
+
+
+# --- Types ---
+
+
+def text(**more: Any) -> Schema:
+    return {"type": "string"} | more
+
+
+def identifier(prefix: str) -> Schema:
+    """An id of `catalogue.ids`. Clients treat it as opaque; its form helps to tell ids apart."""
+    return text(pattern=f"^{prefix}_[0-9a-f]{{32}}$")
+
+
+def choice(values: Iterable[str], name: str) -> Schema:
+    """One of these values. All fields with these values share the name."""
+    return {"type": "string", "enum": list(values), "title": name}
+
+
+def integer(least: int | None = None, most: int | None = None) -> Schema:
+    bounds = {"minimum": least, "maximum": most}
+    return {"type": "integer"} | {name: one for name, one in bounds.items() if one is not None}
+
+
+def boolean() -> Schema:
+    return {"type": "boolean"}
+
+
+def time() -> Schema:
+    return {"type": "string", "format": "date-time"}
+
+
+TIME_OR_DAY = r"^(\d{4}-\d{2}-\d{2}.*)?$"
+
+
+def time_or_day() -> Schema:
+    """Read by `api.request_fields.QueryFields.time`; an empty value is as good as none.
+
+    A pattern and not `anyOf` two formats, of which generators make a class without a value.
+    """
+    return text(pattern=TIME_OR_DAY)
+
+
+def array(items: Schema | None = None) -> Schema:
+    return {"type": "array", "items": items} if items else {"type": "array"}
+
+
+def mapping() -> Schema:
+    return {"type": "object"}
+
+
+def nullable(schema: Schema) -> Schema:
+    if "enum" in schema:
+        schema = schema | {"enum": [*schema["enum"], None]}
+    return schema | {"nullable": True}
+
+
+TEST = Field(
+    "test",
+    boolean(),
+    _("`true` if the request was made with a test key."),
+    False,
+    source=lambda row: row.mode == "test",
+)
+LIMIT = Field(
+    "limit",
+    integer(1, 200),
+    _("The number of items per page, 50 by default."),
+    required=False,
+)
+CURSOR = Field(
+    "cursor",
+    text(),
+    _("The `next_cursor` of the previous page."),
+    required=False,
+)
+HAS_MORE = Field(
+    "has_more",
+    boolean(),
+    _(
+        "Whether there may be more items after this page. A page of a filtered list may have "
+        "fewer items than `limit`, even none, before the last page."
+    ),
+    False,
+)
+NEXT_CURSOR = Field(
+    "next_cursor",
+    nullable(text()),
+    _("The value to pass as `cursor` to get the next page; `null` on the last page."),
+    None,
+)
+REQUEST_ID = Field(
+    "request_id",
+    text(pattern="^req_[0-9a-f]{22}$"),
+    _("The id of the request, also sent as `X-Request-Id`."),
+    "req_6f1d2c3b4a59687766aa00",
+    source="request_id",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    method: str
+    path: str  # follows /api/v1
+    name: str  # OpenAPI's operationId, and the anchor on the page of all calls
+    title: StrOrPromise
+    description: StrOrPromise
+    scope: Scope | None  # None: any key
+    answer: Fields  # beside `success` and `message`
+    message: StrOrPromise  # of a success; an example where the view words it itself
+    body: Fields = ()
+    one_of: tuple[str, ...] = ()  # of these fields of the body exactly one must be given
+    # None: query parameters are ignored. Otherwise others than these are refused.
+    query: tuple[Field, ...] | None = None
+    refusals: tuple[Error, ...] = ()  # beside those that every call may answer
+    # Of the answer, where it differs from those of its fields.
+    own_example: Mapping[str, Any] = field(default_factory=dict)
+    page: str = "calls"  # the documentation page that describes it at length
+    # Of the body, made once: every request's own names are compared with them.
+    field_names: frozenset[str] = field(init=False, repr=False)
+    has_nested_fields: bool = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        fields = tuple(self.body)
+        object.__setattr__(self, "field_names", frozenset(one.name for one in fields))
+        object.__setattr__(self, "has_nested_fields", any(one.fields for one in fields))
+
+    @property
+    def has_body(self) -> bool:
+        return self.method in WITH_BODY
+
+    @property
+    def errors(self) -> list[Error]:
+        """All that it may answer, in the order of the table of errors."""
+        mine = {*ALWAYS, *self.refusals}
+        if self.has_body:
+            mine |= {Error.INVALID_INPUT, Error.UNSUPPORTED_MEDIA_TYPE}
+        if self.method == "POST":
+            mine |= {Error.IDEMPOTENCY_MISMATCH, Error.REQUEST_IN_PROGRESS}
+        if "{" in self.path:
+            mine.add(Error.NOT_FOUND)
+        return [error for error in Error if error in mine]
+
+    @property
+    def own_errors(self) -> list[Error]:
+        """Those that are worth a line on the call's own page."""
+        return [error for error in Error if error in self.refusals]
+
+    @property
+    def component_prefix(self) -> str:
+        """The operation's id as the beginning of a component's name."""
+        return self.name[0].upper() + self.name[1:]
+
+    def body_names(self) -> list[str]:
+        """Of all its fields; one of an array's objects is `links[].url`."""
+        return list(_names(self.body))
+
+    def request_example(self) -> dict[str, Any]:
+        """Every field that has an example, or whose objects have one."""
+        given = [field for field in self.body if field.example is not None or field.fields]
+        return example_of(tuple(given))
+
+    def answer_example(self) -> dict[str, Any]:
+        body = {"success": True, "message": str(self.message)}
+        return {**body, **example_of(self.answer), **self.own_example}
+
+
+def _names(fields: Fields, above: str = "") -> Iterator[str]:
+    for one in fields:
+        yield above + one.name
+        yield from _names(one.fields, f"{above}{one.name}[].")
+
+
+ALWAYS = (
+    Error.INVALID_API_KEY,
+    Error.FORBIDDEN,
+    Error.RATE_LIMITED,
+    Error.INTERNAL_ERROR,
+    Error.UNAVAILABLE,
+)
+WITH_BODY = frozenset({"POST", "PUT", "PATCH"})

@@ -1,0 +1,267 @@
+"""The Idempotency-Key: a repeated request has one effect and one response.
+
+The key's row is inserted in the transaction of the effect, so neither exists without the other.
+"""
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+from uuid import UUID
+
+import orjson
+from django.db import IntegrityError, connection, transaction
+from django.http import HttpResponse
+from django.utils.translation import gettext_lazy as _
+from rest_framework.request import Request
+
+from accounts.keys.api_keys import Principal
+from api.base_view import ApiResponse, ApiView
+from catalogue.errors import AfterEffectError, DomainError, Error, invalid_input
+from parsing.characters import is_line
+from storage.statements.named_rows import fetch_one
+
+HEADER = "Idempotency-Key"
+MAX_LENGTH = 255
+MAX_PATH = 60  # characters: what the column holds, and more than the path of any object has
+
+
+@dataclass(frozen=True, slots=True)
+class IdempotencyKey:
+    """The key of one request: its lookup fields and the hash of its body."""
+
+    company_id: int
+    mode: str
+    path: str
+    key: str
+    request_hash: bytes
+
+    @property
+    def short_hash(self) -> str:
+        """Stored in the cool-down, so that a parallel duplicate is recognised."""
+        return hashlib.sha256(f"{self.path}\n{self.key}".encode()).hexdigest()[:24]
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """Parameters of `INSERT`, which runs inside the statement that has the effect."""
+        return {
+            "idem_path": self.path,
+            "idem_key": self.key,
+            "idem_hash": self.request_hash,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class StoredResponse:
+    status: int
+    body: str  # JSON, replayed to the byte
+
+
+@dataclass(frozen=True, slots=True)
+class MissingResponse:
+    """The effect is committed, the response is not: still running, or the process died."""
+
+    subject_id: UUID | None
+
+
+class _Found(NamedTuple):
+    """A row of `_FIND`."""
+
+    request_hash: bytes
+    status: int | None
+    body: str
+    subject_id: UUID | None
+    is_expired: bool
+
+
+INSERT = """
+INSERT INTO accounts_idempotentrequest (company_id, mode, path, key, request_hash, subject_id)
+SELECT company_id, %(mode)s::text, %(idem_path)s::text, %(idem_key)s::text, %(idem_hash)s::bytea,
+       %(message_id)s::uuid FROM payer"""
+
+_FIND = """
+SELECT request_hash, status, body, subject_id,
+  created_at < now() - interval '24 hours' AS is_expired
+FROM accounts_idempotentrequest WHERE company_id = %s AND mode = %s AND path = %s AND key = %s
+"""
+
+_DELETE_EXPIRED = """
+DELETE FROM accounts_idempotentrequest
+WHERE company_id = %s AND mode = %s AND path = %s AND key = %s
+  AND created_at < now() - interval '24 hours'
+"""
+
+_STORE = """
+UPDATE accounts_idempotentrequest SET status = COALESCE(status, %s), body = COALESCE(body, %s)
+WHERE company_id = %s AND mode = %s AND path = %s AND key = %s RETURNING status, body
+"""
+
+
+def parse(
+    principal: Principal, path: str, key: str | None, payload: Mapping[str, Any]
+) -> IdempotencyKey | None:
+    """The Idempotency-Key of a request, or None when it has none."""
+    if key is None:
+        return None
+    if len(path) > MAX_PATH or not is_line(path):  # no object has such an id
+        raise DomainError(Error.NOT_FOUND)
+    if not (0 < len(key) <= MAX_LENGTH and key.isascii() and key.isprintable()):
+        words = _("1 to 255 printable ASCII characters")
+        raise invalid_input(**{HEADER: words})
+    try:
+        canonical = orjson.dumps(payload, option=orjson.OPT_SORT_KEYS)
+    except orjson.JSONEncodeError:  # orjson reads deeper nesting than it writes
+        raise DomainError(Error.INVALID_INPUT) from None
+    return IdempotencyKey(
+        principal.company_id, principal.mode, path, key, hashlib.sha256(canonical).digest()
+    )
+
+
+def find_response(key: IdempotencyKey) -> StoredResponse | MissingResponse | None:
+    """The response of an earlier request with this key; raises on a different body.
+
+    A key expires after 24 hours, whether or not the purge has run.
+    """
+    where: list[str | int] = [key.company_id, key.mode, key.path, key.key]
+    with connection.cursor() as cursor:
+        cursor.execute(_FIND, where)
+        found = fetch_one(cursor, _Found)
+        if found is not None and found.is_expired:
+            cursor.execute(_DELETE_EXPIRED, where)
+            found = None
+    if found is None:
+        return None
+    if bytes(found.request_hash) != key.request_hash:
+        raise DomainError(Error.IDEMPOTENCY_MISMATCH)
+    if found.status is None:
+        return MissingResponse(found.subject_id)
+    return StoredResponse(found.status, found.body)
+
+
+def insert(key: IdempotencyKey, subject_id: UUID | None = None) -> None:
+    """Insert the row in the caller's transaction; IntegrityError means a duplicate was first.
+
+    If this process dies, the response is rebuilt from the state of the subject.
+    """
+    row: list[int | str | bytes | UUID | None]
+    row = [key.company_id, key.mode, key.path, key.key, key.request_hash]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO accounts_idempotentrequest"
+            " (company_id, mode, path, key, request_hash, subject_id)"
+            " VALUES (%s, %s, %s, %s, %s, %s)",
+            [*row, subject_id],
+        )
+
+
+def store_response(key: IdempotencyKey, status: int, body: str) -> StoredResponse:
+    """Store the response for replays unless one is stored; returns the stored one.
+
+    A slow request and a duplicate that rebuilt its response meanwhile must return the same.
+    A response never holds a code.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(_STORE, [status, body, key.company_id, key.mode, key.path, key.key])
+        return fetch_one(cursor, StoredResponse) or StoredResponse(status, body)
+
+
+NOT_STORED = {401, 402, 403, 409, 429, 500, 503}  # statuses of refusals before any effect
+
+
+class IdempotentView(ApiView):
+    def idempotency_key(
+        self, request: Request, payload: Mapping[str, Any]
+    ) -> IdempotencyKey | None:
+        key = request.META.get("HTTP_IDEMPOTENCY_KEY")
+        path = request.path.rstrip("/").removeprefix("/api/v1")
+        return parse(self.principal, path, key, payload)
+
+    def once(
+        self,
+        key: IdempotencyKey | None,
+        effect: Callable[[], dict[str, Any]],
+        rebuild: Callable[[UUID], dict[str, Any] | None],
+    ) -> HttpResponse:
+        """Run a send, whose statement inserts the key, or replay the stored response.
+
+        A refusal before the effect is not stored; a parallel request with the same key may have
+        succeeded meanwhile, and then its response is replayed.
+        """
+        if key is None:
+            return ApiResponse(effect())
+        replay = self._replay(key, rebuild)
+        if replay is not None:
+            return replay
+        try:
+            status, body = 200, effect()
+        except AfterEffectError as error:
+            status, body = error.error.status, self.refusal(error)
+        except (DomainError, IntegrityError):
+            replay = self._replay(key, rebuild)
+            if replay is None:
+                raise
+            return replay
+        return self._store(key, status, body)
+
+    def once_atomic(
+        self, key: IdempotencyKey | None, effect: Callable[[], dict[str, Any]]
+    ) -> HttpResponse:
+        """Like `once`, for an effect that runs in a transaction here: key, effect and response
+        commit together. A refusal from within is stored too, for it may have spent an attempt.
+        """
+        if key is None:
+            return ApiResponse(effect())
+        replay = self._replay(key, lambda _subject: None)
+        if replay is not None:
+            return replay
+        try:
+            with transaction.atomic():
+                insert(key)
+                try:
+                    status, body = 200, effect()
+                except DomainError as error:
+                    if error.error.status in NOT_STORED:
+                        raise
+                    status, body = error.error.status, self.refusal(error)
+                response = self._store(key, status, body)
+        except IntegrityError:
+            replay = self._replay(key, lambda _subject: None)
+            if replay is None:
+                raise
+            return replay
+        return response
+
+    def _replay(
+        self,
+        key: IdempotencyKey,
+        rebuild: Callable[[UUID], dict[str, Any] | None],
+    ) -> HttpResponse | None:
+        found = find_response(key)
+        match found:
+            case None:
+                return None
+            case StoredResponse(status, body):
+                response = ApiResponse(body, status)
+            case MissingResponse(subject_id):
+                rebuilt = self._rebuild(subject_id, rebuild)
+                if rebuilt is None:
+                    raise DomainError(Error.REQUEST_IN_PROGRESS, retry_after=1)
+                response = self._store(key, *rebuilt)
+        response["Idempotent-Replayed"] = "true"
+        return response
+
+    def _store(self, key: IdempotencyKey, status: int, body: dict[str, Any]) -> ApiResponse:
+        stored = store_response(key, status, ApiResponse(body).text)
+        return ApiResponse(stored.body, stored.status)
+
+    def _rebuild(
+        self, subject_id: UUID | None, rebuild: Callable[[UUID], dict[str, Any] | None]
+    ) -> tuple[int, dict[str, Any]] | None:
+        """The response of a request whose process died, rebuilt from its committed effect."""
+        if subject_id is None:
+            return None
+        try:
+            body = rebuild(subject_id)
+        except AfterEffectError as error:
+            return error.error.status, self.refusal(error)
+        return None if body is None else (200, body)

@@ -1,0 +1,203 @@
+"""Keyset pagination: a cursor names the last row seen, so new rows do not shift pages."""
+
+import base64
+import binascii
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
+from typing import Any, NamedTuple
+
+from django.core.exceptions import ValidationError
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
+
+from catalogue.errors import DomainError, invalid_input
+from parsing.integers import parse_integer
+from storage.sessions import read_patiently
+
+PAGE, MAX_PAGE = 50, 200
+NEWEST_FIRST = ("-created_at", "-id")
+# Rows scanned for one page of a filter without an index: more, while the page is not full.
+SCANS = (200, 2_000, 50_000)
+
+
+class Position(NamedTuple):
+    """Where a page or a batch ends."""
+
+    created_at: datetime
+    id: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    rows: list[Any]
+    next_cursor: str | None
+    scanned_until: datetime | None = None  # of a scan that ended before the page was full
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    rows: list[Any]
+    end: Position | None  # None: there are no more
+    is_full: bool
+
+
+def body_of_page(page: Page, body_of_row: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
+    """The response fields of a list."""
+    return {
+        "data": [body_of_row(row) for row in page.rows],
+        "has_more": page.next_cursor is not None,
+        "next_cursor": page.next_cursor,
+    }
+
+
+def limit_of(query: Mapping[str, str]) -> int:
+    limit = parse_integer(query.get("limit", str(PAGE)), least=1, most=MAX_PAGE)
+    if limit is None:
+        raise invalid_input(limit=format_lazy(_("Between 1 and {max}"), max=MAX_PAGE))
+    return limit
+
+
+def page_of(
+    rows: QuerySet[Any],
+    query: Mapping[str, str],
+    *,
+    history: QuerySet[Any] | None = None,
+    scans: Sequence[int] | None = None,
+) -> Page:
+    """The rows after the cursor, newest first, by (created_at, id).
+
+    `history` is for a filter without an index: all rows among which it looks, in the order of an
+    index. A page then scans a bounded part of them, so it may have a next one and still hold fewer
+    rows than asked for, even none.
+    """
+    limit = limit_of(query)
+    batch = _batch(rows, history, _start(rows, query), limit, scans or SCANS)
+    scanned_until = None if batch.is_full or batch.end is None else batch.end.created_at
+    return Page(batch.rows, batch.end and encode(*batch.end), scanned_until)
+
+
+def forgiving_page_of(
+    rows: QuerySet[Any], query: Mapping[str, str], *, history: QuerySet[Any] | None = None
+) -> Page:
+    """For web pages: an invalid cursor shows the first page."""
+    try:
+        return page_of(rows, query, history=history)
+    except DomainError:
+        return page_of(rows, {}, history=history)
+
+
+def batches(
+    rows: QuerySet[Any], size: int, *, history: QuerySet[Any] | None = None
+) -> Iterator[list[Any]]:
+    """All rows, newest first. Holds no database connection between batches, and outlives a restart
+    of the database.
+
+    With a `history`, as of a page, no statement scans more than a bounded part of it.
+    """
+    scans = SCANS[-2:]  # the shortest is shorter than a batch
+    batch = read_patiently(partial(_batch, rows, history, None, size, scans))
+    while True:
+        if batch.rows:
+            yield batch.rows
+        if batch.end is None:
+            return
+        batch = read_patiently(partial(_batch, rows, history, batch.end, size, scans))
+
+
+def batch_after(
+    rows: QuerySet[Any],
+    start: Position | None,
+    size: int,
+    *,
+    history: QuerySet[Any] | None = None,
+) -> tuple[list[Any], Position | None]:
+    """One of the `batches`, perhaps with fewer rows, and where the next begins; None: nowhere."""
+    batch = _batch(rows, history, start, size, SCANS[-2:])
+    return batch.rows, batch.end
+
+
+def _batch(
+    rows: QuerySet[Any],
+    history: QuerySet[Any] | None,
+    start: Position | None,
+    limit: int,
+    scans: Sequence[int],
+) -> _Batch:
+    if start is not None:
+        rows = _older(rows, start)
+        history = None if history is None else _older(history, start)
+    return _first(rows, limit) if history is None else _scan(rows, history, limit, scans)
+
+
+def _scan(rows: QuerySet[Any], history: QuerySet[Any], limit: int, scans: Sequence[int]) -> _Batch:
+    for length in scans:
+        end = _last_of(history, length)
+        if end is None:
+            return _first(rows, limit)
+        batch = _first(_down_to(rows, end), limit)
+        if batch.is_full:
+            return batch
+    return replace(batch, end=end)
+
+
+def _last_of(history: QuerySet[Any], scan: int) -> Position | None:
+    """The last row of a scan; None if there are fewer."""
+    places = history.order_by(*NEWEST_FIRST).values_list("created_at", "pk")
+    last = places[scan - 1 : scan].first()
+    return last and Position(*last)
+
+
+def _first(rows: QuerySet[Any], limit: int) -> _Batch:
+    found = list(rows.order_by(*NEWEST_FIRST)[: limit + 1])
+    if len(found) <= limit:
+        return _Batch(found, None, is_full=False)
+    last = found[limit - 1]
+    return _Batch(found[:limit], Position(last.created_at, last.pk), is_full=True)
+
+
+# The first condition of both is redundant, but only it can use the index.
+def _older(rows: QuerySet[Any], start: Position) -> QuerySet[Any]:
+    return rows.filter(created_at__lte=start.created_at).filter(
+        Q(created_at__lt=start.created_at) | Q(id__lt=start.id)
+    )
+
+
+def _down_to(rows: QuerySet[Any], end: Position) -> QuerySet[Any]:
+    return rows.filter(created_at__gte=end.created_at).filter(
+        Q(created_at__gt=end.created_at) | Q(id__gte=end.id)
+    )
+
+
+def _start(rows: QuerySet[Any], query: Mapping[str, str]) -> Position | None:
+    cursor = query.get("cursor")
+    id_of = rows.model._meta.pk.to_python  # noqa: SLF001
+    return _decode(cursor, id_of) if cursor else None
+
+
+def encode(created_at: datetime, row_id: Any) -> str:
+    text = f"{created_at.isoformat()}|{row_id}"
+    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+
+def _decode(cursor: str, id_of: Callable[[str], Any]) -> Position:
+    try:
+        text = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode()
+        created_at, _separator, row_id = text.partition("|")
+        return Position(_aware(datetime.fromisoformat(created_at)), id_of(row_id))
+    except (ValueError, ValidationError, binascii.Error):
+        raise invalid_input(cursor=_("Pass next_cursor from the previous page")) from None
+
+
+def _aware(moment: datetime) -> datetime:
+    if moment.tzinfo is None:
+        raise ValueError
+    return moment
+
+
+def is_live(request: HttpRequest) -> bool:
+    """Whether a list shows new rows as they come: only its newest page changes by itself."""
+    return request.GET.get("follow") == "1" and not request.GET.get("cursor")

@@ -1,0 +1,170 @@
+"""The request rate limit of API keys, and the daily quotas of test keys.
+
+django-ratelimit counts, processes lease in advance: a hundredth of the limit at a time, so most
+requests need no Redis call; limits up to a hundred are counted one by one. Never more requests than
+the limit pass, and each process leaves at most one lease unused.
+"""
+
+import threading
+import time
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+import redis
+import structlog
+from django.conf import settings
+from django.db import connection
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
+from django_ratelimit.core import get_usage
+
+from accounts.keys.api_keys import Principal
+from catalogue.errors import DomainError, Error
+from processes.process_state import on_reset
+from storage.redis_client import BackOff
+
+log = structlog.get_logger(__name__)
+
+LEASES_PER_LIMIT = 100  # in a limit
+MAX_KEYS = 10_000  # keys
+SKEW = 1  # seconds: one may begin between the clock that counts and ours
+
+_TAKE = """
+INSERT INTO accounts_cacheentry AS used (key, value, expires_at)
+SELECT %(key)s, to_jsonb(%(count)s::int), %(end)s WHERE %(count)s::int <= %(most)s
+ON CONFLICT (key) DO UPDATE SET value = to_jsonb(used.value::int + %(count)s::int)
+WHERE used.value::int + %(count)s::int <= %(most)s
+"""
+_USED_UP = {
+    "links": _("A company's test keys make at most {max} links a day"),
+    "messages": _("A company's test keys make at most {max} messages a day"),
+}
+
+
+class Usage(NamedTuple):
+    limit: int
+    left: int  # below zero: this request is one too many
+    wait: int  # seconds to the next window
+
+
+@dataclass(slots=True)
+class _Window:
+    """The window of one key, which ends at `last`, a whole Unix second."""
+
+    limit: int
+    last: int
+    in_hand: int = 0
+    beyond: int = 0  # unleased rest of the limit at the last Redis call
+
+    def take(self, now: int) -> Usage:
+        self.in_hand -= 1
+        return Usage(self.limit, self.in_hand + self.beyond, max(1, self.last - now))
+
+
+class KeyRateLimiter:
+    """Holds the windows of one process."""
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        self._windows: dict[int, _Window] = {}
+        self._lock = threading.Lock()
+        self._back_off = BackOff()
+
+    def count(self, request: HttpRequest, principal: Principal) -> Usage | None:
+        """Count this request; None while Redis is unavailable."""
+        limit, seconds = principal.api_rate or settings.API_RATE[0], settings.API_RATE[1]
+        now = int(time.time())
+        with self._lock:
+            window = self._windows.get(principal.key_id)
+            if window and window.limit == limit and now <= window.last:
+                if window.in_hand > 0:
+                    return window.take(now)
+                if not window.beyond:
+                    return Usage(limit, -1, max(1, window.last - now))
+        return self._lease(request, principal.key_id, limit, seconds)
+
+    def _lease(self, request: HttpRequest, key_id: int, limit: int, seconds: int) -> Usage | None:
+        size = max(1, limit // LEASES_PER_LIMIT)
+        count = -(-limit // size)
+        usage = self._ask(request, key_id, f"{count}/{seconds}s")
+        if usage is None:
+            return None
+        number, now = usage["count"], int(time.time())
+        window = _Window(limit, now + usage["time_left"])
+        if number <= count:
+            window.in_hand = min(size, limit - size * (number - 1))
+            window.beyond = max(0, limit - size * number)
+        with self._lock:
+            window = self._keep(key_id, window)
+            if window.in_hand > 0:
+                return window.take(now)
+            if not window.beyond:
+                return Usage(limit, -1, max(1, window.last - now))
+        # What was asked for in the window before came after others had used up a lease of this one.
+        return self._lease(request, key_id, limit, seconds)
+
+    def _keep(self, key_id: int, window: _Window) -> _Window:
+        """The key's window with the lease just had, or the later one that other threads are in."""
+        known = self._windows.get(key_id)
+        if known and known.limit == window.limit and known.last >= window.last - SKEW:
+            if known.last <= window.last + SKEW:
+                known.last = min(known.last, window.last)
+                known.in_hand += window.in_hand
+                known.beyond = min(known.beyond, window.beyond)
+            return known
+        if len(self._windows) >= MAX_KEYS:
+            self._windows.clear()
+        self._windows[key_id] = window
+        return window
+
+    def _ask(self, request: HttpRequest, key_id: int, rate: str) -> dict[str, Any] | None:
+        if self._back_off.is_active:
+            return None
+        try:
+            usage: dict[str, Any] | None = get_usage(  # type: ignore[no-untyped-call]
+                request,
+                group="api",
+                key=lambda _group, _request: str(key_id),
+                rate=rate,
+                increment=True,
+            )
+        except redis.RedisError as error:
+            self._back_off.start()
+            log.warning("rate_limiter_unavailable", error=type(error).__name__)
+            return None
+        return usage
+
+
+key_rate_limiter = KeyRateLimiter()
+on_reset(key_rate_limiter.reset)
+
+
+def consume_test_quota(company_id: int, what: str, count: int = 1) -> None:
+    """Add `count` to today's usage (UTC); raises `rate_limited` and counts nothing when over.
+
+    Test keys are free and so have no other bound. One statement on the cache table counts only what
+    fits: the quota is exact under parallel requests and without Redis.
+    """
+    now = timezone.now()
+    end = now.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
+    most = settings.TEST_QUOTAS[what]
+    params: dict[str, str | int | datetime] = {
+        "key": f"quota:test:{what}:{company_id}:{now:%Y%m%d}",
+        "count": count,
+        "most": most,
+        "end": end,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(_TAKE, params)
+        if cursor.rowcount:
+            return
+    raise DomainError(
+        Error.RATE_LIMITED,
+        message=format_lazy(_USED_UP[what], max=most),
+        retry_after=max(1, int((end - now).total_seconds()) + 1),
+    )

@@ -1,0 +1,159 @@
+"""The log of API requests that a company reads in the cabinet: a request only appends to a list.
+
+A thread writes them together, once a second. What does not fit, or meets a database that is away,
+is dropped, and said: the log must never slow a request or fail one.
+"""
+
+import threading
+import time
+from collections import deque
+from collections.abc import Sequence
+from multiprocessing.util import Finalize
+from typing import NamedTuple
+from uuid import UUID
+
+import structlog
+from django.conf import settings
+from django.db import Error as DatabaseError
+from django.db import connection
+
+from parsing.characters import stored_text
+from storage.statements.json_rows import dump_rows, json_rows
+from storage.store_errors import write_together
+
+log = structlog.get_logger(__name__)
+CAPACITY = 20_000  # requests of a process
+BATCH = 2_000  # requests of a statement
+INTERVAL = 1.0  # seconds
+MOST_FIELDS, FIELD_LENGTH, METHOD_LENGTH = 20, 40, 7
+
+_COLUMNS = (
+    "company_id, api_key_id, mode, request_id, created_at, method, path, status, code, fields,"
+    " duration, phone, message_id"
+)
+_INSERT = f"""
+INSERT INTO accounts_apirequest ({_COLUMNS})
+SELECT company_id, api_key_id, mode, request_id, to_timestamp(created_at), method, path, status,
+       code, ARRAY(SELECT json_array_elements_text(fields)), duration, phone, message_id
+FROM {
+    json_rows(
+        "requests",
+        "company_id bigint, api_key_id bigint, mode text, request_id text,"
+        " created_at double precision, method text, path text, status smallint, code text,"
+        " fields json, duration int, phone text, message_id uuid",
+    )
+}
+"""  # noqa: S608 - constants
+
+# The index by time names blocks, not rows: the purge reads whole ones, oldest first.
+_DELETE = """
+DELETE FROM accounts_apirequest WHERE ctid = ANY(ARRAY(
+  SELECT ctid FROM accounts_apirequest
+  WHERE created_at < now() - make_interval(days => %s) LIMIT %s))
+"""
+
+
+class Entry(NamedTuple):
+    """One answered request; its phone is masked."""
+
+    company_id: int
+    api_key_id: int
+    mode: str
+    request_id: str
+    created_at: float  # Unix time
+    method: str
+    path: str
+    status: int
+    code: str
+    fields: Sequence[str]
+    duration: int  # ms
+    phone: str
+    message_id: UUID | None
+
+
+class RequestBuffer:
+    """The requests of this process that are not in the database yet."""
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        self._entries: deque[Entry] = deque()
+        self._starting = threading.Lock()
+        self._writing = threading.Lock()
+        self._is_started = False
+        self._dropped = 0
+
+    def add(self, entry: Entry) -> None:
+        if not self._is_started:
+            self._start()
+        if len(self._entries) >= CAPACITY:
+            self._dropped += 1
+            return
+        self._entries.append(_stored(entry))
+
+    def flush(self) -> None:
+        """Writes all that are there now."""
+        with self._writing:
+            dropped, self._dropped = self._dropped, 0
+            if dropped:
+                log.warning("requests_not_logged", count=dropped, error="too many at once")
+            for _batch in range(-(-len(self._entries) // BATCH)):
+                many = min(len(self._entries), BATCH)
+                _write([self._entries.popleft() for _one in range(many)])
+
+    def _start(self) -> None:
+        """Lazily, since a server forks its workers after this module is imported."""
+        with self._starting:
+            if self._is_started:
+                return
+            threading.Thread(target=self._run, name="request-log", daemon=True).start()
+            Finalize(None, self.flush, exitpriority=1)
+            self._is_started = True
+
+    def _run(self) -> None:
+        while True:
+            time.sleep(INTERVAL)
+            self.flush()
+
+
+def _write(entries: Sequence[Entry]) -> None:
+    try:
+        write_together(entries, _insert, _refuse)
+    except DatabaseError as error:
+        log.warning("requests_not_logged", count=len(entries), error=type(error).__name__)
+    finally:
+        connection.close()
+
+
+def _insert(entries: Sequence[Entry]) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(_INSERT, {"requests": dump_rows([_row(entry) for entry in entries])})
+
+
+def _refuse(entry: Entry, error: Exception) -> None:
+    log.error("request_not_logged", request_id=entry.request_id, error=type(error).__name__)
+
+
+def _stored(entry: Entry) -> Entry:
+    """What a client chose, as the columns take it: methods, and names of fields and parameters."""
+    fields = [stored_text(name, FIELD_LENGTH) for name in entry.fields[:MOST_FIELDS]]
+    return entry._replace(method=stored_text(entry.method, METHOD_LENGTH), fields=fields)
+
+
+def _row(entry: Entry) -> dict[str, object]:
+    return entry._asdict() | {"api_key_id": entry.api_key_id or None}
+
+
+def is_on() -> bool:
+    return settings.REQUEST_LOG_DAYS > 0
+
+
+buffer = RequestBuffer()
+
+
+def purge(limit: int) -> int:
+    """Delete requests that are older than REQUEST_LOG_DAYS."""
+    with connection.cursor() as cursor:
+        cursor.execute(_DELETE, [settings.REQUEST_LOG_DAYS, limit])
+        return int(cursor.rowcount)

@@ -1,0 +1,1 @@
+"""The cabinet's pages of company, members, requests and audit; what all its pages share."""

@@ -1,0 +1,276 @@
+"""The cabinet's audit log: the list with its filters, the same as a file, and values in words."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django import forms
+from django.db.models import Q, QuerySet
+from django.http import HttpResponse, StreamingHttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.utils.formats import date_format
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, pgettext
+
+from accounts import audit
+from accounts.audit import FIELD_LABELS, record
+from accounts.models import AuditEvent, EventKind, Language, Member
+from accounts.people import countries
+from accounts.people.roles import CabinetRequest, can_manage_keys, member_required
+from api import pagination
+from cabinet.form_fields import FilterForm, grouped
+from cabinet.settings_forms import SECTIONS, lifetime_words
+from cabinet.spreadsheets import csv_download
+from catalogue import channels
+from parsing.days import start_of
+from parsing.form_fields import DayBoundField, LineField
+from processes.server.client_ip import client_ip
+
+NOTHING = "—"
+
+
+@dataclass(frozen=True, slots=True)
+class FieldChange:
+    label: str
+    old: str
+    new: str
+
+    def __str__(self) -> str:
+        return f"{self.label}: {self.old} → {self.new}"
+
+
+def of_event(event: AuditEvent) -> list[FieldChange]:
+    return [] if audit.has_words(event) else described(event.changes)
+
+
+def described(changes: Mapping[str, Any] | None) -> list[FieldChange]:
+    return [
+        FieldChange(field_label(name), field_value(name, old), field_value(name, new))
+        for name, (old, new) in (changes or {}).items()
+    ]
+
+
+def field_label(name: str) -> str:
+    if name in countries.CODES or name == "*":
+        return _("any other country") if name == "*" else countries.name(name)
+    return str(FIELD_LABELS.get(name, name))
+
+
+def field_value(name: str, held: Any) -> str:
+    if held is None or held in ("", []):
+        return str(_empty(name))
+    if isinstance(held, bool):
+        return pgettext("answer", "yes") if held else pgettext("answer", "no")
+    if name in READERS:
+        return READERS[name](held)
+    if isinstance(held, list):
+        return ", ".join(map(str, held))
+    return grouped(held) if isinstance(held, int) else str(held)
+
+
+def _empty(name: str) -> str:
+    if name == "default_channel":
+        return _("the first connected")
+    if name == "allowed_countries":
+        return _("the company's own country")
+    if name == "default_link_lifetime":
+        return _("Never expires")
+    if name in STANDARD or name.startswith("patience_"):
+        return _("the usual")
+    return NOTHING
+
+
+STANDARD = {
+    *("cool_down", "codes_per_10_min", "codes_per_hour", "codes_per_day"),
+    *("links_per_10_min", "links_per_day", "day", "*"),
+    *countries.CODES,
+}
+
+
+def _channel(name: str) -> str:
+    one = channels.BY_NAME.get(name)
+    return str(one.title) if one else name
+
+
+def _countries(codes: list[str] | str) -> str:
+    listed = codes if isinstance(codes, list) else [codes]
+    return ", ".join(countries.name(code) for code in listed)
+
+
+def _kinds(names: list[str]) -> str:
+    known = dict(EventKind.choices)
+    return ", ".join(str(known.get(name, name)) for name in names)
+
+
+def _moment(text: str) -> str:
+    at = timezone.localtime(datetime.fromisoformat(text))
+    return str(date_format(at, pgettext("moment", "j M Y, H:i:s")))
+
+
+READERS: dict[str, Callable[[Any], str]] = {
+    "allowed_countries": _countries,
+    "country": _countries,
+    "channel": _channel,
+    "default_channel": _channel,
+    "fallback_chain": lambda names: " → ".join(map(_channel, names)),
+    "documents_language": lambda code: str(dict(Language.choices).get(code, code or "—")),
+    "language": lambda code: str(dict(Language.choices).get(code, code)),
+    "locale": lambda code: str(dict(Language.choices).get(code, code)),
+    "default_link_lifetime": lifetime_words,
+    "closes_at": _moment,
+    "expires_at": _moment,
+    "kinds": _kinds,
+    "role": lambda role: str(dict(Member.Role.choices).get(role, role)),
+}
+
+
+BATCH_SIZE = 1000
+SETTINGS_OF_ALL = "budget."  # about money, on a page that developers read as well
+# What a kind's actions begin with.
+KINDS: dict[str, tuple[Any, tuple[str, ...]]] = {
+    "settings": (
+        gettext_lazy("settings and texts"),
+        ("settings.", "text.", "autofill.", "policy.", "guard."),
+    ),
+    "members": (gettext_lazy("members"), ("member.", "invitation.", "session.")),
+    "keys": (gettext_lazy("API keys"), ("key.",)),
+    "webhooks": (gettext_lazy("webhooks"), ("webhook.",)),
+    "links": (gettext_lazy("short links"), ("link.", "links.")),
+    "messages": (gettext_lazy("messages and people"), ("message.", "history.", "person.")),
+    "money": (
+        gettext_lazy("money"),
+        (
+            *("order.", "payment.", "billing.", "document.", "budget.", "wallet.", "statement."),
+            *("auto_top_up.", "balance_alert.", "method.", "refund.", "transfer.", "prices."),
+        ),
+    ),
+    "company": (gettext_lazy("the company itself"), ("company.", "audit.", "admin.")),
+}
+
+
+class AuditFilter(FilterForm):
+    person = LineField(
+        label=gettext_lazy("Who"),
+        max_length=254,
+        required=False,
+        widget=forms.TextInput(
+            attrs={"list": "audit-people", "placeholder": "name@example.com", "spellcheck": "false"}
+        ),
+    )
+    kind = forms.ChoiceField(
+        label=gettext_lazy("What about"),
+        required=False,
+        choices=[
+            ("", gettext_lazy("anything")),
+            *((name, title) for name, (title, _prefixes) in KINDS.items()),
+        ],
+    )
+    section = forms.ChoiceField(
+        label=gettext_lazy("Section of settings"),
+        required=False,
+        choices=[
+            ("", gettext_lazy("any section")),
+            *((slug, form.title) for slug, form in SECTIONS.items()),
+        ],
+    )
+    date_from = DayBoundField(
+        label=gettext_lazy("From"),
+        required=False,
+    )
+    date_to = DayBoundField(
+        label=gettext_lazy("To"),
+        required=False,
+    )
+
+
+@member_required(can_manage_keys)
+def audit_list(request: CabinetRequest) -> HttpResponse:
+    form = AuditFilter(request.GET)
+    chosen = form.chosen()
+    history = _history(request.member, chosen)
+    page = pagination.forgiving_page_of(
+        matching(history, chosen), request.GET, history=history if chosen else None
+    )
+    context = {
+        "form": form,
+        "page": page,
+        "events": [(event, *describe(event)) for event in page.rows],
+        "people": request.company.members.values_list("user__email", flat=True).order_by("pk"),
+        "is_filtered": bool(chosen),
+        "is_first": not request.GET.get("cursor"),
+    }
+    return render(request, "cabinet/audit_list.html", context)
+
+
+@member_required(can_manage_keys)
+def audit_export(request: CabinetRequest) -> StreamingHttpResponse:
+    chosen = AuditFilter(request.GET).chosen()
+    own = record(
+        "audit.exported",
+        ", ".join(sorted(chosen)),
+        company=request.company,
+        user=request.user,
+        ip=client_ip(request.META),
+    )
+    rows = rows_of(_history(request.member, chosen).filter(pk__lt=own.pk), chosen)
+    name = f"kvitok-audit-{timezone.localdate():%Y-%m-%d}.csv"
+    return csv_download(rows, name)
+
+
+def describe(event: AuditEvent) -> tuple[Any, str, list[FieldChange]]:
+    """What was done, to what, and the old and new values, which name the fields themselves."""
+    changes = of_event(event)
+    has_only_fields = event.action in audit.FIELD_ACTIONS | {"budget.changed"}
+    subject = "" if changes and has_only_fields else audit.subject(event)
+    return audit.label(event.action), subject, changes
+
+
+def rows_of(history: QuerySet[AuditEvent], chosen: dict[str, Any]) -> Iterator[list[str]]:
+    yield [_("Time"), _("Who"), _("What"), _("Details"), _("Old and new values"), _("IP address")]
+    for batch in pagination.batches(matching(history, chosen), BATCH_SIZE, history=history):
+        yield from map(cells, batch)
+
+
+def cells(event: AuditEvent) -> list[str]:
+    words, subject, changes = describe(event)
+    at = timezone.localtime(event.created_at).strftime("%Y-%m-%d %H:%M:%S")
+    values = "; ".join(map(str, changes))
+    return [at, event.actor or _("the service"), str(words), subject, values, event.ip or ""]
+
+
+def _history(member: Member, chosen: dict[str, Any]) -> QuerySet[AuditEvent]:
+    rows = AuditEvent.objects.filter(company=member.company_id).select_related("user")
+    if not member.can_see_money:
+        rows = rows.exclude(_of_kind("money") & ~Q(action__startswith=SETTINGS_OF_ALL))
+    if first := chosen.get("date_from"):
+        rows = rows.filter(created_at__gte=start_of(first))
+    if last := chosen.get("date_to"):
+        rows = rows.filter(created_at__lt=start_of(last + timedelta(days=1)))
+    return rows
+
+
+def matching(rows: QuerySet[AuditEvent], chosen: dict[str, Any]) -> QuerySet[AuditEvent]:
+    if person := chosen.get("person"):
+        rows = rows.filter(actor__icontains=person.strip())
+    if kind := chosen.get("kind"):
+        rows = rows.filter(_of_kind(kind))
+    if section := chosen.get("section"):
+        rows = rows.filter(_of_section(section))
+    return rows
+
+
+def _of_kind(kind: str) -> Q:
+    named = Q()
+    for prefix in KINDS[kind][1]:
+        named |= Q(action__startswith=prefix)
+    return named
+
+
+def _of_section(slug: str) -> Q:
+    """By the fields that changed; events older than stored values name theirs in the subject."""
+    names = SECTIONS[slug].stored
+    fields = [name for name in audit.FIELD_LABELS if name.startswith(names)]
+    old = Q(changes__isnull=True, subject__iregex=rf"(^|, )({'|'.join(fields)})($|,)")
+    return Q(action="settings.changed") & (Q(changes__has_any_keys=fields) | old)

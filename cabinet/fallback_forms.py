@@ -1,0 +1,90 @@
+"""The fallback part of a company's settings: chain of channels, patience, maximum cost."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django import forms
+from django.conf import settings
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models import Company
+from catalogue.channels import CHANNELS, choices
+from parsing.form_fields import IntegerField
+
+PATIENCE = {f"patience_{channel.name}": channel for channel in CHANNELS}
+FIELDS = ("falls_back", "fallback_max_cost")
+HELP = {
+    "fallback_max_cost": _(
+        "For one message; more expensive channels are skipped. Leave empty for any price."
+    ),
+}
+CHAIN_LABELS = (_("First"), _("Then"), *[_("And then") for _more in CHANNELS[2:]])
+CHAIN_FIELDS = {f"chain_{n}": label for n, label in enumerate(CHAIN_LABELS, start=1)}
+
+
+def offered_chain(default_channel: str) -> list[str]:
+    """The order that is filled in until the company has one: its channel, then the others."""
+    names = [channel.name for channel in CHANNELS]
+    return sorted(names, key=lambda name: name != default_channel)
+
+
+def chain_fields(chain: list[str]) -> dict[str, forms.ChoiceField]:
+    """A select per position of the chain, which needs no JavaScript."""
+    held = [*chain, *[""] * len(CHAIN_FIELDS)]
+    return {
+        name: forms.ChoiceField(
+            label=title, required=False, choices=[("", "—"), *choices()], initial=held[place]
+        )
+        for place, (name, title) in enumerate(CHAIN_FIELDS.items())
+    }
+
+
+def patience_fields(patience: Mapping[str, int]) -> dict[str, forms.IntegerField]:
+    least, most = settings.PATIENCE_RANGE
+    words = _(
+        "From %(least)d to %(most)d. Leave empty for %(code)d for a code and %(link)d for a link."
+    )
+    return {
+        name: IntegerField(
+            label=format_lazy(_("Seconds for {channel}"), channel=channel.title),
+            help_text=words % {"least": least, "most": most, **channel.patience._asdict()},
+            required=False,
+            min_value=least,
+            max_value=most,
+            initial=patience.get(channel.name),
+        )
+        for name, channel in PATIENCE.items()
+    }
+
+
+def clean_patience(cleaned: dict[str, Any]) -> None:
+    """Combine the channels' fields into the model field `patience`."""
+    seconds = {channel.name: cleaned.pop(name, None) for name, channel in PATIENCE.items()}
+    cleaned["patience"] = {name: chosen for name, chosen in seconds.items() if chosen is not None}
+
+
+def clean_chain(form: "forms.ModelForm[Company]", cleaned: dict[str, Any]) -> None:
+    """Combine the selects into the model field `fallback_chain`."""
+    places = {name: cleaned.pop(name, "") for name in CHAIN_FIELDS}
+    chain: list[str] = []
+    for name, channel in places.items():
+        if channel and channel in chain:
+            form.add_error(name, _("Each channel can appear only once."))
+        elif channel:
+            chain.append(channel)
+    if cleaned.get("falls_back") and not form.errors:
+        _check(form, chain, cleaned)
+    company = form.instance
+    if not (cleaned.get("falls_back") or company.fallback_chain):
+        chain = []  # what was filled in is nobody's choice yet
+    cleaned["fallback_chain"] = chain
+
+
+def _check(form: "forms.ModelForm[Company]", chain: list[str], cleaned: Mapping[str, Any]) -> None:
+    if len(chain) < 2:
+        form.add_error("chain_2", _("Choose two channels or more."))
+    elif cleaned.get("default_channel") == chain[-1]:
+        form.add_error(
+            "default_channel", _("Nothing follows this channel in the chain: choose another.")
+        )

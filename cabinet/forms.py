@@ -1,0 +1,159 @@
+"""The cabinet's forms. Only `signup`, which allauth calls, has side effects."""
+
+from datetime import datetime, timedelta
+from ipaddress import ip_network
+from typing import Any, cast
+
+from allauth.core import context
+from django import forms
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.translation import get_language
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models import Invitation, Language, Mode, Scope, User, scopes_of_role
+from accounts.names import validate_company_name
+from accounts.people import companies, countries, members
+from accounts.people.countries import CountryField
+from parsing.days import start_of
+from parsing.form_fields import DayField, LineField
+from processes.server.client_ip import client_ip
+
+
+def interface_language() -> str:
+    code = (get_language() or settings.LANGUAGE_CODE)[:2]
+    return code if code in Language.values else Language.RUSSIAN
+
+
+def invitation_of(request: HttpRequest | None) -> Invitation | None:
+    """The invitation whose link this visitor opened."""
+    token = request.session.get("invitation") if request else None
+    return members.invitation_of(token) if token else None
+
+
+class CompanyForm(forms.Form):
+    company = LineField(
+        label=_("Company name"),
+        max_length=120,
+        validators=[validate_company_name],
+        widget=forms.TextInput(attrs={"autocomplete": "organization"}),
+    )
+    country = CountryField(
+        help_text=_(
+            "Where your recipients live: their numbers can be entered without a country "
+            "code, and you can send there from day one."
+        )
+    )
+
+    def __init__(self, *args: Any, guess: str = "", **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if guess:
+            self.initial.setdefault("country", guess)
+
+
+class SignupForm(CompanyForm):
+    """The base of allauth's sign-up form, which adds e-mail and password."""
+
+    field_order = ("email", "company", "country", "password1")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        request = context.request
+        super().__init__(*args, guess=countries.guess(request) if request else "", **kwargs)
+        if invitation := invitation_of(request):
+            del (
+                self.fields["company"],
+                self.fields["country"],
+            )  # the user joins the inviting company
+            self.initial.setdefault("email", invitation.email)
+
+    def signup(self, request: HttpRequest, user: User) -> None:
+        language = interface_language()
+        User.objects.filter(pk=user.pk).update(language=language)
+        user.language = language
+        if "company" not in self.fields:
+            return
+        companies.sign_up_company(
+            user=user,
+            name=self.cleaned_data["company"],
+            country=self.cleaned_data["country"],
+            ip=client_ip(request.META),
+        )
+
+
+def split_list(text: str) -> list[str]:
+    return text.replace(",", " ").split()
+
+
+class ListField(forms.CharField):
+    """Words separated by spaces, commas or lines."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(required=False, **kwargs)
+
+    def prepare_value(self, value: Any) -> Any:
+        return ", ".join(value) if isinstance(value, list | tuple) else value
+
+    def to_python(self, value: str | None) -> list[str]:  # type: ignore[override]
+        return list(dict.fromkeys(split_list(value or "")))
+
+
+class KeyForm(forms.Form):
+    name = LineField(
+        label=_("Name"),
+        max_length=60,
+        help_text=_("What will use it: your site's server, an app's backend, staging…"),
+    )
+    mode = forms.ChoiceField(
+        label=_("Mode"),
+        choices=[
+            (Mode.TEST, _("Test: free, nothing is sent to phones")),
+            (Mode.LIVE, _("Live: real messages, tokens are charged")),
+        ],
+        initial=Mode.TEST,
+        widget=forms.RadioSelect(attrs={"class": "form-check-input"}),
+    )
+    scopes = forms.MultipleChoiceField(
+        label=_("Permissions"),
+        widget=forms.CheckboxSelectMultiple(attrs={"class": "form-check-input"}),
+    )
+    allowed_ips = ListField(
+        label=_("Allowed IP addresses"),
+        max_length=2000,
+        widget=forms.Textarea(attrs={"rows": 2, "placeholder": "203.0.113.7, 198.51.100.0/24"}),
+        help_text=_("Addresses or networks of your servers. Leave empty to allow any."),
+    )
+    expires_on = DayField(
+        label=_("Expires on"),
+        required=False,
+        help_text=_("Its last day. Leave empty to keep it until it is revoked."),
+    )
+
+    def __init__(self, *args: Any, role: str, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        given = [scope for scope in Scope if scope in scopes_of_role(role)]
+        field = cast("forms.MultipleChoiceField", self.fields["scopes"])
+        field.choices = [(scope.value, scope.label) for scope in given]
+        field.initial = [scope.value for scope in given]
+
+    def clean_allowed_ips(self) -> list[str]:
+        return [_network(text) for text in self.cleaned_data["allowed_ips"]]
+
+    def clean_expires_on(self) -> datetime | None:
+        day = self.cleaned_data["expires_on"]
+        if day is None:
+            return None
+        if day < timezone.localdate():
+            raise ValidationError(_("That day has passed."))
+        return start_of(day + timedelta(days=1)) - timedelta(microseconds=1)
+
+
+def _network(text: str) -> str:
+    try:
+        network = ip_network(text, strict=False)
+    except ValueError:
+        raise ValidationError(
+            _("%(text)s is neither an IP address nor a network."), params={"text": text}
+        ) from None
+    return str(network.network_address if network.num_addresses == 1 else network)

@@ -1,0 +1,181 @@
+"""The cabinet's pages about members, their sessions and invitations."""
+
+from django import forms
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+from django.views.decorators.http import require_POST
+
+from accounts.models import Member, User, UserSession
+from accounts.people import members
+from accounts.people.roles import (
+    CabinetRequest,
+    anyone,
+    can_manage_members,
+    can_read_settings,
+    member_required,
+    nobody,
+)
+from accounts.security import reauthentication
+from accounts.sign_in.addresses import as_stored, is_same
+from parsing.integers import parse_integer
+from processes.server.client_ip import client_ip
+
+ALL = "all"
+
+
+class InvitationForm(forms.Form):
+    email = forms.EmailField(
+        label=gettext_lazy("E-mail"),
+        max_length=254,
+        widget=forms.EmailInput(attrs={"autocomplete": "off"}),
+    )
+    role = forms.ChoiceField(
+        label=gettext_lazy("Role"), choices=Member.Role.choices, initial=Member.Role.DEVELOPER
+    )
+
+    def clean_email(self) -> str:
+        return as_stored(self.cleaned_data["email"])
+
+
+class RoleForm(forms.Form):
+    role = forms.ChoiceField(label=gettext_lazy("Role"), choices=Member.Role.choices)
+
+
+@member_required(can_read_settings)
+def member_list(request: CabinetRequest) -> HttpResponse:
+    people = list(request.company.members.select_related("user").order_by("created_at", "pk"))
+    context = {
+        "people": people,
+        "is_only_owner": members.is_only_owner(request.member),
+        "invitations": request.company.invitations.open().order_by("-sent_at"),
+        "form": InvitationForm(),
+    }
+    return render(request, "cabinet/member_list.html", context)
+
+
+@member_required(can_manage_members, can_manage_members)
+def member_invite(request: CabinetRequest) -> HttpResponse:
+    form = InvitationForm(request.POST or None, initial=reauthentication.draft(request))
+    if request.method == "POST" and form.is_valid():
+        if form.cleaned_data["role"] == Member.Role.OWNER:
+            reauthentication.require(request, form)
+        try:
+            members.invite(
+                company=request.company,
+                email=form.cleaned_data["email"],
+                role=form.cleaned_data["role"],
+                user=request.user,
+                ip=client_ip(request.META),
+            )
+        except ValidationError as error:
+            form.add_error("email", error)
+        else:
+            messages.success(
+                request,
+                _("An e-mail is on its way to %(to)s.") % {"to": form.cleaned_data["email"]},
+            )
+            return redirect("member-list")
+    return render(request, "cabinet/member_invite.html", {"form": form})
+
+
+@require_POST
+@member_required(nobody, can_manage_members)
+def invitation_revoke(request: CabinetRequest, pk: int) -> HttpResponse:
+    invitation = get_object_or_404(request.company.invitations, pk=pk)
+    members.revoke_invitation(invitation=invitation, user=request.user, ip=client_ip(request.META))
+    messages.success(
+        request, _("The invitation for %(of)s is canceled.") % {"of": invitation.email}
+    )
+    return redirect("member-list")
+
+
+@member_required(can_manage_members, can_manage_members)
+def member_role(request: CabinetRequest, pk: int) -> HttpResponse:
+    person = get_object_or_404(request.company.members.select_related("user"), pk=pk)
+    now = {"role": person.role} | reauthentication.draft(request)
+    form = RoleForm(request.POST or None, initial=now)
+    if request.method == "POST" and form.is_valid():
+        if Member.Role.OWNER in {person.role, form.cleaned_data["role"]}:
+            reauthentication.require(request, form)
+        try:
+            members.change_role(
+                member=person,
+                role=form.cleaned_data["role"],
+                user=request.user,
+                ip=client_ip(request.META),
+            )
+        except ValidationError as error:
+            form.add_error("role", error)
+        else:
+            messages.success(request, _("The role is changed."))
+            return redirect("member-list")
+    return render(request, "cabinet/member_role.html", {"form": form, "person": person})
+
+
+@member_required(anyone, anyone)
+def member_remove(request: CabinetRequest, pk: int) -> HttpResponse:
+    """Owners remove any member; every member may leave."""
+    person = get_object_or_404(request.company.members.select_related("user", "company"), pk=pk)
+    if not (request.member.can_manage_members or person.pk == request.member.pk):
+        raise PermissionDenied
+    if person.role == Member.Role.OWNER:
+        reauthentication.require(request)
+    if request.method == "POST":
+        try:
+            members.remove(member=person, user=request.user, ip=client_ip(request.META))
+        except ValidationError as error:
+            messages.error(request, " ".join(error.messages))
+            return redirect("member-list")
+        messages.success(request, _("%(who)s is no longer a member.") % {"who": person.user.email})
+        return redirect("overview" if person.user_id == request.user.pk else "member-list")
+    context = {"person": person, "is_only_owner": members.is_only_owner(person)}
+    return render(request, "cabinet/member_remove.html", context)
+
+
+def invitation_join(request: HttpRequest, token: str) -> HttpResponse:
+    """The target of the invitation link, for visitors and signed-in users."""
+    invitation = members.invitation_of(token)
+    if invitation is None:
+        return render(request, "cabinet/invitation_void.html", status=410)
+    user = request.user
+    is_theirs = isinstance(user, User) and is_same(user.email, invitation.email)
+    if request.method == "POST" and isinstance(user, User) and is_theirs:
+        members.join(invitation=invitation, user=user, ip=client_ip(request.META))
+        request.session["company"] = invitation.company_id
+        request.session.pop("invitation", None)
+        return redirect("overview")
+    request.session["invitation"] = token  # so that a sign-up asks for no company
+    context = {"invitation": invitation, "is_theirs": is_theirs, "here": request.path}
+    return render(request, "cabinet/invitation_join.html", context)
+
+
+@member_required(can_manage_members, can_manage_members)
+def member_sessions_page(request: CabinetRequest, pk: int) -> HttpResponse:
+    person = get_object_or_404(request.company.members.select_related("user", "company"), pk=pk)
+    if person.pk == request.member.pk:
+        return redirect("session-list")
+    if request.method == "POST":
+        reauthentication.require(request)
+        _end(request, person, request.POST.get("session", ""))
+        return redirect("member-sessions", pk)
+    found = UserSession.objects.alive().filter(user=person.user_id).order_by("-last_seen_at", "pk")
+    rows = [(one, members.mask_address(one.ip), "", False) for one in found]
+    return render(request, "cabinet/member_sessions.html", {"person": person, "sessions": rows})
+
+
+def _end(request: CabinetRequest, person: Member, chosen: str) -> None:
+    ip = client_ip(request.META)
+    if chosen == ALL:
+        count = members.end_all(member=person, user=request.user, ip=ip)
+        text = ngettext("%(n)d session is ended.", "%(n)d sessions are ended.", count)
+        messages.success(request, text % {"n": count})
+        return
+    session_id = parse_integer(chosen) or 0
+    if members.end(member=person, session_id=session_id, user=request.user, ip=ip):
+        messages.success(request, _("The session is ended."))
+    else:
+        messages.info(request, _("This session is over already."))

@@ -1,0 +1,190 @@
+"""The cabinet's pages about API requests: the list, and one with what to do about its refusal."""
+
+from datetime import datetime, timedelta
+from typing import Any, cast
+
+from django import forms
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.db.models import Q, QuerySet
+from django.http import Http404, HttpResponse
+from django.shortcuts import render
+from django.urls import Resolver404, resolve
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from accounts.masked_phones import mask_phone
+from accounts.models import ApiKey, ApiRequest, Company, Mode, SavedFilter
+from accounts.people.roles import CabinetRequest, can_read_keys, member_required
+from api import idempotency
+from api.calls import Call
+from api.pagination import forgiving_page_of, is_live
+from api.request_fields import meant
+from cabinet import saved_filters
+from cabinet.form_fields import FilterForm
+from catalogue.errors import Error
+from catalogue.ids import parse_id, public_id, started_at
+from parsing.days import start_of
+from parsing.form_fields import DayBoundField, LineField
+
+AROUND = timedelta(minutes=1)  # between the time in an id and that of its request
+OUTCOMES: dict[str, tuple[Any, Q]] = {
+    "ok": (_("answered"), Q(status__lt=400)),
+    "warned": (_("with unknown fields"), Q(status__lt=400) & ~Q(fields=[])),
+    "refused": (_("refused"), Q(status__gte=400, status__lt=500)),
+    "failed": (_("failed"), Q(status__gte=500)),
+}
+
+
+class RequestFilter(FilterForm):
+    mode = forms.ChoiceField(
+        choices=Mode.choices, required=False, initial=Mode.LIVE, widget=forms.HiddenInput
+    )
+    id = LineField(
+        label=_("Request or message id"),
+        max_length=60,
+        required=False,
+        widget=forms.TextInput(attrs={"placeholder": "req_… / msg_…", "spellcheck": "false"}),
+    )
+    phone = forms.CharField(
+        label=_("Phone"),
+        max_length=30,
+        required=False,
+        widget=forms.TextInput(attrs={"inputmode": "tel", "placeholder": "+7 916 123-45-67"}),
+    )
+    outcome = forms.ChoiceField(
+        label=_("Answer"),
+        required=False,
+        choices=[("", _("any")), *((name, title) for name, (title, _q) in OUTCOMES.items())],
+    )
+    code = LineField(
+        label=_("Error code"),
+        max_length=40,
+        required=False,
+        widget=forms.TextInput(attrs={"placeholder": "invalid_phone", "spellcheck": "false"}),
+    )
+    api_key = forms.ModelChoiceField(
+        label=_("Key"), queryset=ApiKey.objects.none(), required=False, empty_label=_("any")
+    )
+    day = DayBoundField(
+        label=_("Day"),
+        required=False,
+    )
+
+    def __init__(self, *args: Any, company: Company, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        key = cast("forms.ModelChoiceField[ApiKey]", self.fields["api_key"])
+        key.queryset = company.api_keys.all()
+
+    def clean_id(self) -> str:
+        text: str = self.cleaned_data["id"].strip().lower()
+        if text and not (started_at(text) or parse_id("msg", text)):
+            raise ValidationError(_("Enter the whole id: it starts with req_ or msg_."))
+        return text
+
+    def clean_phone(self) -> str:
+        phone: str = "".join(char for char in self.cleaned_data["phone"] if char in "+0123456789")
+        if self.cleaned_data["phone"] and not (phone.startswith("+") and len(phone) > 9):
+            raise ValidationError(_("Enter the whole number with a plus: phones are kept masked."))
+        return phone
+
+    @property
+    def mode_chosen(self) -> str:
+        return str(self.chosen().get("mode", Mode.LIVE))
+
+
+@member_required(can_read_keys)
+def request_list(request: CabinetRequest) -> HttpResponse:
+    if first := saved_filters.opened_with_default(request, SavedFilter.Page.REQUESTS):
+        return first
+    form = RequestFilter(request.GET, company=request.company)
+    chosen = form.chosen()
+    history = _history(request.company, chosen)
+    context = {
+        "form": form,
+        "mode": form.mode_chosen,
+        "page": forgiving_page_of(_matching(history, chosen), request.GET, history=history),
+        "is_first": not request.GET.get("cursor"),
+        "is_filtered": bool(chosen.keys() - {"mode"}),
+        "days": settings.REQUEST_LOG_DAYS,
+        "filters": saved_filters.chips(
+            request.user, request.company, SavedFilter.Page.REQUESTS, request.GET
+        ),
+        "is_live": is_live(request),
+    }
+    return render(request, "cabinet/request_list.html", context)
+
+
+def _history(company: Company, chosen: dict[str, Any]) -> QuerySet[ApiRequest]:
+    """Among which a filter looks. An id names its time, and a mode of neither."""
+    rows = ApiRequest.objects.filter(company=company).select_related("api_key")
+    if searched := chosen.get("id"):
+        at = started_at(searched) or _time_of(searched)
+        around = (at - AROUND, at + AROUND)
+        return rows.filter(mode__in=Mode.values, created_at__range=around)
+    rows = rows.filter(mode=chosen.get("mode", Mode.LIVE))
+    if day := chosen.get("day"):
+        rows = rows.filter(created_at__range=(start_of(day), start_of(day + timedelta(days=1))))
+    return rows
+
+
+def _time_of(text: str) -> datetime:
+    """A message's id begins with the milliseconds when it was made (RFC 9562)."""
+    message_id = parse_id("msg", text)
+    milliseconds = message_id.int >> 80 if message_id else 0
+    return datetime.fromtimestamp(
+        min(milliseconds, 2**41) / 1000, tz=timezone.get_current_timezone()
+    )
+
+
+def _matching(rows: QuerySet[ApiRequest], chosen: dict[str, Any]) -> QuerySet[ApiRequest]:
+    if searched := chosen.get("id"):
+        message_id = parse_id("msg", searched)
+        return (
+            rows.filter(message_id=message_id) if message_id else rows.filter(request_id=searched)
+        )
+    if outcome := chosen.get("outcome"):
+        rows = rows.filter(OUTCOMES[outcome][1])
+    if phone := chosen.get("phone"):
+        rows = rows.filter(phone=mask_phone(phone))
+    return rows.filter(**{name: chosen[name] for name in ("code", "api_key") if name in chosen})
+
+
+@member_required(can_read_keys)
+def request_detail(request: CabinetRequest, request_id: str) -> HttpResponse:
+    found = _matching(_history(request.company, {"id": request_id}), {"id": request_id})
+    one = found.first() if started_at(request_id) else None
+    if one is None:
+        raise Http404
+    error = {error.code: error for error in Error}.get(one.code)
+    faulty, unknown = _named_fields(one)
+    context = {
+        "one": one,
+        "faulty_fields": faulty,
+        "unknown_fields": unknown,
+        "words": error.message if error else "",
+        "message": public_id("msg", one.message_id) if one.message_id else "",
+        "days": settings.REQUEST_LOG_DAYS,
+    }
+    return render(request, "cabinet/request_detail.html", context)
+
+
+def _named_fields(one: ApiRequest) -> tuple[list[str], list[tuple[str, str | None]]]:
+    """Of what the answer named: the call's own fields, and others with the field that was meant."""
+    call = _call_of(one)
+    if call is None or not call.has_body:
+        return one.fields, []
+    names = call.body_names()
+    faulty = [name for name in one.fields if name in {*names, idempotency.HEADER}]
+    return faulty, [(name, meant(name, names)) for name in one.fields if name not in faulty]
+
+
+def _call_of(one: ApiRequest) -> Call | None:
+    """None for a call that this release does not have."""
+    try:
+        calls = resolve(f"/api/v1{one.path}").func.cls.calls  # type: ignore[attr-defined]
+    except Resolver404:
+        return None
+    return next(
+        (call for call in calls if (call.method, call.path) == (one.method, one.path)), None
+    )

@@ -1,0 +1,154 @@
+"""Named filters of the lists of messages and requests: saved, applied, deleted."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
+
+from django import forms
+from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.db.models import QuerySet
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from accounts.models import Company, Member, SavedFilter, User
+from accounts.people.roles import CabinetRequest, anyone, can_read_keys, member_required
+from parsing.form_fields import LineField
+
+# What of a filter is kept. A phone or an id names a person: such searches are not saved.
+KEPT = {
+    SavedFilter.Page.MESSAGES: (
+        *("mode", "channel", "state", "kind", "api_key", "country", "purpose"),
+        *("period", "date_from", "date_to"),
+    ),
+    SavedFilter.Page.REQUESTS: ("mode", "outcome", "code", "api_key", "day"),
+}
+
+
+class Chip(NamedTuple):
+    """A saved filter as the list shows it."""
+
+    row: SavedFilter
+    is_active: bool
+
+
+def of_user(user: User, company: Company, page: str) -> QuerySet[SavedFilter]:
+    return SavedFilter.objects.filter(user=user, company=company, page=page)
+
+
+def query_of(page: str, given: Mapping[str, str]) -> str:
+    """In one spelling, so that equal filters have equal queries."""
+    kept = KEPT[SavedFilter.Page(page)]
+    return urlencode([(name, given[name]) for name in kept if given.get(name)])
+
+
+def chips(user: User, company: Company, page: str, given: Mapping[str, str]) -> list[Chip]:
+    shown = query_of(page, given)
+    return [Chip(row, row.query == shown) for row in of_user(user, company, page)]
+
+
+def default_query(user: User, company: Company, page: str) -> str | None:
+    """Of the filter that the list opens with, when it is opened without one."""
+    rows = of_user(user, company, page).filter(is_default=True)
+    return rows.values_list("query", flat=True).first()
+
+
+@transaction.atomic
+def save(
+    *,
+    user: User,
+    company: Company,
+    page: str,
+    name: str,
+    given: Mapping[str, str],
+    is_default: bool,
+) -> SavedFilter:
+    """A filter of this name is replaced; raises ValidationError for one too many."""
+    User.objects.select_for_update(no_key=True).get(pk=user.pk)  # parallel saves wait here
+    rows = of_user(user, company, page)
+    if is_default:
+        rows.update(is_default=False)
+    values: dict[str, Any] = {"query": query_of(page, given), "is_default": is_default}
+    if known := rows.filter(name__iexact=name).first():
+        known.query, known.is_default = values["query"], is_default
+        known.save(update_fields=["query", "is_default"])
+        return known
+    if rows.count() >= SavedFilter.MOST:
+        raise ValidationError(
+            _("You have %(most)d saved filters here. Delete one first."),
+            params={"most": SavedFilter.MOST},
+        )
+    return SavedFilter.objects.create(user=user, company=company, page=page, name=name, **values)
+
+
+ROUTES = {SavedFilter.Page.MESSAGES: "message-list", SavedFilter.Page.REQUESTS: "request-list"}
+READERS = {SavedFilter.Page.MESSAGES: anyone, SavedFilter.Page.REQUESTS: can_read_keys}
+
+
+class SavedFilterForm(forms.Form):
+    name = LineField(
+        label=gettext_lazy("Name"),
+        max_length=40,
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+    is_default = forms.BooleanField(
+        label=gettext_lazy("Open the list with this filter"), required=False
+    )
+
+
+def opened_with_default(request: CabinetRequest, page: str) -> HttpResponse | None:
+    """Leads a list that is opened without a filter to the member's own one, if any."""
+    if request.GET or request.htmx:
+        return None
+    query = default_query(request.user, request.company, page)
+    return redirect(f"{request.path}?{query}") if query else None
+
+
+@member_required(anyone, anyone)
+def saved_filter_create(request: CabinetRequest) -> HttpResponse:
+    """The list and its filter are in the query of the address, for `POST` too."""
+    page = request.GET.get("list", SavedFilter.Page.MESSAGES)
+    route = _route(page, request.member)
+    form = SavedFilterForm(request.POST or None)
+    if form.is_valid():
+        try:
+            made = save(
+                user=request.user,
+                company=request.company,
+                page=page,
+                given=request.GET,
+                **form.cleaned_data,
+            )
+        except ValidationError as error:
+            form.add_error(None, error)
+        else:
+            messages.success(request, _("Filter saved."))
+            return redirect(f"{reverse(route)}?{made.query or 'mode=live'}")
+    context = {
+        "form": form,
+        "back": f"{reverse(route)}?{request.GET.urlencode()}",
+        "leaves_out": any(request.GET.get(name) for name in ("phone", "id")),
+    }
+    return render(request, "cabinet/saved_filter_create.html", context)
+
+
+@member_required(anyone, anyone)
+def saved_filter_delete(request: CabinetRequest, pk: int) -> HttpResponse:
+    row = get_object_or_404(SavedFilter, pk=pk, user=request.user, company=request.company)
+    route = reverse(ROUTES[SavedFilter.Page(row.page)])
+    if request.method == "POST":
+        row.delete()
+        messages.success(request, _("Filter deleted."))
+        return redirect(f"{route}?mode=live")
+    context = {"row": row, "back": f"{route}?{row.query}"}
+    return render(request, "cabinet/saved_filter_delete.html", context)
+
+
+def _route(page: str, member: Member) -> str:
+    if page not in SavedFilter.Page.values or not READERS[SavedFilter.Page(page)](member):
+        raise Http404
+    return ROUTES[SavedFilter.Page(page)]

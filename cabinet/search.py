@@ -1,0 +1,283 @@
+"""The cabinet's search: each package registers its sources and pages at start.
+
+A source makes one bounded query by an index, within the member's company, and finds nothing that
+the member's role may not open.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.conf import settings
+from django.db.models import Q
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import translation
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_GET
+
+from accounts.models import ApiKey, ApiRequest, Delivery, Endpoint, Member, Mode
+from accounts.people.phone_masking import may_search, text_for
+from accounts.people.roles import (
+    Allows,
+    CabinetRequest,
+    anyone,
+    can_manage_keys,
+    can_manage_members,
+    can_read_keys,
+    can_read_settings,
+    member_required,
+)
+from catalogue.ids import parse_id, started_at
+from catalogue.texts import StrOrPromise
+from parsing.characters import one_line
+
+LONGEST = 200  # characters of what is searched for
+MOST_HITS = 5  # of one source
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    title: str
+    url: str
+    detail: StrOrPromise = ""
+    is_exact: bool = False  # an id or a number names it, and nothing else
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    title: StrOrPromise
+    find: Callable[[Member, str], list[Hit]]
+    allows: Allows = anyone
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page that is found by its title, or by other words for what it is about."""
+
+    name: str  # of its URL
+    title: StrOrPromise
+    words: StrOrPromise = ""  # separated by commas
+    allows: Allows = anyone
+
+    def matches(self, text: str) -> bool:
+        """In any language of the service: people type the word that they know."""
+        return any(self._matches_in(language, text) for language, _name in settings.LANGUAGES)
+
+    def _matches_in(self, language: str, text: str) -> bool:
+        with translation.override(language):
+            names = [str(self.title), *str(self.words).split(",")]
+        return any(_begins_a_word(name.strip().lower(), text) for name in names if name)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The hits of one source."""
+
+    title: StrOrPromise
+    hits: list[Hit]
+
+
+_sources: list[Source] = []
+_pages: list[Page] = []
+
+
+def register_source(source: Source) -> None:
+    _sources.append(source)
+
+
+def register_pages(*pages: Page) -> None:
+    _pages.extend(pages)
+
+
+def find(member: Member, text: str) -> list[Group]:
+    """What this member may open, exact hits first; nothing for an empty text."""
+    wanted = clean(text)
+    groups = [group for group in _groups(member, wanted) if group.hits] if wanted else []
+    return sorted(groups, key=lambda group: not any(hit.is_exact for hit in group.hits))
+
+
+def clean(text: str) -> str:
+    """No id is longer."""
+    return one_line(text)[:LONGEST]
+
+
+def only_exact(groups: list[Group]) -> Hit | None:
+    """The hit that can be opened at once: the text is its id or number, and of nothing else."""
+    exact = [hit for group in groups for hit in group.hits if hit.is_exact]
+    return exact[0] if len(exact) == 1 else None
+
+
+def _groups(member: Member, text: str) -> Iterator[Group]:
+    yield Group(_("Pages"), _pages_found(member, text))
+    for source in _sources:
+        if source.allows(member):
+            yield Group(source.title, source.find(member, text)[:MOST_HITS])
+
+
+def _pages_found(member: Member, text: str) -> list[Hit]:
+    wanted = text.lower()
+    found = (page for page in _pages if page.allows(member) and page.matches(wanted))
+    return [Hit(str(page.title), reverse(page.name)) for page in found][:MOST_HITS]
+
+
+def _begins_a_word(name: str, text: str) -> bool:
+    return name.startswith(text) or f" {text}" in name
+
+
+SHORTEST_WORD = 2  # letters; one is in every name
+MOST_KEYS = 500  # of a company, the newest: ended ones are kept
+AROUND = timedelta(minutes=1)  # between the time in an id and that of its request
+
+
+def register_company() -> None:
+    register_pages(*PAGES)
+    for source in SOURCES:
+        register_source(source)
+
+
+def keys(member: Member, text: str) -> list[Hit]:
+    rows = member.company.api_keys.order_by("-id")[:MOST_KEYS]
+    url = reverse("key-list")
+    return [
+        Hit(key.name, f"{url}#key-{key.pk}", f"{key} · {key.get_mode_display()}")
+        for key in rows
+        if _names_key(text, key)
+    ][:MOST_HITS]
+
+
+def _names_key(text: str, key: ApiKey) -> bool:
+    """By its name, its end, its beginning, both as the cabinet shows them, or the whole key."""
+    if len(text) >= SHORTEST_WORD and text.lower() in key.name.lower():
+        return True
+    start, _dots, end = text.partition("…")
+    if end:
+        return key.prefix.startswith(start) and key.last4 == end
+    begins = len(text) > len("kv_live_") and key.prefix.startswith(text)
+    is_whole = text.startswith(key.prefix) and text.endswith(key.last4)
+    return begins or is_whole or text == key.last4
+
+
+def requests(member: Member, text: str) -> list[Hit]:
+    """`request_id` has no index: the time in it does."""
+    wanted = text.lower()
+    at = started_at(wanted)
+    if at is None:
+        return []
+    around = (at - AROUND, at + AROUND)
+    rows = ApiRequest.objects.filter(
+        company=member.company_id, mode__in=Mode.values, created_at__range=around
+    )
+    return [
+        Hit(one.request_id, reverse("request-detail", args=[one.request_id]), _outcome(one), True)
+        for one in rows.filter(request_id=wanted)[:MOST_HITS]
+    ]
+
+
+def _outcome(one: ApiRequest) -> str:
+    return f"{one.method} {one.path} · {one.status} {one.code}".rstrip()
+
+
+def webhooks(member: Member, text: str) -> list[Hit]:
+    if (delivery := _delivery(member, text.lower())) is not None:
+        return [delivery]
+    endpoint_id = parse_id("whk", text.lower())
+    if endpoint_id is None and (len(text) < SHORTEST_WORD or not may_search(text, member)):
+        return []
+    named = Q(pk=endpoint_id) if endpoint_id else Q(url__icontains=text)
+    rows = Endpoint.objects.of(member.company_id).filter(named).order_by("-created_at")
+    return [
+        Hit(
+            text_for(one.url, member),
+            reverse("webhook-detail", args=[one.public_id]),
+            one.get_mode_display(),
+            endpoint_id is not None,
+        )
+        for one in rows[:MOST_HITS]
+    ]
+
+
+def _delivery(member: Member, text: str) -> Hit | None:
+    delivery_id = parse_id("dlv", text)
+    if delivery_id is None:
+        return None
+    rows = Delivery.objects.filter(pk=delivery_id, endpoint__company=member.company_id)
+    one = rows.select_related("event").first()
+    if one is None:
+        return None
+    kind = one.event.get_kind_display()
+    return Hit(text, reverse("delivery-detail", args=[one.public_id]), kind, is_exact=True)
+
+
+def members(member: Member, text: str) -> list[Hit]:
+    if len(text) < SHORTEST_WORD:
+        return []
+    named = Q(user__email__icontains=text) | Q(user__name__icontains=text)
+    rows = member.company.members.filter(named).select_related("user").order_by("pk")
+    return [
+        Hit(one.user.email, _page_of(one, member), one.get_role_display())
+        for one in rows[:MOST_HITS]
+    ]
+
+
+def _page_of(one: Member, reader: Member) -> str:
+    if can_manage_members(reader):
+        return reverse("member-role", args=[one.pk])
+    return reverse("member-list")
+
+
+SOURCES = (
+    Source(_("API keys"), keys, can_read_keys),
+    Source(_("Requests"), requests, can_read_keys),
+    Source(_("Webhooks"), webhooks, can_read_keys),
+    Source(_("Members"), members, can_read_settings),
+)
+
+PAGES = (
+    Page("key-list", _("API keys"), _("key, token, authorization"), can_read_keys),
+    Page("key-create", _("New API key"), _("create a key, add a key"), can_manage_keys),
+    Page("request-list", _("Requests"), _("request log, API errors, refusals"), can_read_keys),
+    Page(
+        "webhook-list",
+        _("Webhooks"),
+        _("callbacks, endpoints, events, notifications to a server"),
+        can_read_keys,
+    ),
+    Page("webhook-create", _("New webhook endpoint"), _("add a webhook"), can_manage_keys),
+    Page(
+        "settings",
+        _("Settings"),
+        _("country, brand, limits, channel, fallback, code length"),
+        can_read_settings,
+    ),
+    Page("member-list", _("Members"), _("people, team, colleagues, roles"), can_read_settings),
+    Page("member-invite", _("Invite a member"), _("add a member"), can_manage_members),
+    Page("audit-list", _("Audit log"), _("history of changes, who changed"), can_manage_keys),
+    Page("profile", _("Profile"), _("my name, language, time zone, keyboard shortcuts"), anyone),
+    Page("account_email", _("E-mail"), _("my address, change the e-mail"), anyone),
+    Page("account_change_password", _("Password"), _("change the password"), anyone),
+    Page("mfa_index", _("Two-step sign-in"), _("2FA, authenticator, passkey, TOTP"), anyone),
+    Page("session-list", _("Sessions"), _("devices, sign out everywhere"), anyone),
+    Page("docs", _("Documentation"), _("docs, manual, help, quickstart"), anyone),
+)
+
+
+@require_GET
+@member_required()
+def search(request: CabinetRequest) -> HttpResponse:
+    text = clean(request.GET.get("q", ""))
+    groups = find(request.member, text)
+    if hit := only_exact(groups):
+        return redirect(hit.url)
+    return render(request, "cabinet/search.html", {"query": text, "groups": groups})
+
+
+@require_GET
+@member_required()
+def search_suggestions(request: CabinetRequest) -> HttpResponse:
+    text = clean(request.GET.get("q", ""))
+    groups = find(request.member, text)
+    count = sum(len(group.hits) for group in groups)
+    context = {"query": text, "groups": groups, "count": count}
+    return render(request, "cabinet/search_suggestions.html", context)

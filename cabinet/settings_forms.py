@@ -1,0 +1,341 @@
+"""The forms of a company's settings, one for each section of the page."""
+
+import copy
+from typing import TYPE_CHECKING, Any, ClassVar, cast
+
+from django import forms
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
+
+from accounts.models import Company, User
+from accounts.names import is_valid_brand, validate_company_name
+from accounts.people import countries
+from accounts.people.countries import CountryField
+from accounts.security.reauthentication import has_factor
+from cabinet import fallback_forms, form_fields
+from cabinet.form_fields import CountriesField, CountryCodesField, GroupedIntegerField
+from catalogue import channels
+from catalogue.texts import StrOrPromise
+
+HOUR, DAY = 3600, 86_400
+LIFETIMES = (HOUR, DAY, 7 * DAY, 30 * DAY, 90 * DAY, 365 * DAY)
+CODES = ("codes_per_10_min", "codes_per_hour", "codes_per_day")
+LINKS = ("links_per_10_min", "links_per_day")
+PATIENCE = (*fallback_forms.PATIENCE, "fallback_max_cost")
+
+
+def bounds() -> dict[str, tuple[int, int, int]]:
+    """Limit → (minimum, maximum, the service's default): what a company may choose."""
+    least, most = settings.COOL_DOWN_RANGE
+    codes = zip(CODES, settings.MAX_CODE_LIMITS, settings.CODE_LIMITS, strict=True)
+    links = zip(LINKS, settings.MAX_LINK_LIMITS, settings.LINK_LIMITS, strict=True)
+    return {
+        "cool_down": (least, most, settings.COOL_DOWN),
+        **{name: (1, most, own) for name, most, (own, _seconds) in (*codes, *links)},
+    }
+
+
+if TYPE_CHECKING:
+    CompanyModelForm = forms.ModelForm[Company]
+else:
+    CompanyModelForm = forms.ModelForm  # generic in the stubs alone
+
+
+class SectionForm(CompanyModelForm):
+    """Saved alone: `stored` names the columns that it changes, and that its version covers."""
+
+    slug: ClassVar[str]
+    title: ClassVar[StrOrPromise]
+    stored: ClassVar[tuple[str, ...]]
+    is_for_owners: ClassVar[bool] = False
+    # Fields that decide what money is taken: for those who may see money.
+    of_money: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(
+        self, *args: Any, company: Company, user: User, sees_money: bool = True, **kwargs: Any
+    ) -> None:
+        # A copy: what is refused must not show in other sections of the page.
+        super().__init__(*args, **kwargs | {"instance": copy.copy(company)})
+        self.user = user
+        for name in () if sees_money else self.of_money:
+            self.fields[name].disabled = True
+            self.fields[name].help_text = _("An owner changes it: prices and invoices follow it.")
+
+    @property
+    def changes(self) -> dict[str, Any]:
+        return {name: self.cleaned_data[name] for name in self.stored}
+
+    @property
+    def needs_confirmation(self) -> bool:
+        return self.is_for_owners or not set(self.of_money).isdisjoint(self.changed_data)
+
+
+class CompanySection(SectionForm):
+    slug, title = "company", _("Company")
+    stored = ("name", "brand", "language", "country")
+    of_money = ("country",)
+
+    country = CountryField(
+        help_text=_("Numbers without a country code are read as numbers of this country.")
+    )
+
+    class Meta:
+        model = Company
+        fields = ("name", "brand", "language", "country")
+        help_texts = {
+            "brand": _("Shown to the person who gets the code. Leave empty for the company name."),
+            "language": _("For requests that do not name a language."),
+        }
+
+    def clean_name(self) -> str:
+        name: str = self.cleaned_data["name"]
+        if name != self.initial["name"]:  # names older than the rule may stay
+            validate_company_name(name)
+        return name
+
+    def clean_brand(self) -> str:
+        brand: str = self.cleaned_data["brand"]
+        if not is_valid_brand(brand):
+            raise ValidationError(_("A brand is one line without a web address or a phone number."))
+        return brand
+
+
+class CodesSection(SectionForm):
+    slug, title = "codes", _("Codes")
+    stored = ("code_length",)
+
+    class Meta:
+        model = Company
+        fields = ("code_length",)
+        help_texts = {"code_length": _("From 4 to 8.")}
+
+
+class ChannelsSection(SectionForm):
+    slug, title = "channels", _("Channels and fallback")
+    stored = ("default_channel", *fallback_forms.FIELDS, "fallback_chain", "patience")
+
+    class Meta:
+        model = Company
+        fields = ("default_channel", *fallback_forms.FIELDS)
+        field_classes = {"fallback_max_cost": GroupedIntegerField}
+        widgets = {"fallback_max_cost": forms.TextInput({"inputmode": "numeric"})}
+        help_texts = {
+            **fallback_forms.HELP,
+            "default_channel": _(
+                "For requests that do not name a channel. A number that it does not reach is "
+                "refused, unless fallback is on."
+            ),
+        }
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        channel = cast(forms.ChoiceField, self.fields["default_channel"])
+        _blank, *named = channel.choices  # type: ignore[misc]
+        channel.choices = [("", _("The first connected one")), *named]
+        facts = {"channels": channels.join_titles()}
+        channel.help_text = (
+            _("Taken in this order: %(channels)s.") % facts + f" {channel.help_text}"
+        )
+        company = self.instance
+        chain = company.fallback_chain or fallback_forms.offered_chain(company.default_channel)
+        self.fields.update(fallback_forms.chain_fields(chain))
+        self.fields.update(fallback_forms.patience_fields(self.instance.patience))
+        # In page order: the first invalid field gets the focus.
+        self.order_fields(
+            ("default_channel", "falls_back", *fallback_forms.CHAIN_FIELDS, *PATIENCE)
+        )
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        fallback_forms.clean_chain(self, cleaned)
+        fallback_forms.clean_patience(cleaned)
+        return cleaned
+
+    @property
+    def chain(self) -> list[forms.BoundField]:
+        return [self[name] for name in fallback_forms.CHAIN_FIELDS]
+
+    @property
+    def patience(self) -> list[forms.BoundField]:
+        return [self[name] for name in PATIENCE]
+
+
+class CountriesSection(SectionForm):
+    slug, title = "countries", _("Allowed countries")
+    stored = ("all_countries", "allowed_countries")
+
+    allowed_countries = CountriesField(label=_("Allowed countries"))
+    country_codes = CountryCodesField(
+        label=_("Add by a list"),
+        widget=forms.TextInput(attrs={"placeholder": "RU, KZ, BY", "autocomplete": "off"}),
+        help_text=_("Two-letter codes or names, separated by commas: paste what you have."),
+    )
+
+    class Meta:
+        model = Company
+        fields = ("all_countries", "allowed_countries")
+        help_texts = {
+            "all_countries": _(
+                "A stolen key could then send to expensive numbers anywhere. List the countries "
+                "instead if you know them."
+            ),
+        }
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.order_fields(("all_countries", "country_codes", "allowed_countries"))
+
+    def clean(self) -> dict[str, Any]:
+        """Both ways to choose together; in the order of codes, so that equal choices are equal."""
+        cleaned = super().clean() or self.cleaned_data
+        pasted = cleaned.get("country_codes", [])
+        if "allowed_countries" in cleaned:
+            cleaned["allowed_countries"] = sorted({*cleaned["allowed_countries"], *pasted})
+        return cleaned
+
+    @property
+    def chosen(self) -> list[str]:
+        return sorted(self["allowed_countries"].value() or [])
+
+    @property
+    def chosen_names(self) -> list[str]:
+        """A list may be scrolled away from what is chosen in it."""
+        found = (one for region in self.regions for one in region.options if one.is_chosen)
+        return [one.name for one in found]
+
+    @property
+    def regions(self) -> list[form_fields.Region]:
+        return form_fields.by_region(set(self.chosen))
+
+    @property
+    def groups(self) -> list[form_fields.Group]:
+        return form_fields.groups()
+
+    def with_group(self, group: str) -> dict[str, Any]:
+        """What the form holds once a group is added to the chosen countries, or all are dropped."""
+        chosen = {*self.chosen, *countries.members(group)} if group else set()
+        return {
+            "allowed_countries": sorted(chosen),
+            "all_countries": self["all_countries"].value(),
+            "country_codes": self["country_codes"].value() or "",
+        }
+
+
+class LimitsSection(SectionForm):
+    slug, title = "limits", _("Send limits")
+    stored = ("cool_down", *CODES, *LINKS)
+
+    class Meta:
+        model = Company
+        fields = ("cool_down", *CODES, *LINKS)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for name, (least, most, own) in bounds().items():
+            self._limit(name, least, most, own)
+
+    def _limit(self, name: str, least: int, most: int, own: int) -> None:
+        field = cast(forms.IntegerField, self.fields[name])
+        if name == "cool_down":  # a value set by the operator beyond the bounds may stay
+            held = self.instance.cool_down or own
+            least, most = min(least, held), max(most, held)
+        field.validators += [MinValueValidator(least), MaxValueValidator(most)]
+        field.widget.attrs |= {"min": least, "max": most, "placeholder": own}
+        field.help_text = _("From %(least)d to %(most)d. Leave empty for %(own)d.") % {
+            "least": least,
+            "most": most,
+            "own": own,
+        }
+
+    def clean(self) -> dict[str, Any]:
+        """A longer window needs at least the limit of a shorter one, else that has no effect."""
+        cleaned = super().clean() or self.cleaned_data
+        standard = bounds()
+        for names in (CODES, LINKS):
+            if self.errors.keys() & set(names):
+                continue
+            counts = [cleaned[name] or standard[name][2] for name in names]
+            for name, shorter, longer in zip(names[1:], counts, counts[1:], strict=False):
+                if longer < shorter:
+                    self.add_error(
+                        name,
+                        _("Lower than the limit for the shorter period: %(n)d.") % {"n": shorter},
+                    )
+        return cleaned
+
+
+class LinksSection(SectionForm):
+    slug, title = "links", _("Short links")
+    stored = ("default_link_lifetime",)
+
+    default_link_lifetime = forms.TypedChoiceField(
+        label=_("Default link lifetime"),
+        required=False,
+        coerce=int,
+        empty_value=None,
+        help_text=_("For short links created without a lifetime of their own."),
+    )
+
+    class Meta:
+        model = Company
+        fields = ("default_link_lifetime",)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        lifetime = cast(forms.ChoiceField, self.fields["default_link_lifetime"])
+        lifetime.choices = lifetimes(self.instance.default_link_lifetime)
+
+
+class SecuritySection(SectionForm):
+    slug, title = "security", _("Sign-in of members")
+    stored = ("requires_second_factor",)
+    is_for_owners = True
+
+    class Meta:
+        model = Company
+        fields = ("requires_second_factor",)
+        help_texts = {
+            "requires_second_factor": _(
+                "A member without a second step is asked to set one up before they see anything "
+                "of the company. Keys are not affected."
+            )
+        }
+
+    def clean_requires_second_factor(self) -> bool:
+        is_required: bool = self.cleaned_data["requires_second_factor"]
+        if is_required and not has_factor(self.user):
+            raise ValidationError(_("Set up two-step sign-in for yourself first."))
+        return is_required
+
+
+SECTIONS: dict[str, type[SectionForm]] = {
+    form.slug: form
+    for form in (
+        CompanySection,
+        CodesSection,
+        ChannelsSection,
+        CountriesSection,
+        LimitsSection,
+        LinksSection,
+        SecuritySection,
+    )
+}
+
+
+def lifetimes(current: int | None) -> list[tuple[int | str, Any]]:
+    """The offered lifetimes, including the current one."""
+    seconds = sorted({*LIFETIMES, *([current] if current else [])})
+    return [("", _("Never expires")), *((one, lifetime_words(one)) for one in seconds)]
+
+
+def lifetime_words(seconds: int) -> str:
+    if seconds % DAY == 0:
+        days = seconds // DAY
+        return ngettext("%(n)d day", "%(n)d days", days) % {"n": days}
+    if seconds % HOUR == 0:
+        hours = seconds // HOUR
+        return ngettext("%(n)d hour", "%(n)d hours", hours) % {"n": hours}
+    return ngettext("%(n)d second", "%(n)d seconds", seconds) % {"n": seconds}

@@ -1,0 +1,187 @@
+"""Template filters and tags of the cabinet."""
+
+from datetime import date, datetime
+from math import ceil
+from typing import Any
+
+from django import template
+from django.conf import settings
+from django.forms import BaseForm, BoundField
+from django.utils import timezone
+from django.utils.formats import date_format, localize, number_format
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import get_language, gettext, pgettext
+
+from accounts.models import DeliveryAttempt, Member
+from accounts.people import phone_masking
+from cabinet import time_zones
+from catalogue.texts import StrOrPromise
+
+register = template.Library()
+
+CLASSES = {
+    "select": "form-select",
+    "selectmultiple": "form-select",
+    "checkbox": "form-check-input",
+}
+
+
+SUMMARY_THRESHOLD = 3  # fields: longer forms may not fit a screen and get an error summary
+
+
+@register.inclusion_tag("components/error_summary.html")
+def error_summary(form: BaseForm, *, is_send: bool = False) -> dict[str, Any]:
+    """A summary of errors above an invalid form, with links to the fields."""
+    faults = _faults(form)
+    return {
+        "form": form,
+        "is_send": is_send,
+        "faults": faults if len(form.visible_fields()) > SUMMARY_THRESHOLD else [],
+        "focused": bool(faults),
+    }
+
+
+@register.inclusion_tag("components/filter_fields.html")
+def filter_fields(
+    form: BaseForm, names: str, days: str = "", is_preset: bool = False
+) -> dict[str, Any]:
+    """The fields that most people look by, and a fold with the others, open while one is in use.
+
+    `days` are those that have presets beside them: a fold of their own, closed while one is shown.
+    """
+    first, own_days = names.split(), days.split()
+    visible = form.visible_fields()
+    others = [field for field in visible if field.name not in (*first, *own_days)]
+    return {
+        "days": [form[name] for name in own_days],
+        "hidden": form.hidden_fields(),
+        "first": [form[name] for name in first],
+        "others": others,
+        "is_open": _is_used(others),
+        "is_days_open": own_days and not is_preset and _is_used([form[name] for name in own_days]),
+    }
+
+
+def _is_used(fields: list[BoundField]) -> bool:
+    return any(field.errors or field.value() for field in fields)
+
+
+def _faults(form: BaseForm) -> list[BoundField]:
+    return [field for field in form.visible_fields() if field.errors]
+
+
+@register.filter
+def is_first_fault(field: BoundField) -> bool:
+    """Whether it is the first invalid field, which gets `autofocus`."""
+    return bool(field.errors) and _faults(field.form)[0].name == field.name
+
+
+@register.filter
+def phone_for(phone: str, member: Member | None) -> str:
+    return phone_masking.phone_for(phone, member)
+
+
+@register.filter
+def text_for(text: StrOrPromise, member: Member | None) -> str:
+    return phone_masking.text_for(str(text), member)
+
+
+@register.filter
+def control(field: BoundField) -> SafeString:
+    """Render the widget with Bootstrap's classes; option groups keep their own."""
+    if field.use_fieldset:
+        return field.as_widget()
+    classes = CLASSES.get(field.widget_type, "form-control")
+    attrs: dict[str, str | bool] = {"class": f"{classes} is-invalid" if field.errors else classes}
+    if field.form.errors:
+        attrs["autofocus"] = is_first_fault(field)
+    if field.field.widget.attrs.get("placeholder") == field.label:
+        attrs["placeholder"] = False  # allauth repeats the label there
+    return field.as_widget(attrs=attrs)
+
+
+@register.filter
+def moment(at: datetime) -> SafeString:
+    """A localised time to the second in a `<time>` element."""
+    local = timezone.localtime(at)
+    words = date_format(local, pgettext("moment", "j M Y, H:i:s"))
+    return format_html('<time datetime="{}">{}</time>', local.isoformat("T", "seconds"), words)
+
+
+@register.filter
+def clock(at: datetime) -> SafeString:
+    """The time of day, where the day is said already."""
+    local = timezone.localtime(at)
+    words = date_format(local, "H:i:s")
+    return format_html('<time datetime="{}">{}</time>', local.isoformat("T", "seconds"), words)
+
+
+@register.filter
+def zone(at: datetime) -> str:
+    """The abbreviation of the time zone, in the language of the page."""
+    name = timezone.localtime(at).tzname() or ""
+    return gettext("MSK") if name == "MSK" else name
+
+
+@register.filter
+def until(at: datetime) -> str:
+    """How long it is to a moment: «40 с»."""
+    seconds = max(1, ceil((at - timezone.now()).total_seconds()))
+    return f"{seconds}\u00a0{gettext('s')}" if seconds < 60 else took(1000 * seconds)
+
+
+@register.filter
+def city(time_zone: str) -> str:
+    """«Владивосток» for Asia/Vladivostok."""
+    return time_zones.city_of(time_zone, get_language() or settings.LANGUAGE_CODE)
+
+
+@register.filter
+def day(at: date) -> str:
+    return date_format(at, pgettext("day", "j M"))
+
+
+@register.filter
+def share(percent: float | None) -> str:
+    """«97,3 %», or a dash for None."""
+    if percent is None:
+        return "—"
+    digits = 0 if percent in (0, 100) else 1
+    # Never rounded up to 100 %.
+    shown = min(percent, 99.9) if percent < 100 else percent
+    return _percent(number_format(shown, digits))
+
+
+@register.filter
+def percent(value: float | None) -> str:
+    """«97 %» with the digits that it has, or a dash for None."""
+    if value is None:
+        return "—"
+    return _percent(str(localize(int(value) if value == int(value) else value)))
+
+
+def _percent(shown: str) -> str:
+    space = "" if (get_language() or "").startswith("en") else "\u00a0"
+    return f"{shown}{space}%"
+
+
+@register.filter
+def took(ms: int | None) -> str:
+    """A duration with two digits or three: «63 мс», «1,2 с», «12 с», «3,5 мин»."""
+    if ms is None:
+        return "—"
+    if ms < 1000:
+        shown = number_format(ms, 0) if ms >= 1 else "<\u00a01"
+        return f"{shown}\u00a0{gettext('ms')}"
+    for size, words in ((3_600_000, gettext("h")), (60_000, gettext("min")), (1000, gettext("s"))):
+        if ms >= size or size == 1000:
+            amount = ms / size
+            return f"{number_format(amount, 0 if amount >= 10 else 1)}\u00a0{words}"
+    raise AssertionError("seconds are what is left")
+
+
+@register.filter
+def failure(code: str) -> str:
+    """Why a receiver of webhooks did not answer."""
+    return str(DeliveryAttempt.Failure(code).label) if code else ""

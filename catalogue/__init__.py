@@ -1,0 +1,1 @@
+"""What the whole product names: errors, channels, ids, options, number formats."""

@@ -1,0 +1,130 @@
+"""The channels, each declared once: forms, prices, pages, charts and API schema read them here.
+
+docs/adding-a-provider.md says what else a new one needs.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from django.utils.text import format_lazy, get_text_list
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from catalogue.texts import StrOrPromise
+
+# `channels.providers.base.Content`, which may not be imported here.
+EVERY_CONTENT = frozenset({"code", "code_with_link", "link"})
+
+
+class Patience(NamedTuple):
+    """Seconds to wait for a proof before the next channel, by the kind of message."""
+
+    code: int = 30
+    link: int = 120
+
+
+USUAL_PATIENCE = Patience()
+
+
+class TemplateTexts(NamedTuple):
+    """What a vendor's template says, whatever a company's texts are."""
+
+    code: str
+    code_with_link: str  # whose link is on the button
+
+
+# Meta words the first (developers.facebook.com, authentication templates); the second is the one
+# that docs/vendors/whatsapp.md asks the operator to submit.
+WHATSAPP_TEXTS = {
+    "ru": TemplateTexts(
+        "{code} — ваш код подтверждения.",
+        "Ваш код подтверждения: {code}. Его запросили для {brand}; никому его не сообщайте.",
+    ),
+    "en": TemplateTexts(
+        "{code} is your verification code.",
+        "Your verification code: {code}. It was asked for by {brand}; do not tell it to anyone.",
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Channel:
+    """A way to a phone; its vendors are in `channels.vendor_accounts.registry`."""
+
+    name: str  # in the API, the database, settings and metrics; at most 8 characters
+    title: StrOrPromise
+    code_sent: StrOrPromise  # a whole sentence, which every language words its own way
+    link_sent: StrOrPromise = ""  # the same, where it carries links
+    price: int  # tokens for a delivered message, unless PRICE_<NAME> is set
+    colour: str  # of `.chart-<colour>` in static/figures.css
+    summary: StrOrPromise  # what it carries, for the first page
+    contents: frozenset[str] = EVERY_CONTENT
+    patience: Patience = USUAL_PATIENCE
+    needs_mobile: bool = False  # its vendors reach no landline
+    has_segments: bool = False  # the text is counted in SMS segments, and ends with autofill lines
+    has_own_texts: bool = True  # a company may word its codes; else the vendor's template does
+    template_texts: Mapping[str, TemplateTexts] = field(default_factory=dict)  # by language
+    has_link_button: bool = False  # under the service's own host, for which the vendor approved it
+
+
+# In the order in which they are tried for a company that sets no other.
+CHANNELS = (
+    Channel(
+        name="whatsapp",
+        title="WhatsApp",
+        code_sent=_("The code was sent by WhatsApp"),
+        link_sent=_("The link was sent by WhatsApp"),
+        price=1,
+        colour="green",
+        summary=_("codes with a copy button, links as a button"),
+        has_own_texts=False,
+        template_texts=WHATSAPP_TEXTS,
+        has_link_button=True,
+    ),
+    Channel(
+        name="telegram",
+        title="Telegram",
+        code_sent=_("The code was sent by Telegram"),
+        link_sent=_("The link was sent by Telegram"),
+        price=1,
+        colour="blue",
+        needs_mobile=True,
+        summary=_("codes to any account; links to those who have written to the bot"),
+    ),
+    Channel(
+        name="sms",
+        title="SMS",
+        code_sent=_("The code was sent by SMS"),
+        link_sent=_("The link was sent by SMS"),
+        price=16,
+        colour="amber",
+        summary=_("codes and links to every phone"),
+        needs_mobile=True,
+        has_segments=True,
+    ),
+)
+BY_NAME = {channel.name: channel for channel in CHANNELS}
+
+
+def of_row(name: str) -> Channel:
+    """The channel that a stored message names, also one that is declared no longer."""
+    return BY_NAME.get(name) or Channel(
+        name=name,
+        title=name,
+        code_sent=format_lazy(_("The code was sent: {channel}"), channel=name),
+        link_sent=format_lazy(_("The link was sent: {channel}"), channel=name),
+        price=0,
+        colour="",
+        summary="",
+    )
+
+
+def choices() -> list[tuple[str, StrOrPromise]]:
+    """For model fields: a function, so that a new channel needs no migration."""
+    return [(channel.name, channel.title) for channel in CHANNELS]
+
+
+def join_titles(channels: Iterable[Channel] = CHANNELS) -> str:
+    """Their titles in a sentence: `WhatsApp, Telegram and SMS`."""
+    return str(get_text_list([str(channel.title) for channel in channels], gettext("and")))

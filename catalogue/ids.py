@@ -1,0 +1,59 @@
+"""Identifiers: time-ordered UUIDs inside, prefixed opaque strings outside."""
+
+import os
+import re
+import time
+from datetime import UTC, datetime
+from uuid import UUID
+
+from parsing.days import LAST_DAY
+
+_VERSION_AND_VARIANT = (7 << 76) | (2 << 62)
+_RANDOM_BITS = ~((0xF << 76) | (0x3 << 62)) & ((1 << 80) - 1)
+
+
+def uuid7() -> UUID:
+    """RFC 9562 §5.7: milliseconds first, so that new rows land at one end of an index."""
+    millis = time.time_ns() // 1_000_000
+    random = int.from_bytes(os.urandom(10), "big") & _RANDOM_BITS
+    return UUID(int=(millis << 80) | random | _VERSION_AND_VARIANT)
+
+
+def first_id_at(at: datetime) -> UUID:
+    """A lower bound for ids made from this time on."""
+    millis = max(0, int(at.timestamp() * 1000))  # no id is older than 1970
+    return UUID(int=(millis << 80) | _VERSION_AND_VARIANT)
+
+
+def public_id(prefix: str, value: UUID) -> str:
+    """The id as clients see it: `msg_` and 32 hexadecimal digits, say."""
+    return f"{prefix}_{value.hex}"
+
+
+def parse_id(prefix: str, text: str) -> UUID | None:
+    """The UUID of a public id, or None when the text is not one."""
+    head, _, digits = text.partition("_")
+    if head != prefix or len(digits) != 32:
+        return None
+    try:
+        return UUID(hex=digits)
+    except ValueError:
+        return None
+
+
+_NEVER = datetime(LAST_DAY.year + 1, 1, 1, tzinfo=UTC).timestamp()
+_REQUEST = re.compile(r"req_([0-9a-f]{12})[0-9a-f]{10}")
+
+
+def request_id() -> str:
+    """Begins with the time in milliseconds, which locates it in the logs."""
+    return f"req_{time.time_ns() // 1_000_000:012x}{os.urandom(5).hex()}"
+
+
+def started_at(request: str) -> datetime | None:
+    """When the request started; None for an id that we cannot have made."""
+    found = _REQUEST.fullmatch(request)
+    if found is None:
+        return None
+    seconds = int(found[1], 16) / 1000
+    return datetime.fromtimestamp(seconds, UTC) if seconds < _NEVER else None

@@ -1,0 +1,72 @@
+"""Options of accounts with vendors and payment providers: how each is declared, found and read."""
+
+import pkgutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+from django.core.exceptions import ImproperlyConfigured
+
+from catalogue.texts import StrOrPromise
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One option of an account: an argument of its class, and a variable of the environment.
+
+    With a label operators may enter it in the admin as well.
+    """
+
+    name: str
+    label: StrOrPromise = ""
+    default: str = ""
+    variable: str = ""  # the end of the variable's name, if it is not the option's
+    read: Callable[[str], Any] = str  # raises ValueError
+    is_secret: bool = False  # never shown again
+    is_ours: bool = False  # a word of our choice, which the vendor is told
+    is_required: bool = True
+    simulated: str | Callable[[], str] = ""  # for an account with the simulator
+
+    def value(self, text: str, variable: str) -> Any:
+        try:
+            return self.read(text or self.default)
+        except ValueError as error:
+            raise ImproperlyConfigured(f"{variable} {error}") from None
+
+
+def discover(package: ModuleType, module: str) -> dict[str, ModuleType]:
+    """The module of this name in each folder of a package, by the folder's name."""
+    folders = [one.name for one in pkgutil.iter_modules(package.__path__) if one.ispkg]
+    return {name: import_module(f"{package.__name__}.{name}.{module}") for name in folders}
+
+
+def variable(prefix: str, option: Option) -> str:
+    return f"{prefix}_{option.variable or option.name.upper()}"
+
+
+def boolean(text: str) -> bool:
+    if text.lower() not in {"", "0", "1", "true", "false", "yes", "no", "on", "off"}:
+        raise ValueError("must be true or false")
+    return text.lower() in {"1", "true", "yes", "on"}
+
+
+def words(text: str) -> tuple[str, ...]:
+    """`13,98`."""
+    return tuple(item.strip() for item in text.split(",") if item.strip())
+
+
+def pairs(text: str) -> dict[str, str]:
+    """`0x401=unreachable,0x402=account`."""
+    split = (item.partition("=") for item in words(text))
+    return {name.strip(): value.strip() for name, _sign, value in split}
+
+
+def one_of(*known: str) -> Callable[[str], str]:
+    def read(text: str) -> str:
+        if text not in known:
+            raise ValueError(f"must be one of {', '.join(known)}")
+        return text
+
+    return read

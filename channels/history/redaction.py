@@ -1,0 +1,23 @@
+"""What vendors sent, as people may read it: a code that a vendor echoes is masked."""
+
+import json
+import re
+from urllib.parse import parse_qsl
+
+from parsing.characters import stored_text
+
+# A number of 4 to 8 digits on its own may be a one-time code that the vendor echoes.
+# In JSON a line break before it is an escape, whose second character is a letter.
+_CODE = re.compile(r"(?:(?<![\w.])|(?<=\\[nrt]))\d{4,8}(?!\w)(?!\.\d)")
+MAX_LENGTH = 8_000  # characters
+
+
+def redact(raw: bytes) -> str:
+    """Indents JSON, puts each form field on a line, masks codes."""
+    text = raw.decode(errors="replace").replace("\0", "")
+    try:
+        shown = json.dumps(json.loads(text), ensure_ascii=False, indent=2)
+    except (ValueError, RecursionError):  # no JSON, or nested deeper than Python follows
+        pairs = parse_qsl(text)
+        shown = "\n".join(f"{name} = {value}" for name, value in pairs) or text
+    return stored_text(_CODE.sub("••••", shown), MAX_LENGTH)

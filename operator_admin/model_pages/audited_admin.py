@@ -1,0 +1,141 @@
+"""Audits operators' changes in the admin and notifies the affected users."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from allauth.account.models import EmailAddress
+from django.contrib import admin
+from django.contrib.admin.utils import model_format_dict
+from django.core.validators import EMPTY_VALUES
+from django.db import connection
+from django.db.models import Model, QuerySet
+from django.forms import ModelChoiceField, ModelMultipleChoiceField
+from django.http import HttpRequest
+
+from accounts import audit
+from accounts.audit import Changes, changes_between
+from accounts.models import Company, Member, User
+from accounts.security import notifications
+from processes.server.client_ip import address_of
+
+_CHANGES = "_audited_changes"
+
+if TYPE_CHECKING:
+    Base = admin.ModelAdmin[Any]
+else:  # generic in the stubs alone
+    Base = object
+
+
+class AuditedAdmin(Base):
+    """Audits in addition to Django's own history, whose rows are mutable: with old and new values,
+    secrets left out and phones masked as in the cabinet's audit log.
+    """
+
+    def construct_change_message(
+        self, request: HttpRequest, form: Any, formsets: Any, add: bool = False
+    ) -> Any:
+        if not add:
+            setattr(request, _CHANGES, _changed_values(form, formsets or ()))
+        return super().construct_change_message(request, form, formsets, add)
+
+    def get_object(
+        self, request: HttpRequest, object_id: str, from_field: str | None = None
+    ) -> Any:
+        """A row that is being changed is locked: Django writes every column of it, and would undo
+        what another process changes meanwhile.
+        """
+        found: Any = super().get_object(request, object_id, from_field)
+        if found is None or request.method != "POST" or not connection.in_atomic_block:
+            return found
+        rows = type(found)._default_manager.select_for_update(of=("self",))  # noqa: SLF001
+        return rows.filter(pk=found.pk).first()
+
+    def log_addition(self, request: HttpRequest, obj: Model, message: Any) -> Any:
+        record(request, "admin.added", obj)
+        return super().log_addition(request, obj, message)
+
+    def log_change(self, request: HttpRequest, obj: Model, message: Any) -> Any:
+        if message:  # something differs
+            record(request, "admin.changed", obj, getattr(request, _CHANGES, None))
+        return super().log_change(request, obj, message)
+
+    def log_deletions(self, request: HttpRequest, queryset: QuerySet[Any]) -> Any:
+        for one in queryset:
+            record(request, "admin.deleted", one)
+        return super().log_deletions(request, queryset)
+
+
+def _changed_values(form: Any, formsets: Iterable[Any]) -> Changes:
+    """Field → [old, new]; of rows on the same page, those of each under its own name."""
+    found = _values_of(form)
+    for one in (one for formset in formsets for one in formset.forms if one.has_changed()):
+        values = _values_of(one)
+        found |= {f"{name} ({one.instance})": pair for name, pair in values.items()}
+    return found
+
+
+def _values_of(form: Any) -> Changes:
+    cleaned = form.cleaned_data
+    names = [name for name in form.changed_data if name in cleaned]
+    old = {name: _plain(form[name].initial, form.fields[name]) for name in names}
+    new = {name: _plain(cleaned[name], form.fields[name]) for name in names}
+    return changes_between(old, new)
+
+
+def _plain(value: Any, field: Any) -> Any:
+    """Rows of other tables by their names, as their fields list them."""
+    if isinstance(field, ModelMultipleChoiceField):
+        return sorted(_named(one, field) for one in value or ())
+    if isinstance(field, ModelChoiceField) and value not in EMPTY_VALUES:
+        return _named(value, field)
+    return value
+
+
+def _named(value: Any, field: Any) -> str:
+    return str(
+        value if isinstance(value, Model) else field.queryset.filter(pk=value).first() or value
+    )
+
+
+def record(request: HttpRequest, action: str, obj: Model, changes: Changes | None = None) -> None:
+    operator = request.user
+    assert isinstance(operator, User)  # noqa: S101 - the admin lets nobody else in
+    company = obj if isinstance(obj, Company) else getattr(obj, "company", None)
+    subject = f"{model_format_dict(obj)['verbose_name']} {obj}"
+    audit.record(
+        action,
+        subject,
+        company=company,
+        user=operator,
+        ip=address_of(request),
+        changes=changes,
+    )
+    for person in _affected_users(obj):
+        notifications.post_to_user("admin.changed", person)
+    if isinstance(obj, Member) and action != "admin.deleted":
+        mail_about_new_owners(request, [obj])
+
+
+def mail_about_new_owners(request: HttpRequest, members: Iterable[object]) -> None:
+    """Notify a company's owners of an owner added by an operator."""
+    for one in members:
+        if (
+            isinstance(one, Member)
+            and one.role == Member.Role.OWNER
+            and isinstance(request.user, User)
+        ):
+            notifications.post_company_change(
+                "owner.made",
+                company=one.company,
+                user=request.user,
+                ip=None,
+                also=one.user,
+                whom=one.user.email,
+            )
+
+
+def _affected_users(obj: Model) -> list[User]:
+    """Users whose credentials or addresses the object holds."""
+    if isinstance(obj, User):
+        return [obj]
+    return [obj.user] if isinstance(obj, EmailAddress) else []

@@ -1,0 +1,241 @@
+"""Transfers of the bank account in the admin, which top-up each pays, and statements as files."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.core.exceptions import ValidationError
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.urls import URLPattern, path
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from billing.bank_statements import exchange_1c, matching, review
+from billing.bank_statements.lines import StatementLine, numbered
+from billing.models import BankTransfer, Order, Seller
+from billing.models.bank_transfer import WAITS
+from billing.wallet import amounts
+from catalogue.ids import parse_id
+from operator_admin.model_pages.action_admin import ActionAdmin, NeedsAttention
+from operator_admin.model_pages.bases import operator
+from operator_admin.model_pages.change_list import UrgentFirstChangeList
+from parsing.form_fields import LineField
+from processes.server.client_ip import client_ip
+
+INVOICE_NUMBER = re.compile(r"(\d{4})\s*-\s*(\d{1,9})")
+SHOWN_CANDIDATES = 10
+RECEIVED = "received"
+
+
+class AssignForm(forms.Form):
+    order = LineField(
+        label=gettext_lazy("invoice or top-up"),
+        max_length=40,
+        help_text=gettext_lazy("Its number, such as 2026-17, or its id, which begins with top_."),
+    )
+
+    tokens = forms.ChoiceField(
+        label=gettext_lazy("credit"),
+        choices=(
+            ("ordered", gettext_lazy("the whole top-up")),
+            (RECEIVED, gettext_lazy("for the sum that came, at the price of the top-up")),
+        ),
+        initial="ordered",
+        widget=forms.RadioSelect(attrs={"class": "radiolist"}),
+    )
+
+    def clean_order(self) -> Order:
+        order = _find(self.cleaned_data["order"].strip())
+        if order is None:
+            raise ValidationError(_("There is no such top-up."))
+        return order
+
+    @property
+    def as_received(self) -> bool:
+        return bool(self.cleaned_data["tokens"] == RECEIVED)
+
+
+class UploadForm(forms.Form):
+    file = forms.FileField(
+        label=gettext_lazy("file"),
+        help_text=gettext_lazy(
+            "Statement of the seller's account in the format 1CClientBankExchange: the bank's "
+            "website exports it for 1C. A line that was already read changes nothing."
+        ),
+    )
+
+    def __init__(self, *args: Any, account: str, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.account = account
+        self.lines: list[StatementLine] = []
+        self.unread = 0
+
+    def clean_file(self) -> Any:
+        file = self.cleaned_data["file"]
+        if file.size > exchange_1c.MOST_BYTES:
+            raise ValidationError(_("The file is larger than 10 MB."))
+        self.lines, self.unread = exchange_1c.parse(file.read(), account=self.account)
+        if not self.lines:
+            text = _("The file has no transfers of the account %(account)s.")
+            raise ValidationError(text % {"account": self.account})
+        return file
+
+
+def _assign(request: HttpRequest, transfer: BankTransfer, form: AssignForm) -> bool:
+    order, ip = form.cleaned_data["order"], client_ip(request.META)
+    try:
+        is_done = review.assign(
+            transfer=transfer,
+            order=order,
+            user=operator(request),
+            ip=ip,
+            as_received=form.as_received,
+        )
+    except ValidationError as error:
+        form.add_error("order", error)
+        return False
+    if is_done:
+        text = _("%(order)s of %(company)s is credited: %(tokens)s tokens.")
+        credited = transfer.order or order
+        facts = {"order": credited, "company": order.company, "tokens": credited.tokens}
+        messages.success(request, text % facts)
+    else:
+        messages.warning(request, _("This transfer is settled already."))
+    return True
+
+
+def _candidates(transfer: BankTransfer) -> list[Order]:
+    """Open invoices of this amount."""
+    orders = Order.objects.open().filter(amount=transfer.amount, currency=transfer.currency)
+    return list(orders.select_related("company").order_by("-pk")[:SHOWN_CANDIDATES])
+
+
+def _find(text: str) -> Order | None:
+    orders = Order.objects.select_related("company")
+    if match := INVOICE_NUMBER.fullmatch(text):
+        return orders.filter(invoice_year=match[1], invoice_number=match[2]).first()
+    order_id = parse_id("top", text)
+    return orders.filter(pk=order_id).first() if order_id else None
+
+
+def _tell(request: HttpRequest, form: UploadForm, waiting: int) -> None:
+    count = len(form.lines)
+    text = ngettext("%(n)d line is read.", "%(n)d lines are read.", count) % {"n": count}
+    if waiting > 0:
+        more = ngettext("%(n)d waits for a decision.", "%(n)d wait for a decision.", waiting)
+        text = f"{text} {more % {'n': waiting}}"
+    messages.success(request, text)
+    if form.unread:
+        text = ngettext(
+            "%(n)d document could not be understood: look for it in the bank.",
+            "%(n)d documents could not be understood: look for them in the bank.",
+            form.unread,
+        )
+        messages.error(request, text % {"n": form.unread})
+
+
+@admin.register(BankTransfer)
+class BankTransferAdmin(ActionAdmin):
+    changelist = UrgentFirstChangeList
+    urgent = WAITS
+    ordering = ("-pk",)
+    change_list_template = "admin/billing/banktransfer/change_list.html"
+    change_form_template = "admin/billing/banktransfer/change_form.html"
+    list_display = (
+        *("booked_on", "money", "verdict", "party_name", "party_inn", "purpose", "order"),
+    )
+    list_filter = (NeedsAttention, "state", "problem", "direction", "source")
+    list_select_related = ("order",)
+    search_fields = ("=party_inn", "=document_number")
+    search_help_text = gettext_lazy("The payer's INN, or the number of the payment order")
+    actions = ("credit", "give_back", "take_back", "dismiss")
+
+    @admin.display(description=gettext_lazy("amount"), ordering="amount")
+    def money(self, transfer: BankTransfer) -> str:
+        sign = "" if transfer.direction == BankTransfer.Direction.INCOMING else "−"
+        return f"{sign}{amounts.money(transfer.amount, transfer.currency)}"
+
+    @admin.display(description=gettext_lazy("state"))
+    def verdict(self, transfer: BankTransfer) -> str:
+        """Beside the amount: as the last column the reason was cut off."""
+        if transfer.state == BankTransfer.State.REVIEW and transfer.problem:
+            return f"{transfer.get_state_display()}: {transfer.get_problem_display()}"
+        return transfer.get_state_display()
+
+    def get_urls(self) -> list[URLPattern]:
+        guard = self.admin_site.admin_view
+        return [
+            path("<int:pk>/assign/", guard(self.assign), name="billing_banktransfer_assign"),
+            path("upload/", guard(self.upload), name="billing_banktransfer_upload"),
+            *super().get_urls(),
+        ]
+
+    def assign(self, request: HttpRequest, pk: int) -> HttpResponse:
+        self.require_handling(request)
+        transfer = get_object_or_404(BankTransfer.objects.select_related("order"), pk=pk)
+        initial = {"order": str(transfer.order)} if transfer.order else {}
+        form = AssignForm(request.POST or None, initial=initial)
+        if request.method == "POST" and form.is_valid() and _assign(request, transfer, form):
+            return redirect("admin:billing_banktransfer_changelist")
+        context = {"transfer": transfer, "form": form, "candidates": _candidates(transfer)}
+        return self.page(request, "banktransfer/assign", _("Credit a top-up"), context)
+
+    def upload(self, request: HttpRequest) -> HttpResponse:
+        self.require_handling(request)
+        seller = Seller.objects.first()
+        account = seller.account if seller else ""
+        form = UploadForm(request.POST or None, request.FILES or None, account=account)
+        if request.method == "POST" and form.is_valid():
+            before = BankTransfer.objects.needs_review().count()
+            for line in numbered(form.lines):
+                matching.receive(line)
+            _tell(request, form, BankTransfer.objects.needs_review().count() - before)
+            return redirect("admin:billing_banktransfer_changelist")
+        return self.page(request, "act", _("Upload a statement"), {"form": form})
+
+    @admin.action(
+        description=gettext_lazy("Credit the top-up that it names"), permissions=["handle"]
+    )
+    def credit(self, request: HttpRequest, rows: QuerySet[BankTransfer]) -> None:
+        named = rows.filter(order__isnull=False).select_related("order")
+        self._each(request, named, _assign_to_named)
+
+    @admin.action(
+        description=gettext_lazy("Return to the payer: nothing is credited"), permissions=["handle"]
+    )
+    def give_back(self, request: HttpRequest, rows: QuerySet[BankTransfer]) -> None:
+        self._each(request, rows, review.mark_returned)
+
+    @admin.action(
+        description=gettext_lazy("Take the tokens back: the money was returned"),
+        permissions=["handle"],
+    )
+    def take_back(self, request: HttpRequest, rows: QuerySet[BankTransfer]) -> None:
+        self._each(request, rows, review.take_back)
+
+    @admin.action(description=gettext_lazy("Not a top-up"), permissions=["handle"])
+    def dismiss(self, request: HttpRequest, rows: QuerySet[BankTransfer]) -> None:
+        self._each(request, rows, review.dismiss)
+
+    def _each(
+        self, request: HttpRequest, rows: QuerySet[BankTransfer], verb: Callable[..., bool]
+    ) -> None:
+        user, ip = operator(request), client_ip(request.META)
+        count = 0
+        for transfer in rows:
+            try:
+                count += verb(transfer=transfer, user=user, ip=ip)
+            except ValidationError as error:
+                self.message_user(request, error.messages[0], messages.ERROR)
+        text = ngettext("%(n)d transfer is settled.", "%(n)d transfers are settled.", count)
+        level = messages.SUCCESS if count else messages.WARNING
+        self.message_user(request, text % {"n": count}, level)
+
+
+def _assign_to_named(*, transfer: BankTransfer, **more: Any) -> bool:
+    assert transfer.order is not None  # noqa: S101 - the action has chosen those
+    return review.assign(transfer=transfer, order=transfer.order, **more)

@@ -1,0 +1,179 @@
+"""Base classes of every `ModelAdmin`."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from django import forms
+from django.apps import apps
+from django.contrib import admin
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
+from django.contrib.admin.widgets import AdminTextInputWidget, AutocompleteSelect
+from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
+from django.contrib.auth.models import Permission
+from django.contrib.contenttypes.models import ContentType
+from django.contrib.postgres.fields import ArrayField
+from django.core.exceptions import ValidationError
+from django.db import models
+from django.db.models import Model
+from django.http import HttpRequest
+from django.utils.functional import Promise
+from django.utils.text import capfirst
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models import User
+from operator_admin.model_pages.change_list import (
+    KeysetChangeList,
+    UncountedChangeList,
+)
+from parsing import form_fields
+from processes.server.client_ip import client_ip
+
+ACTIONS = {
+    "add": _("may add"),
+    "change": _("may change"),
+    "delete": _("may delete"),
+    "view": _("may view"),
+}
+
+
+if TYPE_CHECKING:
+    FieldBase = forms.ModelMultipleChoiceField[Permission]
+else:  # generic in the stubs alone
+    FieldBase = forms.ModelMultipleChoiceField
+
+
+class PermissionsField(FieldBase):
+    def label_from_instance(self, permission: Any) -> str:
+        kind, action = permission.content_type, permission.codename.partition("_")[0]
+        if action not in ACTIONS or kind.app_label not in apps.app_configs:
+            return str(permission)
+        app = apps.get_app_config(kind.app_label).verbose_name
+        model = kind.model_class()
+        name = model._meta.verbose_name_plural if model else kind.model  # noqa: SLF001
+        return f"{app} · {capfirst(str(name))} · {ACTIONS[action]}"
+
+
+def _named_models() -> list[ContentType]:
+    """The others are internal tables, which no page asks a permission for."""
+    named = [one for one in apps.get_models() if isinstance(one._meta.verbose_name, Promise)]  # noqa: SLF001
+    return list(ContentType.objects.get_for_models(*named).values())
+
+
+class TranslatedPermissions:
+    """For admins whose form has permissions: Django stores their names in English."""
+
+    def formfield_for_manytomany(self, db_field: Any, request: Any = None, **kwargs: Any) -> Any:
+        if db_field.related_model is Permission:
+            kwargs["form_class"] = PermissionsField
+            kwargs["queryset"] = Permission.objects.filter(content_type__in=_named_models())
+        return super().formfield_for_manytomany(db_field, request, **kwargs)  # type: ignore[misc]
+
+
+if TYPE_CHECKING:
+    Base = admin.ModelAdmin[Any]
+    InlineBase = admin.TabularInline[Any, Any]
+    UserBase = DjangoUserAdmin[Any]
+else:  # generic in the stubs alone
+    Base, InlineBase, UserBase = admin.ModelAdmin, admin.TabularInline, DjangoUserAdmin
+
+
+# What operators type is read as from anybody else.
+FORM_FIELDS: Mapping[Any, dict[str, Any]] = {
+    models.CharField: {"form_class": form_fields.LineField},
+    models.SlugField: {"widget": AdminTextInputWidget},  # has a form class of its own
+    models.TextField: {"form_class": form_fields.TextField},
+    models.DateField: {"form_class": form_fields.DayField},
+    models.DateTimeField: {"form_class": form_fields.SplitMomentField},
+    models.IntegerField: {"form_class": form_fields.IntegerField},
+    ArrayField: {"form_class": form_fields.LinesField},
+    models.BigIntegerField: {"form_class": form_fields.IntegerField},
+}
+
+
+class FormFields(Base):
+    formfield_overrides: ClassVar[Any] = FORM_FIELDS
+
+
+class ChosenRow(AutocompleteSelect):
+    """Shows a choice that no row can be as none; Django looks for it as it is."""
+
+    def optgroups(self, name: str, value: Any, attr: dict[str, Any] | None = None) -> Any:
+        try:
+            return super().optgroups(name, value, attr)
+        except (ValueError, ValidationError):
+            return super().optgroups(name, [], attr)
+
+
+class Autocompletion:
+    """For admins and inlines."""
+
+    def formfield_for_foreignkey(
+        self, db_field: Any, request: HttpRequest | None, **kwargs: Any
+    ) -> Any:
+        if db_field.name in self.get_autocomplete_fields(request):  # type: ignore[attr-defined]
+            kwargs["widget"] = ChosenRow(db_field, self.admin_site)  # type: ignore[attr-defined]
+        return super().formfield_for_foreignkey(db_field, request, **kwargs)  # type: ignore[misc]
+
+
+class ModelAdmin(Autocompletion, FormFields):
+    list_per_page = 50
+    sortable_by = ()  # another order would read the whole table
+    show_facets = admin.ShowFacets.NEVER  # and so would counting per filter
+
+    changelist: type[UncountedChangeList] = KeysetChangeList
+    search_has_index = False
+
+    def is_found_by_index(self, text: str) -> bool:
+        """Whether a search for this text reads the rows that it finds and no others."""
+        return self.search_has_index
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[UncountedChangeList]:
+        return self.changelist
+
+    def response_action(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        """Of the rows that are ticked those that can be; Django looks for all of them."""
+        key, posted = self.model._meta.pk, request.POST.copy()  # noqa: SLF001
+        ticked = posted.getlist(ACTION_CHECKBOX_NAME)
+        posted.setlist(ACTION_CHECKBOX_NAME, [one for one in ticked if _is_value(key, one)])
+        request.POST = posted  # type: ignore[assignment]
+        return super().response_action(request, *args, **kwargs)
+
+
+def _is_value(field: Any, text: str) -> bool:
+    try:
+        field.clean(text, None)
+    except ValidationError:
+        return False
+    return True
+
+
+class ReadOnlyMixin:
+    """History: nobody adds, changes or deletes rows by hand."""
+
+    def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+
+class ReadOnlyAdmin(ReadOnlyMixin, ModelAdmin):
+    pass
+
+
+class ReadOnlyInline(ReadOnlyMixin, InlineBase):
+    extra = 0
+    can_delete = False
+    show_change_link = True
+
+
+def operator(request: HttpRequest) -> User:
+    assert isinstance(request.user, User)  # noqa: S101 - the admin lets nobody else in
+    return request.user
+
+
+def ip_of(request: HttpRequest) -> str:
+    return client_ip(request.META)

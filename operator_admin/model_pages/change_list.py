@@ -1,0 +1,222 @@
+"""The admin's lists: keyset pagination, no COUNT over a table, and JSON values in lines."""
+
+from collections.abc import Iterator, Mapping
+from datetime import timedelta
+from typing import Any
+
+from django.contrib import admin
+from django.contrib.admin.options import IncorrectLookupParameters
+from django.contrib.admin.views.main import ChangeList as DjangoChangeList
+from django.core.exceptions import ValidationError
+from django.db.models import BooleanField, Model, Q, QuerySet
+from django.db.models.expressions import RawSQL
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.functional import Promise
+from django.utils.html import format_html_join
+from django.utils.safestring import SafeString
+from django.utils.text import capfirst
+from django.utils.translation import gettext_lazy as _
+
+from api import pagination
+from catalogue.ids import first_id_at
+from parsing.characters import is_line
+from parsing.integers import parse_page
+
+AFTER = "after"  # the query parameter: the key of the last row seen
+URGENT = "urgent-"  # before the key of a row that waits
+
+EMPTY = "—"
+
+
+class UncountedChangeList(DjangoChangeList):
+    """The base of both lists: it counts nothing."""
+
+    older: str | None = None  # the cursor of the next page; None on the last page
+
+    def __init__(self, request: HttpRequest, model: type[Model], *args: Any, **kwargs: Any) -> None:
+        self.after = request.GET.get(AFTER, "")
+        super().__init__(request, model, *args, **kwargs)
+        self.title = str(capfirst(self.opts.verbose_name_plural))
+        self.date_hierarchy = None  # it would read the whole table to offer its first year
+
+    def get_filters_params(self, params: dict[str, Any] | None = None) -> dict[str, Any]:
+        found: dict[str, Any] = super().get_filters_params(params)
+        found.pop(AFTER, None)
+        if not all(is_line(text) for several in found.values() for text in several):
+            raise IncorrectLookupParameters
+        return found
+
+    def older_url(self) -> str:
+        return str(self.get_query_string({AFTER: self.older}))
+
+    def newest_url(self) -> str:
+        return str(self.get_query_string(remove=[AFTER]))
+
+    def _show(self, request: HttpRequest, rows: Any, older: str | None) -> None:
+        self.result_list, self.older = rows, older
+        self.result_count = self.full_result_count = len(rows)
+        self.show_full_result_count, self.show_admin_actions = False, True
+        self.can_show_all = self.multi_page = False
+        self.paginator = self.model_admin.get_paginator(request, self.queryset, 1)
+
+
+class KeysetChangeList(UncountedChangeList):
+    """Newest first by the admin's ordering field and the key; columns are not sortable.
+
+    No index serves the filters, so a page looks for its rows in a bounded part of the table. It
+    may hold fewer rows than fit, even none, and still have an older one.
+    """
+
+    looked_through = 0  # rows, if the page was not filled by them
+
+    def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[Any]:
+        chosen = [str(name) for name in self.model_admin.get_ordering(request)]
+        self.field = chosen[0].lstrip("-") if chosen else "pk"
+        return self._newest_first()
+
+    def get_results(self, request: HttpRequest) -> None:
+        rows, end = self._read(self.queryset, self.after, self.list_per_page + 1)
+        page = rows[: self.list_per_page]
+        older = page[-1].pk if len(rows) > len(page) else end
+        self._show(request, page, None if older is None else str(older))
+
+    def _read(self, rows: QuerySet[Any], after: str, many: int) -> tuple[list[Any], Any]:
+        """The next rows, and the key of the last row looked at if there may be more behind it."""
+        last = _row(self.root_queryset, after) if after else None
+        older = self._older(rows, last)
+        if not self._is_scan():
+            return list(older[:many]), None
+        history = self._older(self.root_queryset, last).order_by(*self._newest_first())
+        places = history.values_list("pk", self.field)
+        for length in pagination.SCANS:
+            end = places[length - 1 : length].first()
+            found = list((older if end is None else self._down_to(older, *end))[:many])
+            if end is None or len(found) == many:
+                return found, None
+        self.looked_through = length
+        return found, end and end[0]
+
+    def _is_scan(self) -> bool:
+        admin: Any = self.model_admin
+        is_filtered = bool(self.query or self.filter_params)
+        return is_filtered and not (self.query and admin.is_found_by_index(self.query))
+
+    def _newest_first(self) -> list[str]:
+        return list(dict.fromkeys((f"-{self.field}", "-pk")))
+
+    # The first condition of both is redundant, but only it can use the index.
+    def _older(self, rows: QuerySet[Any], last: Model | None) -> QuerySet[Any]:
+        if last is None:
+            return rows
+        name, value = self.field, getattr(last, self.field)
+        if name in {"pk", "id"}:
+            return rows.filter(pk__lt=last.pk)
+        return rows.filter(**{f"{name}__lte": value}).filter(
+            Q(**{f"{name}__lt": value}) | Q(pk__lt=last.pk)
+        )
+
+    def _down_to(self, rows: QuerySet[Any], pk: Any, value: Any) -> QuerySet[Any]:
+        name = self.field
+        if name in {"pk", "id"}:
+            return rows.filter(pk__gte=pk)
+        return rows.filter(**{f"{name}__gte": value}).filter(
+            Q(**{f"{name}__gt": value}) | Q(pk__gte=pk)
+        )
+
+
+class UrgentFirstChangeList(KeysetChangeList):
+    """What waits for an operator comes first, then everything else; each newest first.
+
+    `urgent` of the admin is the condition of a partial index, as SQL: parameters would hide it.
+    """
+
+    def get_results(self, request: HttpRequest) -> None:
+        after, size = self.after.removeprefix(URGENT), self.list_per_page
+        is_urgent = self._urgent()
+        rows: list[tuple[str, Any]] = []
+        if not self.after or self.after.startswith(URGENT):
+            waiting = self._older(self.queryset.filter(is_urgent), self._last(after))
+            rows = [(URGENT, row) for row in waiting[: size + 1]]
+            after = ""
+        end = None
+        if len(rows) <= size:
+            others, end = self._read(self.queryset.exclude(is_urgent), after, size + 1 - len(rows))
+            rows += [("", row) for row in others]
+        page = [row for _phase, row in rows[:size]]
+        older = f"{rows[size - 1][0]}{page[-1].pk}" if len(rows) > size else end
+        self._show(request, page, None if older is None else str(older))
+
+    def _last(self, after: str) -> Model | None:
+        return _row(self.root_queryset, after) if after else None
+
+    def _urgent(self) -> RawSQL:
+        admin: Any = self.model_admin
+        return RawSQL(admin.urgent, (), output_field=BooleanField())  # noqa: S611 - a constant
+
+
+class NumberedChangeList(UncountedChangeList):
+    """In a custom order. Pages are numbered (OFFSET), so only for tables of a few rows."""
+
+    def get_results(self, request: HttpRequest) -> None:
+        number = parse_page(self.after)
+        start, end = number * self.list_per_page, (number + 1) * self.list_per_page
+        has_more = bool(self.queryset[end : end + 1])
+        self._show(request, self.queryset[start:end], str(number + 1) if has_more else None)
+
+
+def _row(rows: QuerySet[Any], key: str) -> Model | None:
+    try:
+        row: Model | None = rows.filter(pk=key).first()
+    except (ValidationError, ValueError):
+        return None
+    return row
+
+
+PERIODS: dict[str, tuple[Promise, timedelta]] = {
+    "hour": (_("last hour"), timedelta(hours=1)),
+    "day": (_("last 24 hours"), timedelta(days=1)),
+    "week": (_("last 7 days"), timedelta(days=7)),
+    "month": (_("last 30 days"), timedelta(days=30)),
+}
+
+
+class SinceFilter(admin.SimpleListFilter):
+    """Filters by creation time, read from the UUIDv7 key."""
+
+    field = "pk"
+    title = _("when")
+    parameter_name = "since"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
+        return [(name, words) for name, (words, _span) in PERIODS.items()]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        if self.value() not in PERIODS:
+            return queryset
+        start = timezone.now() - PERIODS[str(self.value())][1]
+        if self.field == "pk":
+            return queryset.filter(pk__gte=first_id_at(start))
+        return queryset.filter(**{f"{self.field}__gte": start})
+
+
+def since_filter(name: str) -> type[SinceFilter]:
+    """The filter for a date field."""
+    return type("Since", (SinceFilter,), {"field": name})
+
+
+def in_lines(value: Any) -> SafeString | str:
+    """JSON of a row, a line for each value: `buyer · inn: 7800000002`; empty ones are left out."""
+    rows = [(" · ".join(path), text) for path, text in _leaves(value, ())]
+    return format_html_join("", "<div>{}: {}</div>", rows) or EMPTY
+
+
+def _leaves(value: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield from _leaves(inner, (*path, str(name)))
+    elif isinstance(value, list):
+        for number, inner in enumerate(value, start=1):
+            yield from _leaves(inner, (*path, str(number)))
+    elif value not in (None, ""):
+        yield path, str(value)

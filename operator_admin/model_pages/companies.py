@@ -1,0 +1,391 @@
+"""Admin of companies: their figures, approval and suspension."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from django import forms
+from django.conf import settings
+from django.contrib import admin, messages
+from django.contrib.admin.widgets import AdminURLFieldWidget
+from django.core.exceptions import PermissionDenied
+from django.db import transaction
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import URLPattern, path, reverse
+from django.utils import timezone
+from django.utils.formats import date_format
+from django.utils.html import format_html
+from django.utils.text import capfirst
+from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_POST
+
+from accounts.models import Company, Member
+from accounts.people import closing
+from accounts.people import companies as company_service
+from accounts.people.countries import CountryField
+from accounts.security import reauthentication
+from cabinet.form_fields import GroupedIntegerField, grouped
+from cabinet.templatetags.cabinet import percent
+from links.manage import stopping
+from operator_admin import company_facts
+from operator_admin.company_form import CompanyForm, with_patience
+from operator_admin.metrics import figures
+from operator_admin.model_pages import adjustments as adjust_views
+from operator_admin.model_pages.adjustments import MAX_ADJUSTMENT
+from operator_admin.model_pages.audited_admin import AuditedAdmin, mail_about_new_owners
+from operator_admin.model_pages.bases import Autocompletion, InlineBase, ModelAdmin, operator
+from operator_admin.model_pages.change_list import KeysetChangeList
+from operator_admin.models import CompanyNote
+from operator_admin.site import page_response
+from parsing.form_fields import IntegerField, TextField
+from parsing.integers import parse_integer
+from processes.server.client_ip import client_ip
+
+Status = Company.Status
+SHOWN_FACTS = 10  # companies on the page that approves them
+TITLES = {
+    Status.APPROVED: _("Approve: live keys start to work"),
+    Status.SUSPENDED: _("Suspend: every key is refused"),
+}
+
+
+class StatusForm(forms.Form):
+    """The reason of a status change, which the owner's e-mail quotes, and tokens to begin with."""
+
+    reason = TextField(
+        label=_("Reason"),
+        max_length=150,
+        help_text=_("Goes into the audit log and the e-mail to the owner."),
+        widget=forms.Textarea(attrs={"rows": 3, "class": "vLargeTextField"}),
+    )
+
+    tokens = GroupedIntegerField(
+        label=_("Tokens to give"),
+        required=False,
+        min_value=1,
+        max_value=MAX_ADJUSTMENT,
+        help_text=_("To each of the companies, for their first messages; empty: none."),
+    )
+    once = forms.UUIDField(widget=forms.HiddenInput, initial=uuid4, required=False)
+
+    def __init__(self, *args: Any, status: Status, may_give: bool, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["reason"].required = status is Status.SUSPENDED
+        if not may_give or status is not Status.APPROVED:
+            del self.fields["tokens"], self.fields["once"]
+
+
+class ClosingForm(forms.Form):
+    days = IntegerField(
+        label=_("Days until the deletion"),
+        min_value=0,
+        max_value=closing.TIME_TO_THINK.days - 1,
+        initial=1,
+        help_text=_("0: within a minute, and nobody can cancel it."),
+    )
+
+
+class ClosingFilter(admin.SimpleListFilter):
+    title = _("deletion")
+    parameter_name = "deletion"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
+        return [("due", _("to be deleted")), ("done", _("deleted"))]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        if self.value() == "due":
+            return queryset.filter(closes_at__isnull=False, deleted_at=None)
+        if self.value() == "done":
+            return queryset.filter(deleted_at__isnull=False)
+        return queryset
+
+
+class NoteForm(forms.Form):
+    text = TextField(
+        label=_("Note for other operators"),
+        max_length=1000,
+        widget=forms.Textarea(attrs={"rows": 2, "class": "vLargeTextField"}),
+    )
+
+
+class MemberInline(Autocompletion, InlineBase):
+    model = Member
+    extra = 0
+    autocomplete_fields = ("user",)
+
+
+class CompanyList(KeysetChangeList):
+    def get_results(self, request: HttpRequest) -> None:
+        super().get_results(request)
+        days = figures.companies([company.pk for company in self.result_list])
+        for company in self.result_list:
+            company.day = days[company.pk]
+
+
+if TYPE_CHECKING:
+
+    class Listed(Company):
+        day: figures.CompanyDay
+
+        class Meta:
+            proxy = True
+
+
+@admin.register(Company)
+class CompanyAdmin(AuditedAdmin, ModelAdmin):
+    list_display = (
+        "name",
+        "status_word",
+        "balance",
+        "last_send",
+        "sends",
+        "delivered",
+        "members",
+        "created_at",
+    )
+    list_filter = ("status", ClosingFilter)
+    search_fields = ("name__istartswith", "=id", "members__user__email__istartswith")
+    search_help_text = _("Name, number, or a member's e-mail address")
+    ordering = ("-created_at",)
+    readonly_fields = ("status", "created_at", "closes_at", "deleted_at", "erased_at")
+    inlines = (MemberInline,)
+    actions = ("approve", "suspend", "stop_links", "release_links")
+    change_form_template = "operator_admin/company.html"
+    form = CompanyForm
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[KeysetChangeList]:
+        return CompanyList
+
+    def save_formset(self, request: HttpRequest, form: Any, formset: Any, change: Any) -> None:
+        super().save_formset(request, form, formset, change)
+        changed = [member for member, _fields in formset.changed_objects]
+        mail_about_new_owners(request, [*formset.new_objects, *changed])
+
+    def formfield_for_dbfield(self, db_field: Any, request: Any, **kwargs: Any) -> Any:
+        if db_field.name == "link_expired_url":
+            kwargs["widget"] = AdminURLFieldWidget
+        if db_field.name == "country":
+            return CountryField(label=capfirst(db_field.verbose_name), initial=db_field.default)
+        return super().formfield_for_dbfield(db_field, request, **kwargs)
+
+    def get_fields(self, request: HttpRequest, obj: Company | None = None) -> Any:
+        return with_patience([*super().get_fields(request, obj)])
+
+    def has_delete_permission(self, request: HttpRequest, obj: Company | None = None) -> bool:
+        return False  # its books and messages must stay
+
+    @admin.display(description=_("status"))
+    def status_word(self, company: Company) -> str:
+        if company.deleted_at is not None:
+            kind, words = "suspended", str(_("deleted"))
+        elif company.closes_at is not None:
+            day = date_format(timezone.localtime(company.closes_at), "j E Y")
+            kind, words = "pending", gettext("will be deleted on %(day)s") % {"day": day}
+        else:
+            kind, words = company.status, company.get_status_display()
+        return format_html('<span class="admin-state is-{}">{}</span>', kind, words)
+
+    @admin.display(description=_("tokens: available + held"))
+    def balance(self, company: "Listed") -> str:
+        if (day := company.day).available is None or day.held is None:
+            return "—"
+        return f"{grouped(day.available)} + {grouped(day.held)}"
+
+    @admin.display(description=_("last send"), empty_value="—")
+    def last_send(self, company: "Listed") -> Any:
+        return company.day.last_send
+
+    @admin.display(description=_("sends in 24 h"))
+    def sends(self, company: "Listed") -> str:
+        return grouped(company.day.sends) + ("+" if company.day.is_capped else "")
+
+    @admin.display(description=_("delivered"))
+    def delivered(self, company: "Listed") -> str:
+        return percent(company.day.share)
+
+    @admin.display(description=_("members"))
+    def members(self, company: "Listed") -> int:
+        return company.day.members
+
+    @admin.action(description=TITLES[Status.APPROVED], permissions=["change"])
+    def approve(self, request: HttpRequest, companies: QuerySet[Company]) -> HttpResponse:
+        return _redirect_to_status(companies, Status.APPROVED)
+
+    @admin.action(description=TITLES[Status.SUSPENDED], permissions=["change"])
+    def suspend(self, request: HttpRequest, companies: QuerySet[Company]) -> HttpResponse:
+        return _redirect_to_status(companies, Status.SUSPENDED)
+
+    @admin.action(description=_("Stop all links of these companies"), permissions=["change"])
+    def stop_links(self, request: HttpRequest, companies: QuerySet[Company]) -> None:
+        _change_links(request, companies, stopping.stop)
+
+    @admin.action(description=_("Release the links of these companies"), permissions=["change"])
+    def release_links(self, request: HttpRequest, companies: QuerySet[Company]) -> None:
+        _change_links(request, companies, stopping.release)
+
+    def get_urls(self) -> list[URLPattern]:
+        view = self.admin_site.admin_view(self.status_view)
+        note = self.admin_site.admin_view(require_POST(self.note_view))
+        return [
+            path("status/<str:status>/", view, name="company-status"),
+            path("<int:pk>/note/", note, name="company-note"),
+            path(
+                "<int:pk>/deletion/",
+                self.admin_site.admin_view(self.deletion_view),
+                name="company-deletion",
+            ),
+            *super().get_urls(),
+        ]
+
+    def status_view(self, request: HttpRequest, status: str) -> HttpResponse:
+        """Asks for a reason and a confirmation, then changes the companies' status."""
+        wanted = Status(status) if status in TITLES else Status.SUSPENDED
+        companies = list(_requested_companies(request).exclude(status=wanted))
+        if not self.has_change_permission(request) or not companies:
+            messages.info(request, _("No company to change: already done."))
+            return HttpResponseRedirect(reverse("admin:accounts_company_changelist"))
+        if settings.OPERATOR_MFA:
+            reauthentication.require(request)
+        may_give = request.user.has_perm("billing.change_wallet")
+        form = StatusForm(request.POST or None, status=wanted, may_give=may_give)
+        if form.is_valid():
+            return self._change(request, companies, wanted, form)
+        context = {
+            "companies": [company_facts.of(company) for company in companies[:SHOWN_FACTS]],
+            "others": companies[SHOWN_FACTS:],
+            "status": wanted,
+            "form": form,
+            "opts": self.opts,
+        }
+        return page_response(request, "company_status", TITLES[wanted], context)
+
+    def _change(
+        self, request: HttpRequest, companies: list[Company], status: Status, form: StatusForm
+    ) -> HttpResponse:
+        changed = sum(_change_status(request, company, status, form) for company in companies)
+        _report_changed(request, changed)
+        if len(companies) == 1:
+            url = reverse("admin:accounts_company_change", args=[companies[0].pk])
+            return HttpResponseRedirect(url)
+        return HttpResponseRedirect(reverse("admin:accounts_company_changelist"))
+
+    def change_view(
+        self,
+        request: HttpRequest,
+        object_id: str,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        company = self.get_object(request, object_id)
+        context: dict[str, Any] = {"note": NoteForm()} if company else {}
+        if company:
+            context |= company_facts.page_context(company)
+        return super().change_view(request, object_id, form_url, context | (extra_context or {}))
+
+    def deletion_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """Keeps a company that is to be deleted, or has it deleted sooner."""
+        company = Company.objects.filter(pk=pk).first()
+        if company is None or not self.has_change_permission(request, company):
+            raise PermissionDenied
+        back = HttpResponseRedirect(reverse("admin:accounts_company_change", args=[pk]))
+        if not company.is_closing:
+            messages.info(request, _("The company is not being deleted."))
+            return back
+        if settings.OPERATOR_MFA:
+            reauthentication.require(request)
+        is_moved = "days" in request.POST
+        form = ClosingForm(request.POST if is_moved else None)
+        if request.method == "POST" and not is_moved:
+            _keep(request, company)
+            return back
+        if form.is_valid():
+            _hasten(request, company, form.cleaned_data["days"])
+            return back
+        context = {"company": company, "form": form, "opts": self.opts}
+        return page_response(request, "company_deletion", _("Deletion of the company"), context)
+
+    def note_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        company = Company.objects.filter(pk=pk).first()
+        if company is None or not self.has_change_permission(request, company):
+            raise PermissionDenied
+        form = NoteForm(request.POST)
+        if form.is_valid():
+            text = form.cleaned_data["text"]
+            CompanyNote.objects.create(company=company, author=operator(request), text=text)
+            messages.success(request, _("Note saved."))
+        else:
+            messages.error(request, " ".join(map(str, form.errors["text"])))
+        return HttpResponseRedirect(reverse("admin:accounts_company_change", args=[pk]))
+
+
+def _keep(request: HttpRequest, company: Company) -> None:
+    if closing.keep(company=company, user=operator(request), ip=client_ip(request.META)):
+        messages.success(request, _("The company is kept, and its owners get an e-mail."))
+    else:
+        messages.error(request, _("Too late: the company is already deleted or kept."))
+
+
+def _hasten(request: HttpRequest, company: Company, days: int) -> None:
+    is_moved = closing.hasten(
+        company=company,
+        at=timezone.now() + timedelta(days=days),
+        user=operator(request),
+        ip=client_ip(request.META),
+    )
+    if is_moved:
+        messages.success(request, _("The day is moved, and the owners get an e-mail."))
+    else:
+        messages.error(request, _("The day was not moved: the company is deleted sooner or kept."))
+
+
+@transaction.atomic
+def _change_status(
+    request: HttpRequest, company: Company, status: Status, form: StatusForm
+) -> bool:
+    """False for a company that another request has changed meanwhile: it gets no tokens twice."""
+    company = Company.objects.select_for_update(no_key=True).get(pk=company.pk)
+    if company.status == status:
+        return False
+    user, ip = operator(request), client_ip(request.META)
+    reason = form.cleaned_data["reason"]
+    tokens = form.cleaned_data.get("tokens") or 0
+    company_service.change_status(
+        company=company, status=status, user=user, reason=reason, tokens=tokens, ip=ip
+    )
+    if tokens:
+        adjust_views.grant_once(
+            company=company,
+            tokens=tokens,
+            reason=reason or str(_("for the first messages")),
+            once=form.cleaned_data["once"] or uuid4(),
+            user=user,
+            ip=ip,
+        )
+    return True
+
+
+def _change_links(
+    request: HttpRequest, companies: QuerySet[Company], change: Callable[..., bool]
+) -> None:
+    user, ip = operator(request), client_ip(request.META)
+    changed = [change(company=one, user=user, ip=ip, by_operator=True) for one in companies]
+    _report_changed(request, sum(changed))
+
+
+def _report_changed(request: HttpRequest, count: int) -> None:
+    text = ngettext("%(n)d company changed.", "%(n)d companies changed.", count)
+    messages.success(request, text % {"n": count})
+
+
+def _redirect_to_status(companies: QuerySet[Company], status: Status) -> HttpResponse:
+    ids = ",".join(str(pk) for pk in companies.values_list("pk", flat=True))
+    return HttpResponseRedirect(f"{reverse('admin:company-status', args=[status])}?ids={ids}")
+
+
+def _requested_companies(request: HttpRequest) -> QuerySet[Company]:
+    named = request.GET.get("ids", "").split(",")
+    ids = filter(None, map(parse_integer, named[:100]))
+    return Company.objects.filter(pk__in=list(ids)).order_by("name")

@@ -1,0 +1,352 @@
+"""Admin of short links, companies' hosts, blocked sites, visitors' reports and stops."""
+
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from django import forms
+from django.contrib import admin, messages
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.db.models import QuerySet
+from django.db.models.functions import Coalesce
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
+
+from accounts.audit import record
+from accounts.masked_phones import mask_phones_in
+from accounts.models import Company, User
+from catalogue.errors import DomainError
+from catalogue.ids import public_id
+from links.addresses import short_hosts, slugs, target_urls
+from links.follow import resolution
+from links.follow.pages import preview_page
+from links.manage import changes, stopping
+from links.manage.changes import Change
+from links.models import BlockedHost, Link, Report, ShortHost, Stop
+from links.web.forms import validated
+from operator_admin.model_pages.bases import ModelAdmin, ReadOnlyAdmin, operator
+from operator_admin.model_pages.change_list import SinceFilter, UrgentFirstChangeList
+from processes.server.client_ip import client_ip
+
+__all__ = ["BlockedHostAdmin", "LinkAdmin", "ReportAdmin", "ShortHostAdmin", "StopAdmin"]
+
+ENABLED = Change(is_enabled=True, by_operator=True)
+
+
+class ReservedNameFilter(admin.SimpleListFilter):
+    """Aliases given away before their names were reserved; they go on leading where they do."""
+
+    title = _("name")
+    parameter_name = "name"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
+        return [("reserved", _("Reads as a page of the service"))]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Link]) -> QuerySet[Link]:
+        if self.value() != "reserved":
+            return queryset
+        aliases = queryset.filter(is_alias=True, retired_at=None).values_list("pk", "slug")
+        found = [pk for pk, slug in aliases.iterator() if slugs.is_reserved_alias(slug)]
+        return queryset.filter(pk__in=found)
+
+
+@admin.register(Link)
+class LinkAdmin(ReadOnlyAdmin):
+    list_display = (
+        "slug",
+        "host",
+        "company",
+        "mode",
+        "url",
+        "created_at",
+        "expires_at",
+        "disabled_at",
+        "is_barred",
+    )
+    list_filter = (
+        SinceFilter,
+        "mode",
+        "is_alias",
+        ("disabled_at", admin.EmptyFieldListFilter),
+        ReservedNameFilter,
+    )
+    list_select_related = ("company", "host")
+    search_fields = ("key",)
+    search_help_text = _("Short link, slug or alias")
+    search_has_index = True
+    ordering = ("-pk",)
+    actions = ("disable", "enable", "stop_batches", "stop_companies")
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Link], search_term: str
+    ) -> tuple[QuerySet[Link], bool]:
+        slug = search_term.strip().rstrip("/").rpartition("/")[2]
+        if not slug:
+            return queryset, False
+        # The index of names leaves out those that were handed on.
+        return queryset.filter(key__in=short_hosts.keys(slug), retired_at=None), False
+
+    @admin.action(description=_("Disable: the link stops working"), permissions=["disable"])
+    def disable(self, request: HttpRequest, links: QuerySet[Link]) -> None:
+        live = list(links.filter(disabled_at=None).select_related("company"))
+        resolution.invalidate_before_commit(*live)
+        links.update(disabled_at=Coalesce("disabled_at", timezone.now()), is_barred=True)
+        for link in live:
+            record(
+                "link.disabled",
+                mask_phones_in(link.slug),
+                company=link.company,
+                user=operator(request),
+                ip=client_ip(request.META),
+            )
+        resolution.invalidate_after_commit(*live)
+        text = ngettext("%(n)d link disabled.", "%(n)d links disabled.", len(live))
+        self.message_user(request, text % {"n": len(live)}, messages.SUCCESS)
+
+    @admin.action(description=_("Enable: the links work again"), permissions=["disable"])
+    def enable(self, request: HttpRequest, links: QuerySet[Link]) -> None:
+        user, ip = operator(request), client_ip(request.META)
+        off = links.filter(retired_at=None).exclude(disabled_at=None)
+        count = sum(self._enabled(link, user=user, ip=ip) for link in off)
+        text = ngettext("%(n)d link enabled.", "%(n)d links enabled.", count)
+        self.message_user(request, text % {"n": count}, messages.SUCCESS)
+
+    def _enabled(self, link: Link, *, user: User, ip: str | None) -> bool:
+        """Not one that leads to a site that is blocked."""
+        try:
+            changes.change(link=link, wanted=ENABLED, user=user, ip=ip)
+        except DomainError:
+            return False
+        return True
+
+    @admin.action(description=_("Stop all links of their batches"), permissions=["disable"])
+    def stop_batches(self, request: HttpRequest, links: QuerySet[Link]) -> None:
+        chosen = links.exclude(batch_id=None).select_related("company")
+        self._stop(request, {(link.company, link.batch_id) for link in chosen})
+
+    @admin.action(description=_("Stop all links of their companies"), permissions=["disable"])
+    def stop_companies(self, request: HttpRequest, links: QuerySet[Link]) -> None:
+        chosen = links.select_related("company")
+        self._stop(request, {(link.company, None) for link in chosen})
+
+    def _stop(self, request: HttpRequest, chosen: set[tuple[Company, UUID | None]]) -> None:
+        user, ip = operator(request), client_ip(request.META)
+        count = sum(
+            stopping.stop(company=company, batch_id=batch_id, user=user, ip=ip, by_operator=True)
+            for company, batch_id in chosen
+        )
+        text = ngettext("%(n)d stop is in force.", "%(n)d stops are in force.", count)
+        self.message_user(request, text % {"n": count}, messages.SUCCESS)
+
+    def has_disable_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("links.change_link")
+
+
+if TYPE_CHECKING:
+    HostModelForm = forms.ModelForm[ShortHost]
+    SiteModelForm = forms.ModelForm[BlockedHost]
+else:  # generic in the stubs alone
+    HostModelForm = SiteModelForm = forms.ModelForm
+
+
+class ShortHostForm(HostModelForm):
+    class Meta:
+        help_texts = {
+            "host": _(
+                "Lower case, without https:// and a port. Point its DNS record at the proxy, which "
+                "must have a certificate for it and pass the Host header on. It works within five "
+                "seconds."
+            )
+        }
+
+    def clean_host(self) -> str:
+        host = validated(target_urls.check_site, self.cleaned_data["host"])
+        if short_hosts.is_ours(host):
+            raise ValidationError(_("This host serves the service itself, or short links already."))
+        return host
+
+
+@admin.register(ShortHost)
+class ShortHostAdmin(ModelAdmin):
+    form = ShortHostForm
+    list_display = ("host", "company", "created_at")
+    list_select_related = ("company",)
+    search_fields = ("host__istartswith", "company__name__istartswith")
+    autocomplete_fields = ("company",)
+    ordering = ("-created_at",)
+
+    def has_change_permission(self, request: HttpRequest, obj: ShortHost | None = None) -> bool:
+        return obj is None and super().has_change_permission(request)  # its links are printed
+
+    def save_model(self, request: HttpRequest, obj: ShortHost, form: Any, change: Any) -> None:
+        super().save_model(request, obj, form, change)
+        transaction.on_commit(short_hosts.invalidate_cache)
+
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
+        """Of links that are there nothing is listed: there may be millions."""
+        used = [host for host in objs if Link.objects.filter(host=host).exists()]
+        if not used:
+            return super().get_deleted_objects(objs, request)
+        words = _("%(host)s has links that would stop working")
+        return [str(host) for host in used], {}, set(), [words % {"host": one} for one in used]
+
+    def delete_model(self, request: HttpRequest, obj: ShortHost) -> None:
+        Company.objects.filter(link_host=obj.host).update(link_host="")
+        super().delete_model(request, obj)
+        transaction.on_commit(short_hosts.invalidate_cache)
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[ShortHost]) -> None:
+        for host in queryset:
+            self.delete_model(request, host)
+
+
+class BlockedHostForm(SiteModelForm):
+    class Meta:
+        help_texts = {
+            "host": _(
+                "Subdomains are included. Existing links to it keep working until you disable "
+                "them with the action in the list."
+            )
+        }
+
+    def clean_host(self) -> str:
+        return validated(target_urls.check_site, self.cleaned_data["host"])
+
+
+@admin.register(BlockedHost)
+class BlockedHostAdmin(ModelAdmin):
+    form = BlockedHostForm
+    list_display = ("host", "reason", "created_at")
+    search_fields = ("host__icontains",)
+    ordering = ("-created_at",)
+    actions = ("disable_links",)
+
+    def save_model(self, request: HttpRequest, obj: BlockedHost, form: Any, change: Any) -> None:
+        super().save_model(request, obj, form, change)
+        transaction.on_commit(target_urls.invalidate_blocked_sites)
+
+    def delete_model(self, request: HttpRequest, obj: BlockedHost) -> None:
+        super().delete_model(request, obj)
+        transaction.on_commit(target_urls.invalidate_blocked_sites)
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[BlockedHost]) -> None:
+        super().delete_queryset(request, queryset)
+        transaction.on_commit(target_urls.invalidate_blocked_sites)
+
+    @admin.action(description=_("Disable links that lead there"), permissions=["disable"])
+    def disable_links(
+        self, request: HttpRequest, sites: QuerySet[BlockedHost]
+    ) -> HttpResponse | None:
+        names = list(sites.values_list("host", flat=True))
+        if "confirmed" not in request.POST:
+            return self._ask(request, names)
+        user, ip = operator(request), client_ip(request.META)
+        count = sum(changes.disable_links_to(name, user=user, ip=ip) for name in names)
+        text = ngettext(
+            "%(n)d link is off: only you can enable it again.",
+            "%(n)d links are off: only you can enable them again.",
+            count,
+        )
+        self.message_user(request, text % {"n": count}, messages.SUCCESS)
+        return None
+
+    def _ask(self, request: HttpRequest, names: list[str]) -> HttpResponse:
+        context = {
+            **self.admin_site.each_context(request),
+            "title": _("Disable links that lead there"),
+            "counts": [(name, changes.count_links_to(name)) for name in names],
+            "chosen": request.POST.getlist("_selected_action"),
+            "opts": self.opts,
+        }
+        return TemplateResponse(request, "admin/links/blocked_links.html", context)
+
+    def has_disable_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("links.change_link")
+
+
+class PendingFilter(admin.SimpleListFilter):
+    title = _("handled")
+    parameter_name = "waiting"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
+        return [("yes", _("waiting"))]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Report]) -> QuerySet[Report]:
+        return queryset.filter(handled_at=None) if self.value() == "yes" else queryset
+
+
+@admin.register(Report)
+class ReportAdmin(ReadOnlyAdmin):
+    """Those that wait first."""
+
+    changelist = UrgentFirstChangeList
+    urgent = "links_report.handled_at IS NULL"
+    ordering = ("-pk",)
+    list_display = ("reported_at", "link", "company", "target", "reason", "words", "handled_at")
+    list_filter = (PendingFilter, "reason")
+    list_select_related = ("link__company",)
+    search_fields = ("=link__key", "link__company__name__istartswith")
+    actions = ("disable_links", "handle")
+
+    @admin.display(description=_("company"))
+    def company(self, report: Report) -> str:
+        return str(report.link.company)
+
+    @admin.display(description=_("target"))
+    def target(self, report: Report) -> str:
+        return report.link.url
+
+    @admin.action(description=_("Handled: nothing more to do"), permissions=["handle"])
+    def handle(self, request: HttpRequest, reports: QuerySet[Report]) -> None:
+        count = preview_page.mark_handled(reports)
+        text = ngettext("%(n)d report is handled.", "%(n)d reports are handled.", count)
+        self.message_user(request, text % {"n": count}, messages.SUCCESS)
+
+    @admin.action(description=_("Disable the links reported"), permissions=["disable"])
+    def disable_links(self, request: HttpRequest, reports: QuerySet[Report]) -> None:
+        user, ip = operator(request), client_ip(request.META)
+        links = {one.link for one in reports.select_related("link")}
+        live = [one for one in links if not one.is_barred and one.retired_at is None]
+        off = Change(is_enabled=False, by_operator=True)
+        for link in live:
+            changes.change(link=link, wanted=off, user=user, ip=ip)
+        preview_page.mark_handled(reports)
+        text = ngettext("%(n)d link disabled.", "%(n)d links disabled.", len(live))
+        self.message_user(request, text % {"n": len(live)}, messages.SUCCESS)
+
+    def has_handle_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("links.change_report")
+
+    def has_disable_permission(self, request: HttpRequest) -> bool:
+        return self.has_handle_permission(request) and request.user.has_perm("links.change_link")
+
+
+@admin.register(Stop)
+class StopAdmin(ReadOnlyAdmin):
+    list_display = ("stopped_at", "company", "what", "is_operators")
+    list_select_related = ("company",)
+    search_fields = ("=company__id", "company__name__istartswith")
+    ordering = ("-stopped_at",)
+    actions = ("release",)
+
+    @admin.display(description=_("what is stopped"))
+    def what(self, stop: Stop) -> Any:
+        return public_id("bat", stop.batch_id) if stop.batch_id else _("all links")
+
+    @admin.action(description=_("Release: the links work again"), permissions=["release"])
+    def release(self, request: HttpRequest, stops: QuerySet[Stop]) -> None:
+        user, ip = operator(request), client_ip(request.META)
+        count = sum(
+            stopping.release(
+                company=one.company, batch_id=one.batch_id, user=user, ip=ip, by_operator=True
+            )
+            for one in stops.select_related("company")
+        )
+        text = ngettext("%(n)d stop is released.", "%(n)d stops are released.", count)
+        self.message_user(request, text % {"n": count}, messages.SUCCESS)
+
+    def has_release_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("links.change_link")

@@ -1,0 +1,292 @@
+"""Admin of orders, payments and refunds, with the forms that confirm, cancel and settle them."""
+
+import re
+from typing import Any
+from uuid import UUID
+
+from django import forms
+from django.contrib import admin, messages
+from django.core.exceptions import ValidationError
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.urls import URLPattern, path
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from billing.models import Order, Payment, Refund
+from billing.models.order import IS_OPEN, NEEDS_REVIEW
+from billing.orders import orders, payments, refunds
+from billing.wallet.amounts import money
+from cabinet.form_fields import GroupedDecimalField
+from catalogue.ids import parse_id
+from catalogue.texts import StrOrPromise
+from operator_admin.model_pages.action_admin import ActionAdmin, NeedsAttention
+from operator_admin.model_pages.bases import ReadOnlyInline, operator
+from operator_admin.model_pages.change_list import UrgentFirstChangeList, in_lines
+from parsing.form_fields import DayField, LineField
+from processes.server.client_ip import client_ip
+
+INVOICE_NUMBER = re.compile(r"(\d{4})-(\d{1,9})")
+
+
+class ConfirmForm(forms.Form):
+    amount = GroupedDecimalField(
+        label=gettext_lazy("amount"),
+        max_digits=14,
+        decimal_places=2,
+        help_text=gettext_lazy("As shown on the bank statement."),
+    )
+    paid_on = DayField(
+        label=gettext_lazy("paid on"),
+    )
+    reference = LineField(
+        label=gettext_lazy("bank reference"),
+        max_length=60,
+        help_text=gettext_lazy("The number of the payment order in the bank's statement."),
+    )
+
+    def clean_paid_on(self) -> Any:
+        day = self.cleaned_data["paid_on"]
+        if day > timezone.localdate():
+            raise ValidationError(_("That day is in the future."))
+        return day
+
+
+def _payment_message(payment: Payment | None) -> tuple[int, str]:
+    """Level and text of the message about a recorded payment."""
+    if payment is None:
+        return messages.SUCCESS, _("This payment is already recorded.")
+    if payment.problem:
+        text = _("The payment is recorded and needs attention (%(problem)s).")
+        return messages.WARNING, text % {"problem": payment.get_problem_display()}
+    return messages.SUCCESS, _("The payment is confirmed.")
+
+
+CREDIT, RETURN, CLOSE = "credit", "return", "close"
+TITLES: dict[str, StrOrPromise] = {
+    CREDIT: gettext_lazy("Credit what came"),
+    RETURN: gettext_lazy("Return to the payer"),
+    CLOSE: gettext_lazy("Close with a note"),
+}
+RESOLUTIONS = {RETURN: Payment.Resolution.RETURNED, CLOSE: Payment.Resolution.CLOSED}
+
+
+class NoteForm(forms.Form):
+    note = LineField(
+        label=gettext_lazy("Note"),
+        max_length=200,
+        help_text=gettext_lazy("The company reads it on the page of its top-up."),
+    )
+
+    def __init__(self, *args: Any, is_required: bool, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["note"].required = is_required
+
+
+def _settle(request: HttpRequest, payment: Payment, action: str, note: str) -> bool:
+    user, ip = operator(request), client_ip(request.META)
+    if action == CREDIT:
+        return payments.credit_received(payment=payment, user=user, ip=ip)
+    resolution = RESOLUTIONS[action]
+    return payments.settle(payment=payment, user=user, ip=ip, resolution=resolution, note=note)
+
+
+class RefundNeedsReview(NeedsAttention):
+    title = gettext_lazy("needs review")
+    parameter_name = "review"
+    text = gettext_lazy("tokens were spent, or the payment is not known")
+
+
+@admin.register(Refund)
+class RefundAdmin(ActionAdmin):
+    """What was spent before the money went back is settled by hand: *Change a balance*."""
+
+    list_display = (
+        "created_at", "company", "gateway", "refund_id", "amount", "currency",
+        "tokens", "taken", "problem", "returned_at", "settled_at",
+    )  # fmt: skip
+    list_filter = (RefundNeedsReview, "gateway")
+    list_select_related = ("payment__order__company",)
+    search_fields = ("=refund_id", "=payment_reference")
+    ordering = ("-pk",)
+    change_form_template = "admin/billing/refund/change_form.html"
+
+    def get_urls(self) -> list[URLPattern]:
+        view = self.admin_site.admin_view(self.settle)
+        return [path("<int:pk>/settle/", view, name="billing_refund_settle"), *super().get_urls()]
+
+    def settle(self, request: HttpRequest, pk: int) -> HttpResponse:
+        self.require_handling(request)
+        refund = get_object_or_404(Refund.objects.select_related("payment__order__company"), pk=pk)
+        form = NoteForm(request.POST or None, is_required=True)
+        if request.method == "POST" and form.is_valid():
+            user, ip, note = operator(request), client_ip(request.META), form.cleaned_data["note"]
+            if refunds.settle(refund=refund, user=user, note=note, ip=ip):
+                messages.success(request, _("The refund is settled."))
+            return redirect("admin:billing_refund_change", pk)
+        return self.page(request, "act", TITLES[CLOSE], {"form": form})
+
+    @admin.display(description=gettext_lazy("company"))
+    def company(self, refund: Refund) -> str:
+        order = refund.payment.order if refund.payment else None
+        return str(order.company) if order else "—"
+
+
+class PaymentsOfOrder(ReadOnlyInline):
+    model = Payment
+    fields = (
+        *("created_at", "gateway", "payment_id", "amount", "currency"),
+        *("is_credited", "problem", "reference", "paid_on", "confirmed_by", "settled_at"),
+    )
+
+
+@admin.register(Order)
+class OrderAdmin(ActionAdmin):
+    """Unpaid invoices come first: operators compare them with the bank's statement."""
+
+    changelist = UrgentFirstChangeList
+    urgent = f"{IS_OPEN} AND billing_order.invoice_number IS NOT NULL"
+    ordering = ("-pk",)
+    change_form_template = "admin/billing/order/change_form.html"
+    list_display = ("__str__", "company", "tokens", "sum", "gateway", "state", "created_at")
+    list_filter = ("state", "gateway")
+    list_select_related = ("company",)
+    search_fields = ("=company__id", "company__name__istartswith", "=payment_id")
+    date_hierarchy = "created_at"
+    inlines = (PaymentsOfOrder,)
+    exclude = ("parties",)
+    readonly_fields = ("parties_in_lines",)
+
+    @admin.display(description=gettext_lazy("parties"))
+    def parties_in_lines(self, order: Order) -> str:
+        return in_lines(order.parties)
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Order], search_term: str
+    ) -> tuple[QuerySet[Order], bool]:
+        """An invoice by its number, a top-up by its id; else a company."""
+        if match := INVOICE_NUMBER.fullmatch(search_term.strip()):
+            return queryset.filter(invoice_year=match[1], invoice_number=match[2]), False
+        if order_id := parse_id("top", search_term.strip()):
+            return queryset.filter(pk=order_id), False
+        return super().get_search_results(request, queryset, search_term)
+
+    def is_found_by_index(self, text: str) -> bool:
+        return bool(INVOICE_NUMBER.fullmatch(text.strip()) or parse_id("top", text.strip()))
+
+    @admin.display(description=gettext_lazy("amount"), ordering="amount")
+    def sum(self, order: Order) -> str:
+        return money(order.amount, order.currency)
+
+    def get_urls(self) -> list[URLPattern]:
+        guard = self.admin_site.admin_view
+        return [
+            path("<uuid:pk>/confirm/", guard(self.confirm), name="billing_order_confirm"),
+            path("<uuid:pk>/cancel/", guard(self.cancel), name="billing_order_cancel"),
+            *super().get_urls(),
+        ]
+
+    def confirm(self, request: HttpRequest, pk: UUID) -> HttpResponse:
+        order = self._order(request, pk)
+        # Not prefilled, or the operator would check nothing.
+        form = ConfirmForm(request.POST or None)
+        if request.method == "POST" and form.is_valid():
+            user, ip = operator(request), client_ip(request.META)
+            try:
+                payment = payments.confirm(order=order, user=user, ip=ip, **form.cleaned_data)
+            except ValidationError as error:
+                form.add_error("reference", error)
+            else:
+                messages.add_message(request, *_payment_message(payment))
+                return redirect("admin:billing_order_change", pk)
+        return self.page(request, "act", _("Confirm the payment"), {"form": form, "order": order})
+
+    def cancel(self, request: HttpRequest, pk: UUID) -> HttpResponse:
+        order = self._order(request, pk)
+        if request.method == "POST":
+            user, ip = operator(request), client_ip(request.META)
+            is_canceled = orders.cancel(order=order, user=user, ip=ip)
+            text = _("The top-up is canceled.") if is_canceled else _("It has already ended.")
+            messages.success(request, text)
+            return redirect("admin:billing_order_change", pk)
+        return self.page(request, "act", _("Cancel the top-up"), {"form": None, "order": order})
+
+    def _order(self, request: HttpRequest, pk: UUID) -> Order:
+        self.require_handling(request)
+        return get_object_or_404(Order.objects.select_related("company"), pk=pk)
+
+
+@admin.register(Payment)
+class PaymentAdmin(ActionAdmin):
+    """Payments; those that need review come first."""
+
+    changelist = UrgentFirstChangeList
+    urgent = NEEDS_REVIEW
+    ordering = ("-pk",)
+    list_display = (
+        *("created_at", "company", "order", "money", "gateway", "is_credited", "problem"),
+        "settled_at",
+    )
+    list_filter = (NeedsAttention, "problem", "gateway")
+    list_select_related = ("order__company",)
+    search_fields = ("=payment_id", "=reference", "order__company__name__istartswith")
+    date_hierarchy = "created_at"
+    actions = ("accept", "settle")
+    change_form_template = "admin/billing/payment/change_form.html"
+
+    def get_urls(self) -> list[URLPattern]:
+        view = self.admin_site.admin_view(self.settle_one)
+        page = path("<int:pk>/<slug:action>/", view, name="billing_payment_settle")
+        return [*super().get_urls()[:-1], page, super().get_urls()[-1]]
+
+    def settle_one(self, request: HttpRequest, pk: int, action: str) -> HttpResponse:
+        self.require_handling(request)
+        if action not in TITLES:
+            raise Http404
+        payment = get_object_or_404(Payment.objects.select_related("order__company"), pk=pk)
+        form = None
+        if action != CREDIT:
+            form = NoteForm(request.POST or None, is_required=action == CLOSE)
+        if request.method == "POST" and (form is None or form.is_valid()):
+            is_done = _settle(request, payment, action, form.cleaned_data["note"] if form else "")
+            text = (
+                _("The payment is settled.") if is_done else _("This payment is settled already.")
+            )
+            self.message_user(request, text, _level(is_done))
+            return redirect("admin:billing_payment_change", pk)
+        context = {"action": action, "payment": payment, "form": form}
+        return self.page(request, "payment/settle", TITLES[action], context)
+
+    @admin.display(description=gettext_lazy("company"))
+    def company(self, payment: Payment) -> str:
+        return str(payment.order.company) if payment.order else "—"
+
+    @admin.display(description=gettext_lazy("amount"), ordering="amount")
+    def money(self, payment: Payment) -> str:
+        return money(payment.amount, payment.currency)
+
+    @admin.action(
+        description=gettext_lazy("Credit the order with this payment anyway"),
+        permissions=["handle"],
+    )
+    def accept(self, request: HttpRequest, rows: QuerySet[Payment]) -> None:
+        user, ip = operator(request), client_ip(request.META)
+        count = sum(payments.accept(payment=payment, user=user, ip=ip) for payment in rows)
+        text = ngettext("%(n)d order is credited.", "%(n)d orders are credited.", count)
+        self.message_user(request, text % {"n": count}, _level(count))
+
+    @admin.action(
+        description=gettext_lazy("Mark as handled: the money was returned, for example"),
+        permissions=["handle"],
+    )
+    def settle(self, request: HttpRequest, rows: QuerySet[Payment]) -> None:
+        user, ip = operator(request), client_ip(request.META)
+        count = sum(payments.settle(payment=payment, user=user, ip=ip) for payment in rows)
+        text = ngettext("%(n)d payment is settled.", "%(n)d payments are settled.", count)
+        self.message_user(request, text % {"n": count}, _level(count))
+
+
+def _level(count: int) -> int:
+    return messages.SUCCESS if count else messages.WARNING

@@ -1,0 +1,334 @@
+"""Admin of second factors and identities: operators reset them and see no secret."""
+
+from typing import Any
+
+from allauth.account.admin import EmailAddressAdmin as AllauthEmailAddressAdmin
+from allauth.account.models import EmailAddress
+from allauth.mfa.models import Authenticator
+from allauth.socialaccount.models import SocialAccount, SocialApp, SocialToken
+from django.contrib import admin, messages
+from django.contrib.auth.admin import GroupAdmin as DjangoGroupAdmin
+from django.contrib.auth.forms import AdminUserCreationForm, UserChangeForm
+from django.contrib.auth.models import Group
+from django.db import transaction
+from django.db.models import Model, Q, QuerySet
+from django.http import HttpRequest
+from django.utils.html import format_html_join
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
+
+from accounts import audit, jobs
+from accounts.audit import record
+from accounts.models import ApiKey, AuditEvent, IdempotentRequest, JobFailure, Member, User
+from accounts.oidc import identities
+from accounts.people import companies
+from accounts.security import notifications, sessions
+from cabinet import audit_log
+from operator_admin.model_pages.audited_admin import AuditedAdmin
+from operator_admin.model_pages.bases import (
+    FormFields,
+    ModelAdmin,
+    ReadOnlyAdmin,
+    TranslatedPermissions,
+    UserBase,
+    ip_of,
+    operator,
+)
+from operator_admin.model_pages.change_list import (
+    since_filter,
+)
+from processes.server.client_ip import client_ip
+
+admin.site.unregister(Authenticator)  # allauth's own page would show the secret
+admin.site.unregister(EmailAddress)  # and that of addresses is not audited
+admin.site.unregister([SocialAccount, SocialApp, SocialToken])  # an identity opens the account
+
+
+def _may_touch_owner(request: HttpRequest, obj: Any) -> bool:
+    return may_change_user(request, obj.user if obj is not None else None)
+
+
+@admin.register(EmailAddress)
+class EmailAddressAdmin(AuditedAdmin, FormFields, AllauthEmailAddressAdmin):
+    """An address that is confirmed here opens the account: `may_change_user`."""
+
+    def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        if db_field.name == "user":
+            desk = User.objects.filter(Q(is_staff=True) | Q(is_superuser=True))
+            others = [one.pk for one in desk if not may_change_user(request, one)]
+            kwargs["queryset"] = User.objects.exclude(pk__in=others)
+        return super().formfield_for_foreignkey(db_field, request, **kwargs)
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return super().has_change_permission(request, obj) and _may_touch_owner(request, obj)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return super().has_delete_permission(request, obj) and _may_touch_owner(request, obj)
+
+    def get_actions(self, request: HttpRequest) -> dict[str, Any]:
+        return {}  # the library's confirms addresses unasked and unaudited
+
+
+NAMES = {
+    "user": _("user"),
+    "type": _("kind"),
+    "created_at": _("created"),
+    "last_used_at": _("last used"),
+}
+
+
+IDENTITY_NAMES = {
+    "user": _("user"),
+    "provider": _("identity provider"),
+    "uid": _("identity"),
+    "date_joined": _("created"),
+    "last_login": _("last used"),
+}
+
+
+def _name_in_our_languages(model: type[Model], one: Any, several: Any, fields: Any) -> None:
+    """The library has no names of ours, and a proxy model would move its permissions."""
+    options: Any = model._meta  # noqa: SLF001 - Django's documented Options API
+    options.verbose_name, options.verbose_name_plural = one, several
+    for field, name in fields.items():
+        options.get_field(field).verbose_name = name
+
+
+_name_in_our_languages(Authenticator, _("second factor"), _("second factors"), NAMES)
+_name_in_our_languages(
+    SocialAccount, _("single sign-on identity"), _("single sign-on identities"), IDENTITY_NAMES
+)
+admin.site.unregister(Group)  # its permissions would be in English
+
+
+@admin.register(Group)
+class GroupAdmin(AuditedAdmin, TranslatedPermissions, FormFields, DjangoGroupAdmin):
+    """Who may change a group may have every permission: put it into one's own."""
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return operator(request).is_superuser
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return operator(request).is_superuser
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return operator(request).is_superuser
+
+
+class OwnedAdmin(ModelAdmin):
+    """Of what a person set up: an operator adds and changes none, and removes one at a time."""
+
+    list_select_related = ("user",)
+    search_help_text = _("E-mail address")
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: object = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return super().has_delete_permission(request, obj) and _may_touch_owner(request, obj)
+
+    def get_actions(self, request: HttpRequest) -> dict[str, Any]:
+        return {}  # each is asked about
+
+
+@admin.register(Authenticator)
+class AuthenticatorAdmin(OwnedAdmin):
+    list_display = ("user", "type", "created_at", "last_used_at")
+    list_filter = ("type",)
+    search_fields = ("user__email__istartswith",)
+    ordering = ("-created_at",)
+    exclude = ("data",)
+
+    def delete_model(self, request: HttpRequest, obj: Authenticator) -> None:
+        user, ip = operator(request), client_ip(request.META)
+        audit.record("factor.reset", f"{obj.user} {obj.type}", company=None, user=user, ip=ip)
+        super().delete_model(request, obj)
+        sessions.end_all(obj.user)
+        notifications.post_to_user("admin.changed", obj.user)
+
+
+@admin.register(SocialAccount)
+class IdentityAdmin(OwnedAdmin):
+    """Connected by the person alone: whoever could add one here could open any account."""
+
+    list_display = ("user", "provider", "uid", "date_joined", "last_login")
+    search_fields = ("user__email__istartswith", "=uid")
+    ordering = ("-date_joined",)
+    exclude = ("extra_data",)
+
+    def delete_model(self, request: HttpRequest, obj: SocialAccount) -> None:
+        identities.remove(obj, request=request, operator=operator(request))
+        notifications.post_to_user("admin.changed", obj.user)
+
+
+PRIVILEGE_FIELDS = ("is_staff", "is_superuser", "groups", "user_permissions")
+
+
+@admin.register(User)
+class UserAdmin(AuditedAdmin, TranslatedPermissions, ModelAdmin, UserBase):
+    list_display = ("email", "name", "language", "is_staff", "is_active", "date_joined")
+    list_filter = ("is_staff", "is_active", "language")
+    search_fields = ("email__istartswith", "name")
+    ordering = ("-date_joined",)
+    form = UserChangeForm
+    add_form = AdminUserCreationForm
+    fieldsets = (
+        (None, {"fields": ("email", "password", "name", "language")}),
+        (
+            _("Permissions"),
+            {
+                "fields": (
+                    "is_active",
+                    "is_staff",
+                    "desk_from_provider",
+                    "is_superuser",
+                    "groups",
+                    "user_permissions",
+                )
+            },
+        ),
+        (_("Important dates"), {"fields": ("last_login", "date_joined")}),
+    )
+    add_fieldsets = (
+        (
+            None,
+            {
+                "classes": ("wide",),
+                "fields": ("email", "usable_password", "password1", "password2"),
+            },
+        ),
+    )
+    readonly_fields = ("desk_from_provider", "last_login", "date_joined")
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[Any, ...]:
+        """Only superusers grant privileges: permission to change users is not enough."""
+        fields = tuple(super().get_readonly_fields(request, obj))
+        is_allowed = isinstance(request.user, User) and request.user.is_superuser
+        return fields if is_allowed else (*fields, *PRIVILEGE_FIELDS)
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return super().has_change_permission(request, obj) and may_change_user(request, obj)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return super().has_delete_permission(request, obj) and may_change_user(request, obj)
+
+
+def may_change_user(request: HttpRequest, person: User | None) -> bool:
+    """Whoever changes an account can open it, so an operator's takes all rights of that operator;
+    those of one who is switched off cannot be compared.
+    """
+    user = operator(request)
+    if user.is_superuser or person is None:
+        return True
+    if person.is_superuser or not person.is_staff:
+        return not person.is_superuser
+    return person.is_active and person.get_all_permissions() <= user.get_all_permissions()
+
+
+@admin.register(Member)
+class MemberAdmin(AuditedAdmin, ModelAdmin):
+    list_display = ("user", "company", "role", "created_at")
+    list_filter = ("role",)
+    list_select_related = ("user", "company")
+    search_fields = ("user__email__istartswith", "company__name__istartswith")
+    autocomplete_fields = ("user", "company")
+    readonly_fields = ("from_provider",)  # the next sign-in would undo a change of the role
+    ordering = ("-created_at",)
+
+
+@admin.register(ApiKey)
+class ApiKeyAdmin(ReadOnlyAdmin):
+    list_display = (
+        "__str__",
+        "name",
+        "company",
+        "mode",
+        "last_used_at",
+        "expires_at",
+        "revoked_at",
+    )
+    list_filter = ("mode", ("revoked_at", admin.EmptyFieldListFilter))
+    list_select_related = ("company",)
+    search_fields = ("prefix__startswith", "=last4", "company__name__istartswith")
+    exclude = ("digest",)
+    actions = ("revoke",)
+
+    @admin.action(description=_("Revoke"), permissions=["revoke"])
+    def revoke(self, request: HttpRequest, keys: QuerySet[ApiKey]) -> None:
+        active = list(keys.active().select_related("company"))  # type: ignore[attr-defined]
+        for key in active:
+            companies.revoke_api_key(key=key, user=operator(request), ip=ip_of(request))
+        text = ngettext("%(n)d key revoked.", "%(n)d keys revoked.", len(active))
+        self.message_user(request, text % {"n": len(active)}, messages.SUCCESS)
+
+    def has_revoke_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("accounts.change_apikey")
+
+
+@admin.register(AuditEvent)
+class AuditEventAdmin(ReadOnlyAdmin):
+    list_display = ("created_at", "company", "actor", "what", "on_what", "values", "ip")
+    fields = ("created_at", "company", "actor", "user", "what", "on_what", "values", "ip")
+    list_filter = (since_filter("created_at"),)
+    list_select_related = ("company", "user")
+    search_fields = (
+        "action__startswith",
+        "=company__id",
+        "company__name__istartswith",
+        "user__email__istartswith",
+        "actor__istartswith",
+        "=ip",
+    )
+    search_help_text = _("Action, company's name or number, user's e-mail, IP address")
+    ordering = ("-id",)
+
+    @admin.display(description=_("action"))
+    def what(self, event: AuditEvent) -> str:
+        return f"{audit.label(event.action)} ({event.action})"
+
+    @admin.display(description=_("subject"))
+    def on_what(self, event: AuditEvent) -> str:
+        return audit.subject(event)
+
+    @admin.display(description=_("old and new values"))
+    def values(self, event: AuditEvent) -> str:
+        changes = audit_log.of_event(event)
+        return format_html_join("", "<div>{}</div>", ((str(one),) for one in changes)) or "—"
+
+
+@admin.register(IdempotentRequest)
+class IdempotentRequestAdmin(ReadOnlyAdmin):
+    list_display = ("created_at", "company", "mode", "path", "key", "status")
+    list_filter = ("mode", since_filter("created_at"))
+    list_select_related = ("company",)
+    search_fields = ("key__startswith", "=company__id")
+    exclude = ("request_hash",)
+    ordering = ("-created_at",)
+
+
+@admin.register(JobFailure)
+class JobFailureAdmin(ReadOnlyAdmin):
+    list_display = ("failed_at", "what", "company", "subject", "tries", "error", "gave_up_at")
+    list_select_related = ("company",)
+    search_fields = ("=company__id", "subject__startswith")
+    ordering = ("-failed_at",)
+    actions = ("try_again",)
+
+    @admin.display(description=_("job"))
+    def what(self, failure: JobFailure) -> str:
+        return str(jobs.title_of(failure.job))
+
+    def has_retry_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("accounts.change_jobfailure")
+
+    @admin.action(description=_("Try again now"), permissions=["retry"])
+    @transaction.atomic
+    def try_again(self, request: HttpRequest, rows: QuerySet[JobFailure]) -> None:
+        """The next run of each job finds its work as new."""
+        user, ip = operator(request), ip_of(request)
+        for failure in rows:
+            record("job.retried", failure, company=failure.company, user=user, ip=ip)
+        rows.delete()

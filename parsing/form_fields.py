@@ -1,0 +1,124 @@
+"""Fields of forms that read by the parsers beside, and how widgets are rendered."""
+
+from datetime import date, datetime
+from typing import Any
+
+from django import forms
+from django.contrib.postgres.forms import SimpleArrayField
+from django.core.exceptions import ValidationError
+from django.core.validators import MaxLengthValidator
+from django.forms.renderers import DjangoTemplates
+from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
+
+from parsing import characters, integers
+from parsing.days import FIRST_DAY, LAST_DAY, as_bound
+
+
+def validate_line(text: str) -> None:
+    if not characters.is_line(text):
+        raise ValidationError(_("Printable characters only, no line breaks"), code="characters")
+
+
+def validate_text(text: str) -> None:
+    if not characters.is_text(text):
+        raise ValidationError(_("No control characters"), code="characters")
+
+
+def validate_day(value: Any) -> None:
+    day = value.date() if isinstance(value, datetime) else value
+    if not FIRST_DAY <= day <= LAST_DAY:
+        raise ValidationError(
+            _("A day from %(first)s to %(last)s."),
+            params={"first": FIRST_DAY.year, "last": LAST_DAY.year},
+            code="day",
+        )
+
+
+class BoundedField(forms.CharField):
+    """Judges the length first: a form shows every validator a text of whatever length, and to
+    compose 4 MB of combining marks (NFKC) takes hours.
+    """
+
+    def run_validators(self, value: str) -> None:
+        if self.max_length is not None:
+            MaxLengthValidator(self.max_length)(value)
+        super().run_validators(value)
+
+
+class LineField(BoundedField):
+    default_validators = [validate_line]
+
+
+class TextField(BoundedField):
+    """Of several lines."""
+
+    widget = forms.Textarea
+    default_validators = [validate_text]
+
+
+class DayField(forms.DateField):
+    default_validators = [validate_day]
+
+    def __init__(self, **kwargs: Any) -> None:
+        kwargs.setdefault("widget", forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"))
+        super().__init__(**kwargs)
+
+
+class DayBoundField(DayField):
+    """Of a list: a day beyond the ends of the calendar selects the same rows as its end."""
+
+    def to_python(self, value: Any) -> date | None:
+        day: date | None = super().to_python(value)
+        return day and as_bound(day)
+
+
+class MomentField(forms.DateTimeField):
+    default_validators = [validate_day]
+
+
+class SplitMomentField(forms.SplitDateTimeField):
+    """A day and a time beside it, as in the admin."""
+
+    default_validators = [validate_day]
+
+
+class IntegerField(forms.IntegerField):
+    """Django's reads `1_000` and numbers that no column holds, too."""
+
+    def to_python(self, value: Any) -> int | None:
+        number: int | None = super().to_python(value)
+        if number is not None and ("_" in str(value) or abs(number) > integers.MAX):
+            raise ValidationError(self.error_messages["invalid"], code="invalid")
+        return number
+
+
+class LinesField(SimpleArrayField):
+    def run_validators(self, value: Any) -> None:
+        super().run_validators(value)
+        validate_line("".join(value))
+
+
+class JsonField(forms.JSONField):
+    """Django's lets a number of 5,000 digits, and depth, through as an error of the server."""
+
+    def to_python(self, value: Any) -> Any:
+        try:
+            return super().to_python(value)
+        except (ValueError, RecursionError):
+            raise ValidationError(self.error_messages["invalid"], code="invalid") from None
+
+    def bound_data(self, data: Any, initial: Any) -> Any:
+        try:
+            return super().bound_data(data, initial)
+        except (ValueError, RecursionError):
+            return ""
+
+
+class FormRenderer(DjangoTemplates):
+    def render(
+        self, template_name: str, context: dict[str, Any], request: HttpRequest | None = None
+    ) -> str:
+        if "widget" in context:
+            context["widget"]["attrs"].pop("maxlength", None)
+        return super().render(template_name, context, request)

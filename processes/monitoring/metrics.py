@@ -1,0 +1,212 @@
+"""Prometheus metrics of every process. Off, at no cost, without METRICS_PORT.
+
+Every process writes to files of its own under METRICS_DIR; `manage.py run_metrics` adds them up.
+What the database knows is not counted here but read from it at the scrape.
+
+The sum over all processes may not fall while one of them lives, or Prometheus would take the fall
+for a restart and count the whole sum anew. So a process takes a free slot, and with it the files
+that its last holder left. Each slot has a lock, which the kernel releases however the process ends;
+pids would not do, for each container has a pid 7.
+"""
+
+import fcntl
+import os
+import struct
+import tomllib
+from collections.abc import Callable
+from contextlib import suppress
+from functools import cache
+from itertools import count
+from pathlib import Path
+from typing import Any, NamedTuple, TextIO
+
+import structlog
+from django.conf import settings
+from django.utils.crypto import salted_hmac
+
+from processes.process_state import Once
+
+_PROJECT = tomllib.loads((settings.BASE_DIR / "pyproject.toml").read_text(encoding="utf-8"))
+RELEASE: str = _PROJECT["project"]["version"]
+TYPES = ("counter", "histogram", "gauge_mostrecent")  # as prometheus_client names its files
+SIZE = 2**19  # bytes of a file, reserved: writing to an unreserved page of a full disk kills
+
+
+class Slot:
+    """A number that no other live process has. Raises OSError where the directory is unwritable."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._take()
+        os.register_at_fork(after_in_child=self._take)
+
+    @property
+    def name(self) -> str:
+        """What the names of this process's files end in: `counter_<name>.db`."""
+        return _name(self._number)
+
+    def _take(self) -> None:
+        """The first free slot; what other releases left in any free one is deleted on the way."""
+        self._lock: TextIO | None = None
+        for number in count():
+            path = self._directory / f"{number}.lock"
+            if self._lock and not path.exists():
+                break
+            if (lock := _lock(path)) is None:
+                continue
+            self._clean(number)
+            if self._lock is None:
+                self._lock, self._number = lock, number
+            else:
+                lock.close()
+        for type_ in TYPES:
+            _reserve(self._directory / f"{type_}_{self.name}.db")
+
+    def _clean(self, number: int) -> None:
+        """Another release's series may have another shape, and one damaged file breaks the page."""
+        for file in self._directory.glob(f"*-{number}.db"):
+            if not file.stem.endswith(f"_{_name(number)}") or not _is_readable(file):
+                file.unlink()
+
+
+def _name(number: int) -> str:
+    return f"{RELEASE}-{number}"
+
+
+def _lock(path: Path) -> TextIO | None:
+    """Held for as long as the file stays open; None while another process holds it."""
+    file = path.open("a", encoding="ascii")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        file.close()
+        return None
+    return file
+
+
+def _is_readable(file: Path) -> bool:
+    from prometheus_client.mmap_dict import MmapedDict  # noqa: PLC0415 - only where we count
+
+    untyped: Any = MmapedDict
+    with suppress(RuntimeError, ValueError, struct.error):
+        return all(untyped.read_all_values_from_file(file))
+    return False
+
+
+def _reserve(file: Path) -> None:
+    """Whole or not at all: a reader of an empty file fails."""
+    if not file.exists():
+        unfinished = file.with_suffix(".new")
+        unfinished.write_bytes(bytes(SIZE))
+        unfinished.replace(file)
+
+
+log = structlog.get_logger(__name__)
+
+Observe = Callable[[str, int, float], None]
+_LATENCIES = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)  # seconds
+
+
+class Metrics(NamedTuple):
+    api: Any
+    messages: Any
+    provider: Any
+    trips: Any
+    breaches: Any
+
+
+def directory() -> Path:
+    """Of this service alone: another one on the machine has another SECRET_KEY."""
+    service = salted_hmac(__name__, "service", algorithm="sha256").hexdigest()[:16]
+    settings.METRICS_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path: Path = settings.METRICS_DIR / service
+    path.mkdir(mode=0o700, exist_ok=True)
+    return path
+
+
+def start() -> None:
+    """At the start of a process: takes over the files of a dead one. Later it would happen by
+    itself.
+    """
+    _metrics()
+
+
+@Once
+def _metrics() -> Metrics | None:
+    """None where nothing is counted. To register a metric a second time would raise."""
+    if settings.METRICS_PORT is None:
+        return None
+    try:
+        library = _library()
+    except OSError:
+        # What is counted happened: no request or message may fail for the counting.
+        log.exception("metrics_not_written", directory=str(settings.METRICS_DIR))
+        return None
+    return Metrics(
+        api=library.Histogram(
+            "kvitok_api_seconds", "API requests", ["call", "status"], buckets=_LATENCIES
+        ),
+        messages=library.Counter(
+            "kvitok_messages", "Messages that reached a state", ["mode", "channel", "state"]
+        ),
+        provider=library.Histogram(
+            "kvitok_provider_seconds",
+            "Calls to a provider, by what came of them",
+            ["provider", "result"],
+            buckets=_LATENCIES,
+        ),
+        trips=library.Counter(
+            "kvitok_breaker_trips", "How often an account's breaker opened", ["provider", "cause"]
+        ),
+        breaches=library.Gauge(
+            "kvitok_ledger_breaches",
+            "What the last look at the books found to be off",
+            ["scope"],
+            multiprocess_mode="mostrecent",
+        ),
+    )
+
+
+def _library() -> Any:
+    """prometheus_client, imported in multiprocess mode with this process's slot."""
+    path = directory()
+    os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(path)
+    import prometheus_client  # noqa: PLC0415 - it reads the environment on import
+    from prometheus_client import values  # noqa: PLC0415
+
+    slot = Slot(path)
+    by_process: Any = values.MultiProcessValue
+    values.ValueClass = by_process(lambda: slot.name)
+    return prometheus_client
+
+
+@cache
+def _api_child(call: str, status: int) -> Any:
+    """Cached: the library's own lookup costs as much as the counting."""
+    metrics = _metrics()
+    return metrics and metrics.api.labels(call, status)
+
+
+def count_request(call: str, status: int, seconds: float) -> None:
+    if settings.METRICS_PORT is not None and (child := _api_child(call, status)):
+        child.observe(seconds)
+
+
+def count_message(mode: str, channel: str, state: str) -> None:
+    if metrics := _metrics():
+        metrics.messages.labels(mode, channel, state).inc()
+
+
+def count_call(provider: str, result: str, seconds: float) -> None:
+    if metrics := _metrics():
+        metrics.provider.labels(provider, result).observe(seconds)
+
+
+def count_trip(provider: str, cause: str) -> None:
+    if metrics := _metrics():
+        metrics.trips.labels(provider, cause).inc()
+
+
+def set_breaches(scope: str, count: int) -> None:
+    if metrics := _metrics():
+        metrics.breaches.labels(scope).set(count)

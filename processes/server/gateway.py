@@ -1,0 +1,229 @@
+"""Runs a WSGI application on granian's threads; a request body being received holds no thread.
+
+granian's own WSGI bridge receives a body on the thread that runs the application, without a
+deadline, so 64 slow bodies stop a process; and it merges `X_Forwarded_For` into
+`X-Forwarded-For`. This gateway uses granian's RSGI interface: body frames arrive as futures,
+headers keep their names.
+"""
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from functools import partial
+from io import BytesIO
+from typing import Any, NamedTuple
+from wsgiref.types import WSGIApplication, WSGIEnvironment
+
+import structlog
+
+from catalogue.errors import Error
+from processes.server.request_bodies import BodyLimits, BufferedBodies, BufferedBody
+from processes.server.rsgi_response import Headers, Response, ResponseSender
+from processes.server.wsgi_environ import LazyEnviron, MalformedRequestError, build_environ
+
+log = structlog.get_logger(__name__)
+SWEEP = 0.25  # seconds between checks for bodies past their deadline
+
+
+class Allowance(NamedTuple):
+    """Permission to receive a body: the sender it counts against, its size limit in bytes."""
+
+    sender: str
+    longest: int
+
+
+class Refusal(NamedTuple):
+    status: int
+    headers: Headers
+    body: bytes
+
+
+Admit = Callable[[WSGIEnvironment], Allowance | None]
+Refuse = Callable[[WSGIEnvironment, Error], Refusal]
+RespondEarly = Callable[[Mapping[str, Any]], Response | None]
+
+
+class Gateway:
+    """`admit` decides by the headers whether to receive the body. Without an allowance the
+    application runs at once, and reading the body raises OSError. `respond_early` may answer a GET
+    in front of the application; one that it leaves takes the usual way.
+    """
+
+    def __init__(
+        self,
+        application: WSGIApplication,
+        *,
+        admit: Admit,
+        refuse: Refuse,
+        bounds: BodyLimits,
+        respond_early: RespondEarly | None = None,
+    ) -> None:
+        self._application = application
+        self._respond_early = respond_early
+        self._admit = admit
+        self._refuse = refuse
+        self.bounds = bounds
+        self._bodies = BufferedBodies(bounds)
+        self._sender = ResponseSender(refuse)
+        self._is_stopping = False
+        self._refused: Counter[str] = Counter()  # senders, since the last sweep
+
+    def start(self) -> None:
+        threading.Thread(target=self._sweep, name="bodies", daemon=True).start()
+
+    def stop(self) -> None:
+        """Stop waiting for slow bodies; called by a signal handler."""
+        self._is_stopping = True
+
+    def schedule(self, watcher: Any) -> None:
+        """Called by granian for each request, on a separate thread; must not raise."""
+        scope, protocol = watcher.scope, watcher.proto
+        try:
+            response = self._early_response(scope)
+            if response is None:
+                self._serve(build_environ(scope), protocol)
+            else:
+                protocol.response_bytes(*response)
+        except MalformedRequestError:
+            protocol.response_empty(400, [("Connection", "close")])
+        except Exception:  # nothing above handles it
+            log.exception("request_failed")
+            protocol.response_empty(500, [])
+
+    def _early_response(self, scope: Any) -> Response | None:
+        if self._respond_early is None or scope.method != "GET":
+            return None
+        environ = LazyEnviron(scope)
+        return self._respond_early(environ) if _body_length(environ) == 0 else None
+
+    def _serve(self, environ: WSGIEnvironment, protocol: Any) -> None:
+        length = _body_length(environ)
+        if length == 0:
+            self._run(environ, protocol, BytesIO())
+            return
+        allowance = self._admit(environ)
+        if allowance is None or (length or 0) > allowance.longest:
+            self._run(environ, protocol, UnreceivedBody())
+            return
+        sender, longest = allowance
+        body = BufferedBody(environ, protocol, sender, longest, length)
+        has_room, slow = self._bodies.add(body)
+        if slow is not None:
+            self._refuse_body(slow, Error.REQUEST_TIMEOUT)
+        if has_room:
+            protocol.__aiter__()
+            self._receive(body)
+        else:
+            self._refuse_body(body, Error.UNAVAILABLE)
+
+    def _receive(self, body: BufferedBody) -> None:
+        """Request the next frame; the thread that receives it continues in `_handle_frame`."""
+        try:
+            future = body.protocol.__anext__()
+        except StopAsyncIteration:  # the end of a body in chunks
+            self._finish(body)
+            return
+        body.future = future
+        future.add_done_callback(partial(self._handle_frame, body))
+        if body.is_over:  # another thread removed it meanwhile
+            _cancel(body)
+
+    def _handle_frame(self, body: BufferedBody, future: Any) -> None:
+        if body.is_over:
+            return
+        body.future = None  # breaks a reference cycle that gc cannot collect
+        try:
+            self._add_frame(body, future.result())
+        except Exception:  # nothing above handles it
+            log.exception("request_failed")
+            self._bodies.take(body)
+            body.protocol.response_empty(500, [])
+
+    def _add_frame(self, body: BufferedBody, frame: bytes) -> None:
+        if not frame and (body.length is not None or body.is_ending):
+            self._abandon(body)
+            return
+        body.is_ending = not frame
+        slow = self._bodies.grow(body, frame)
+        if slow is not None:
+            self._refuse_body(slow, Error.REQUEST_TIMEOUT)
+        if body.is_over:
+            return
+        wanted = body.longest + 1 if body.length is None else body.length
+        if body.size >= wanted:
+            self._finish(body)
+        else:
+            self._receive(body)
+
+    def _finish(self, body: BufferedBody) -> None:
+        if not self._bodies.take(body):
+            return
+        content = b"".join(body.parts)
+        body.environ["CONTENT_LENGTH"] = str(len(content))
+        body.environ.pop("HTTP_TRANSFER_ENCODING", None)
+        self._run(body.environ, body.protocol, BytesIO(content))
+
+    def _abandon(self, body: BufferedBody) -> None:
+        """The client disconnected before the end of its body."""
+        if self._bodies.take(body):
+            body.protocol.response_empty(400, [])
+
+    def _run(self, environ: WSGIEnvironment, protocol: Any, body: Any) -> None:
+        environ["wsgi.input"] = body
+        self._sender.send(self._application, environ, protocol)
+
+    def _refuse_body(self, body: BufferedBody, error: Error) -> None:
+        """Respond without the body; granian then closes the connection and drops the rest."""
+        _cancel(body)
+        self._refused[body.sender] += 1
+        try:
+            body.protocol.response_bytes(*self._refuse(body.environ, error))
+        except Exception:  # belongs to another request; more may be waiting
+            log.exception("request_failed")
+            body.protocol.response_empty(500, [])
+
+    def _sweep(self) -> None:
+        while True:
+            time.sleep(SWEEP)
+            try:
+                self._refuse_late()
+                self._sender.close_files()
+                self._report()
+            except Exception:  # the sweep thread must survive
+                log.exception("sweep_failed")
+
+    def _refuse_late(self) -> None:
+        """A separate method: the loop's variables would keep the last body in memory."""
+        error = Error.UNAVAILABLE if self._is_stopping else Error.REQUEST_TIMEOUT
+        for body in self._bodies.take_late(is_stopping=self._is_stopping):
+            self._refuse_body(body, error)
+
+    def _report(self) -> None:
+        """Logs one line per sweep, so a flood of requests does not flood the log."""
+        refused, self._refused = self._refused, Counter()
+        if refused:
+            senders = [sender for sender, _ in refused.most_common(5)]
+            log.warning("request_bodies_refused", count=refused.total(), senders=senders)
+
+
+class UnreceivedBody:
+    """The body of a request that was not admitted."""
+
+    def read(self, size: int = -1) -> bytes:
+        raise OSError("this body is not received")
+
+    readline = read
+
+
+def _body_length(environ: Mapping[str, Any]) -> int | None:
+    """In bytes; None for a body in chunks."""
+    if "HTTP_TRANSFER_ENCODING" in environ:
+        return None
+    return int(environ.get("CONTENT_LENGTH") or 0)
+
+
+def _cancel(body: BufferedBody) -> None:
+    future, body.future = body.future, None
+    if future is not None:
+        future.cancel()

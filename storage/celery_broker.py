@@ -1,0 +1,37 @@
+"""Celery's transport over Redis, on connections that notice when Redis is no longer a master."""
+
+from typing import Any
+
+import redis
+from django.conf import settings
+from kombu.transport import redis as kombu_redis
+
+from storage import redis_address, redis_connections
+
+SENTINEL_TIMEOUT = 0.3  # seconds: as every publish is capped
+_TCP_ONLY = {"host", "port", "socket_keepalive", "socket_keepalive_options"}
+
+
+class Channel(kombu_redis.Channel):
+    """kombu's, connected as we connect: its own knows neither roles nor `unix://`.
+
+    Without a timeout a worker that asks a hanging server for anything would wait for ever. It is
+    longer than the second for which a worker blocks on its queue; a publisher's is `CAPPED`.
+    """
+
+    socket_timeout = 5.0
+    socket_connect_timeout = 1.0
+
+    def _get_pool(self, asynchronous: bool = False) -> redis.ConnectionPool:
+        address = redis_address.parse(settings.BROKER_URL, variable="CELERY_BROKER_URL")
+        self.connection_class = redis_connections.connection_class(address)
+        options: dict[str, Any] = self._connparams(asynchronous)  # type: ignore[attr-defined]
+        if address.scheme == redis_address.UNIX:
+            options = {name: value for name, value in options.items() if name not in _TCP_ONLY}
+        self.keyprefix_fanout = self.keyprefix_fanout.format(db=address.options["db"])
+        own = redis_connections.connection_options(address, SENTINEL_TIMEOUT)
+        return redis.ConnectionPool(**options | own)
+
+
+class Transport(kombu_redis.Transport):
+    Channel = Channel

@@ -1,0 +1,103 @@
+"""ClickHouse by its HTTP interface, and its errors by what they mean for the caller.
+
+The SQL of this project is what version 18.16, Debian 12's, and current ones share. So statements
+hold no query parameters (since 19.14), and tables no TTL (since 19.6).
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+import requests
+from django.conf import settings
+from requests.auth import HTTPBasicAuth
+
+from storage import clickhouse_address
+
+CONNECT_TIMEOUT, WRITE_TIMEOUT, READ_TIMEOUT = 2.0, 30.0, 3.0  # seconds
+
+# `Code: 27, e.displayText() = DB::Exception: …` in 18.16, `Code: 27. DB::Exception: …` since 21.
+_ERROR = re.compile(
+    r"Code: (\d+)[.,](?: e\.displayText\(\) =)? (?:DB::Exception: )?(.*)", re.DOTALL
+)
+_LONGEST_DETAIL = 300
+# Codes of errors that repeat while the rows are the same. See ErrorCodes.cpp of ClickHouse.
+_REJECTIONS = frozenset({
+    6,  # CANNOT_PARSE_TEXT
+    25,  # CANNOT_PARSE_ESCAPE_SEQUENCE
+    26,  # CANNOT_PARSE_QUOTED_STRING
+    27,  # CANNOT_PARSE_INPUT_ASSERTION_FAILED
+    53,  # TYPE_MISMATCH
+    69,  # ARGUMENT_OUT_OF_BOUND
+    70,  # CANNOT_CONVERT_TYPE
+    72,  # CANNOT_PARSE_NUMBER
+    117,  # INCORRECT_DATA
+    131,  # TOO_LARGE_STRING_SIZE
+    241,  # MEMORY_LIMIT_EXCEEDED: fewer rows may fit
+    349,  # CANNOT_INSERT_NULL_IN_ORDINARY_COLUMN
+    376,  # CANNOT_PARSE_UUID
+})  # fmt: skip
+
+
+class ClickHouseError(Exception):
+    """Its text names the error, never the password."""
+
+
+class UnavailableError(ClickHouseError):
+    """It does not answer, is overloaded or not set up: the same may succeed later."""
+
+
+class RejectedError(ClickHouseError):
+    """It refuses these rows."""
+
+
+def is_configured() -> bool:
+    return bool(settings.CLICKHOUSE_URL)
+
+
+def execute(statement: str) -> None:
+    _post({}, statement.encode(), WRITE_TIMEOUT)
+
+
+def insert(table: str, lines: bytes) -> None:
+    """Takes a JSON object per line; returns when the server has written all of them."""
+    _post({"query": f"INSERT INTO {table} FORMAT JSONEachRow"}, lines, WRITE_TIMEOUT)
+
+
+def read(query: str) -> list[dict[str, Any]]:
+    """The rows; 64-bit integers may come as strings."""
+    # Without the first, an error after the first rows would come inside a successful answer.
+    options = {"wait_end_of_query": "1", "max_execution_time": str(int(READ_TIMEOUT))}
+    body = _post(options, f"{query} FORMAT JSONEachRow".encode(), READ_TIMEOUT)
+    return [orjson.loads(line) for line in body.splitlines() if line]
+
+
+def _post(options: Mapping[str, str], body: bytes, timeout: float) -> bytes:
+    address = clickhouse_address.parse(settings.CLICKHOUSE_URL)
+    try:
+        with requests.Session() as session:
+            session.trust_env = False  # neither a proxy nor a password from the environment
+            answer = session.post(
+                address.url,
+                params={"database": address.database, **options},
+                data=body,
+                auth=HTTPBasicAuth(address.user.encode(), address.password.encode()),
+                timeout=(CONNECT_TIMEOUT, timeout),
+                verify=settings.CLICKHOUSE_CA or True,
+                allow_redirects=False,
+            )
+    except (requests.RequestException, OSError) as error:
+        raise UnavailableError(type(error).__name__) from error
+    if answer.status_code != requests.codes.ok:
+        raise _error(answer.status_code, answer.text)
+    return answer.content
+
+
+def _error(status: int, text: str) -> ClickHouseError:
+    found = _ERROR.match(text)
+    if not found:  # a proxy's own page
+        return UnavailableError(f"status {status}")
+    code = int(found[1])
+    detail = f"code {code}: {found[2].strip()[:_LONGEST_DETAIL]}"
+    return RejectedError(detail) if code in _REJECTIONS else UnavailableError(detail)

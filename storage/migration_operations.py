@@ -1,0 +1,242 @@
+"""Operations of migrations: indexes built while others write, `.sql` files, parameters of tables.
+
+Each can be repeated. Django's own index operations fail on what an interrupted try has left behind,
+keep the `lock_timeout` under which a concurrent build gives up on any long transaction, and refuse
+partitioned tables.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from django.contrib.postgres.operations import NotInTransactionMixin
+from django.db import connection, models
+from django.db.backends.base.schema import BaseDatabaseSchemaEditor as Editor
+from django.db.backends.ddl_references import Statement
+from django.db.backends.utils import truncate_name
+from django.db.migrations import RunSQL
+from django.db.migrations.operations import AddIndex, RemoveIndex
+from django.db.migrations.state import ProjectState
+
+Model = type[models.Model]
+
+_INVALID = """
+SELECT 1 FROM pg_index WHERE indexrelid = to_regclass(quote_ident(%s)) AND NOT indisvalid
+"""
+_IS_PARTITIONED = "SELECT relkind = 'p' FROM pg_class WHERE oid = to_regclass(quote_ident(%s))"
+# A partition that was made after the parent's index has one already, under a name of its own.
+_PARTITIONS_WITHOUT = """
+SELECT c.relname FROM pg_partition_tree(to_regclass(quote_ident(%s))) p
+JOIN pg_class c ON c.oid = p.relid
+WHERE p.isleaf AND NOT EXISTS (
+  SELECT FROM pg_inherits h JOIN pg_index i ON i.indexrelid = h.inhrelid
+  WHERE h.inhparent = to_regclass(quote_ident(%s)) AND i.indrelid = p.relid)
+ORDER BY c.relname
+"""
+
+
+class _Concurrently(NotInTransactionMixin):
+    """What both operations share; their migration has `atomic = False`."""
+
+    atomic = False
+
+    def _add(self, editor: Editor, model: Model, index: models.Index) -> None:
+        self._ensure_not_in_transaction(editor)
+        table = model._meta.db_table  # noqa: SLF001 - Django's documented way to it
+        if _is_partitioned(editor, table):
+            _add_to_partitions(editor, table, index, model)
+        else:
+            _build(
+                editor, index.name, _index_sql(index.create_sql(model, editor, concurrently=True))
+            )
+
+    def _remove(self, editor: Editor, model: Model, index: models.Index) -> None:
+        self._ensure_not_in_transaction(editor)
+        if _is_partitioned(editor, model._meta.db_table):  # noqa: SLF001
+            # PostgreSQL has no concurrent way; nothing is read or written, and the lock times out.
+            editor.remove_index(model, index)
+            return
+        with _without_lock_timeout(editor):
+            editor.remove_index(model, index, concurrently=True)  # type: ignore[call-arg]
+
+
+class AddIndexConcurrently(_Concurrently, AddIndex):
+    def describe(self) -> str:
+        return f"Concurrently create index {self.index.name} of {self.model_name}"
+
+    def database_forwards(
+        self,
+        app_label: str,
+        schema_editor: Editor,
+        from_state: ProjectState,
+        to_state: ProjectState,
+    ) -> None:
+        self._add(schema_editor, to_state.apps.get_model(app_label, self.model_name), self.index)
+
+    def database_backwards(
+        self,
+        app_label: str,
+        schema_editor: Editor,
+        from_state: ProjectState,
+        to_state: ProjectState,
+    ) -> None:
+        model = from_state.apps.get_model(app_label, self.model_name)
+        self._remove(schema_editor, model, self.index)
+
+
+class RemoveIndexConcurrently(_Concurrently, RemoveIndex):
+    def describe(self) -> str:
+        return f"Concurrently remove index {self.name} from {self.model_name}"
+
+    def database_forwards(
+        self,
+        app_label: str,
+        schema_editor: Editor,
+        from_state: ProjectState,
+        to_state: ProjectState,
+    ) -> None:
+        model = from_state.apps.get_model(app_label, self.model_name)
+        self._remove(schema_editor, model, self._index(app_label, from_state))
+
+    def database_backwards(
+        self,
+        app_label: str,
+        schema_editor: Editor,
+        from_state: ProjectState,
+        to_state: ProjectState,
+    ) -> None:
+        model = to_state.apps.get_model(app_label, self.model_name)
+        self._add(schema_editor, model, self._index(app_label, to_state))
+
+    def _index(self, app_label: str, state: ProjectState) -> models.Index:
+        model = state.models[app_label, self.model_name_lower]
+        index: models.Index = model.get_index_by_name(self.name)
+        return index
+
+
+def _add_to_partitions(editor: Editor, table: str, index: models.Index, model: Model) -> None:
+    """The parent's index becomes valid once every partition's is attached to it."""
+    on_parent = index.create_sql(model, editor)
+    _execute(editor, _index_sql(on_parent, table=f"ONLY {editor.quote_name(table)}"))
+    on_partition = index.create_sql(model, editor, concurrently=True)
+    parent = editor.quote_name(index.name)
+    for partition in _column(editor, _PARTITIONS_WITHOUT, table, index.name):
+        name = truncate_name(f"{partition}_{index.name}", 63)
+        child = editor.quote_name(name)
+        _build(
+            editor, name, _index_sql(on_partition, table=editor.quote_name(partition), name=child)
+        )
+        _execute(editor, f"ALTER INDEX {parent} ATTACH PARTITION {child}")
+
+
+def _build(editor: Editor, name: str, sql: str) -> None:
+    """Build an index; a valid one of its name is that of a try killed right after building it."""
+    with _without_lock_timeout(editor):
+        if _column(editor, _INVALID, name):
+            _execute(editor, f"DROP INDEX CONCURRENTLY IF EXISTS {editor.quote_name(name)}")
+        _execute(editor, sql)
+
+
+def _index_sql(statement: Statement, **parts: str) -> str:
+    template = re.sub(r"INDEX( CONCURRENTLY)?", r"\g<0> IF NOT EXISTS", statement.template, count=1)
+    return template % {**statement.parts, **parts}
+
+
+@contextmanager
+def _without_lock_timeout(editor: Editor) -> Iterator[None]:
+    """A concurrent build waits for every transaction older than itself, and nobody for it."""
+    (before,) = _column(editor, "SHOW lock_timeout")
+    _execute(editor, "SET lock_timeout = 0")
+    try:
+        yield
+    finally:
+        _execute(editor, f"SET lock_timeout = '{before}'")
+
+
+def _is_partitioned(editor: Editor, table: str) -> bool:
+    return _column(editor, _IS_PARTITIONED, table) == [True]
+
+
+def _execute(editor: Editor, sql: str) -> None:
+    editor.execute(sql, params=None)
+
+
+def _column(editor: Editor, query: str, *params: str) -> list[Any]:
+    with editor.connection.cursor() as cursor:
+        cursor.execute(query, params)
+        return [value for (value,) in cursor.fetchall()]
+
+
+_ROOT = Path(__file__).resolve().parents[1]
+
+
+class RunSqlFile(RunSQL):
+    """Runs a file that may run again: it creates or replaces.
+
+    `digest` is the file's, as `digest_of` has it, when the migration was written. An edited file
+    needs a new migration that runs it again; a test compares the newest one's digest.
+    """
+
+    def __init__(self, path: str, digest: str) -> None:
+        self.path, self.digest = path, digest
+        super().__init__((_ROOT / path).read_text(encoding="utf-8"), RunSQL.noop)
+
+    def deconstruct(self) -> tuple[str, list[str], dict[str, str]]:
+        return type(self).__qualname__, [], {"path": self.path, "digest": self.digest}
+
+
+def digest_of(path: str) -> str:
+    return sha256((_ROOT / path).read_bytes()).hexdigest()[:16]
+
+
+# A fiftieth of a month, not a fifth: at five million messages a day a fifth is six days of them.
+_OF_A_MONTH = {
+    "autovacuum_vacuum_scale_factor": 0.02,
+    "autovacuum_analyze_scale_factor": 0.02,
+    "autovacuum_vacuum_insert_scale_factor": 0.05,
+}
+PARAMETERS: Mapping[str, Mapping[str, float]] = {
+    # Each of its rows is changed two or three times and deleted: it must stay small.
+    "channels_openmessage": {
+        "fillfactor": 50,
+        "autovacuum_vacuum_scale_factor": 0.0,
+        "autovacuum_vacuum_threshold": 1000,
+        "autovacuum_analyze_scale_factor": 0.0,
+        "autovacuum_analyze_threshold": 1000,
+        "autovacuum_vacuum_cost_delay": 0,
+    },
+    # Room in each page for a new version of a message that is under way (HOT).
+    "channels_message": {"fillfactor": 95, **_OF_A_MONTH},
+    "channels_attempt": _OF_A_MONTH,
+    "channels_receipt": _OF_A_MONTH,
+    "otp_verification": _OF_A_MONTH,
+    "billing_transfer": _OF_A_MONTH,
+    "accounts_event": _OF_A_MONTH,
+}
+_LEAVES = "SELECT relid::regclass::text FROM pg_partition_tree(%s::regclass) WHERE isleaf"
+
+
+def setting(*tables: str) -> Callable[[Any, Any], None]:
+    """For a migration: sets the parameters of tables, or of all their partitions."""
+
+    def run(_apps: Any, _editor: Any) -> None:
+        for table in tables:
+            for leaf in _leaves(table):
+                _set(leaf, PARAMETERS[table])
+
+    return run
+
+
+def _leaves(table: str) -> list[str]:
+    with connection.cursor() as cursor:
+        cursor.execute(_LEAVES, [table])
+        return [leaf for (leaf,) in cursor.fetchall()] or [table]  # a plain table is no tree
+
+
+def _set(table: str, parameters: Mapping[str, float]) -> None:
+    values = ", ".join(f"{name} = {value}" for name, value in parameters.items())
+    with connection.cursor() as cursor:
+        cursor.execute(f"ALTER TABLE {table} SET ({values})")

@@ -1,0 +1,238 @@
+"""What keeps a migration from blocking others, what it waits for, and whether all are applied."""
+
+import random
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
+from typing import Any, NamedTuple
+
+import psycopg
+from django.db import DatabaseError, OperationalError, connection
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.backends.base.schema import BaseDatabaseSchemaEditor
+from django.db.backends.utils import CursorWrapper
+from django.db.migrations import Migration
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.recorder import MigrationRecorder
+from django.db.migrations.state import ProjectState
+
+from storage.statements.named_rows import fetch_all, fetch_one
+
+Say = Callable[[str], None]
+
+_INTERVAL = 0.2  # seconds between two looks
+_REPEATED = 10.0  # seconds until the same is said again
+
+_WAIT = r"""
+SELECT lower(regexp_replace(mode, '([a-z])([A-Z])', '\1 \2', 'g')) AS mode,
+       COALESCE(relation::regclass::text, 'a transaction') AS target
+FROM pg_locks WHERE pid = %s AND NOT granted LIMIT 1
+"""
+_BLOCKERS = """
+SELECT pid, COALESCE(usename::text, backend_type) AS role,
+       COALESCE(state, 'unknown state') AS state,
+       COALESCE(EXTRACT(epoch FROM clock_timestamp() - xact_start)::int, 0) AS seconds
+FROM pg_stat_activity WHERE pid = ANY(pg_blocking_pids(%s)) ORDER BY xact_start LIMIT 3
+"""
+_PROGRESS = """
+SELECT index_relid::regclass::text AS name, phase, 100 * blocks_done / blocks_total AS percent
+FROM pg_stat_progress_create_index WHERE pid = %s AND blocks_total > 0
+"""
+
+
+class _Wait(NamedTuple):
+    """The row of `_WAIT`."""
+
+    mode: str
+    target: str
+
+
+class _Blocker(NamedTuple):
+    """A row of `_BLOCKERS`: without the query's text, which may hold a phone."""
+
+    pid: int
+    role: str
+    state: str
+    seconds: int
+
+
+class _Progress(NamedTuple):
+    """The row of `_PROGRESS`."""
+
+    name: str
+    phase: str
+    percent: int
+
+
+@contextmanager
+def watched(connection: BaseDatabaseWrapper, say: Say) -> Iterator[None]:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_backend_pid()")
+        (pid,) = cursor.fetchone()
+    over = threading.Event()
+    watch = threading.Thread(target=_watch, args=(connection, pid, over, say), daemon=True)
+    watch.start()
+    try:
+        yield
+    finally:
+        over.set()
+        watch.join()
+
+
+def _watch(connection: BaseDatabaseWrapper, pid: int, over: threading.Event, say: Say) -> None:
+    own = connection.copy()  # a connection of this thread, with a pool only if that one has
+    said_at: dict[str, float] = {}
+    # Without its own connection the migration goes on, unwatched.
+    with suppress(DatabaseError):
+        while not over.wait(_INTERVAL):
+            with own.cursor() as cursor:
+                subject, line = _waiting(cursor, pid) or _building(cursor, pid)
+            now = time.monotonic()
+            if line and now - said_at.get(subject, -_REPEATED) >= _REPEATED:
+                said_at[subject] = now
+                say(line)
+    own.close()
+
+
+def _waiting(cursor: CursorWrapper, pid: int) -> tuple[str, str] | None:
+    cursor.execute(_WAIT, [pid])
+    wait = fetch_one(cursor, _Wait)
+    if wait is None:
+        return None
+    cursor.execute(_BLOCKERS, [pid])
+    held = [
+        f"process {one.pid} ({one.role}, {one.state}, for {one.seconds} s)"
+        for one in fetch_all(cursor, _Blocker)
+    ]
+    holders = ", ".join(held) or "a prepared transaction, or somebody who is gone by now"
+    return wait.target, f"Waiting for {wait.mode} on {wait.target}: {holders}"
+
+
+def _building(cursor: CursorWrapper, pid: int) -> tuple[str, str]:
+    cursor.execute(_PROGRESS, [pid])
+    progress = fetch_one(cursor, _Progress)
+    if progress is None:
+        return "", ""
+    return progress.name, f"Index {progress.name}: {progress.phase}, {progress.percent} %"
+
+
+_RETRIED = (psycopg.errors.LockNotAvailable, psycopg.errors.DeadlockDetected)
+_LONGEST_PAUSE = 30.0  # seconds between two tries
+# PostgreSQL looks for a deadlock once in a wait, after `deadlock_timeout`, at 1 s elsewhere.
+# One that the migration completes it finds first, and yields; one that another completes later
+# ends with the migration's `lock_timeout`, before the other looks.
+_DEADLOCK_TIMEOUT, _SHORT_LOCK_TIMEOUT = 0.2, 0.5  # seconds
+_KEY = 0x6B7669746F6B  # of the advisory lock: "kvitok"
+
+
+class LocksNotAvailableError(Exception):
+    """The time for tries is over."""
+
+
+@contextmanager
+def timeouts(connection: BaseDatabaseWrapper, *, lock: float) -> Iterator[None]:
+    """A short `lock_timeout` (in seconds), and no limit on how long a statement may work."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"SET lock_timeout = {int(lock * 1000)}")
+        cursor.execute("SET statement_timeout = 0")
+        # Asked first: a refused SET would stand in the log of PostgreSQL as an error.
+        if can_yield := may_set_deadlock_timeout(connection):
+            cursor.execute(f"SET deadlock_timeout = {int(_DEADLOCK_TIMEOUT * 1000)}")
+            cursor.execute(f"SET lock_timeout = {int(min(lock, _SHORT_LOCK_TIMEOUT) * 1000)}")
+    try:
+        yield
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("RESET lock_timeout")
+            cursor.execute("RESET statement_timeout")
+            if can_yield:
+                cursor.execute("RESET deadlock_timeout")
+
+
+def may_set_deadlock_timeout(connection: BaseDatabaseWrapper) -> bool:
+    """True of a superuser, and by GRANT SET; otherwise the service may lose a deadlock."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT has_parameter_privilege('deadlock_timeout', 'SET')")
+        (may_set,) = cursor.fetchone()
+    return bool(may_set)
+
+
+@contextmanager
+def only_one(connection: BaseDatabaseWrapper, say: Say) -> Iterator[None]:
+    """One migration at a time for a database."""
+    # Asked again and again: a statement that waited would hold a snapshot, and a concurrent
+    # index build of the other migration would wait for that.
+    if not _advisory(connection, "pg_try_advisory_lock"):
+        say("Waiting for another migrate of this database …")
+        while not _advisory(connection, "pg_try_advisory_lock"):
+            time.sleep(0.2)
+    try:
+        yield
+    finally:
+        _advisory(connection, "pg_advisory_unlock")
+
+
+def _advisory(connection: BaseDatabaseWrapper, function: str) -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT {function}({_KEY})")
+        (is_done,) = cursor.fetchone()
+    return bool(is_done)
+
+
+def retry(run: Callable[[], object], *, give_up_after: float, say: Say) -> None:
+    """Call `run` until it gets its locks; raises LocksNotAvailableError after that many seconds."""
+    deadline = time.monotonic() + give_up_after
+    pause = 1.0
+    while True:
+        try:
+            run()
+        except OperationalError as error:
+            if not isinstance(error.__cause__, _RETRIED):
+                raise
+            if time.monotonic() + pause > deadline:
+                raise LocksNotAvailableError from error
+        else:
+            return
+        say(f"Gave the lock up, so that nobody queues behind it; trying again in {pause:.0f} s")
+        time.sleep(pause * random.uniform(0.5, 1))  # noqa: S311 - jitter
+        pause = min(2 * pause, _LONGEST_PAUSE)
+
+
+def render_first(migration: Migration) -> None:
+    """Make `apply` of a migration in a transaction render its states, then run its operations."""
+    if not migration.atomic or migration.initial:
+        return  # it keeps no lock from one operation to the next, or nobody uses its tables yet
+
+    def apply(
+        project_state: ProjectState, schema_editor: BaseDatabaseSchemaEditor, **_options: Any
+    ) -> ProjectState:
+        states = _rendered(migration, project_state)
+        label = migration.app_label
+        for operation, before, after in zip(migration.operations, states, states[1:], strict=False):
+            operation.database_forwards(label, schema_editor, before, after)
+        return states[-1]
+
+    migration.apply = apply  # type: ignore[assignment, method-assign]
+
+
+def _rendered(migration: Migration, state: ProjectState) -> list[ProjectState]:
+    """The state before each operation, and that after the last."""
+    states = [state.clone()]
+    for operation in migration.operations:
+        operation.state_forwards(migration.app_label, state)
+        states.append(state.clone())
+    for one in states:
+        _ = one.apps
+    return states
+
+
+def unapplied_migrations() -> list[str]:
+    applied = set(MigrationRecorder(connection).applied_migrations())
+    return [f"{app}.{name}" for app, name in _on_disk() if (app, name) not in applied]
+
+
+@cache
+def _on_disk() -> list[tuple[str, str]]:
+    return sorted(MigrationLoader(None, ignore_no_migrations=True).disk_migrations)

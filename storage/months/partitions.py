@@ -1,0 +1,205 @@
+"""Tables partitioned by month: months made ahead, analyzed while young, and taken out.
+
+The months of a table follow its partition key: a UUIDv7, whose first 48 bits are a time, or a time
+itself. What belongs to a message has the message's id as its key, so a month of messages is a month
+of everything about them. Months are those of UTC. Only the tables' owner can take one out.
+
+Until its first ANALYZE PostgreSQL knows nothing of a month's ids, and walks through all of it for
+each look-up; autovacuum comes once a minute. A thread of each worker looks after it: a task would
+be sent to workers of an older release as well, which know nothing of it.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+
+import structlog
+from django.db import OperationalError, connection, transaction
+from django.utils import timezone
+
+from catalogue.ids import first_id_at
+from processes.background import PeriodicThread
+from storage.months.calendar import month_of, next_month, parse_month, previous_month
+
+MONTHS_AHEAD = 3
+LOCK_TIMEOUT = "2s"
+
+
+@dataclass(frozen=True, slots=True)
+class MonthlyTable:
+    """`key` is its partition key. Rows whose key is NULL go to a default partition."""
+
+    name: str
+    key: str
+    has_null_keys: bool = False
+
+
+TABLES = (
+    MonthlyTable("channels_message", "id"),
+    MonthlyTable("channels_attempt", "message_id"),
+    MonthlyTable("channels_receipt", "received_at"),
+    MonthlyTable("otp_verification", "id"),
+    MonthlyTable("billing_transfer", "message_id", has_null_keys=True),
+    MonthlyTable("accounts_event", "id"),
+)
+
+_LAST_MONTHS = """
+SELECT p.relname AS table_name, max(c.relname) AS newest
+FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid JOIN pg_class p ON p.oid = i.inhparent
+WHERE p.relname = ANY(%s) AND c.relname ~ '_[0-9]{4}_[0-9]{2}$' GROUP BY p.relname
+"""
+
+
+def create_upcoming(tables: Sequence[MonthlyTable] = TABLES) -> int:
+    """Creates this month's and the next months' partitions where missing; returns their number."""
+    return sum(_create(table.name, month) for table in tables for month in _upcoming())
+
+
+def months_ahead() -> dict[str, int]:
+    """By table: how many months after this one exist."""
+    names = [table.name for table in TABLES]
+    this = month_of(timezone.now(), UTC)
+    with connection.cursor() as cursor:
+        cursor.execute(_LAST_MONTHS, [names])
+        newest = dict(cursor.fetchall())
+    return {
+        name: _months_between(this, month_named(newest[name]) if name in newest else None)
+        for name in names
+    }
+
+
+def _upcoming() -> Iterator[date]:
+    month = month_of(timezone.now(), UTC)
+    for _number in range(MONTHS_AHEAD + 1):
+        yield month
+        month = next_month(month)
+
+
+def _create(table: str, month: date) -> bool:
+    """The database's function may do this although the application does not own the table."""
+    try:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(f"SET LOCAL lock_timeout = '{LOCK_TIMEOUT}'")
+            cursor.execute("SELECT create_month_partition(%s::regclass, %s)", [table, month])
+            return bool(cursor.fetchone()[0])
+    except OperationalError:  # a long transaction holds the table: the next hour tries again
+        return False
+
+
+def bound(table: MonthlyTable, month: date) -> str:
+    """The first partition key of a month, as a literal."""
+    at = datetime(month.year, month.month, 1, tzinfo=UTC)
+    return f"'{at.isoformat() if table.key.endswith('_at') else first_id_at(at)}'"
+
+
+def month_named(partition: str) -> date:
+    year, month = partition.rsplit("_", 2)[1:]
+    return parse_month(f"{year}-{month}")
+
+
+def _months_between(first: date, last: date | None) -> int:
+    return (last.year - first.year) * 12 + last.month - first.month if last else 0
+
+
+_ATTACHED = """
+SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+WHERE i.inhparent = ANY(%s::regclass[]) AND c.relname ~ '_[0-9]{4}_[0-9]{2}$'
+"""
+_IS_ATTACHED = "SELECT relispartition FROM pg_class WHERE oid = to_regclass(%s)"
+# The order in which the service locks them: whoever waits for us holds nothing that we wait for.
+LOCK_ORDER = (
+    "otp_verification",
+    "channels_message",
+    "channels_attempt",
+    "channels_receipt",
+    "billing_transfer",
+    "accounts_event",
+)
+
+
+def partition(table: str, month: date) -> str:
+    return f"{table}_{month:%Y_%m}"
+
+
+def newest_to_archive(kept: int, now: datetime) -> date:
+    """The newest month that ended `kept` whole months before this one began."""
+    month = month_of(now, UTC)
+    for _number in range(kept + 1):
+        month = previous_month(month)
+    return month
+
+
+def attached_months() -> list[date]:
+    """Ascending; of any table. The first one of a table also holds all that is earlier."""
+    with connection.cursor() as cursor:
+        cursor.execute(_ATTACHED, [[table.name for table in TABLES]])
+        return sorted({month_named(name) for (name,) in cursor.fetchall()})
+
+
+def is_attached(table: str, month: date) -> bool | None:
+    """None: there is no such table."""
+    with connection.cursor() as cursor:
+        cursor.execute(_IS_ATTACHED, [f"public.{partition(table, month)}"])
+        row = cursor.fetchone()
+    return None if row is None else bool(row[0])
+
+
+def detach(month: date) -> None:
+    """In the caller's transaction, which holds up everybody from here to its end. Not CONCURRENTLY:
+    that works neither beside a default partition nor for six tables at once.
+    """
+    with connection.cursor() as cursor:
+        for table in LOCK_ORDER:
+            cursor.execute(f"LOCK TABLE ONLY {table} IN ACCESS EXCLUSIVE MODE")
+        for table in LOCK_ORDER:
+            cursor.execute(f"ALTER TABLE {table} DETACH PARTITION {partition(table, month)}")
+
+
+def drop(month: date) -> None:
+    """Drops what is detached; raises if a table of the month is still a partition."""
+    with connection.cursor() as cursor:
+        for table in _detached(month):
+            cursor.execute(f"DROP TABLE {table}")
+
+
+def _detached(month: date) -> Iterator[str]:
+    for table in LOCK_ORDER:
+        state = is_attached(table, month)
+        if state:
+            raise RuntimeError(f"{partition(table, month)} is attached")
+        if state is False:
+            yield partition(table, month)
+
+
+log = structlog.get_logger(__name__)
+
+INTERVAL = 5.0  # seconds
+FEWEST_CHANGES, LARGEST = 100, 100_000  # rows; autovacuum is soon enough for what is larger
+
+# Months that have at least doubled. An older role may not be granted the function yet.
+_DOUBLED = """
+SELECT c.relname FROM pg_class c JOIN pg_stat_user_tables s ON s.relid = c.oid
+WHERE c.relname = ANY(%s) AND c.relispartition AND c.reltuples < %s
+  AND s.n_mod_since_analyze >= GREATEST(%s, c.reltuples)
+  AND has_function_privilege('analyze_month_partition(regclass)', 'EXECUTE')
+ORDER BY c.relname
+"""
+
+
+def analyze_doubled() -> list[str]:
+    """Analyzes this month's tables while they are young; returns their names."""
+    suffix = f"_{timezone.now():%Y_%m}"
+    with connection.cursor() as cursor:
+        names = [table.name + suffix for table in TABLES]
+        cursor.execute(_DOUBLED, [names, LARGEST, FEWEST_CHANGES])
+        found = [name for (name,) in cursor.fetchall()]
+        for name in found:
+            try:
+                cursor.execute("SELECT analyze_month_partition(%s::regclass)", [name])
+            except OperationalError as error:  # autovacuum has it, or a migration
+                log.info("month_not_analyzed", table=name, error=type(error).__name__)
+    return found
+
+
+def analyzing_thread() -> PeriodicThread:
+    return PeriodicThread("months", analyze_doubled, INTERVAL)

@@ -1,0 +1,79 @@
+"""Which months of partitioned tables a statement can meet, written into its text.
+
+PostgreSQL then plans for these months alone, and opens no others: neither those made ahead of time
+nor years of history. As parameters they would be taken for a two hundredth of a table, whatever
+they are, since plans are generic, and a range of ids for the best way to a single row.
+"""
+
+import time
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from typing import NamedTuple
+from uuid import UUID
+
+from catalogue.ids import first_id_at
+from storage.months.calendar import next_month
+
+_CLOCK_SKEW = timedelta(days=3)  # among the processes that make the ids
+_SECONDS_OF_DAY = 86_400
+_MILLISECOND_BITS = 80  # of an id, right of its time
+
+
+class Months(NamedTuple):
+    """From the beginning of the first to that of the one after the last."""
+
+    start: datetime
+    end: datetime
+
+
+class IdRange(NamedTuple):
+    """Both ends belong to it, as with BETWEEN."""
+
+    first_id: UUID
+    last_id: UUID
+
+
+def months_of_last(days: int) -> Months:
+    """The months of these last days."""
+    return _months_of_last(days, _day())
+
+
+def months_of(ids: Iterable[UUID]) -> Months:
+    """The months in which these ids were made; there is at least one."""
+    found = list(ids)
+    return Months(_made_in(min(found)), next_month(_made_in(max(found))))
+
+
+@lru_cache(maxsize=1024)
+def within(statement: str, months: Months) -> str:
+    """The statement with these months in place of `:first_id`, `:last_id`, `:start` and `:end`."""
+    texts = ids_of(months)._asdict() | {
+        name: at.isoformat() for name, at in months._asdict().items()
+    }
+    for name, text in texts.items():
+        statement = statement.replace(f":{name}", f"'{text}'")
+    return statement
+
+
+def _day() -> int:
+    """Days since 1970, in UTC as the months of the tables are."""
+    return int(time.time()) // _SECONDS_OF_DAY
+
+
+@lru_cache(maxsize=8)
+def _months_of_last(days: int, today: int) -> Months:
+    now = datetime.fromtimestamp(today * _SECONDS_OF_DAY, UTC)
+    last = (now + timedelta(days=1) + _CLOCK_SKEW).replace(day=1)
+    return Months((now - timedelta(days=days)).replace(day=1), next_month(last))
+
+
+@lru_cache(maxsize=64)
+def ids_of(months: Months) -> IdRange:
+    """The ids made in these months."""
+    return IdRange(first_id_at(months.start), UUID(int=first_id_at(months.end).int - 1))
+
+
+def _made_in(made: UUID) -> datetime:
+    at = datetime.fromtimestamp((made.int >> _MILLISECOND_BITS) / 1000, UTC)
+    return at.replace(day=1, hour=0, minute=0, second=0, microsecond=0)

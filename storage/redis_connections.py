@@ -1,0 +1,158 @@
+"""Connections to Redis that are of use only while their server is a master and obeys.
+
+After a failover the old master goes on answering as a replica: it refuses writes, or says that it
+has no master. A connection that gets such a refusal is closed and reports a ConnectionError, so
+that whoever uses it connects again, and to the new master if an address has moved.
+"""
+
+import re
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NoReturn
+
+import redis
+from redis.backoff import NoBackoff
+from redis.connection import (
+    AbstractConnection,
+    Connection,
+    SSLConnection,
+    UnixDomainSocketConnection,
+)
+from redis.exceptions import (
+    ClusterDownError,
+    NoPermissionError,
+    ReadOnlyError,
+    ResponseError,
+)
+from redis.retry import Retry
+from redis.sentinel import Sentinel
+from redis.utils import str_if_bytes
+
+from storage import redis_address
+from storage.redis_address import RedisAddress
+
+_REFUSALS = (ReadOnlyError, ClusterDownError, NoPermissionError)  # MASTERDOWN is a ClusterDownError
+# Words that the library has no type for; a script of Redis 6 has them inside its error.
+_REFUSAL_WORDS = re.compile(r"(^|-)(READONLY|MASTERDOWN|NOREPLICAS|UNBLOCKED) ")
+
+
+Server = tuple[str, int]
+
+
+class ServerRefusalError(redis.ConnectionError):
+    """The server refuses by its state or role, not because of the command."""
+
+
+def _nothing() -> None:
+    pass
+
+
+class MasterConnection(AbstractConnection):
+    """`on_refusal` is called after a refusal and when Sentinel names another master: other
+    connections may lead to the same server.
+    """
+
+    def __init__(
+        self,
+        *,
+        on_refusal: Callable[[], None] = _nothing,
+        find_master: Callable[[], Server] | None = None,
+        **options: Any,
+    ) -> None:
+        self._on_refusal, self._find_master = on_refusal, find_master
+        self._is_open = False
+        self._master: Server | None = None
+        super().__init__(**options)
+
+    def _connect(self) -> Any:
+        if self._find_master is not None:
+            last, self._master = self._master, self._find_master()
+            self.host, self.port = self._master
+            if last not in (None, self._master):
+                self._on_refusal()
+        return super()._connect()  # type: ignore[no-untyped-call, safe-super]
+
+    def on_connect_check_health(self, check_health: bool = True) -> None:
+        self._is_open = False  # the library tolerates refusals of some commands of its own
+        super().on_connect_check_health(check_health)
+        self.send_command("ROLE", check_health=False)  # type: ignore[no-untyped-call]
+        try:
+            role = self.read_response()
+        except ResponseError:  # not permitted: then a refused write tells
+            role = None
+        if is_replica(role):
+            self._refuse("a replica")
+        self._is_open = True
+
+    def read_response(self, *args: Any, **options: Any) -> Any:
+        try:
+            return super().read_response(*args, **options)
+        except ResponseError as error:
+            if not (self._is_open and _is_refusal(error)):
+                raise
+            self._refuse(str(error), error)
+
+    def _refuse(self, reason: str, cause: Exception | None = None) -> NoReturn:
+        self.disconnect()  # type: ignore[no-untyped-call]
+        self._on_refusal()
+        raise ServerRefusalError(reason) from cause
+
+
+class TcpMasterConnection(MasterConnection, Connection):
+    pass
+
+
+class TlsMasterConnection(MasterConnection, SSLConnection):
+    pass
+
+
+class UnixMasterConnection(MasterConnection, UnixDomainSocketConnection):
+    pass
+
+
+_CLASSES: dict[str, Any] = {
+    redis_address.TCP: TcpMasterConnection,
+    redis_address.TLS: TlsMasterConnection,
+    redis_address.UNIX: UnixMasterConnection,
+}
+
+
+def connection_class(address: RedisAddress) -> type[MasterConnection]:
+    found: type[MasterConnection] = _CLASSES[address.scheme]
+    return found
+
+
+def connection_options(address: RedisAddress, connect_timeout: float) -> dict[str, Any]:
+    """Of redis-py's connection, and how it finds its master."""
+    options = dict(address.options)
+    if (named := address.sentinels) is not None:
+        asked = Sentinel(  # type: ignore[no-untyped-call]
+            named.addresses,
+            sentinel_kwargs={
+                "socket_timeout": connect_timeout,
+                "socket_connect_timeout": connect_timeout,
+                "retry": Retry(NoBackoff(), 0),
+                "ssl": address.scheme == redis_address.TLS,
+                **named.options,
+            },
+        )
+        options["find_master"] = partial(asked.discover_master, named.service)
+    return options
+
+
+def pool(address: RedisAddress, *, connect_timeout: float, **options: Any) -> redis.ConnectionPool:
+    return redis.ConnectionPool(
+        connection_class=connection_class(address),
+        socket_connect_timeout=connect_timeout,
+        **options,
+        **connection_options(address, connect_timeout),
+    )
+
+
+def is_replica(role: Any) -> bool:
+    """Of the reply to ROLE."""
+    return bool(role) and str_if_bytes(role[0]) == "slave"
+
+
+def _is_refusal(error: ResponseError) -> bool:
+    return isinstance(error, _REFUSALS) or _REFUSAL_WORDS.search(str(error)) is not None

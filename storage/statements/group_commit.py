@@ -1,0 +1,142 @@
+"""Group commit: writes of one process that come together share a statement and its commit.
+
+A write that finds none under way runs alone and at once. Those that come meanwhile wait, and the
+first of them takes the others along when it ends. So an idle service answers as fast as without
+groups, and the busier it is the fewer statements a write needs.
+"""
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from copy import copy
+from typing import Generic, TypeVar
+
+from django.db import connection
+
+from storage.store_errors import is_refused_by_database
+
+LARGEST = 16  # writes of a group, with the one that leads it
+PASS_AFTER = 0.1  # seconds; then the next group starts beside one that waits for a lock, say
+
+Write = TypeVar("Write")
+Result = TypeVar("Result")
+
+
+class _Member(Generic[Write, Result]):
+    """A write on its own thread, which may wait for others."""
+
+    __slots__ = ("error", "group", "result", "turn", "write")
+
+    def __init__(self, write: Write) -> None:
+        self.write = write
+        self.turn = threading.Lock()  # released once its group has ended, or is its to lead
+        self.group: list[_Member[Write, Result]] = []  # that it leads
+        self.result: Result | None = None
+        self.error: BaseException | None = None
+
+
+class GroupCommit(Generic[Write, Result]):
+    """`alone` runs one write; `together` runs several, and returns None for each left to run alone.
+
+    Each call of either is one commit. A group that the database refused wrote nothing: each member
+    runs alone then. Any other error of `together` is every member's, because it may have been
+    written.
+    """
+
+    def __init__(
+        self,
+        alone: Callable[[Write], Result],
+        together: Callable[[Sequence[Write]], Sequence[Result | None]],
+    ) -> None:
+        self._alone, self._together = alone, together
+        self._lock = threading.Lock()
+        self._waiting: deque[_Member[Write, Result]] = deque()
+        # Who leads what the others wait for. One that is passed by is not waited for any longer.
+        self._leader: _Member[Write, Result] | None = None
+        self._started_at = 0.0
+
+    def run(self, write: Write) -> Result:
+        """The result of this write, which runs alone if the caller has a transaction."""
+        if connection.in_atomic_block:
+            return self._alone(write)
+        member = _Member[Write, Result](write)
+        self._wait_for_turn(member)
+        if len(member.group) == 1:
+            try:
+                return self._alone(write)
+            finally:
+                self._start_next(member)
+        if member.group:
+            self._lead(member)
+        if member.error is not None:
+            # A copy for each: threads would write to one error's context.
+            error = copy(member.error).with_traceback(member.error.__traceback__)
+            raise error from member.error.__cause__
+        # Without a result it was left out, and runs beside the next group.
+        return self._alone(write) if member.result is None else member.result
+
+    def _wait_for_turn(self, member: _Member[Write, Result]) -> None:
+        with self._lock:
+            if self._leads_alone(member):
+                return
+        # Back to the pool, where those that it waits for may need it. Not once it is in the queue:
+        # if this fails, nobody may wait for this thread.
+        connection.close()
+        with self._lock:
+            if self._leads_alone(member):
+                return
+            member.turn.acquire()  # released by whoever gives it a turn
+            self._waiting.append(member)
+        while not member.turn.acquire(timeout=PASS_AFTER):
+            self._pass_by_a_slow_one()
+
+    def _leads_alone(self, member: _Member[Write, Result]) -> bool:
+        if self._leader is not None:
+            return False
+        member.group = [member]
+        self._let_lead(member)
+        return True
+
+    def _pass_by_a_slow_one(self) -> None:
+        """Starts one group. All that wait at once, each for itself, would overload the server."""
+        with self._lock:
+            if self._waiting and time.monotonic() >= self._started_at + PASS_AFTER:
+                self._start_group()
+
+    def _lead(self, leader: _Member[Write, Result]) -> None:
+        group = leader.group
+        try:
+            results = self._together([member.write for member in group])
+            for member, result in zip(group, results, strict=True):
+                member.result = result
+        except BaseException as error:
+            if not (isinstance(error, Exception) and is_refused_by_database(error)):
+                for member in group:
+                    member.error = error
+        finally:
+            try:
+                self._start_next(leader)
+            finally:
+                for member in group[1:]:
+                    member.turn.release()
+
+    def _start_next(self, leader: _Member[Write, Result]) -> None:
+        """After what it led. One that was passed by has a successor already."""
+        with self._lock:
+            if self._leader is not leader:
+                return
+            if self._waiting:
+                self._start_group()
+            else:
+                self._leader = None
+
+    def _start_group(self) -> None:
+        many = min(len(self._waiting), LARGEST)
+        group = [self._waiting.popleft() for _ in range(many)]
+        group[0].group = group
+        self._let_lead(group[0])
+        group[0].turn.release()
+
+    def _let_lead(self, member: _Member[Write, Result]) -> None:
+        self._leader, self._started_at = member, time.monotonic()

@@ -1,0 +1,280 @@
+"""The API's rate limit per key: exact over all processes, with few calls to Redis."""
+
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import pytest
+import time_machine
+from django.http import HttpRequest
+from django_ratelimit.core import get_usage
+from pytest_django import Settings
+
+from accounts.keys import api_keys
+from accounts.keys.api_keys import Principal
+from accounts.models import CacheEntry
+from api import rate_limit
+from api.rate_limit import KeyRateLimiter
+from channels.models import Message
+from links.models import Link
+from tests.api.clients import Answer, Api, ClientOf
+from tests.api.races import at_once
+from tests.factories import ApiKeyFactory, CompanyFactory
+
+NOON = 1_790_000_000  # some whole second
+
+URL = "https://example.com/"
+PHONE = "+7916123{:04d}"
+
+
+@pytest.fixture
+def clock() -> Iterator[time_machine.Traveller]:
+    with time_machine.travel(NOON, tick=False) as traveller:
+        yield traveller
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The rates that the store was asked for."""
+    seen: list[str] = []
+
+    def ask(*args: Any, **kwargs: Any) -> Any:
+        seen.append(kwargs["rate"])
+        return get_usage(*args, **kwargs)  # type: ignore[no-untyped-call]
+
+    monkeypatch.setattr(rate_limit, "get_usage", ask)
+    return seen
+
+
+def principal(limit: int) -> Principal:
+    key = ApiKeyFactory.create(company__api_rate=limit)
+    found = api_keys.find(key.plaintext)
+    assert found is not None
+    return found
+
+
+def passed(process: KeyRateLimiter, who: Principal, times: int) -> int:
+    left = [process.count(HttpRequest(), who) for _ in range(times)]
+    return sum(usage is not None and usage.left >= 0 for usage in left)
+
+
+def begin_window(clock: time_machine.Traveller, who: Principal) -> None:
+    """Go to where a window begins: which second that is depends on the id of the key."""
+    usage = KeyRateLimiter().count(HttpRequest(), who)
+    assert usage is not None
+    clock.shift(usage.wait + 1)
+
+
+@pytest.mark.parametrize("limit", [1, 7, 100, 101, 199, 1000, 1234])
+def test_exactly_the_limit_passes(db: None, clock: object, limit: int) -> None:
+    assert passed(KeyRateLimiter(), principal(limit), limit + 20) == limit
+
+
+def test_usage_reports_a_decreasing_remainder(db: None, clock: object) -> None:
+    who, process = principal(1000), KeyRateLimiter()
+
+    left = [usage.left for usage in (process.count(HttpRequest(), who) for _ in range(25)) if usage]
+
+    assert left == list(range(999, 974, -1))
+
+
+def test_one_redis_call_leases_a_hundredth_of_the_limit(
+    db: None, clock: object, asked: list[str]
+) -> None:
+    who, process = principal(1000), KeyRateLimiter()
+
+    assert passed(process, who, 1500) == 1000
+
+    assert asked == ["100/10s"] * 100
+
+
+@pytest.mark.parametrize("limit", [5, 100, 1000])
+def test_processes_together_let_no_more_than_the_limit_pass(
+    db: None, clock: object, limit: int
+) -> None:
+    who, first, second = principal(limit), KeyRateLimiter(), KeyRateLimiter()
+
+    total = passed(first, who, limit // 2 + 1) + passed(second, who, limit) + passed(first, who, 5)
+
+    assert limit - limit // 100 <= total <= limit
+
+
+def test_threads_share_the_limit_exactly(db: None, clock: object) -> None:
+    who, process = principal(1000), KeyRateLimiter()
+
+    with ThreadPoolExecutor(16) as pool:
+        counts = pool.map(lambda _n: passed(process, who, 100), range(16))
+
+    assert sum(counts) == 1000
+
+
+def test_the_next_window_begins_anew(db: None, clock: time_machine.Traveller) -> None:
+    who, process = principal(3), KeyRateLimiter()
+    assert passed(process, who, 5) == 3
+
+    begin_window(clock, who)
+
+    assert passed(process, who, 5) == 3
+
+
+def test_changed_limit_applies_at_once(db: None, clock: object) -> None:
+    who, process = principal(2), KeyRateLimiter()
+    assert passed(process, who, 5) == 2
+
+    assert passed(process, replace(who, api_rate=5), 9) == 5
+
+
+def test_redis_failure_disables_counting_and_backs_off(
+    db: None, no_redis: None, asked: list[str]
+) -> None:
+    who, process = principal(1), KeyRateLimiter()
+
+    assert [process.count(HttpRequest(), who) for _ in range(5)] == [None] * 5
+    assert len(asked) == 1
+
+
+def test_lease_is_not_lost_when_a_second_begins_during_another(
+    db: None, clock: time_machine.Traveller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two threads lease at once; the second one's answer is read a second later."""
+    who, process = principal(1000), KeyRateLimiter()
+    begin_window(clock, who)
+    seen: list[bool] = []
+
+    def ask(*args: Any, **kwargs: Any) -> Any:
+        if not seen:  # the other thread, meanwhile
+            seen.append(True)
+            assert passed(process, who, 1) == 1
+            usage = get_usage(*args, **kwargs)  # type: ignore[no-untyped-call]
+            clock.shift(1)
+            return usage
+        return get_usage(*args, **kwargs)  # type: ignore[no-untyped-call]
+
+    monkeypatch.setattr(rate_limit, "get_usage", ask)
+
+    assert 1 + passed(process, who, 1200) == 1000
+
+
+def test_answer_of_the_window_before_does_not_end_the_present_one(
+    db: None, clock: time_machine.Traveller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    who, process = principal(3), KeyRateLimiter()
+    seen: list[int] = []
+    assert passed(process, who, 3) == 3
+
+    def ask(*args: Any, **kwargs: Any) -> Any:
+        usage = get_usage(*args, **kwargs)  # type: ignore[no-untyped-call]
+        if not seen:  # refused, and read only after another thread began the next window
+            seen.append(usage["count"])
+            clock.shift(usage["time_left"] + 1)
+            assert passed(process, who, 1) == 1
+            usage["time_left"] -= usage["time_left"] + 1
+        return usage
+
+    monkeypatch.setattr(rate_limit, "get_usage", ask)
+    process._windows.clear()
+
+    assert passed(process, who, 1) == 1
+    assert seen == [4]
+
+
+@pytest.fixture(autouse=True)
+def quotas(settings: Settings) -> None:
+    settings.TEST_QUOTAS = {"links": 10, "messages": 4}
+
+
+def bulk(api: Api, count: int) -> Answer:
+    return api.post("/links/bulk", {"links": [{"url": f"{URL}{n}"} for n in range(count)]})
+
+
+def assert_refused(answer: Answer, word: str) -> None:
+    assert (answer.status, answer.code) == (429, "rate_limited")
+    assert word in answer.body["message"]
+    assert 1 <= answer.body["retry_after"] <= 86_401
+    assert answer.headers["Retry-After"] == str(answer.body["retry_after"])
+
+
+@pytest.mark.django_db
+def test_links_in_bulk(test_api: Api) -> None:
+    made = bulk(test_api, 8)
+    refused = bulk(test_api, 3)
+    rest = bulk(test_api, 2)
+
+    assert (made.status, rest.status) == (200, 200)
+    assert_refused(refused, "10 ссылок в сутки")
+    assert Link.objects.count() == 10
+
+
+@pytest.mark.django_db
+def test_links_by_every_call_share_the_quota(test_api: Api) -> None:
+    bulk(test_api, 8)
+    code = test_api.post("/otp/send", {"phone": PHONE.format(1234), "link": URL})
+    link = test_api.post("/links/send", {"phone": PHONE.format(1235), "url": URL})
+
+    assert (code.status, link.status) == (200, 200)
+    assert_refused(test_api.post("/links/shorten", {"url": URL}), "ссылок")
+    assert_refused(test_api.post("/otp/send", {"phone": PHONE.format(1236), "link": URL}), "ссылок")
+    assert_refused(
+        test_api.post("/links/send", {"phone": PHONE.format(1237), "url": URL}), "ссылок"
+    )
+    assert Link.objects.count() == 10
+    assert Message.objects.count() == 2
+
+
+@pytest.mark.django_db
+def test_messages(test_api: Api) -> None:
+    sent = [test_api.post("/otp/send", {"phone": PHONE.format(5000 + n)}) for n in range(4)]
+
+    assert {one.status for one in sent} == {200}
+    assert_refused(test_api.post("/otp/send", {"phone": PHONE.format(5005)}), "4 сообщений")
+    assert_refused(test_api.post("/links/send", {"phone": PHONE.format(5006), "url": URL}), "4")
+    assert Message.objects.count() == 4
+
+
+@pytest.mark.django_db
+def test_quota_applies_per_company_and_to_test_keys_only(
+    api: Api, test_api: Api, client_of: ClientOf
+) -> None:
+    bulk(test_api, 10)
+    second = client_of(test_api.company, "test")
+    other = client_of(CompanyFactory.create(), "test")
+
+    assert_refused(bulk(second, 1), "ссылок")
+    assert bulk(other, 10).status == 200
+    assert bulk(api, 20).status == 200
+
+
+@pytest.mark.django_db
+def test_quota_resets_daily(test_api: Api) -> None:
+    bulk(test_api, 10)
+    (used,) = CacheEntry.objects.filter(key__startswith="quota:")
+    CacheEntry.objects.filter(pk=used.pk).update(key=used.key[:-8] + "20200101")
+
+    assert bulk(test_api, 10).status == 200
+
+
+@pytest.mark.django_db
+def test_repeat_of_a_call_counts_once(test_api: Api) -> None:
+    payload = {"links": [{"url": URL}] * 6}
+    answers = [test_api.post("/links/bulk", payload, Idempotency_Key="k") for _ in range(3)]
+
+    assert {one.raw for one in answers} == {answers[0].raw}
+    assert bulk(test_api, 4).status == 200
+
+
+@pytest.mark.django_db(transaction=True)
+def test_quota_is_exact_under_parallel_requests(test_api: Api) -> None:
+    answers = at_once([partial(bulk, test_api, 3) for _ in range(12)])
+
+    assert Counter(one.status for one in answers) == {200: 3, 429: 9}
+    assert Link.objects.count() == 9
+
+
+@pytest.mark.django_db
+def test_quota_holds_without_redis(test_api: Api, no_redis: None) -> None:
+    bulk(test_api, 10)
+
+    assert_refused(bulk(test_api, 1), "ссылок")

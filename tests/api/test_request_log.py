@@ -1,0 +1,260 @@
+"""The log of API requests: what is kept and what is not, and that no request waits for it."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone
+from pytest_django import Settings
+
+from accounts.keys import api_keys
+from accounts.models import ApiRequest, Company, Member, Mode
+from api import request_log
+from api_docs.calls import CALLS
+from catalogue import ids
+from tests.api.clients import Api, ClientOf
+from tests.factories import ApiKeyFactory, MemberFactory
+from tests.otp.sent_codes import code_of
+from webhooks import signing
+
+PHONE = "+79161234567"
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def buffer(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """On, written by the test instead of a thread, in the test's transaction."""
+    settings.REQUEST_LOG_DAYS = 14
+    monkeypatch.setattr(request_log.RequestBuffer, "_start", lambda _self: None)
+    request_log.buffer.reset()
+    yield request_log.buffer
+    request_log.buffer.reset()
+
+
+@pytest.fixture(autouse=True)
+def in_the_tests_transaction(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "close", lambda: None, raising=False)
+
+
+def logged() -> list[ApiRequest]:
+    request_log.buffer.flush()
+    return list(ApiRequest.objects.order_by("id"))
+
+
+def test_send_and_verify_are_kept_without_anything_secret(api: Api) -> None:
+    sent = api.post("/otp/send", {"phone": "8 916 123-45-67", "link": "https://example.com/x"})
+    code = code_of(PHONE)
+    api.post("/otp/verify", {"phone": PHONE, "code": code})
+
+    first, second = logged()
+    assert (first.method, first.path, first.status, first.code) == ("POST", "/otp/send", 200, "")
+    assert (first.phone, first.company_id, first.mode) == ("+7916•••••67", api.company.pk, "live")
+    assert ids.public_id("msg", first.message_id) == sent.body["id"]  # type: ignore[arg-type]
+    assert (second.path, second.phone) == ("/otp/verify", "+7916•••••67")
+    rows = str(ApiRequest.objects.values())
+    assert code not in rows
+    assert "1234567" not in rows
+    assert "example.com" not in rows
+
+
+@pytest.mark.parametrize("spelt", [PHONE, PHONE[1:], "7 (916) 123-45-67", "tel=%2B79161234567"])
+def test_phone_as_the_name_of_a_parameter_is_masked(api: Api, spelt: str) -> None:
+    for call in CALLS:
+        path = call.path.replace("{id}", "x")
+        api.call(
+            call.method, path, b'{"' + spelt.encode() + b'": 1}', "application/json", {spelt: 1}
+        )
+
+    rows = str([one.fields for one in logged()])
+    assert "•••••" in rows
+    assert "1234567" not in rows.replace("-", "").replace("%2B", "")
+
+
+@pytest.mark.parametrize(
+    "secret",
+    [api_keys.generate("live"), signing.secret(ids.uuid7(), signing.current_key_id(), 1)],
+    ids=["API key", "signing secret"],  # the same in every process
+)
+def test_secret_as_the_name_of_a_parameter_is_cut(api: Api, secret: str) -> None:
+    api.post("/links/shorten", {secret: 1, f"key={secret}": 1})
+    api.call("GET", "/messages", b"", "", {secret: 1})
+
+    rows = [one.fields for one in logged()]
+    assert [fields[-1].startswith(secret[:9]) for fields in rows] == [False, True]
+    assert [fields[-1][-1] for fields in rows] == ["…", "…"]
+    assert secret[12:30] not in str(rows)
+
+
+def test_refusals_say_which_fields(api: Api) -> None:
+    api.post("/otp/send", {"purpose": "\n", "locale": "de"})
+    api.post("/otp/send", {"phone": "12"})
+    api.get("/messages/msg_0192f0c1a6d87b3e9c4f5a6b7c8d9e0f")
+
+    kept = [(one.path, one.status, one.code, one.fields) for one in logged()]
+    assert kept == [
+        ("/otp/send", 422, "invalid_input", ["phone", "purpose", "locale"]),
+        ("/otp/send", 422, "invalid_phone", kept[1][3]),
+        ("/messages/{id}", 404, "not_found", []),
+    ]
+
+
+def test_unknown_fields_are_kept_and_shown(api: Api, client: Client) -> None:
+    api.post("/otp/send", {"phone": PHONE, "chanel": "sms", "x" * 60: 1})
+    api.post("/otp/send", {"phnoe": PHONE})
+    client.force_login(MemberFactory.create(company=api.company, role=Member.Role.DEVELOPER).user)
+
+    sent, refused = logged()
+    page = client.get(reverse("request-list"), {"outcome": "warned"}).content.decode()
+    texts = [
+        client.get(reverse("request-detail", args=[one.request_id])).content.decode()
+        for one in (sent, refused)
+    ]
+
+    assert (sent.fields, refused.fields) == (["chanel", "x" * 40], ["phone", "phnoe"])
+    assert (page.count("<tr>"), "<code>chanel</code>" in page) == (2, True)
+    assert "<code>chanel</code> (может быть, <code>channel</code>?)" in texts[0]
+    assert "<code>phnoe</code> (может быть, <code>phone</code>?)" in texts[1]
+    assert "Поля с ошибкой: <code>phone</code></p>" in texts[1]
+
+
+def test_request_without_a_valid_key_belongs_to_nobody(company: Company) -> None:
+    Api(company, "kv_live_wrong").post("/otp/send", {"phone": PHONE})
+
+    assert logged() == []
+
+
+def test_switched_off_keeps_nothing(api: Api, settings: Settings) -> None:
+    settings.REQUEST_LOG_DAYS = 0
+
+    api.get("/balance")
+
+    assert logged() == []
+
+
+def test_full_buffer_drops_and_answers(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(request_log, "CAPACITY", 2)
+
+    statuses = [api.get("/balance").status for _request in range(4)]
+
+    assert statuses == [200] * 4
+    assert len(logged()) == 2
+
+
+@pytest.mark.django_db(transaction=True)
+def test_database_that_is_away_loses_entries_only(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    api.get("/balance")
+    with monkeypatch.context() as patch:
+        patch.setattr(request_log, "_INSERT", "SELECT missing FROM nowhere WHERE %(requests)s = ''")
+        request_log.buffer.flush()
+    api.get("/balance")
+
+    assert len(logged()) == 1
+
+
+def test_old_requests_go(api: Api) -> None:
+    api.get("/balance")
+    api.get("/balance")
+    old, young = logged()
+    ApiRequest.objects.filter(pk=old.pk).update(created_at=timezone.now() - timedelta(days=15))
+
+    assert request_log.purge(100) == 1
+    assert list(ApiRequest.objects.all()) == [young]
+
+
+def rows(client: Client, **query: str) -> list[str]:
+    page = client.get(reverse("request-list"), query).context["page"]
+    return [row.path for row in page.rows]
+
+
+def test_list_finds_by_id_phone_answer_code_and_mode(
+    client: Client, owner: Member, api: Api, client_of: ClientOf
+) -> None:
+    sent = api.post("/otp/send", {"phone": PHONE})
+    api.post("/links/shorten", {"url": "nonsense"})
+    client_of(owner.company, Mode.TEST).get("/balance")
+    send, shorten, _balance = logged()
+
+    assert rows(client) == ["/links/shorten", "/otp/send"]
+    assert rows(client, mode="test") == ["/balance"]
+    assert rows(client, id=send.request_id) == ["/otp/send"]
+    assert rows(client, id=sent.body["id"]) == ["/otp/send"]
+    assert rows(client, phone="+7 916 123-45-67") == ["/otp/send"]
+    assert rows(client, outcome="refused") == ["/links/shorten"]
+    assert rows(client, code=shorten.code) == ["/links/shorten"]
+    assert rows(client, api_key=str(send.api_key_id)) == ["/links/shorten", "/otp/send"]
+    assert rows(client, day=f"{timezone.localdate() - timedelta(days=1)}") == []
+    assert rows(client, id="junk", phone="8916") == ["/links/shorten", "/otp/send"]
+
+
+def test_page_explains_the_refusal(client: Client, owner: Member, api: Api) -> None:
+    api.post("/otp/send", {"phone": "12"})
+    (one,) = logged()
+
+    page = client.get(reverse("request-detail", args=[one.request_id])).content.decode()
+
+    assert "Некорректный номер телефона" in page or "номер" in page
+    assert f"{reverse('docs-page', args=['errors'])}#invalid_phone" in page
+
+
+def test_strangers_request_is_not_found(client: Client, api: Api) -> None:
+    api.get("/balance")
+    (one,) = logged()
+    client.force_login(MemberFactory.create().user)
+
+    for request_id in (one.request_id, "junk", "req_"):
+        assert client.get(reverse("request-detail", args=[request_id])).status_code == 404
+    assert rows(client, id=one.request_id) == []
+
+
+def test_list_takes_the_same_queries_for_any_number_of_rows(client: Client, owner: Member) -> None:
+    counts = []
+    for many in (1, 2):
+        for number in range(many):
+            key = ApiKeyFactory.create(company=owner.company)
+            entry = request_log.Entry(
+                owner.company_id, key.pk, "live", f"req_{many}{number:020x}", 1.8e9, "GET",
+                "/balance", 200, "", (), 3, "", None,
+            )  # fmt: skip
+            request_log.buffer.add(entry)
+        logged()
+        client.get(reverse("request-list"))
+        with CaptureQueriesContext(connection) as captured:
+            client.get(reverse("request-list"))
+        counts.append(len(captured))
+
+    assert counts[0] == counts[1]
+
+
+@pytest.mark.parametrize(
+    "query", ["n" * 41 + "=1", "%00x=1", "%ED%A0%80=1", "&".join(f"f{n}=1" for n in range(400))]
+)
+def test_odd_parameter_of_one_company_costs_no_entry(
+    api: Api, client_of: ClientOf, query: str
+) -> None:
+    other = client_of(ApiKeyFactory.create().company)
+    other.get("/balance")
+    api.get(f"/messages?{query}")
+    other.get("/balance")
+
+    rows = logged()
+
+    assert [row.path for row in rows] == ["/balance", "/messages", "/balance"]
+    assert all(len(name) <= 40 for name in rows[1].fields)
+    assert len(rows[1].fields) <= 20
+
+
+def test_entry_that_is_refused_costs_no_other(api: Api) -> None:
+    api.get("/balance")
+    first = request_log.buffer._entries[0]
+    for broken in ({"duration": 2**40}, {"status": 10**6}, {"code": "\0"}, {"mode": "\ud800"}):
+        request_log.buffer._entries.append(first._replace(**broken))
+    api.get("/balance")
+
+    assert [row.path for row in logged()] == ["/balance", "/balance"]

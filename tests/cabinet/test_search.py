@@ -1,0 +1,352 @@
+"""The cabinet's search: what is found, by whom, and that a stranger's things are not."""
+
+from collections.abc import Callable
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import translation
+
+from accounts.models import Company, Member, Mode
+from cabinet import search
+from channels.web import search_sources
+from tests.cabinet.pages import create_content
+from tests.factories import (
+    ApiKeyFactory,
+    CompanyFactory,
+    EndpointFactory,
+    LinkFactory,
+    MemberFactory,
+    MessageFactory,
+    VerificationFactory,
+)
+
+OWNER, DEVELOPER, ACCOUNTANT, VIEWER = Member.Role.values
+PHONE = "+79161230089"
+Query = Callable[[Company], str]
+
+
+def _delivered(company: Company) -> str:
+    return company.messages.filter(state="delivered")[0].public_id
+
+
+# What is typed → the page that it must lead to.
+EXACT: dict[str, tuple[Query, Query]] = {
+    "message": (
+        lambda company: company.messages.filter(state="delivered")[0].public_id,
+        lambda company: (
+            f"/cabinet/messages/{company.messages.filter(state='delivered')[0].public_id}"
+        ),
+    ),
+    "message in capitals, with spaces": (
+        lambda company: f"  {company.messages.all()[0].public_id.upper()} ",
+        lambda company: f"/cabinet/messages/{company.messages.all()[0].public_id}",
+    ),
+    "request": (
+        lambda company: company.api_requests.get().request_id,
+        lambda company: f"/cabinet/requests/{company.api_requests.get().request_id}",
+    ),
+    "link": (
+        lambda company: company.links.get(clicks=3).public_id,
+        lambda company: f"/cabinet/links/{company.links.get(clicks=3).public_id}",
+    ),
+    "slug": (
+        lambda company: company.links.get(clicks=3).slug,
+        lambda company: f"/cabinet/links/{company.links.get(clicks=3).public_id}",
+    ),
+    "short URL": (
+        lambda company: company.links.get(clicks=3).short_url,
+        lambda company: f"/cabinet/links/{company.links.get(clicks=3).public_id}",
+    ),
+    "endpoint": (
+        lambda company: company.endpoints.get(disabled_at=None).public_id,
+        lambda company: f"/cabinet/webhooks/{company.endpoints.get(disabled_at=None).public_id}",
+    ),
+    "top-up": (
+        lambda company: company.orders.invoices().get().public_id,
+        lambda company: f"/cabinet/balance/top-ups/{company.orders.invoices().get().public_id}",
+    ),
+}
+
+
+@pytest.fixture
+def company(db: None) -> Company:
+    company: Company = CompanyFactory.create()
+    create_content(company)
+    return company
+
+
+def enter(client: Client, company: Company, role: str = OWNER) -> Member:
+    member: Member = MemberFactory.create(company=company, role=role)
+    client.force_login(member.user)
+    return member
+
+
+def urls(member: Member, text: str) -> list[str]:
+    return [hit.url for group in search.find(member, text) for hit in group.hits]
+
+
+def member_of(company: Company, role: str = OWNER) -> Member:
+    member: Member = MemberFactory.create(company=company, role=role)
+    return member
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_exact_hit_opens_at_once(client: Client, company: Company, name: str) -> None:
+    text, leads_to = EXACT[name]
+    enter(client, company)
+
+    response = client.get(reverse("search"), {"q": text(company)})
+
+    assert response.status_code == 302
+    assert response["Location"] == leads_to(company)
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_stranger_finds_nothing(client: Client, company: Company, name: str) -> None:
+    text, _leads_to = EXACT[name]
+    stranger = member_of(CompanyFactory.create())
+
+    assert urls(stranger, text(company)) == []
+
+
+@pytest.mark.parametrize(
+    "spelling", [PHONE, PHONE[1:], "8 (916) 123-00-89", "916 123-00-89", "+7 916 123 00 89"]
+)
+def test_phone_is_found_in_any_spelling(company: Company, spelling: str) -> None:
+    message = MessageFactory.create(company=company, phone=PHONE)
+    MessageFactory.create(phone=PHONE)  # a stranger's
+    found = urls(member_of(company), spelling)
+
+    assert found == [
+        "/cabinet/messages?mode=live&phone=%2B79161230089",
+        f"/cabinet/messages/{message.public_id}",
+    ]
+
+
+@pytest.mark.parametrize("part", ["7916123", "+7916123", "8 916 123", "916123", "0089", "230089"])
+def test_phone_is_found_by_its_beginning_and_its_end(company: Company, part: str) -> None:
+    wanted = [MessageFactory.create(company=company, phone=PHONE, mode=mode) for mode in Mode]
+    MessageFactory.create(phone=PHONE)  # a stranger's
+    MessageFactory.create(company=company, phone="+77010000001")
+
+    found = urls(member_of(company), part)
+
+    assert found == [f"/cabinet/messages/{one.public_id}" for one in reversed(wanted)]
+
+
+def test_part_of_a_phone_leads_to_the_list_of_all(client: Client, company: Company) -> None:
+    MessageFactory.create_batch(3, company=company, phone=PHONE)
+    enter(client, company, OWNER)
+
+    first, *rows = urls(member_of(company), "0089")
+
+    assert (first, len(rows)) == ("/cabinet/messages?mode=live&phone=0089", 3)
+    assert len(client.get(first).context["page"].rows) == 3
+
+
+def test_part_of_a_phone_is_looked_for_among_the_latest(
+    company: Company, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And the list goes on from there."""
+    monkeypatch.setattr(search_sources, "SCANS", (1, 2, 9))
+    MessageFactory.create(company=company, phone=PHONE)
+    MessageFactory.create_batch(3, company=company, phone="+77010000001")
+
+    assert urls(member_of(company), "0089") == ["/cabinet/messages?mode=live&phone=0089"]
+
+
+@pytest.mark.parametrize("role", [ACCOUNTANT, VIEWER])
+@pytest.mark.parametrize("part", [PHONE[:-1], "0089", "79161"])
+def test_part_of_a_masked_phone_tells_nothing(
+    client: Client, company: Company, role: str, part: str
+) -> None:
+    """It would tell the masked digits one by one."""
+    hits = [search.find(member_of(company, role), part)]
+    MessageFactory.create(company=company, phone=PHONE)
+    enter(client, company, role)
+
+    hits.append(search.find(member_of(company, role), part))
+    page = client.get(reverse("search-suggestions"), {"q": part}).content.decode()
+
+    assert hits[0] == hits[1]
+    assert "Нужен номер целиком" in page
+    assert "messages/msg_" not in page
+
+
+@pytest.mark.parametrize("role", [ACCOUNTANT, VIEWER])
+def test_phone_stays_masked(client: Client, company: Company, role: str) -> None:
+    MessageFactory.create(company=company, phone=PHONE)
+    enter(client, company, role)
+
+    body = client.get(reverse("search-suggestions"), {"q": "89161230089"}).content.decode()
+
+    assert "+7916•••••89" in body
+    assert body.count(PHONE) == 0
+
+
+def test_verification_leads_to_its_message(company: Company) -> None:
+    code = VerificationFactory.create(company=company)
+    message = MessageFactory.create(company=company, subject_id=code.id)
+
+    assert urls(member_of(company), code.public_id) == [f"/cabinet/messages/{message.public_id}"]
+    assert urls(member_of(CompanyFactory.create()), code.public_id) == []
+
+
+def test_key_is_found_by_name_beginning_end_and_whole(company: Company) -> None:
+    key = ApiKeyFactory.create(company=company, name="Склад № 2")
+    member, leads_to = member_of(company), f"/cabinet/keys#key-{key.pk}"
+
+    assert urls(member, "склад") == [leads_to]
+    assert leads_to in urls(member, key.last4)
+    assert leads_to in urls(member, f"{key.prefix}…{key.last4}")
+    assert leads_to in urls(member, f"{key.prefix}whatever{key.last4}")
+    assert urls(member_of(company, ACCOUNTANT), "склад") == []
+
+
+def test_links_are_found_by_target_host(company: Company) -> None:
+    link = LinkFactory.create(company=company, url="https://shop.example.org/spring")
+    LinkFactory.create(company=company, url="https://other.example/?to=shopXexample.org")
+    member = member_of(company)
+    leads_to = f"/cabinet/links/{link.public_id}"
+
+    for text in ("shop.example.org", "example.org", "https://shop.example.org/anything"):
+        assert urls(member, text)[-1] == leads_to
+        assert urls(member, text)[0].startswith("/cabinet/links?mode=live&search=")
+    assert urls(member_of(CompanyFactory.create()), "shop.example.org") == []
+
+
+def test_alias_that_is_a_word_does_not_hide_the_page(client: Client, company: Company) -> None:
+    LinkFactory.create(company=company, slug="webhooks", key="webhooks", is_alias=True)
+    enter(client, company)
+
+    response = client.get(reverse("search"), {"q": "webhooks"})
+
+    assert response.status_code == 200
+    assert reverse("webhook-list") in response.content.decode()
+
+
+def test_invoice_and_document_numbers(company: Company) -> None:
+    order, document = company.orders.invoices().get(), company.documents.get()
+    owner = member_of(company)
+
+    assert reverse("balance-order", args=[order.public_id]) in urls(owner, order.number)
+    assert reverse("balance-order", args=[order.public_id]) in urls(owner, f"№ {order.number}")
+    assert reverse("document-list") in urls(owner, document.number)
+    assert urls(member_of(company, DEVELOPER), order.number) == []
+    assert urls(owner, "2026-999999999") == []
+
+
+def test_colleague_is_found_by_address(company: Company) -> None:
+    colleague = MemberFactory.create(company=company, user__email="anna@shop.example")
+    MemberFactory.create(user__email="anna@stranger.example")
+
+    assert urls(member_of(company), "anna@") == [reverse("member-role", args=[colleague.pk])]
+    assert urls(member_of(company, VIEWER), "anna@") == [reverse("member-list")]
+    assert urls(member_of(company, ACCOUNTANT), "anna@") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("вебхук", "webhook-list"),
+        ("webhook", "webhook-list"),
+        ("цены", "balance"),
+        ("prices", "balance"),
+        ("ЦЕНЫ", "balance"),
+        ("лимит", "settings"),
+        ("пароль", "account_change_password"),
+        ("журнал", "audit-list"),
+    ],
+)
+@pytest.mark.parametrize("language", ["ru", "en"])
+def test_page_is_found_by_a_word_of_either_language(
+    company: Company, text: str, name: str, language: str
+) -> None:
+    with translation.override(language):
+        assert reverse(name) in urls(member_of(company), text)
+
+
+@pytest.mark.parametrize(
+    ("role", "text", "name"),
+    [
+        (DEVELOPER, "цены", "balance"),
+        (ACCOUNTANT, "вебхук", "webhook-list"),
+        (ACCOUNTANT, "лимит", "settings"),
+        (VIEWER, "журнал", "audit-list"),
+    ],
+)
+def test_page_that_a_role_may_not_open_is_not_found(
+    company: Company, role: str, text: str, name: str
+) -> None:
+    assert reverse(name) not in urls(member_of(company, role), text)
+
+
+@pytest.mark.parametrize("role", Member.Role.values)
+def test_whatever_is_found_can_be_opened(client: Client, company: Company, role: str) -> None:
+    member = enter(client, company, role)
+    texts = [text(company) for text, _url in EXACT.values()]
+    texts += ["а", "с", "e", "i", "key", "example", "+79990000000", company.documents.get().number]
+
+    found = {url for text in texts for url in urls(member, text)}
+
+    assert len(found) > 5
+    statuses = {url: client.get(url).status_code for url in found}
+    asks_for_password = reverse("account_change_password")
+    expected = {url: 302 if url == asks_for_password else 200 for url in found}
+    assert statuses == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "",
+            "   ",
+            "\x00",
+            "%",
+            "_",
+            "'\"><script>",
+            "msg_",
+            "msg_" + "z" * 32,
+            "req_" + "f" * 22,
+        ),
+        *("http://[", "//", "2026-", "+7", "№", "💥" * 300, "a" * 5000, "lnk_", "…", "kv_live_"),
+    ],
+)
+def test_hostile_text_is_answered(client: Client, company: Company, text: str) -> None:
+    enter(client, company)
+
+    for name in ("search", "search-suggestions"):
+        response = client.get(reverse(name), {"q": text})
+        assert response.status_code == 200
+        assert "<script>" not in response.content.decode().replace("<script src", "")
+
+
+def test_wildcards_of_the_database_are_plain_characters(company: Company) -> None:
+    EndpointFactory.create(company=company, url="https://hooks.example/100%25")
+
+    assert urls(member_of(company), "hooks%example") == []
+    assert urls(member_of(company), "hooks_example") == []
+
+
+def test_search_is_a_bounded_number_of_queries(company: Company) -> None:
+    member = member_of(company)
+    for text in ("anna", PHONE, PHONE[:6], "shop.example.org", company.messages.all()[0].public_id):
+        search.find(member, text)  # what is read once per process
+        with CaptureQueriesContext(connection) as few:
+            search.find(member, text)
+        for _ in range(3):
+            MessageFactory.create(company=company, phone=PHONE)
+            LinkFactory.create(company=company, url="https://shop.example.org/")
+            ApiKeyFactory.create(company=company, name="anna")
+        with CaptureQueriesContext(connection) as many:
+            search.find(member, text)
+
+        assert len(few) == len(many) <= 12
+
+
+def test_stranger_without_a_session_is_asked_to_sign_in(client: Client, db: None) -> None:
+    assert client.get(reverse("search"), {"q": "x"}).status_code == 302

@@ -1,0 +1,103 @@
+"""Times on pages are in the zone that the reader chose; days are the service's."""
+
+import re
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from accounts.models import Company, Member, User
+from cabinet import time_zones
+from tests.factories import MemberFactory
+
+WINTER = datetime(2026, 1, 15, 21, 30, tzinfo=UTC)  # in Moscow, the next day
+
+
+@pytest.fixture
+def member(db: None) -> Member:
+    member = MemberFactory.create()
+    Member.objects.update(created_at=WINTER)
+    return member
+
+
+def times(client: Client, member: Member, zone: str) -> list[str]:
+    User.objects.update(time_zone=zone)
+    client.force_login(User.objects.get(pk=member.user_id))
+    page = client.get(reverse("member-list")).content.decode()
+    return re.findall(r'<time datetime="([^"]+)"', page)
+
+
+def test_times_are_in_the_chosen_zone(client: Client, member: Member) -> None:
+    assert times(client, member, "") == ["2026-01-16T00:30:00+03:00"]
+    assert times(client, member, "Asia/Vladivostok") == ["2026-01-16T07:30:00+10:00"]
+    assert times(client, member, "America/St_Johns") == ["2026-01-15T18:00:00-03:30"]
+
+
+def test_zone_ends_with_the_page(client: Client, member: Member) -> None:
+    times(client, member, "Asia/Vladivostok")
+
+    assert timezone.get_current_timezone_name() == "Europe/Moscow"
+
+
+@pytest.mark.parametrize("zone", ["Mars/Olympus", "../../etc/passwd", "\N{SNOWMAN}", "Europe"])
+def test_zone_that_is_no_more_is_the_services(client: Client, member: Member, zone: str) -> None:
+    assert times(client, member, zone) == ["2026-01-16T00:30:00+03:00"]
+
+
+@pytest.mark.parametrize("zone", ["Mars/Olympus", "../../etc/passwd", "x" * 65])
+def test_other_zones_cannot_be_saved(client: Client, member: Member, zone: str) -> None:
+    client.force_login(member.user)
+
+    response = client.post(reverse("profile"), {"language": "ru", "time_zone": zone})
+
+    assert response.status_code == 200
+    assert response.context["form"].errors.keys() == {"time_zone"}
+
+
+def test_names_of_other_people_stay(client: Client, member: Member) -> None:
+    other = MemberFactory.create(company=member.company)
+    client.force_login(member.user)
+
+    client.post(reverse("profile"), {"name": "Mine", "language": "en", "time_zone": ""})
+
+    assert User.objects.get(pk=member.user_id).name == "Mine"
+    assert User.objects.get(pk=other.user_id).name == other.user.name
+
+
+def test_admin_keeps_the_services_zone(client: Client, member: Member) -> None:
+    """Its forms parse what they show, by code that knows the service's zone alone."""
+    User.objects.update(time_zone="Asia/Vladivostok", is_staff=True, is_superuser=True)
+    Company.objects.update(created_at=WINTER)
+    client.force_login(User.objects.get())
+
+    page = client.get(reverse("admin:accounts_company_change", args=[member.company_id]))
+
+    assert "16.01.2026, 00:30" in page.content.decode()
+
+
+def test_choices_go_from_west_to_east_and_name_each_place_once() -> None:
+    found = time_zones.choices(WINTER, "ru")
+
+    words = dict(found)
+    assert words["Asia/Vladivostok"] == "Владивосток, Россия (UTC+10:00)"
+    assert words["America/St_Johns"].endswith("Канада (UTC−03:30)")
+    assert words["Etc/UTC"].endswith("(UTC+00:00)")
+    assert "Asia/Calcutta" not in words
+    assert words["Asia/Kolkata"] == "Калькутта, Индия (UTC+05:30)"
+    names = [name for name, _words in found]
+    offsets = [timezone.localtime(WINTER, ZoneInfo(name)).utcoffset() for name in names]
+    assert offsets == sorted(offset or timedelta() for offset in offsets)
+
+
+def test_offsets_are_those_of_the_day() -> None:
+    summer = datetime(2026, 7, 15, tzinfo=UTC)
+
+    assert dict(time_zones.choices(summer, "en"))["Europe/Berlin"] == "Berlin, Germany (UTC+02:00)"
+    assert dict(time_zones.choices(WINTER, "en"))["Europe/Berlin"] == "Berlin, Germany (UTC+01:00)"
+
+
+def test_places_have_the_names_of_countries_that_other_lists_show() -> None:
+    assert time_zones.place_of("America/New_York", "ru") == "Нью-Йорк, США"

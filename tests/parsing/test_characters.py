@@ -1,0 +1,42 @@
+import pytest
+
+from parsing.characters import as_seen, is_line, is_text, one_line
+
+# The first has letters and emoji of Unicode 17, which no Python that is used here knows.
+GOOD = [
+    "\U0001fac8\U0001faea\U0001f6d8",
+    "نامه\u200cای",
+    "👨\u200d👩\u200d👧",
+    "🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f",
+    "❤\ufe0f",
+    "5\u00a0минут",
+    "12\u202f000",
+    "ру\u0301с",
+    "\ue000",
+]
+NOWHERE = ["\0", "\x1b", "\x7f", "\x85", "\u2028", "\u2029", "\u202a", "\u202e", "\ud800", "\ufffe"]
+IN_TEXTS_ALONE = ["\n", "\r", "\t", "\u2066", "\u2069", "\u200b", "\u200e", "\u200f", "\ufeff"]
+
+
+@pytest.mark.parametrize("text", GOOD)
+def test_newer_characters_and_joiners_are_allowed(text: str) -> None:
+    assert is_line(text)
+    assert is_text(text)
+    assert one_line(text) == " ".join(text.split())
+
+
+@pytest.mark.parametrize("char", NOWHERE)
+def test_controls_and_overrides_are_not(char: str) -> None:
+    assert not is_line(f"a{char}b")
+    assert not is_text(f"a{char}я")
+    assert one_line(f"a{char}b") == "a b"
+
+
+@pytest.mark.parametrize("char", IN_TEXTS_ALONE)
+def test_texts_may_have_more_than_lines(char: str) -> None:
+    assert not is_line(f"a{char}b")
+    assert is_text(f"a{char}b")
+
+
+def test_text_as_it_is_seen() -> None:
+    assert as_seen("ｅv\u200bi\u200dl\ufe0f.com") == "evil.com"

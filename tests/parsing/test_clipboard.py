@@ -1,0 +1,57 @@
+"""Texts as people and their clipboards write them."""
+
+import sys
+from unicodedata import category
+
+import pytest
+
+from parsing import clipboard
+
+EVERY = [chr(point) for point in range(sys.maxunicode + 1)]
+IN_KIND = {
+    kind: [char for char in EVERY if category(char) == kind]
+    for kind in ("Zs", "Pd", "Cf", "Mn", "Me")
+}
+
+
+def test_every_space_dash_and_invisible_mark_is_no_part_of_a_code() -> None:
+    for kind in ("Zs", "Pd", "Cf", "Me"):
+        for char in IN_KIND[kind]:
+            around = "" if kind == "Pd" else char
+            assert clipboard.code(f"{around}123{char}456{around}") == "123456", hex(ord(char))
+    assert {
+        clipboard.code(f"{char}123{char}456{char}") for char in "\u3164\uffa0\u2800\ufffc\t"
+    } == {"123456"}
+    assert clipboard.code("1 2 3 - 4 5 6") == "123456"
+    assert clipboard.code("-123456") == "-123456"
+
+
+def test_digits_of_every_script_are_read() -> None:
+    for char in filter(str.isdecimal, EVERY):
+        assert clipboard.code(char) in "0123456789"
+    assert clipboard.code("٤٨٢٩١٥") == "482915"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("  STOP!!! ", "stop"),
+        ("opt-out", "optout"),
+        ("Opt\u00a0 Out.", "opt out"),
+        ("ＳＴＯＰ", "stop"),
+        ("s\u200btop \u2764\ufe0f", "stop"),
+        ("СТОП\0", "стоп"),
+        ("\u202eпотс", "потс"),
+        ("!?", ""),
+    ],
+)
+def test_words_are_without_case_marks_and_punctuation(text: str, words: str) -> None:
+    assert clipboard.words(text) == words
+
+
+def test_what_is_too_long_to_be_typed_is_not_read() -> None:
+    longest = "\ufdfa" * clipboard.LONGEST
+
+    assert clipboard.plain(longest) != longest
+    assert clipboard.plain(longest + "\ufdfa") == longest + "\ufdfa"
+    assert clipboard.code(f"{longest}\ufdfa 12 34") == f"{longest}\ufdfa 1234"

@@ -1,0 +1,47 @@
+"""Every text field of every form judges the length before anything that takes longer."""
+
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.urls import get_resolver
+
+from cabinet.forms import CompanyForm, SignupForm
+
+LONG = "a" + "\u0315\u0300" * 15_000  # marks in an order that NFKC has to change
+QUICK = 0.3  # seconds of the processor; the marks alone take three times as long
+
+
+def text_fields() -> Iterator[tuple[str, forms.CharField]]:
+    """Those of all forms that the pages import."""
+    get_resolver().url_patterns  # noqa: B018 - imports every page
+    waiting, met = [forms.BaseForm], set[type]()
+    while waiting:
+        form = waiting.pop()
+        if form in met:
+            continue
+        met.add(form)
+        waiting += form.__subclasses__()
+        for name, field in getattr(form, "base_fields", {}).items():
+            if isinstance(field, forms.CharField) and field.max_length is not None:
+                yield f"{form.__module__}.{form.__qualname__}.{name}", field
+
+
+def seconds_to_judge(field: forms.CharField) -> float:
+    began = time.thread_time()
+    with suppress(ValidationError):  # a field of words counts them, not their characters
+        field.clean(LONG)
+    return time.thread_time() - began
+
+
+def test_a_text_too_long_is_refused_before_it_is_composed() -> None:
+    fields = dict(text_fields())
+
+    slow = [name for name, field in fields.items() if seconds_to_judge(field) > QUICK]
+
+    assert slow == []
+    assert len(fields) > 50
+    signs_up = f"{SignupForm.__module__}.{SignupForm.__qualname__}.company"
+    assert {signs_up, signs_up.replace("SignupForm", CompanyForm.__name__)} <= fields.keys()

@@ -1,0 +1,195 @@
+"""Calls answered past Django's handler are answered as by it."""
+
+import hashlib
+import hmac
+import re
+from typing import Any
+
+import orjson
+import pytest
+from django.conf import settings
+from django.core import signals
+from django.core.handlers.wsgi import WSGIHandler
+from django.db import connection, connections
+from django.test import RequestFactory
+from django.test.utils import CaptureQueriesContext
+
+from channels.models import Message, Receipt
+from config.api import FIXED_PATHS
+from otp.web.api import SendCode
+from processes.server.direct_calls import DirectCalls
+from tests.api.clients import Api
+from tests.otp.sent_codes import forget_limits
+
+pytestmark = pytest.mark.django_db(transaction=True)  # both end the request's connection
+
+Response = tuple[str, list[tuple[str, str]], bytes]
+PHONE = "+79161234567"
+VARYING = re.compile(rb"(req|msg|otp|lnk)_[0-9a-f]+|\d{4}-\d\d-\d\dT[0-9:.]+Z|r=\d+;t=\d+")
+
+
+def refused_by_django(*_: Any) -> Any:
+    raise AssertionError("it went through Django's handler")
+
+
+@pytest.fixture(scope="module")
+def django_handler() -> WSGIHandler:
+    return WSGIHandler()
+
+
+@pytest.fixture(scope="module")
+def direct() -> DirectCalls:
+    return DirectCalls(refused_by_django, FIXED_PATHS)
+
+
+@pytest.fixture
+def both(django_handler: WSGIHandler, direct: DirectCalls) -> tuple[WSGIHandler, DirectCalls]:
+    return django_handler, direct
+
+
+def respond(
+    application: Any, method: str, path: str, body: bytes = b"", /, **headers: str
+) -> Response:
+    request = RequestFactory().generic(method, path, body, "application/json", headers=headers)
+    started: list[Any] = []
+    chunks = application(request.environ, lambda *given: started.extend(given))
+    whole = b"".join(chunks)
+    if hasattr(chunks, "close"):
+        chunks.close()
+    status, given = started
+    return status, given, whole
+
+
+def without_ids(response: Response) -> Response:
+    status, headers, body = response
+    known = [(name, VARYING.sub(b"", text.encode()).decode()) for name, text in headers]
+    return status, sorted(known), VARYING.sub(b"", body)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("POST", "/api/v1/otp/send", {"phone": PHONE}),
+        ("POST", "/api/v1/otp/send/", {"phone": PHONE}),
+        ("POST", "/api/v1/otp/send", {"phone": "+7"}),
+        ("POST", "/api/v1/otp/send", [1]),
+        ("POST", "/api/v1/otp/verify", {"phone": PHONE, "code": "000000"}),
+        ("POST", "/api/v1/links", {"url": "https://example.com/a"}),
+        ("GET", "/api/v1/otp/send", None),
+        ("HEAD", "/api/v1/balance", None),
+        ("OPTIONS", "/api/v1/balance", None),
+        ("GET", "/api/v1/balance?unknown=1", None),
+        ("GET", "/api/v1/balance", None),
+    ],
+)
+def test_api_call_is_answered_as_by_django(
+    api: Api, both: tuple[Any, Any], method: str, path: str, body: Any
+) -> None:
+    sent = b"" if body is None else orjson.dumps(body)
+
+    answers = []
+    for application in both:
+        forget_limits()
+        answers.append(without_ids(respond(application, method, path, sent, **api.headers)))
+        Message.objects.all().delete()
+
+    assert answers[0] == answers[1]
+
+
+@pytest.mark.parametrize("authorization", ["Bearer nothing", "Basic bm8=", ""])
+def test_call_without_a_key_is_refused_as_by_django(
+    both: tuple[Any, Any], authorization: str
+) -> None:
+    headers = {"Authorization": authorization}
+    by_django, direct = (respond(one, "POST", "/api/v1/otp/send", b"", **headers) for one in both)
+
+    assert without_ids(direct) == without_ids(by_django)
+    assert direct[0] == "401 Unauthorized"
+
+
+def webhook_headers(body: bytes, secret: str) -> dict[str, str]:
+    digest = hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
+    return {"X-Hub-Signature-256": f"sha256={digest}"}
+
+
+@pytest.mark.parametrize("secret", ["ours", "another"])
+def test_webhook_is_answered_as_by_django(both: tuple[Any, Any], secret: str) -> None:
+    status = {"id": "wamid.1", "status": "delivered", "timestamp": "1790000000"}
+    change = {"field": "messages", "value": {"statuses": [status]}}
+    body = orjson.dumps({"object": "whatsapp_business_account", "entry": [{"changes": [change]}]})
+    key = settings.PROVIDER_ACCOUNTS["whatsapp_cloud"]["app_secret"] if secret == "ours" else secret
+    headers = webhook_headers(body, key)
+
+    answers = [
+        respond(application, "POST", "/hooks/whatsapp", body, **headers) for application in both
+    ]
+
+    assert answers[0] == answers[1]
+    assert Receipt.objects.count() == (secret == "ours")
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "/hooks/whatsapp?hub.mode=subscribe&hub.challenge=7&hub.verify_token=no"),
+        ("GET", "/hooks/twilio"),
+        ("PUT", "/hooks/whatsapp"),
+        ("POST", "/hooks/nobody"),
+        ("POST", "/hooks/whatsapp/nobody"),
+        ("POST", "/hooks/twilio"),
+    ],
+)
+def test_other_webhook_call_is_answered_as_by_django(
+    both: tuple[Any, Any], method: str, path: str
+) -> None:
+    by_django, direct = (respond(one, method, path) for one in both)
+
+    assert direct == by_django
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/hooks/a/b/c", "/api/v1/messages/msg_1", "/api/v1/nothing", "/docs"]
+)
+def test_other_paths_go_through_django(direct: DirectCalls, path: str) -> None:
+    with pytest.raises(AssertionError, match="through Django"):
+        respond(direct, "GET", path)
+
+
+def test_defect_of_a_view_is_answered_as_by_django(
+    api: Api,
+    both: tuple[Any, Any],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(SendCode, "dispatch", fail)
+
+    answers = [
+        respond(application, "POST", "/api/v1/otp/send", b"{}", **api.headers)
+        for application in both
+    ]
+
+    assert answers[0] == answers[1]
+    assert answers[0][0].startswith("500")
+    logged = [(record.name, record.levelname) for record in caplog.records]
+    assert logged == [("django.request", "ERROR")] * 2
+
+
+def test_connection_is_given_back(api: Api, direct: DirectCalls) -> None:
+    with CaptureQueriesContext(connection):
+        respond(direct, "GET", "/api/v1/balance", b"", **api.headers)
+
+    assert connections["default"].connection is None
+
+
+def test_signals_of_a_request_do_nothing_else() -> None:
+    """A new receiver would not hear of direct calls: have it called in `DirectCalls` as well."""
+    names = {
+        receiver.__qualname__
+        for signal in (signals.request_started, signals.request_finished)
+        for receiver in signal._live_receivers(WSGIHandler)[0]
+    }
+
+    assert names == {"reset_queries", "close_old_connections", "close_caches", "reset_urlconf"}

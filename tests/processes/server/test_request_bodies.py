@@ -1,0 +1,141 @@
+"""Which request body is refused when too many are being received."""
+
+from threading import Barrier, Thread
+
+from processes.server.request_bodies import BodyLimits, BufferedBodies, BufferedBody
+
+
+class Clock:
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def bodies(**bounds: float) -> tuple[BufferedBodies, Clock]:
+    given = {"deadline": 10.0, "max_bodies": 3, "max_per_sender": 2, "memory": 100} | bounds
+    clock = Clock()
+    return BufferedBodies(BodyLimits(**given), clock), clock  # type: ignore[arg-type]
+
+
+def body(sender: str, at: float = 100.0) -> BufferedBody:
+    return BufferedBody({}, None, sender, 1000, None, started=at)
+
+
+def test_number_of_bodies_is_limited() -> None:
+    several, _ = bodies()
+
+    added = [several.add(body(sender)) for sender in "abcd"]
+
+    assert added == [(True, None)] * 3 + [(False, None)]
+    assert len(several) == 3
+
+
+def test_slowest_body_is_evicted() -> None:
+    several, clock = bodies()
+    first, second, third = (body(sender) for sender in "abc")
+    for one in (first, second, third):
+        several.add(one)
+    clock.now += 1.5
+
+    assert several.add(body("d", at=clock.now)) == (True, first)
+    assert (first.is_over, second.is_over, len(several)) == (True, False, 3)
+
+
+def test_senders_own_slowest_body_is_evicted_first() -> None:
+    several, clock = bodies()
+    others, own = body("a"), body("b")
+    for one in (others, own, body("b")):
+        several.add(one)
+    clock.now += 1.5
+
+    assert several.add(body("b", at=clock.now)) == (True, own)
+    assert not others.is_over
+
+
+def test_recent_body_is_not_evicted() -> None:
+    several, clock = bodies()
+    for _ in range(2):
+        several.add(body("a"))
+    clock.now += 0.9
+
+    assert several.add(body("a")) == (False, None)
+    assert several.add(body("b")) == (True, None)
+
+
+def test_place_is_free_again() -> None:
+    several, _ = bodies()
+    one = body("a")
+    several.add(one)
+    several.add(body("a"))
+
+    assert several.take(one)
+
+    assert several.add(body("a")) == (True, None)
+
+
+def test_slowest_body_is_evicted_for_memory() -> None:
+    several, clock = bodies()
+    first, second = body("a"), body("b")
+    several.add(first)
+    several.add(second)
+    clock.now += 2
+
+    assert several.grow(first, b"x" * 60) is None
+    assert several.grow(second, b"x" * 60) is first
+    assert several.grow(second, b"x" * 30) is None
+
+
+def test_part_of_a_removed_body_takes_no_memory() -> None:
+    several, clock = bodies()
+    cut, slow = body("a"), body("b")
+    several.add(cut)
+    several.add(slow)
+    several.take(cut)
+    clock.now += 2
+
+    for _ in range(5):
+        assert several.grow(cut, b"x" * 60) is None
+
+    assert several.grow(slow, b"x" * 60) is None
+    assert not slow.is_over
+
+
+def test_late_bodies_are_removed_once() -> None:
+    several, clock = bodies()
+    first, second = body("a"), body("b", at=105.0)
+    several.add(first)
+    several.add(second)
+    clock.now = 111.0
+
+    assert several.take_late() == [first]
+    assert several.take_late() == []
+    assert several.take_late(is_stopping=True) == [second]
+    assert not several.take(second)
+
+
+def test_body_is_removed_by_one_of_two_threads() -> None:
+    several, clock = bodies(max_bodies=1000, max_per_sender=1000)
+    taken: list[BufferedBody] = []
+    barrier = Barrier(2)
+    many = [body("a") for _ in range(500)]
+    for one in many:
+        several.add(one)
+    clock.now += 11
+
+    def finish() -> None:
+        barrier.wait()
+        taken.extend(one for one in many if several.take(one))
+
+    def sweep() -> None:
+        barrier.wait()
+        taken.extend(several.take_late())
+
+    threads = [Thread(target=finish), Thread(target=sweep)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert sorted(map(id, taken)) == sorted(map(id, many))
+    assert len(several) == 0

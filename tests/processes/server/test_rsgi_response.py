@@ -1,0 +1,136 @@
+"""Large responses: concurrent writes, and behaviour without /proc."""
+
+import re
+import resource
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from threading import Event, Semaphore, Thread
+from typing import Any
+from wsgiref.types import StartResponse, WSGIEnvironment
+
+import pytest
+from django.urls import reverse
+
+from catalogue.errors import Error
+from config import web_server
+from processes.server import rsgi_response
+from processes.server.rsgi_response import MAX_FILES, MAX_IN_MEMORY, ResponseSender
+
+
+class Protocol:
+    """As granian's, as far as answers go."""
+
+    answer: tuple[Any, ...] = ()
+
+    def response_bytes(self, *answer: Any) -> None:
+        self.answer = ("bytes", *answer)
+
+    def response_file(self, *answer: Any) -> None:
+        self.answer = ("file", *answer)
+
+
+class Export:
+    """A long answer that is not done before it is let go."""
+
+    def __init__(self) -> None:
+        self.may_end = Event()
+        self.is_written = Semaphore(0)  # once for each that has a place
+
+    def __call__(self, _environ: WSGIEnvironment, start: StartResponse) -> Iterable[bytes]:
+        start("200 OK", [("Content-Type", "text/csv")])
+        return self._lines()
+
+    def _lines(self) -> Iterator[bytes]:
+        yield b"x" * (MAX_IN_MEMORY + 1)
+        self.is_written.release()
+        self.may_end.wait(60)
+        yield b"end"
+
+
+@pytest.fixture
+def answers(monkeypatch: pytest.MonkeyPatch) -> Iterator[ResponseSender]:
+    several = ResponseSender(refuse)
+    yield several
+    monkeypatch.setattr(rsgi_response, "OPENED_WITHIN", 0.0)
+    several.close_files()
+
+
+def refuse(_environ: WSGIEnvironment, error: Error) -> tuple[int, list[tuple[str, str]], bytes]:
+    return error.status, [("Retry-After", "1")], error.code.encode()
+
+
+def test_third_long_answer_is_refused_until_one_is_written(answers: ResponseSender) -> None:
+    export = Export()
+    served = [Protocol() for _ in range(MAX_FILES)]
+    threads = [Thread(target=answers.send, args=(export, {}, one)) for one in served]
+    for thread in threads:
+        thread.start()
+    third, fourth = Protocol(), Protocol()
+
+    assert all(export.is_written.acquire(timeout=25) for _ in served)
+    answers.send(export, {}, third)
+    export.may_end.set()
+    for thread in threads:
+        thread.join()
+    answers.send(export, {}, fourth)
+
+    assert third.answer == ("bytes", 503, [("Retry-After", "1")], b"unavailable")
+    assert [one.answer[:2] for one in [*served, fourth]] == [("file", 200)] * (MAX_FILES + 1)
+
+
+def test_failed_long_response_releases_its_slot(answers: ResponseSender) -> None:
+    def fail(_environ: WSGIEnvironment, start: StartResponse) -> Iterator[bytes]:
+        start("200 OK", [])
+        yield b"x" * (MAX_IN_MEMORY + 1)
+        raise ConnectionError
+
+    export, last = Export(), Protocol()
+    export.may_end.set()
+    for _ in range(MAX_FILES):
+        with pytest.raises(ConnectionError):
+            answers.send(fail, {}, Protocol())
+
+    answers.send(export, {}, last)
+
+    assert last.answer[:2] == ("file", 200)
+
+
+def test_long_answer_is_sent_from_memory_without_proc(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(rsgi_response, "DESCRIPTORS", tmp_path / "none")
+    export, protocol = Export(), Protocol()
+    export.may_end.set()
+
+    ResponseSender(refuse).send(export, {}, protocol)
+
+    assert protocol.answer[:2] == ("bytes", 200)
+    assert protocol.answer[3] == b"x" * (MAX_IN_MEMORY + 1) + b"end"
+
+
+@pytest.mark.parametrize(
+    ("most", "wanted"), [(resource.RLIM_INFINITY, 65_536), (4096, 4096), (2**20, 65_536)]
+)
+def test_open_files_are_raised_to_a_number(
+    monkeypatch: pytest.MonkeyPatch, most: int, wanted: int
+) -> None:
+    tried = []
+
+    def refuse_all(_which: int, limits: tuple[int, int]) -> None:
+        tried.append(limits)
+        raise ValueError("not allowed to raise maximum limit")
+
+    monkeypatch.setattr(resource, "getrlimit", lambda _which: (256, most))
+    monkeypatch.setattr(resource, "setrlimit", refuse_all)
+
+    web_server.raise_open_file_limit()
+
+    assert tried == [(wanted, most)]
+
+
+@pytest.mark.parametrize("name", ["message-export", "link-export", "balance-csv"])
+def test_proxy_waits_longer_for_exports(name: str) -> None:
+    text = Path("deploy/nginx.conf").read_text("utf-8")
+    (found,) = re.finditer(r"location ~ (\S+) \{\s+proxy_read_timeout 600s;", text)
+
+    assert re.search(found[1], reverse(name))

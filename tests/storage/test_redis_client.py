@@ -1,0 +1,84 @@
+"""Commands on the connection that a thread keeps: their replies never belong to others."""
+
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Thread
+from typing import Any
+
+import pytest
+import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+from storage import redis_client
+from storage.redis_client import _KeptConnection, blocking_call, call, call_together
+
+
+@pytest.fixture(autouse=True)
+def _list() -> None:
+    redis_client.redis_client().delete("kept")
+    call("LPUSH", "kept", 1)
+
+
+def test_replies_come_in_the_order_of_the_commands() -> None:
+    assert call_together(["SET", "l2:kept", b"1", "PX", 1000], ["MGET", "l2:kept", "none"]) == [
+        b"OK",
+        [b"1", None],
+    ]
+
+
+def test_replies_after_an_error_are_no_other_commands() -> None:
+    with pytest.raises(redis.ResponseError):
+        call_together(["GET", "kept"], ["LLEN", "kept"])
+
+    assert not redis_client._kept.connection.is_connected  # the second may come at any time
+    assert call("ECHO", "own") == b"own"
+
+
+def test_connection_that_the_server_closed_is_opened_again() -> None:
+    number = call("CLIENT", "ID")
+    redis_client.redis_client().client_kill_filter(_id=str(number))
+
+    assert call("LLEN", "kept") == 1
+
+
+@contextmanager
+def silent_server() -> Iterator[tuple[int, list[socket.socket]]]:
+    """Takes connections and never answers; yields its port and what connected."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        connections: list[socket.socket] = []
+
+        def serve() -> None:
+            while True:
+                try:
+                    connections.append(listener.accept()[0])
+                except OSError:
+                    return
+
+        thread = Thread(target=serve, daemon=True)
+        thread.start()
+        yield listener.getsockname()[1], connections
+        listener.shutdown(socket.SHUT_RDWR)
+    thread.join(2)
+    for connection in connections:
+        connection.close()
+
+
+def test_hanging_server_is_waited_for_once() -> None:
+    with silent_server() as (port, connections):
+        options: Any = {"socket_timeout": 0.2, "retry": Retry(NoBackoff(), 0)}
+        client = redis.Redis(port=port, **options)
+
+        with pytest.raises(redis.TimeoutError):
+            _KeptConnection().exchange(client, [("GET", "x")])
+
+    assert len(connections) == 1
+
+
+def test_wait_that_ends_without_news_leaves_the_connection_in_use() -> None:
+    before = blocking_call("CLIENT", "ID")
+
+    assert blocking_call("BLPOP", "nothing", "0.01") is None
+
+    assert blocking_call("CLIENT", "ID") == before

@@ -1,0 +1,44 @@
+"""Calls of URLs whose host has the addresses of a test, and what came of them."""
+
+import socket
+from typing import Any
+
+import pytest
+
+from webhooks import egress
+from webhooks.egress import CallError, Failure
+
+HOST = "receiver.example.com"
+
+
+def names(monkeypatch: pytest.MonkeyPatch, *answers: list[str]) -> None:
+    """Name servers that give these addresses, one list a question, the last for ever after."""
+    left = list(answers)
+
+    def getaddrinfo(host: str, port: int, *_arguments: Any, **_options: Any) -> list[Any]:
+        found = left.pop(0) if len(left) > 1 else left[0]
+        if not found:
+            raise socket.gaierror
+        families = {True: socket.AF_INET6, False: socket.AF_INET}
+        return [
+            (families[":" in address], socket.SOCK_STREAM, 6, "", (address, port))
+            for address in found
+        ]
+
+    real = socket.getaddrinfo
+    monkeypatch.setattr(
+        socket,
+        "getaddrinfo",
+        lambda host, *rest, **more: (
+            getaddrinfo(host, *rest, **more)
+            if host.rstrip(".") == HOST
+            else real(host, *rest, **more)
+        ),
+    )
+
+
+def outcome(url: str) -> egress.EndpointResponse | Failure:
+    try:
+        return egress.post(url, b"{}", {"Content-Type": "application/json"})
+    except CallError as error:
+        return error.failure

@@ -1,0 +1,37 @@
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from accounts.models import Company, Endpoint
+from tests.factories import CompanyFactory, EndpointFactory
+from tests.webhooks.receivers import Receiver, listening
+from webhooks.dispatcher import WebhookDispatcher
+
+
+@pytest.fixture
+def company(db: None) -> Company:
+    return CompanyFactory.create(name="Ромашка")
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    with listening() as one:
+        yield one
+
+
+@pytest.fixture
+def endpoint(company: Company, receiver: Receiver) -> Endpoint:
+    """At the receiver."""
+    return EndpointFactory.create(company=company, url=receiver.url)
+
+
+@pytest.fixture
+def running_dispatcher(transactional_db: None) -> Iterator[WebhookDispatcher]:
+    """A webhook dispatcher on a thread of its own, as in a worker."""
+    dispatcher = WebhookDispatcher()
+    thread = threading.Thread(target=dispatcher.run, name="webhooks")
+    thread.start()
+    yield dispatcher
+    dispatcher.stop()
+    thread.join(15)

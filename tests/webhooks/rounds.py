@@ -1,0 +1,38 @@
+"""Runs one dispatcher round step by step: claim, call, record."""
+
+from datetime import timedelta
+from uuid import UUID
+
+from django.utils import timezone
+
+from accounts.models import Delivery
+from webhooks import dispatcher, http_call
+from webhooks.http_call import CallOutcome
+
+
+def make_round(limit: int = 32) -> list[CallOutcome]:
+    outcomes = [http_call.call(claimed) for claimed in dispatcher.claim(limit)]
+    if outcomes:
+        dispatcher.record(outcomes)
+    return outcomes
+
+
+def make_due(delivery: Delivery) -> None:
+    Delivery.objects.filter(pk=delivery.pk).update(due_at=timezone.now() - timedelta(seconds=1))
+
+
+def run_out(delivery: Delivery) -> None:
+    """Every try there is."""
+    for _ in range(len(http_call.RETRY_DELAYS) + 1):
+        make_due(delivery)
+        make_round()
+
+
+def claimed_ids(limit: int = 32) -> set[UUID]:
+    return {one.delivery_id for one in dispatcher.claim(limit)}
+
+
+def wait_of(delivery: Delivery) -> float:
+    delivery.refresh_from_db()
+    assert delivery.due_at is not None
+    return (delivery.due_at - timezone.now()).total_seconds()

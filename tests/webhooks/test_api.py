@@ -1,0 +1,396 @@
+"""The API's /webhooks calls, from a client's backend."""
+
+from datetime import timedelta
+from functools import partial
+from typing import Any
+
+import orjson
+import pytest
+from django.test import override_settings
+from django.utils import timezone
+
+from accounts.models import (
+    AuditEvent,
+    Company,
+    Delivery,
+    Endpoint,
+    EventKind,
+    IdempotentRequest,
+    Mode,
+)
+from tests.api.clients import Answer, Api, ClientOf
+from tests.api.races import at_once
+from tests.factories import EndpointFactory
+from tests.webhooks.rounds import make_round
+from webhooks import endpoints
+
+URL = "https://receiver.example.com/kvitok"
+ENVELOPE = {"success", "message"}
+
+
+def create(api: Api, **fields: Any) -> Answer:
+    return api.post("/webhooks", {"url": URL, "events": ["message.delivered"]} | fields)
+
+
+def patch(api: Api, path: str, payload: Any) -> Answer:
+
+    return api.call("PATCH", path, orjson.dumps(payload))
+
+
+def delete(api: Api, path: str) -> Answer:
+    return api.call("DELETE", path)
+
+
+def path_of(endpoint: Endpoint, tail: str = "") -> str:
+    return f"/webhooks/{endpoint.public_id}{tail}"
+
+
+def test_create_returns_the_endpoint_and_its_secret(api: Api) -> None:
+    answer = create(api, description="Боевой сайт")
+
+    endpoint = Endpoint.objects.get()
+    assert answer.status == 200
+    assert answer.body == {
+        "success": True,
+        "message": "Адрес добавлен. Сохраните secret: он показан один раз",
+        "id": endpoint.public_id,
+        "url": URL,
+        "events": ["message.delivered"],
+        "description": "Боевой сайт",
+        "enabled": True,
+        "disabled_reason": None,
+        "test": False,
+        "created_at": answer.body["created_at"],
+        "last_success_at": None,
+        "failing_since": None,
+        "old_secret_until": None,
+        "secret": endpoints.secret_of(endpoint),
+    }
+    assert (endpoint.company, endpoint.mode) == (api.company, "live")
+
+
+def test_secret_is_returned_once(api: Api) -> None:
+    made = create(api).body
+
+    listed = api.get("/webhooks").body
+    one = api.get(f"/webhooks/{made['id']}").body
+
+    assert listed["data"] == [{k: v for k, v in one.items() if k not in ENVELOPE}]
+    assert made["secret"] not in str(listed) + str(one)
+    assert (listed["has_more"], listed["next_cursor"]) == (False, None)
+
+
+def test_all_events_unless_some_are_named(api: Api) -> None:
+    assert create(api, events=None).body["events"] == list(EventKind.values)
+    some = ["otp.verified", "message.sent", "otp.verified"]
+    assert create(api, url=f"{URL}/2", events=some).body["events"] == [
+        "message.sent",
+        "otp.verified",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "words"),
+    [
+        ("url", None, "Обязательное поле"),
+        ("url", 5, "Должна быть строка"),
+        ("url", "ftp://receiver.example.com/", "Адрес должен начинаться с https://"),
+        ("url", "https://user@receiver.example.com/", "Это не адрес, который можно вызвать"),
+        ("url", "https://10.0.0.1/", "Адрес ведёт в частную сеть"),
+        ("url", "https://0x7f.1/", "Адрес ведёт в частную сеть"),
+        ("url", "https://receiver.example.com:22/", "Порт должен быть 443 или 8443"),
+        ("events", [], "Список событий"),
+        ("events", "message.sent", "Список событий"),
+        ("events", ["message.read"], "Список событий"),
+        ("events", [1], "Список событий"),
+        ("description", "a" * 121, "Не длиннее 120"),
+    ],
+)
+@override_settings(WEBHOOKS_TO_LOOPBACK=False)
+def test_invalid_field_is_named(api: Api, field: str, value: Any, words: str) -> None:
+    answer = create(api, **{field: value})
+
+    assert (answer.status, answer.code) == (422, "invalid_input")
+    assert list(answer.body["errors"]) == [field]
+    assert answer.body["errors"][field][0].startswith(words)
+    assert not Endpoint.objects.exists()
+
+
+def test_endpoint_limit_excludes_deleted_endpoints(api: Api) -> None:
+    EndpointFactory.create_batch(10, company=api.company)
+    EndpointFactory.create_batch(3, company=api.company, mode=Mode.TEST)
+
+    refused = create(api)
+    delete(api, path_of(Endpoint.objects.filter(mode="live")[0]))
+
+    assert (refused.status, refused.body["message"]) == (
+        422,
+        "У компании может быть до 10 адресов: удалите один из них",
+    )
+    assert create(api).status == 200
+
+
+@pytest.mark.django_db(transaction=True)
+def test_parallel_creates_cannot_exceed_the_endpoint_limit(api: Api) -> None:
+    EndpointFactory.create_batch(9, company=api.company)
+
+    answers = at_once([partial(create, api, url=f"{URL}/{n}") for n in range(4)])
+
+    assert sorted(answer.status for answer in answers) == [200, 422, 422, 422]
+
+
+def test_address_is_called_once_for_each_mode(api: Api) -> None:
+    endpoint = EndpointFactory.create(company=api.company)
+    EndpointFactory.create(company=api.company, mode=Mode.TEST, url=URL)
+
+    first, again = create(api), create(api)
+    changed = patch(api, path_of(endpoint), {"url": URL, "description": "new"})
+    delete(api, f"/webhooks/{first.body['id']}")
+
+    assert first.status == 200
+    for refused in (again, changed):
+        assert (refused.status, refused.body["errors"]) == (
+            422,
+            {"url": ["Этот адрес уже добавлен: измените его или удалите"]},
+        )
+    assert create(api).status == 200
+
+
+@pytest.mark.django_db(transaction=True)
+def test_parallel_creates_of_one_url_create_one_endpoint(api: Api) -> None:
+    answers = at_once([lambda: create(api)] * 4)
+
+    assert sorted(answer.status for answer in answers) == [200, 422, 422, 422]
+
+
+def test_repeated_create_is_idempotent_and_stores_no_secret(api: Api) -> None:
+    first = api.post("/webhooks", {"url": URL}, Idempotency_Key="a")
+    again = api.post("/webhooks", {"url": URL}, Idempotency_Key="a")
+    other = api.post("/webhooks", {"url": URL + "2"}, Idempotency_Key="a")
+
+    assert first.body == again.body
+    assert again.headers["Idempotent-Replayed"] == "true"
+    assert other.code == "idempotency_mismatch"
+    assert Endpoint.objects.count() == 1
+    assert "whsec_" not in str(IdempotentRequest.objects.get().body)
+
+
+def test_patch_changes_only_named_fields(api: Api) -> None:
+    endpoint = EndpointFactory.create(company=api.company, description="old")
+
+    answer = patch(api, path_of(endpoint), {"url": URL + "/2", "unknown": 1, "events": None})
+
+    endpoint.refresh_from_db()
+    assert (answer.status, answer.body["url"]) == (200, URL + "/2")
+    assert (endpoint.url, endpoint.description) == (URL + "/2", "old")
+    assert endpoint.kinds == list(EventKind.values)
+    assert "secret" not in answer.body
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("url", "http://10.0.0.1/"), ("events", []), ("enabled", "yes"), ("url", 1)],
+)
+def test_invalid_patch_changes_nothing(api: Api, field: str, value: Any) -> None:
+    endpoint = EndpointFactory.create(company=api.company)
+
+    answer = patch(api, path_of(endpoint), {"description": "new", field: value})
+
+    endpoint.refresh_from_db()
+    assert (answer.status, list(answer.body["errors"])) == (422, [field])
+    assert endpoint.description == ""
+
+
+def test_endpoint_is_switched_off_and_on(api: Api) -> None:
+    endpoint = EndpointFactory.create(company=api.company)
+
+    off = patch(api, path_of(endpoint), {"enabled": False}).body
+    refused = api.post(path_of(endpoint, "/test"))
+    on = patch(api, path_of(endpoint), {"enabled": True}).body
+
+    assert (off["enabled"], off["disabled_reason"]) == (False, "person")
+    assert (refused.status, refused.code) == (422, "invalid_input")
+    assert (on["enabled"], on["disabled_reason"]) == (True, None)
+
+
+def test_deleted_endpoint_is_gone(api: Api) -> None:
+    endpoint = EndpointFactory.create(company=api.company)
+
+    answer = delete(api, path_of(endpoint))
+
+    assert (answer.status, answer.body["id"]) == (200, endpoint.public_id)
+    assert api.get("/webhooks").body["data"] == []
+    assert api.get(path_of(endpoint)).status == 404
+    assert delete(api, path_of(endpoint)).status == 404
+
+
+def test_rotate_returns_the_new_secret_once(api: Api) -> None:
+    made = create(api).body
+
+    rotated = api.post(f"/webhooks/{made['id']}/rotate", {}, Idempotency_Key="r")
+    again = api.post(f"/webhooks/{made['id']}/rotate", {}, Idempotency_Key="r")
+
+    assert rotated.body["secret"] != made["secret"]
+    assert again.body == rotated.body
+    assert rotated.body["old_secret_until"] is not None
+    assert Endpoint.objects.get().generation == 2
+
+
+@pytest.mark.parametrize(
+    ("keys", "rotations"),
+    [
+        ([None, None], 1),  # a double click
+        (["a", "b"], 2),
+        (["a", "a"], 1),
+        ([None, "b"], 2),
+    ],
+)
+def test_rotation_happens_once_unless_it_is_asked_for_twice(
+    api: Api, keys: list[str | None], rotations: int
+) -> None:
+    made = create(api).body
+    path = f"/webhooks/{made['id']}/rotate"
+
+    answers = [api.post(path, {}, **({"Idempotency_Key": key} if key else {})) for key in keys]
+
+    assert [answer.status for answer in answers] == [200, 200]
+    assert len({answer.body["secret"] for answer in answers}) == rotations
+    assert Endpoint.objects.get().generation == 1 + rotations
+
+
+def test_rotation_a_minute_later_is_another_one(api: Api) -> None:
+    made = create(api).body
+    path = f"/webhooks/{made['id']}/rotate"
+    first = api.post(path, {}).body["secret"]
+    row = Endpoint.objects.get()
+    assert row.previous_until is not None
+    Endpoint.objects.update(previous_until=row.previous_until - endpoints.DOUBLE_CLICK)
+
+    assert api.post(path, {}).body["secret"] != first
+
+
+@pytest.mark.parametrize("name", ["type", "event"])
+@pytest.mark.parametrize("kind", EventKind.values)
+def test_example_of_each_event_arrives(
+    api: Api, endpoint: Endpoint, receiver: Any, *, kind: str, name: str
+) -> None:
+    Endpoint.objects.update(kinds=["message.sent"], company=api.company)
+
+    answer = api.post(path_of(endpoint, "/test"), {name: kind})
+    make_round()
+
+    (call,) = receiver.calls
+    event = call.verified(endpoints.secret_of(endpoint))
+    assert (answer.status, answer.body["event_id"]) == (200, call.id)
+    assert (event["type"], event["data"]["example"]) == (kind, True)
+
+
+def test_example_of_two_different_events_is_refused(api: Api) -> None:
+    endpoint = EndpointFactory.create(company=api.company)
+    both = {"type": "otp.verified", "event": "message.sent"}
+
+    assert api.post(path_of(endpoint, "/test"), both).body["errors"].keys() == {"event"}
+    assert api.post(path_of(endpoint, "/test"), both | {"event": "otp.verified"}).status == 200
+
+
+def test_example_defaults_to_a_subscribed_event(api: Api) -> None:
+    endpoint = EndpointFactory.create(company=api.company, kinds=["otp.verified"])
+
+    answer = api.post(path_of(endpoint, "/test"))
+
+    assert answer.body["event"] == "otp.verified"
+    assert Delivery.objects.get().public_id == answer.body["id"]
+    assert api.post(path_of(endpoint, "/test"), {"event": "no"}).code == "invalid_input"
+
+
+def test_examples_are_limited_per_minute(api: Api) -> None:
+    endpoint = EndpointFactory.create(company=api.company)
+    allowed = [api.post(path_of(endpoint, "/test")).status for _ in range(20)]
+
+    refused = api.post(path_of(endpoint, "/test"), {}, Idempotency_Key="a")
+    Delivery.objects.update(created_at=timezone.now() - timedelta(seconds=61))
+
+    assert set(allowed) == {200}
+    assert (refused.status, refused.code, refused.headers["Retry-After"]) == (
+        429,
+        "rate_limited",
+        "60",
+    )
+    assert api.post(path_of(endpoint, "/test"), {}, Idempotency_Key="a").status == 200
+
+
+CALLS = [
+    ("GET", ""),
+    ("PATCH", ""),
+    ("DELETE", ""),
+    ("POST", "/rotate"),
+    ("POST", "/test"),
+]
+
+
+@pytest.mark.parametrize(("method", "tail"), CALLS)
+def test_endpoints_of_other_companies_and_modes_are_not_found(
+    api: Api, test_api: Api, client_of: ClientOf, method: str, tail: str
+) -> None:
+    endpoint = EndpointFactory.create(company=api.company)
+    stranger = client_of(EndpointFactory.create().company)
+
+    for caller in (test_api, stranger):
+        answer = caller.call(method, path_of(endpoint, tail))
+        assert (answer.status, answer.code) == (404, "not_found")
+    assert api.call(method, "/webhooks/whk_junk" + tail).code == "not_found"
+    endpoint.refresh_from_db()
+    assert (endpoint.deleted_at, endpoint.generation) == (None, 1)
+
+
+@pytest.mark.parametrize(("method", "path"), [("GET", "/webhooks"), ("POST", "/webhooks")])
+def test_webhooks_scope_is_required(
+    company: Company, client_of: ClientOf, method: str, path: str
+) -> None:
+    without = client_of(company, scopes=["otp", "links"])
+
+    answer = without.call(method, path)
+
+    assert (answer.status, answer.code) == (403, "forbidden")
+
+
+def test_list_shows_the_keys_mode_alone(api: Api, test_api: Api) -> None:
+    create(api)
+    create(test_api, url=URL + "/test")
+
+    assert [one["url"] for one in api.get("/webhooks").body["data"]] == [URL]
+    assert [one["test"] for one in test_api.get("/webhooks").body["data"]] == [True]
+
+
+def test_each_change_is_in_the_audit_log(api: Api) -> None:
+    made = create(api).body
+    path = f"/webhooks/{made['id']}"
+    patch(api, path, {"description": "new"})
+    patch(api, path, {"enabled": False})
+    patch(api, path, {"enabled": True})
+    api.post(f"{path}/rotate")
+    delete(api, path)
+
+    actions = AuditEvent.objects.order_by("id").values_list("action", flat=True)
+    assert list(actions) == [
+        "webhook.created",
+        "webhook.changed",
+        "webhook.disabled",
+        "webhook.enabled",
+        "webhook.rotated",
+        "webhook.deleted",
+    ]
+
+
+def test_messages_are_translated_to_english(api: Api) -> None:
+    answer = api.get("/webhooks", None, Accept_Language="en")
+
+    assert answer.body["message"] == "Webhook endpoints"
+
+
+def test_change_names_every_invalid_field(api: Api) -> None:
+    create(api)
+
+    answer = patch(api, path_of(Endpoint.objects.get()), {"url": 7, "enabled": "yes"})
+
+    assert (answer.status, set(answer.body["errors"])) == (422, {"url", "enabled"})

@@ -1,0 +1,72 @@
+"""Which addresses of a receiver are tried, and which of its answers is the final one."""
+
+import socket
+
+import pytest
+
+from tests.webhooks.calls import HOST, names, outcome
+from tests.webhooks.receivers import listening, peer
+from webhooks import egress
+from webhooks.egress import Failure
+
+
+@pytest.mark.parametrize(
+    ("resolved", "tried"),
+    [
+        (["a", "b", "c"], ["a", "b", "c"]),
+        ([":1", ":2", ":3", "a", "b"], [":1", "a", ":2", "b", ":3"]),
+        (["a", "b", ":1"], ["a", ":1", "b"]),
+        ([], []),
+    ],
+)
+def test_addresses_are_tried_by_turns_of_their_families(
+    resolved: list[str], tried: list[str]
+) -> None:
+    assert egress.interleaved(resolved) == tried
+
+
+def test_address_that_answers_is_found_behind_dead_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    with listening() as receiver:
+        dead = [f"127.0.0.{n}" for n in range(2, 8)]
+        of_a_dead_family = [f"127.0.1.{n}" for n in range(1, egress.MAX_ADDRESSES_TRIED)]
+        names(monkeypatch, [*dead, *of_a_dead_family, "::ffff:127.0.0.1"])
+        second = outcome(receiver.url.replace("127.0.0.1", HOST))
+        names(monkeypatch, [*dead, "127.0.0.1"])
+        last = outcome(receiver.url.replace("127.0.0.1", HOST))
+
+    assert second == last == egress.EndpointResponse(200, "ok")
+
+
+def test_dead_addresses_share_the_time_of_the_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    patience: list[float] = []
+
+    def create_connection(_address: object, timeout: float) -> None:
+        patience.append(timeout)
+        raise TimeoutError
+
+    monkeypatch.setattr(socket, "create_connection", create_connection)
+    names(monkeypatch, [f"127.0.1.{n}" for n in range(1, 40)])
+
+    assert outcome(f"http://{HOST}/") == Failure.CONNECT
+    assert len(patience) == egress.MAX_ADDRESSES_TRIED
+    assert all(0.5 <= one <= 3.0 for one in patience)
+
+
+@pytest.mark.parametrize(
+    ("interim", "answer"),
+    [
+        (b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n", 204),
+        (b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 102 Processing\r\n\r\n" * 3, 204),
+        (b"HTTP/1.1 103 Early Hints\r\n\r\n" * 200, Failure.PROTOCOL),
+        (b"HTTP/1.1 101 Switching Protocols\r\n\r\n", 101),
+    ],
+)
+def test_interim_responses_are_skipped(interim: bytes, answer: int | Failure) -> None:
+    def behave(line: socket.socket) -> None:
+        line.recv(65536)
+        line.sendall(interim + b"HTTP/1.1 204 No Content\r\nRetry-After: 7\r\n\r\n")
+
+    with peer(behave) as url:
+        found = outcome(url)
+
+    assert (found if isinstance(found, Failure) else found.status) == answer

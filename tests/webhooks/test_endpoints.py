@@ -1,0 +1,228 @@
+"""Owners and developers hear of a failing endpoint once, while there is time to mend it."""
+
+from collections import Counter
+from datetime import datetime, timedelta
+
+import pytest
+from django.utils import timezone
+from standardwebhooks import WebhookVerificationError
+
+from accounts.models import Company, Delivery, Endpoint, Mail, Member
+from accounts.outbox.mail import NoticeKind
+from catalogue.errors import DomainError, Error
+from tests.api.clients import Api
+from tests.api.races import at_once
+from tests.factories import DeliveryFactory, EndpointFactory, MemberFactory
+from tests.webhooks.receivers import Receiver
+from tests.webhooks.rounds import make_due, make_round
+from webhooks import endpoints, signing
+
+NOBODY = "http://127.0.0.1:9/hook"
+
+
+@pytest.fixture
+def failing(company: Company) -> Endpoint:
+    """An endpoint whose first delivery has just failed."""
+    delivery = DeliveryFactory.create(endpoint__company=company, endpoint__url=NOBODY)
+    make_round()
+    return Endpoint.objects.get(pk=delivery.endpoint_id)
+
+
+def age(endpoint: Endpoint, **by: int) -> None:
+    endpoint.refresh_from_db()
+    assert endpoint.failing_since is not None
+    endpoint.failing_since -= timedelta(**by)
+    if endpoint.warned_at:
+        endpoint.warned_at -= timedelta(**by)
+    endpoint.save()
+
+
+def recipients() -> set[str]:
+    return set(Mail.objects.filter(template="endpoint_failing").values_list("to", flat=True))
+
+
+def test_owner_and_developer_are_warned_after_an_hour(company: Company, failing: Endpoint) -> None:
+    owner = MemberFactory.create(company=company)
+    developer = MemberFactory.create(company=company, role=Member.Role.DEVELOPER)
+    MemberFactory.create(company=company, role=Member.Role.ACCOUNTANT)
+
+    age(failing, minutes=59)
+    endpoints.warn_of_failing()
+    assert recipients() == set()
+
+    age(failing, minutes=2)
+    endpoints.warn_of_failing()
+    assert recipients() == {owner.user.email, developer.user.email}
+    letter = Mail.objects.filter(template="endpoint_failing")[0]
+    assert NOBODY in letter.text
+    assert f"/cabinet/webhooks/{failing.public_id}" in letter.text
+
+
+def test_warning_comes_once(company: Company, failing: Endpoint) -> None:
+    MemberFactory.create(company=company)
+    age(failing, hours=2)
+
+    for _ in range(3):
+        endpoints.warn_of_failing()
+        age(failing, hours=7)
+
+    assert Mail.objects.filter(template="endpoint_failing").count() == 1
+
+
+def test_endpoint_that_accepts_again_is_not_warned_of(
+    company: Company, endpoint: Endpoint, receiver: Receiver
+) -> None:
+    MemberFactory.create(company=company)
+    delivery = DeliveryFactory.create(endpoint=endpoint)
+    receiver.status = 500
+    make_round()
+    age(endpoint, hours=2)
+    make_due(delivery)
+    receiver.status = 200
+    make_round()
+
+    endpoints.warn_of_failing()
+
+    assert recipients() == set()
+
+
+def test_one_that_recovers_and_fails_again_waits_a_day(company: Company, failing: Endpoint) -> None:
+    MemberFactory.create(company=company)
+    age(failing, hours=2)
+    endpoints.warn_of_failing()
+    Endpoint.objects.update(failing_since=timezone.now())
+
+    age(failing, hours=23)
+    endpoints.warn_of_failing()
+    assert Mail.objects.filter(template="endpoint_failing").count() == 1
+
+    age(failing, hours=2)
+    endpoints.warn_of_failing()
+    assert Mail.objects.filter(template="endpoint_failing").count() == 2
+
+
+@pytest.mark.parametrize("field", ["disabled_at", "deleted_at"])
+def test_endpoint_that_is_off_is_not_warned_of(
+    company: Company, failing: Endpoint, field: str
+) -> None:
+    MemberFactory.create(company=company)
+    age(failing, hours=2)
+    Endpoint.objects.update(**{field: timezone.now()})
+
+    endpoints.warn_of_failing()
+
+    assert recipients() == set()
+
+
+def test_member_who_switched_webhook_letters_off_gets_none(
+    company: Company, failing: Endpoint
+) -> None:
+    muted = MemberFactory.create(company=company).user
+    muted.muted_notices = [NoticeKind.WEBHOOK.value]
+    muted.save()
+    other = MemberFactory.create(company=company).user
+    age(failing, hours=2)
+
+    endpoints.warn_of_failing()
+
+    assert recipients() == {other.email}
+
+
+@pytest.fixture
+def delivery(endpoint: Endpoint) -> Delivery:
+    return DeliveryFactory.create(endpoint=endpoint, event__data={"id": "msg_1", "имя": "Ромашка"})
+
+
+def test_rotated_secret_signs_beside_the_old_one_for_a_day(
+    delivery: Delivery, endpoint: Endpoint, receiver: Receiver
+) -> None:
+    old = endpoints.secret_of(endpoint)
+    new = endpoints.rotate(endpoint=endpoint, user=None)
+    make_round()
+    Endpoint.objects.update(previous_until=timezone.now() - timedelta(seconds=1))
+    DeliveryFactory.create(endpoint=endpoint)
+    make_round()
+
+    during, after = receiver.calls
+    assert during.verified(old) == during.verified(new)
+    assert len(during.headers["webhook-signature"].split()) == 2
+    assert after.verified(new)
+    assert len(after.headers["webhook-signature"].split()) == 1
+
+
+def test_every_promised_secret_signs_for_its_whole_day(
+    delivery: Delivery, endpoint: Endpoint, receiver: Receiver
+) -> None:
+    first = endpoints.secret_of(endpoint)
+    second = endpoints.rotate(endpoint=endpoint, user=None)
+    age_rotations(hours=12)
+    third = endpoints.rotate(endpoint=endpoint, user=None)
+    make_round()
+    age_rotations(hours=13)
+    DeliveryFactory.create(endpoint=endpoint)
+    make_round()
+
+    during, after = receiver.calls
+    assert during.verified(first) == during.verified(second) == during.verified(third)
+    assert after.verified(second) == after.verified(third)
+    with pytest.raises(WebhookVerificationError):
+        after.verified(first)
+    assert signing.secrets_by_key() == {endpoint.key_id: 2}
+
+
+def age_rotations(*, hours: int) -> None:
+    ago = timedelta(hours=hours)
+    for row in Endpoint.objects.exclude(previous_until=None):
+        assert row.previous_until is not None
+        row.previous_until -= ago
+        for one in row.older_secrets:
+            one["until"] = (datetime.fromisoformat(one["until"]) - ago).isoformat()
+        row.save()
+
+
+def test_secret_cannot_be_replaced_without_end(endpoint: Endpoint) -> None:
+    for _ in range(endpoints.MAX_OLD_SECRETS):
+        endpoints.rotate(endpoint=endpoint, user=None)
+
+    with pytest.raises(DomainError) as refusal:
+        endpoints.rotate(endpoint=endpoint, user=None)
+
+    assert refusal.value.error is Error.INVALID_INPUT
+    assert endpoint.generation == 1 + endpoints.MAX_OLD_SECRETS
+
+
+def test_missing_key_of_the_old_secret_leaves_the_new_one_to_sign(
+    delivery: Delivery, endpoint: Endpoint, receiver: Receiver
+) -> None:
+    new = endpoints.rotate(endpoint=endpoint, user=None)
+    Endpoint.objects.update(previous_key_id="taken-away")
+
+    make_round()
+
+    (call,) = receiver.calls
+    assert call.verified(new)
+    assert len(call.headers["webhook-signature"].split()) == 1
+
+
+URL = "https://receiver.example.com/kvitok"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_parallel_examples_cannot_exceed_the_limit(api: Api) -> None:
+    endpoint = EndpointFactory.create(company=api.company)
+    path = f"/webhooks/{endpoint.public_id}/test"
+
+    answers = at_once([lambda: api.post(path)] * 30)
+
+    assert Counter(answer.status for answer in answers) == {200: 20, 429: 10}
+
+
+def test_address_of_an_endpoint_that_has_just_got_money_stays(api: Api) -> None:
+    endpoint = EndpointFactory.create(company=api.company, kinds=["message.sent"])
+    Endpoint.objects.filter(pk=endpoint.pk).update(kinds=["balance.low"])
+
+    with pytest.raises(DomainError):
+        endpoints.change(endpoint=endpoint, changes={"url": URL}, scopes=["otp"], user=None)
+
+    endpoint.refresh_from_db()
+    assert endpoint.url != URL

@@ -1,0 +1,1 @@
+"""Companies' webhooks: events, endpoints, deliveries and their dispatcher, API and pages."""

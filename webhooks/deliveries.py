@@ -1,0 +1,133 @@
+"""Lists, replays and cancels deliveries; sends example events."""
+
+from datetime import timedelta
+from typing import Any
+
+from django.db import connection, transaction
+from django.db.models import OuterRef, QuerySet, Subquery
+from django.utils import timezone
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
+
+from accounts.audit import record
+from accounts.models import (
+    Company,
+    Delivery,
+    DeliveryAttempt,
+    Endpoint,
+    Event,
+    EventKind,
+    User,
+)
+from catalogue.errors import DomainError, Error
+from catalogue.ids import public_id, uuid7
+from webhooks import events, sql
+from webhooks.events import declaration_of
+
+State = Delivery.State
+REPLAYED_AT_ONCE = 1000
+BATCH, BATCHES = 1000, 20  # deliveries cancelled per statement, statements per run
+EXAMPLE, EXAMPLES_A_MINUTE = "example:", 20
+TOO_MANY_EXAMPLES = format_lazy(
+    _("Up to {max} examples a minute to one endpoint; try a little later"), max=EXAMPLES_A_MINUTE
+)
+
+
+def cancel_undeliverable() -> int:
+    """Fail pending deliveries to disabled and deleted endpoints; they can be replayed later.
+
+    Works in small batches, because a backlog may be of any size.
+    """
+    total = 0
+    for _batch in range(BATCHES):
+        with connection.cursor() as cursor:
+            cursor.execute(sql.CANCEL_UNDELIVERABLE, [BATCH])
+            total += cursor.rowcount
+            if cursor.rowcount < BATCH:
+                break
+    return total
+
+
+@transaction.atomic
+def replay(*, delivery: Delivery, user: User, ip: str | None = None) -> None:
+    """Send the same event with the same id again, with the full retry schedule."""
+    endpoint = delivery.endpoint
+    _requeue(Delivery.objects.filter(pk=delivery.pk))
+    subject = f"{public_id('evt', delivery.event_id)} → {endpoint.url}"
+    record("webhook.replayed", subject, company=endpoint.company, user=user, ip=ip)
+
+
+@transaction.atomic
+def replay_failed(*, endpoint: Endpoint, user: User, ip: str | None = None) -> int:
+    """Replay failed deliveries, oldest first; returns their number."""
+    failed = Delivery.objects.filter(endpoint=endpoint, state=State.FAILED)
+    oldest = failed.order_by("created_at", "id").values("pk")[:REPLAYED_AT_ONCE]
+    count = _requeue(Delivery.objects.filter(pk__in=oldest))
+    if count:
+        subject = f"{count} → {endpoint.url}"
+        record("webhook.replayed", subject, company=endpoint.company, user=user, ip=ip)
+    return count
+
+
+def _requeue(several: QuerySet[Delivery]) -> int:
+    now = timezone.now()
+    count = several.update(state=State.PENDING, due_at=now, round_at=now, tries=0, finished_at=None)
+    events.wake_dispatcher(count)
+    return count
+
+
+@transaction.atomic
+def send_example(*, endpoint: Endpoint, kind: str) -> Delivery:
+    """Send a made-up event to this endpoint only, signed like any other.
+
+    Raises `rate_limited`, so that examples cannot be used to flood somebody else's server.
+    """
+    Endpoint.objects.select_for_update(no_key=True).get(pk=endpoint.pk)  # parallel calls wait here
+    lately = Delivery.objects.filter(
+        endpoint=endpoint,
+        event__key__startswith=EXAMPLE,
+        created_at__gt=timezone.now() - timedelta(minutes=1),
+    )
+    if lately.count() >= EXAMPLES_A_MINUTE:
+        raise DomainError(Error.RATE_LIMITED, message=TOO_MANY_EXAMPLES, retry_after=60)
+    event = Event.objects.create(
+        company=endpoint.company,
+        mode=endpoint.mode,
+        kind=kind,
+        key=f"{EXAMPLE}{uuid7().hex}",
+        data=example(kind, is_test=endpoint.mode == "test"),
+        at=timezone.now(),
+    )
+    delivery = Delivery.objects.create(endpoint=endpoint, event=event)
+    events.wake_dispatcher(1)
+    return delivery
+
+
+def example(kind: str, *, is_test: bool) -> dict[str, Any]:
+    """Sample data of an event; only samples have the field `example`."""
+    now = timezone.now().replace(microsecond=0)
+    event_kind = EventKind(kind)
+    data = declaration_of(event_kind).example(event_kind, uuid7().hex, now)
+    return {**data, "test": is_test, "example": True}
+
+
+def with_last_attempt(endpoint: Endpoint, *, only_failed: bool) -> QuerySet[Delivery]:
+    """Annotate deliveries with `last_status` and `last_error` of their last attempt."""
+    last = DeliveryAttempt.objects.filter(delivery=OuterRef("pk")).order_by("-started_at", "-id")
+    rows = Delivery.objects.filter(endpoint=endpoint).select_related("event")
+    if only_failed:
+        rows = rows.filter(state=State.FAILED)
+    return rows.annotate(
+        last_status=Subquery(last.values("status")[:1]),
+        last_error=Subquery(last.values("error")[:1]),
+    )
+
+
+def has_failed(endpoint: Endpoint) -> bool:
+    return Delivery.objects.filter(endpoint=endpoint, state=State.FAILED).exists()
+
+
+def of_company(company: Company) -> QuerySet[Delivery]:
+    return Delivery.objects.filter(
+        endpoint__company=company, endpoint__deleted_at=None
+    ).select_related("event", "endpoint__company")

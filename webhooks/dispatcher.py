@@ -1,0 +1,155 @@
+"""The webhook dispatcher: claims due deliveries, calls endpoints, records their responses.
+
+A claim is committed before its call, so a crash repeats the call instead of losing it: an event is
+delivered at least once, always with the same id.
+"""
+
+import time
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import orjson
+import structlog
+from django.conf import settings
+from django.db import connection, transaction
+
+from accounts.models import Endpoint
+from processes.outbox_loop import OutboxLoop, write_in_batches
+from storage.statements.named_rows import fetch_all
+from storage.store_errors import is_outage, is_refusal, write_together
+from webhooks import endpoints, events, http_call, sql
+from webhooks.http_call import CallOutcome, ClaimedDelivery
+
+log = structlog.get_logger(__name__)
+
+POLL_INTERVAL = 0.5  # seconds between polls of the database without a wake-up
+WRITE_RETRY_DELAY = 10.0  # seconds until unwritten outcomes are tried again
+MAX_CALLS_PER_ENDPOINT = 4  # in parallel: a hanging endpoint must not delay others
+MAX_CALLS_PER_COMPANY = 8
+
+
+class WebhookDispatcher:
+    """Its loop runs in every worker."""
+
+    def __init__(self) -> None:
+        self.loop = OutboxLoop[CallOutcome](
+            "webhooks", settings.WEBHOOK_THREADS, events.new_deliveries
+        )
+        self.unwritten: list[CallOutcome] = []
+        self.postponed: list[CallOutcome] = []  # postponed until `postponed_until`
+        self.postponed_until = 0.0
+        self.in_flight: dict[UUID, ClaimedDelivery] = {}  # by delivery
+
+    def run(self) -> None:
+        self.loop.run(self.round, self._record_all, lambda: POLL_INTERVAL)
+
+    def stop(self) -> None:
+        self.loop.stop()
+
+    def round(self) -> None:
+        self.record()
+        self.claim()
+
+    def record(self) -> None:
+        for outcome in self.loop.returned():
+            self.in_flight.pop(outcome.claimed.delivery_id, None)
+            self.unwritten.append(outcome)
+        if time.monotonic() >= self.postponed_until:
+            self.unwritten += self.postponed
+            self.postponed = []
+        write_in_batches(self.unwritten, self._write)
+
+    def _record_all(self) -> None:
+        """The last time: postponed ones, too."""
+        self.postponed_until = 0.0
+        self.record()
+
+    def _write(self, group: list[CallOutcome]) -> None:
+        write_together(group, record, self._postpone, lambda error: not is_outage(error))
+
+    def _postpone(self, outcome: CallOutcome, error: Exception) -> None:
+        """Drop an outcome that is refused: its lease expires and it is called again. Postpone one
+        whose rows are locked, so that it does not delay others.
+        """
+        delivery = str(outcome.claimed.delivery_id)
+        log.error("webhook_not_recorded", delivery=delivery, exc_info=error)
+        if not is_refusal(error):
+            self.postponed.append(outcome)
+            self.postponed_until = time.monotonic() + WRITE_RETRY_DELAY
+
+    def claim(self) -> None:
+        """Claim at most one delivery per free thread, so every claim is called at once."""
+        free = settings.WEBHOOK_THREADS - len(self.in_flight)
+        if free <= 0 or self.loop.stopping.is_set():
+            return
+        for claimed in claim(free, list(self.in_flight.values())):
+            self.in_flight[claimed.delivery_id] = claimed
+            self.loop.call(http_call.call, claimed)
+
+
+def claim(limit: int, busy: Sequence[ClaimedDelivery] = ()) -> list[ClaimedDelivery]:
+    """Claim and commit up to `limit` due deliveries in addition to those in `busy`."""
+    params: dict[str, Any] = {
+        "deliveries": [claimed.delivery_id for claimed in busy],
+        "endpoints": [claimed.endpoint_id for claimed in busy],
+        "companies": [claimed.company_id for claimed in busy],
+        "share": MAX_CALLS_PER_ENDPOINT,
+        "company_share": MAX_CALLS_PER_COMPANY,
+        "limit": limit,
+        "lease": settings.WEBHOOK_LEASE,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(sql.ANY_DUE)
+        if not cursor.fetchone()[0]:
+            return []
+        cursor.execute(sql.CLAIM, params)
+        return fetch_all(cursor, ClaimedDelivery)
+
+
+@transaction.atomic
+def record(outcomes: Sequence[CallOutcome]) -> None:
+    """Store the attempts, update their deliveries, and disable endpoints that keep failing."""
+    ids = [outcome.claimed.delivery_id for outcome in outcomes]
+    with connection.cursor() as cursor:
+        cursor.execute(sql.LOCK_ENDPOINTS, [ids])
+        cursor.execute(sql.INSERT_ATTEMPTS, _attempt_columns(outcomes))
+        moves: list[list[Any]] = [
+            [outcome.claimed.claims for outcome in outcomes],
+            [outcome.state.value for outcome in outcomes],
+            [outcome.due_in for outcome in outcomes],
+        ]
+        cursor.execute(sql.UPDATE_DELIVERIES, [ids, *moves])
+        round_of: dict[UUID, datetime | None] = dict(cursor.fetchall())
+        refused = [outcome for outcome in outcomes if not outcome.is_accepted]
+        cursor.execute(sql.MARK_FAILING, [[outcome.claimed.endpoint_id for outcome in refused]])
+        accepted = [outcome.claimed.endpoint_id for outcome in outcomes if outcome.is_accepted]
+        cursor.execute(sql.MARK_ACCEPTING, [accepted])
+    for outcome in refused:
+        if outcome.is_last and outcome.claimed.delivery_id in round_of:
+            _disable_if_failing(outcome, round_of[outcome.claimed.delivery_id])
+
+
+def _attempt_columns(outcomes: Sequence[CallOutcome]) -> list[list[object]]:
+    return [
+        [outcome.claimed.delivery_id for outcome in outcomes],
+        [outcome.started_at for outcome in outcomes],
+        [outcome.duration_ms for outcome in outcomes],
+        [orjson.dumps(outcome.headers).decode() for outcome in outcomes],
+        [outcome.status for outcome in outcomes],
+        [outcome.answer for outcome in outcomes],
+        [outcome.error for outcome in outcomes],
+    ]
+
+
+def _disable_if_failing(outcome: CallOutcome, round_at: object) -> None:
+    """Disable an endpoint that answered 410, or that has accepted nothing since the first try of a
+    delivery that has now finally failed, about a day ago.
+    """
+    enabled = Endpoint.objects.filter(pk=outcome.claimed.endpoint_id, disabled_at=None)
+    if outcome.status == http_call.GONE:
+        endpoints.disable_automatically(enabled, Endpoint.Reason.GONE)
+    else:
+        silent = enabled.exclude(last_success_at__gt=round_at)
+        endpoints.disable_automatically(silent, Endpoint.Reason.FAILING)

@@ -1,0 +1,314 @@
+"""Calls to URLs that customers choose, protected against SSRF and DNS rebinding.
+
+The host is resolved once per call, all its addresses must be public, and the connection goes to a
+checked address, so a later change of the DNS record has no effect.
+"""
+
+import http.client
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from functools import cache
+from http import HTTPStatus
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from itertools import zip_longest
+from urllib.parse import urlsplit
+
+import certifi
+from django.conf import settings
+
+from accounts.models import DeliveryAttempt
+from parsing.characters import is_line, stored_text
+from parsing.hosts import ascii_host
+
+Address = IPv4Address | IPv6Address
+Failure = DeliveryAttempt.Failure
+
+MAX_URL_LENGTH = 2000
+PORTS = {443, 8443}
+MAX_RESPONSE_BODY = 2048  # bytes of the answer's body
+MAX_ADDRESSES_TRIED = 10
+MAX_INTERIM_RESPONSES = 20  # before the final one
+_GLOBAL_IPV6 = ip_network("2000::/3")  # all allocated global unicast of IPv6
+# `is_global` is true for these, but they embed, relay or reserve other addresses.
+_DENIED = [
+    ip_network(text)
+    for text in (
+        "64:ff9b::/96",
+        "64:ff9b:1::/48",
+        "2002::/16",
+        "2001::/32",
+        "::/96",
+        "3fff::/20",
+        "5f00::/16",
+        "192.0.0.0/24",
+        "192.88.99.0/24",
+        "198.18.0.0/15",
+    )
+]
+
+
+class UrlError(ValueError):
+    """The URL cannot be called; `failure` says why."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.value)
+        self.failure = failure
+
+
+class CallError(Exception):
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.value)
+        self.failure = failure
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    scheme: str
+    host: str
+    port: int
+    path: str
+
+    @property
+    def authority(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        default = 443 if self.scheme == "https" else 80
+        return host if self.port == default else f"{host}:{self.port}"
+
+    @property
+    def url(self) -> str:
+        return f"{self.scheme}://{self.authority}{self.path}"
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointResponse:
+    status: int
+    body: str
+    retry_after: str = ""  # the header, as it came
+
+
+def parse_url(url: str) -> Destination:
+    """Parse and check a URL without a DNS query; raises UrlError."""
+    if len(url) > MAX_URL_LENGTH or not is_line(url) or set(url) & set(' \\"<>^`{|}'):
+        raise UrlError(Failure.URL)
+    try:
+        parts = urlsplit(url)
+        host, port = _ascii(parts.hostname or ""), parts.port
+    except ValueError:
+        raise UrlError(Failure.URL) from None
+    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    if "@" in parts.netloc or parts.fragment or not path.isascii():
+        raise UrlError(Failure.URL)
+    found = Destination(parts.scheme, host, port or _default_port(parts.scheme), path)
+    if len(found.url) > MAX_URL_LENGTH:  # a slash or punycode may have made it longer
+        raise UrlError(Failure.URL)
+    _check_scheme_and_port(found)
+    if (literal := _ip_literal(host)) is not None:
+        _check_address(literal, found)
+    return found
+
+
+def _ascii(host: str) -> str:
+    return host.lower() if ":" in host else ascii_host(host)  # the first: of IPv6
+
+
+def _default_port(scheme: str) -> int:
+    return 80 if scheme == "http" else 443
+
+
+def _check_scheme_and_port(found: Destination) -> None:
+    if found.scheme == "https" and (found.port in PORTS or settings.WEBHOOKS_TO_LOOPBACK):
+        return
+    if found.scheme == "http" and settings.WEBHOOKS_TO_LOOPBACK:
+        return  # its addresses are checked to be loopback
+    raise UrlError(Failure.PORT if found.scheme == "https" else Failure.SCHEME)
+
+
+def _ip_literal(host: str) -> Address | None:
+    """The IP address of a literal in any notation: 2130706433, 0x7f.1, 127.1 are 127.0.0.1."""
+    try:
+        return ip_address(host)
+    except ValueError:
+        pass
+    try:
+        return IPv4Address(socket.inet_aton(host))
+    except OSError:
+        return None
+
+
+def is_public(address: Address) -> bool:
+    embedded = getattr(address, "ipv4_mapped", None)
+    if embedded is not None:
+        return is_public(embedded)
+    return (
+        address.is_global
+        and not address.is_multicast
+        and (address.version == 4 or address in _GLOBAL_IPV6)
+        and not any(address in network for network in _DENIED if network.version == address.version)
+    )
+
+
+def _check_address(address: Address, found: Destination) -> None:
+    embedded = getattr(address, "ipv4_mapped", None) or address
+    if embedded.is_loopback and settings.WEBHOOKS_TO_LOOPBACK:
+        return
+    if found.scheme == "https" and is_public(address):
+        return
+    raise UrlError(Failure.ADDRESS)
+
+
+def resolve(found: Destination) -> list[str]:
+    """Resolve the host; raises CallError unless all its addresses are allowed."""
+    try:
+        rows = socket.getaddrinfo(_lookup_name(found.host), found.port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        raise CallError(Failure.DNS) from None
+    addresses = [str(row[4][0]) for row in rows]
+    try:
+        for address in addresses:
+            _check_address(ip_address(address.partition("%")[0]), found)
+    except UrlError as error:
+        raise CallError(error.failure) from None
+    return list(dict.fromkeys(addresses))
+
+
+def _lookup_name(host: str) -> str:
+    """The fully qualified name, so that the resolver appends no search domain."""
+    if settings.WEBHOOKS_TO_LOOPBACK or _ip_literal(host) is not None:
+        return host  # in development names such as `localhost` are local
+    return f"{host}."
+
+
+def post(url: str, body: bytes, headers: Mapping[str, str]) -> EndpointResponse:
+    """POST once, within WEBHOOK_TIMEOUT after the DNS query; raises CallError."""
+    try:
+        found = parse_url(url)
+    except UrlError as error:
+        raise CallError(error.failure) from None
+    addresses = resolve(found)
+    try:
+        with _connection(found, addresses) as (line, is_late):
+            response = _exchange(found, line, body, headers)
+            if is_late.is_set():  # cut off within the headers, which looks like their end
+                raise CallError(Failure.TIMEOUT)
+            retry_after = response.headers.get("Retry-After", "")
+            return EndpointResponse(response.status, _body_start(response), retry_after)
+    except TimeoutError:
+        raise CallError(Failure.TIMEOUT) from None
+    except ssl.SSLError:
+        raise CallError(Failure.TLS) from None
+    except OSError:
+        raise CallError(Failure.BROKEN) from None
+    except http.client.HTTPException:
+        raise CallError(Failure.PROTOCOL) from None
+
+
+@contextmanager
+def _connection(
+    found: Destination, addresses: list[str]
+) -> Iterator[tuple[socket.socket, threading.Event]]:
+    """A connection that is shut down at the deadline, even while the peer keeps sending."""
+    ends_at = time.monotonic() + settings.WEBHOOK_TIMEOUT
+    plain = _connect(found, interleaved(addresses)[:MAX_ADDRESSES_TRIED], ends_at)
+    is_late = threading.Event()
+    with closing(plain.dup()) as handle:
+        timer = threading.Timer(ends_at - time.monotonic(), _shut_down, [handle, is_late])
+        timer.daemon = True
+        timer.start()
+        try:
+            with closing(_with_tls(found, plain)) as line:
+                yield line, is_late
+        except (OSError, http.client.HTTPException):
+            if is_late.is_set():
+                raise TimeoutError from None
+            raise
+        finally:
+            timer.cancel()
+            plain.close()
+
+
+def interleaved(addresses: list[str]) -> list[str]:
+    """By turns of both families, so that one which leads nowhere costs a try each (RFC 8305, 4).
+
+    The resolver's order decides which is first, and the order within a family.
+    """
+    first_is_ipv6 = any(":" in one for one in addresses[:1])
+    first = [one for one in addresses if (":" in one) is first_is_ipv6]
+    second = [one for one in addresses if (":" in one) is not first_is_ipv6]
+    pairs = zip_longest(first, second)
+    return [one for pair in pairs for one in pair if one is not None]
+
+
+def _connect(found: Destination, addresses: list[str], ends_at: float) -> socket.socket:
+    """Each address has an even share of the time that is left, and no more than any call has."""
+    for tried, address in enumerate(addresses):
+        share = (ends_at - time.monotonic()) / (len(addresses) - tried)
+        if share <= 0:
+            break
+        try:
+            patience = min(settings.WEBHOOK_CONNECT, share)
+            line = socket.create_connection((address, found.port), patience)
+        except OSError:
+            continue
+        line.settimeout(settings.WEBHOOK_TIMEOUT)
+        return line
+    raise CallError(Failure.CONNECT)
+
+
+def _shut_down(handle: socket.socket, is_late: threading.Event) -> None:
+    is_late.set()
+    try:
+        handle.shutdown(socket.SHUT_RDWR)
+    except OSError:
+        return  # closed already
+
+
+def _with_tls(found: Destination, line: socket.socket) -> socket.socket:
+    if found.scheme == "http":
+        return line
+    return _tls_context().wrap_socket(line, server_hostname=found.host)
+
+
+@cache
+def _tls_context() -> ssl.SSLContext:
+    return ssl.create_default_context(cafile=certifi.where())
+
+
+def _exchange(
+    found: Destination, line: socket.socket, body: bytes, headers: Mapping[str, str]
+) -> http.client.HTTPResponse:
+    connection = http.client.HTTPConnection(found.host, found.port)
+    connection.sock = line
+    own = {"Host": found.authority, "Connection": "close"}
+    connection.request("POST", found.path, body, own | dict(headers))
+    response = connection.getresponse()
+    # http.client skips 100 alone. 101 is final: nobody asked for another protocol.
+    for _ in range(MAX_INTERIM_RESPONSES):
+        if not HTTPStatus.CONTINUE < response.status < HTTPStatus.OK or (
+            response.status == HTTPStatus.SWITCHING_PROTOCOLS
+        ):
+            return response
+        response.headers = None  # type: ignore[assignment]  # so that it reads the next one
+        response.begin()
+    raise http.client.HTTPException
+
+
+def _body_start(response: http.client.HTTPResponse) -> str:
+    """The start of the body, for people; only the status matters."""
+    try:
+        kept = response.read(MAX_RESPONSE_BODY)
+    except (OSError, http.client.HTTPException):
+        return ""
+    text = _decoded(kept, response.headers.get_content_charset("utf-8"))
+    return stored_text(text, MAX_RESPONSE_BODY)
+
+
+def _decoded(kept: bytes, charset: str) -> str:
+    try:
+        return kept.decode(charset, "replace")
+    except (LookupError, ValueError):  # no such charset, or one that is not of text
+        return kept.decode(errors="replace")

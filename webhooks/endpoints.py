@@ -1,0 +1,261 @@
+"""Operations on endpoints. Each is one transaction and one audit event."""
+
+from collections.abc import Collection, Iterable, Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
+
+from accounts.audit import changes_of, record
+from accounts.jobs import Job
+from accounts.models import Company, Endpoint, EventKind, Member, User
+from accounts.outbox import mail
+from catalogue.errors import DomainError, Error, invalid_input
+from catalogue.texts import StrOrPromise
+from webhooks import egress, signing
+from webhooks.events import kinds_for
+
+OLD_SECRET_LIFETIME = timedelta(hours=24)  # how long the old secret signs beside the new one
+MAX_OLD_SECRETS = 8  # that sign an event: each makes its header longer
+DOUBLE_CLICK = timedelta(minutes=1)
+NOTIFIED_ROLES = (Member.Role.OWNER, Member.Role.DEVELOPER)
+DESCRIPTION_LENGTH = 120
+
+WRONG_KINDS = _("A list of events, at least one: {kinds}")
+WRONG_URL: dict[str, StrOrPromise] = {
+    "url": _("This is not a URL that can be called"),
+    "scheme": _("The URL must begin with https://"),
+    "port": _("The port must be 443 or 8443"),
+    "address": _("The URL leads into a private network; it must be reachable from the internet"),
+}
+TOO_MANY_ENDPOINTS = format_lazy(
+    _("A company has up to {max} endpoints: delete one first"), max=settings.MAX_ENDPOINTS
+)
+
+TOO_MANY_SECRETS = format_lazy(
+    _("The secret was replaced {max} times within a day, and every old one still signs: wait"),
+    max=MAX_OLD_SECRETS,
+)
+CARRIES_MONEY = _(
+    "Events about money go to this endpoint: only who sees the balance may lead them elsewhere"
+)
+URL_TAKEN = _("This URL is an endpoint already: change that one or delete it")
+
+
+def check_url(url: str) -> str:
+    """Normalise a URL; raises `invalid_input`. The host is not resolved here: DNS can be slow and
+    can change, and every call checks it.
+    """
+    try:
+        return egress.parse_url(url).url
+    except egress.UrlError as error:
+        raise invalid_input(url=WRONG_URL[error.failure.value]) from None
+
+
+def check_kinds(kinds: object, scopes: Collection[str], stored: Iterable[str] = ()) -> list[str]:
+    """Deduplicate and order event kinds; None means all that these scopes allow. Who may not see an
+    event may leave it where it was chosen.
+    """
+    allowed = kinds_for(scopes)
+    if kinds is None:
+        return allowed
+    possible = {*allowed, *stored}
+    if not isinstance(kinds, list) or not kinds or not all(one in possible for one in kinds):
+        raise invalid_input(events=format_lazy(WRONG_KINDS, kinds=", ".join(allowed)))
+    return [kind for kind in EventKind.values if kind in kinds]
+
+
+@transaction.atomic
+def create(
+    *,
+    company: Company,
+    mode: str,
+    url: str,
+    kinds: Iterable[str],
+    description: str = "",
+    user: User | None,
+    ip: str | None = None,
+) -> tuple[Endpoint, str]:
+    """A new endpoint and the secret that its events are signed with."""
+    others = _lock_and_list_urls(company.pk, mode)
+    if len(others) >= settings.MAX_ENDPOINTS:
+        raise DomainError(Error.INVALID_INPUT, message=TOO_MANY_ENDPOINTS)
+    if url in others:
+        raise invalid_input(url=URL_TAKEN)
+    endpoint = Endpoint.objects.create(
+        company=company,
+        mode=mode,
+        url=url,
+        kinds=list(kinds),
+        description=description,
+        key_id=signing.current_key_id(),
+    )
+    endpoint.refresh_from_db()
+    record("webhook.created", url, company=company, user=user, ip=ip)
+    return endpoint, secret_of(endpoint)
+
+
+def _lock_and_list_urls(company_id: int, mode: str) -> list[str]:
+    """Lock the company's row and list the URLs of its endpoints: a parallel request waits here
+    until the end of the transaction.
+    """
+    Company.objects.select_for_update(no_key=True).get(pk=company_id)
+    return list(Endpoint.objects.of(company_id).filter(mode=mode).values_list("url", flat=True))
+
+
+def secret_of(endpoint: Endpoint) -> str:
+    return signing.secret(endpoint.pk, endpoint.key_id, endpoint.generation)
+
+
+@transaction.atomic
+def change(
+    *,
+    endpoint: Endpoint,
+    changes: Mapping[str, Any],
+    scopes: Collection[str],
+    user: User | None,
+    ip: str | None = None,
+) -> None:
+    """Save the changed ones of `url`, `kinds` and `description`; raises `invalid_input`. `scopes`
+    are what the one who changes them may see.
+    """
+    urls = _lock_and_list_urls(endpoint.company_id, endpoint.mode)
+    endpoint.refresh_from_db(fields=["url", "kinds", "description"])
+    changed = [name for name, value in changes.items() if getattr(endpoint, name) != value]
+    if not changed:
+        return
+    if "url" in changed and changes["url"] in urls:
+        raise invalid_input(url=URL_TAKEN)
+    if "url" in changed and {*changes.get("kinds", endpoint.kinds)} - {*kinds_for(scopes)}:
+        raise invalid_input(url=CARRIES_MONEY)
+    values = changes_of(endpoint, changes)
+    for name in changed:
+        setattr(endpoint, name, changes[name])
+    endpoint.save(update_fields=changed)
+    subject = f"{endpoint.url} ({', '.join(changed)})"
+    company = endpoint.company
+    record("webhook.changed", subject, company=company, user=user, ip=ip, changes=values)
+
+
+@transaction.atomic
+def rotate(
+    *,
+    endpoint: Endpoint,
+    user: User | None,
+    ip: str | None = None,
+    repeats_within: timedelta = timedelta(),
+) -> str:
+    """Create a new secret. Every old secret signs for 24 hours, while its receivers switch over.
+
+    Within `repeats_within` after the last time it is the same click again, and the same secret.
+    Raises `invalid_input` when too many old secrets sign.
+    """
+    endpoint.refresh_from_db(from_queryset=Endpoint.objects.select_for_update(no_key=True))
+    now = timezone.now()
+    until = endpoint.previous_until
+    if until is not None and now < until - OLD_SECRET_LIFETIME + repeats_within:
+        return secret_of(endpoint)
+    older = _promised(endpoint, now)
+    if len(older) >= MAX_OLD_SECRETS:
+        raise DomainError(Error.INVALID_INPUT, message=TOO_MANY_SECRETS)
+    endpoint.older_secrets = older
+    endpoint.previous_key_id, endpoint.key_id = endpoint.key_id, signing.current_key_id()
+    endpoint.generation += 1
+    endpoint.previous_until = now + OLD_SECRET_LIFETIME
+    endpoint.save(
+        update_fields=["older_secrets", "previous_key_id", "key_id", "generation", "previous_until"]
+    )
+    record("webhook.rotated", endpoint.url, company=endpoint.company, user=user, ip=ip)
+    return secret_of(endpoint)
+
+
+def _promised(endpoint: Endpoint, now: datetime) -> list[dict[str, Any]]:
+    """The old secrets that sign still, the one before the current included."""
+    older = signing.promised(endpoint.older_secrets, now)
+    if (until := endpoint.previous_until) is None or until <= now:
+        return older
+    key_id, generation = endpoint.previous_key_id, endpoint.generation - 1
+    return [*older, {"key_id": key_id, "generation": generation, "until": until.isoformat()}]
+
+
+@transaction.atomic
+def enable(*, endpoint: Endpoint, user: User | None, ip: str | None = None) -> None:
+    """Events while disabled were not stored; deliveries that failed can be replayed."""
+    off = Endpoint.objects.filter(pk=endpoint.pk).exclude(disabled_at=None)
+    if off.update(disabled_at=None, disabled_reason="", failing_since=None):
+        record("webhook.enabled", endpoint.url, company=endpoint.company, user=user, ip=ip)
+    endpoint.refresh_from_db()
+
+
+@transaction.atomic
+def disable(*, endpoint: Endpoint, user: User | None, ip: str | None = None) -> None:
+    on = Endpoint.objects.filter(pk=endpoint.pk, disabled_at=None)
+    if on.update(disabled_at=timezone.now(), disabled_reason=Endpoint.Reason.PERSON):
+        record("webhook.disabled", endpoint.url, company=endpoint.company, user=user, ip=ip)
+    endpoint.refresh_from_db()
+
+
+@transaction.atomic
+def delete(*, endpoint: Endpoint, user: User | None, ip: str | None = None) -> None:
+    """Soft-delete: the row is purged after its last delivery."""
+    if Endpoint.objects.filter(pk=endpoint.pk, deleted_at=None).update(deleted_at=timezone.now()):
+        record("webhook.deleted", endpoint.url, company=endpoint.company, user=user, ip=ip)
+
+
+@transaction.atomic
+def disable_automatically(several: QuerySet[Endpoint], reason: Endpoint.Reason) -> None:
+    """Disable endpoints on behalf of the service and notify owners and developers."""
+    for endpoint in several.select_for_update(of=["self"], no_key=True).select_related("company"):
+        endpoint.disabled_at, endpoint.disabled_reason = timezone.now(), reason
+        endpoint.save(update_fields=["disabled_at", "disabled_reason"])
+        record("webhook.gave_up", endpoint.url, company=endpoint.company, user=None)
+        page = reverse("webhook-detail", args=[endpoint.public_id])
+        mail.post_to_members(
+            company=endpoint.company,
+            roles=NOTIFIED_ROLES,
+            template="endpoint_disabled",
+            context={"endpoint": endpoint, "page_url": f"{settings.PUBLIC_URL}{page}"},
+            key=f"endpoint-disabled:{endpoint.pk}:{endpoint.disabled_at.isoformat()}",
+        )
+
+
+JOB = Job("webhook_warnings", _("warnings about failing webhooks"))
+# A deployment or a short outage of the receiver is over by then, and most of a day is left to mend
+# it before retries end.
+WARNED_AFTER = timedelta(hours=1)
+# A receiver that fails and recovers all day long is one warning, not twenty.
+WARNED_AGAIN_AFTER = timedelta(days=1)
+
+
+def warn_of_failing() -> None:
+    now = timezone.now()
+    due = _due(now).select_related("company").order_by("pk")
+    JOB.each(due, lambda endpoint: _warn(endpoint, now))
+
+
+def _due(now: datetime) -> QuerySet[Endpoint]:
+    return Endpoint.objects.filter(
+        Q(warned_at=None) | Q(warned_at__lte=now - WARNED_AGAIN_AFTER),
+        disabled_at=None,
+        deleted_at=None,
+        failing_since__lte=now - WARNED_AFTER,
+    )
+
+
+@transaction.atomic  # one for each: the outcomes of further calls wait for its row
+def _warn(endpoint: Endpoint, now: datetime) -> None:
+    if not _due(now).filter(pk=endpoint.pk).update(warned_at=now):
+        return  # it is well again, or another worker writes
+    page = reverse("webhook-detail", args=[endpoint.public_id])
+    mail.post_to_members(
+        company=endpoint.company,
+        roles=NOTIFIED_ROLES,
+        template="endpoint_failing",
+        context={"endpoint": endpoint, "page_url": f"{settings.PUBLIC_URL}{page}"},
+    )

@@ -1,0 +1,158 @@
+"""Events for companies: which there are, and the outbox that one statement appends them to.
+
+Each package declares at start the events that it writes. The statement runs in the transaction
+that causes the event, adds deliveries to subscribed endpoints and writes nothing without a
+subscriber. The dispatcher delivers each event at least once, always under the same id.
+"""
+
+import threading
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import orjson
+from django.db import connection, transaction
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models import EventKind, Mode, Scope
+from api.calls import TEST, Field, Shape, boolean
+from catalogue.ids import uuid7
+from catalogue.texts import StrOrPromise
+
+EXAMPLE_PHONE = "+79990000000"
+IS_EXAMPLE = Field(
+    "example",
+    boolean(),
+    _("`true` in example events; absent from real events."),
+    required=False,
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EventDeclaration:
+    """Events with the same fields. The package's SQL writes them; a test compares the names."""
+
+    name: str  # of the component in the schema
+    kinds: Mapping[EventKind, StrOrPromise]  # with what happened
+    fields: tuple[Field, ...]
+    # The values of an example: of a kind, with this id in hexadecimal, at this time.
+    example: Callable[[EventKind, str, datetime], dict[str, Any]]
+    scope: Scope | None = None  # they are for those alone who may give a key this scope
+
+    @property
+    def data(self) -> Shape:
+        return Shape(f"{self.name}Data", (*self.fields, TEST, IS_EXAMPLE))
+
+
+_declarations: dict[EventKind, EventDeclaration] = {}
+
+
+def declare(*declarations: EventDeclaration) -> None:
+    for declaration in declarations:
+        _declarations.update(dict.fromkeys(declaration.kinds, declaration))
+
+
+def declaration_of(kind: EventKind) -> EventDeclaration:
+    return _declarations[kind]
+
+
+def in_declared_order(kind: str, data: Mapping[str, Any]) -> dict[str, Any]:
+    """As the documentation lists the fields; `jsonb` keeps no order of its own."""
+    declaration = _declarations.get(EventKind(kind)) if kind in EventKind else None
+    names = [field.name for field in declaration.data] if declaration else []
+    return {name: data[name] for name in names if name in data} | dict(data)
+
+
+def kinds_for(scopes: Collection[str]) -> list[str]:
+    """What somebody with these scopes may be told."""
+    needed = {kind: _declarations[kind].scope for kind in EventKind}
+    return [kind.value for kind, scope in needed.items() if scope is None or scope in scopes]
+
+
+def declarations() -> list[EventDeclaration]:
+    """In the order of their kinds."""
+    return list(dict.fromkeys(_declarations[kind] for kind in EventKind))
+
+
+def iso(at: datetime) -> str:
+    return at.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+# Set after this process commits deliveries; its webhook dispatcher, if any, waits on it.
+new_deliveries = threading.Event()
+
+
+def iso_sql(column: str) -> str:
+    """SQL that formats a time as the API does."""
+    return f"""to_char({column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')"""
+
+
+def has_endpoint_sql(row: str) -> str:
+    """SQL condition: the company and mode of a row have an enabled endpoint. Most companies have
+    none, and then no event needs building.
+    """
+    return f"""EXISTS (
+         SELECT 1 FROM accounts_endpoint e WHERE e.company_id = {row}.company_id
+           AND e.mode = {row}.mode AND e.disabled_at IS NULL AND e.deleted_at IS NULL)"""  # noqa: S608
+
+
+def append_sql(happened: str) -> str:
+    """CTEs and a final INSERT that append the rows selected by `happened`: (id, company_id, mode,
+    kind, key, data, at). The row count is the number of deliveries.
+    """
+    return f"""
+happened AS ({happened}),
+wanted AS (
+  SELECT h.id, h.company_id, h.mode, h.kind, h.key, h.data, h.at, e.id AS endpoint_id
+  FROM happened h JOIN accounts_endpoint e
+    ON e.company_id = h.company_id AND e.mode = h.mode AND h.kind = ANY(e.kinds)
+    AND e.disabled_at IS NULL AND e.deleted_at IS NULL),
+event AS (
+  INSERT INTO accounts_event (id, company_id, mode, kind, key, data, at)
+  SELECT DISTINCT ON (id) id, company_id, mode, kind, key, data, at FROM wanted
+  ON CONFLICT DO NOTHING RETURNING id)
+INSERT INTO accounts_delivery (id, event_id, endpoint_id)
+SELECT gen_random_uuid(), event.id, wanted.endpoint_id FROM event JOIN wanted USING (id)"""  # noqa: S608
+
+
+_EVENT_ROW = """
+  SELECT %(id)s::uuid AS id, %(company_id)s::bigint AS company_id, %(mode)s::text AS mode,
+         %(kind)s::text AS kind, %(key)s::text AS key, %(data)s::jsonb AS data,
+         %(at)s::timestamptz AS at"""
+_APPEND_ONE = f"WITH {append_sql(_EVENT_ROW)}"
+
+
+def emit(
+    *,
+    company_id: int,
+    mode: str,
+    kind: str,
+    data: Mapping[str, Any],
+    key: str,
+    at: datetime | None = None,
+) -> None:
+    """Append an event in the caller's transaction; at most one per kind and `key`.
+
+    Decimals are written as strings and times as ISO 8601 in UTC, as everywhere in the API.
+    """
+    whole = {**data, "test": mode == Mode.TEST}
+    params: dict[str, Any] = {
+        "id": uuid7(),
+        "company_id": company_id,
+        "mode": mode,
+        "kind": kind,
+        "key": key,
+        "data": orjson.dumps(whole, default=str, option=orjson.OPT_UTC_Z).decode(),
+        "at": at or timezone.now(),
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(_APPEND_ONE, params)
+        wake_dispatcher(cursor.rowcount)
+
+
+def wake_dispatcher(deliveries: int) -> None:
+    """Wake the webhook dispatcher of this process after the commit."""
+    if deliveries > 0:
+        transaction.on_commit(new_deliveries.set)

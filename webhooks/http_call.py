@@ -1,0 +1,170 @@
+"""One call of an endpoint: its request, and what the response means for the delivery."""
+
+import random
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any
+from uuid import UUID
+
+import orjson
+import structlog
+from django.conf import settings
+from django.utils import timezone
+
+from accounts.models import Delivery, DeliveryAttempt
+from catalogue.ids import public_id
+from webhooks import egress, signing
+from webhooks.events import in_declared_order
+
+log = structlog.get_logger(__name__)
+State = Delivery.State
+Failure = DeliveryAttempt.Failure
+
+# Seconds between tries; the last try is more than a day after the first.
+RETRY_DELAYS = (5, 300, 1800, 7200, 18_000, 36_000, 36_000)
+JITTER = 0.5  # fraction of a delay, either way, so simultaneous failures do not retry together
+GONE = 410
+BUSY = {429, 503}  # their Retry-After is obeyed
+# A receiver that asks for more is called again all the same: the tries are over after a day.
+MAX_RETRY_AFTER = 3600.0  # seconds
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimedDelivery:
+    """A delivery in flight, as `sql.CLAIM` returns it."""
+
+    delivery_id: UUID
+    claims: int
+    tries: int
+    event_id: UUID
+    kind: str
+    at: datetime
+    data: str  # JSON
+    endpoint_id: UUID
+    company_id: int
+    url: str
+    key_id: str
+    generation: int
+    previous_key_id: str  # empty unless the previous secret still signs
+    older_secrets: str  # JSON: of the endpoint
+
+
+@dataclass(frozen=True, slots=True)
+class CallOutcome:
+    claimed: ClaimedDelivery
+    started_at: datetime
+    duration_ms: int = 0
+    headers: Mapping[str, str] = field(default_factory=dict)
+    status: int | None = None
+    answer: str = ""
+    error: str = ""
+    retry_after: float = 0.0  # seconds that the receiver asks for
+
+    @property
+    def is_accepted(self) -> bool:
+        return self.status is not None and 200 <= self.status < 300
+
+    @property
+    def is_last(self) -> bool:
+        return self.claimed.tries > len(RETRY_DELAYS) or self.status == GONE
+
+    @property
+    def state(self) -> State:
+        if self.is_accepted:
+            return State.DELIVERED
+        return State.FAILED if self.is_last else State.PENDING
+
+    @property
+    def due_in(self) -> float | None:
+        """Seconds until the next try; None when final."""
+        if self.state != State.PENDING:
+            return None
+        return max(retry_delay(self.claimed.tries), self.retry_after)
+
+
+def retry_delay(tries: int) -> float:
+    base = RETRY_DELAYS[tries - 1]
+    return random.uniform(base * (1 - JITTER), base * (1 + JITTER))  # noqa: S311 - not a secret
+
+
+def seconds_of(retry_after: str, now: datetime) -> float:
+    """Retry-After (RFC 9110, 10.2.3), a number of seconds or a date; 0 for anything else."""
+    text = retry_after.strip()
+    if text.isascii() and text.isdecimal():
+        seconds = float(text[:10])
+    else:
+        seconds = _moment(text) - now.timestamp()
+    return min(max(seconds, 0.0), MAX_RETRY_AFTER)
+
+
+def _moment(date: str) -> float:
+    """Unix seconds of a date of HTTP or of mail, whose zones some frameworks write; else 0."""
+    try:
+        at = parsedate_to_datetime(date)
+        return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):
+        return 0.0
+
+
+def body_of(event_id: UUID, kind: str, at: datetime, data: Any) -> bytes:
+    """The request body, equal at every try. `data` is JSON text or the parsed value."""
+    fields = orjson.loads(data) if isinstance(data, str) else data
+    return orjson.dumps(
+        {
+            "id": public_id("evt", event_id),
+            "type": kind,
+            "timestamp": at.astimezone(UTC),
+            "data": in_declared_order(kind, fields),
+        },
+        option=orjson.OPT_UTC_Z,
+    )
+
+
+def secrets_of(claimed: ClaimedDelivery) -> list[str]:
+    """Signing secrets, newest first."""
+    older = signing.promised(orjson.loads(claimed.older_secrets), timezone.now())
+    replaced = [
+        (claimed.previous_key_id, claimed.generation - 1),
+        *((one["key_id"], one["generation"]) for one in reversed(older)),
+    ]
+    current = signing.secret(claimed.endpoint_id, claimed.key_id, claimed.generation)
+    return [current] + [
+        signing.secret(claimed.endpoint_id, key_id, generation)
+        for key_id, generation in replaced
+        if key_id in settings.WEBHOOK_KEYS  # a removed key only ends the overlap early
+    ]
+
+
+def call(claimed: ClaimedDelivery) -> CallOutcome:
+    """Runs on a pool thread; never raises."""
+    started_at, started = timezone.now(), time.monotonic()
+    headers: dict[str, str] = {}
+    status, answer, error, retry_after = None, "", "", 0.0
+    try:
+        body = body_of(claimed.event_id, claimed.kind, claimed.at, claimed.data)
+        headers = _headers(claimed, body, started_at)
+        found = egress.post(claimed.url, body, headers)
+        status, answer = found.status, found.body
+        if status in BUSY:
+            retry_after = seconds_of(found.retry_after, timezone.now())
+    except egress.CallError as failure:
+        error = failure.failure.value
+    except Exception:  # our own bug: logged, and the delivery is retried
+        log.exception("webhook_crashed", delivery=str(claimed.delivery_id))
+        error = Failure.INTERNAL.value
+    duration_ms = int((time.monotonic() - started) * 1000)
+    return CallOutcome(
+        claimed, started_at, duration_ms, headers, status, answer, error, retry_after
+    )
+
+
+def _headers(claimed: ClaimedDelivery, body: bytes, at: datetime) -> dict[str, str]:
+    event_id = public_id("evt", claimed.event_id)
+    return {
+        "Content-Type": "application/json",
+        "User-Agent": "Kvitok/1 (callbacks)",
+        **signing.headers(secrets_of(claimed), event_id, body, at),
+    }

@@ -1,0 +1,15 @@
+"""Celery tasks of webhooks. They take no ids: the database says what is due."""
+
+from celery import shared_task
+
+from webhooks import deliveries, endpoints
+
+
+@shared_task(name="webhooks.cancel_undeliverable")
+def cancel_undeliverable() -> None:
+    deliveries.cancel_undeliverable()
+
+
+@shared_task(name="webhooks.warn_of_failing")
+def warn_of_failing() -> None:
+    endpoints.warn_of_failing()

@@ -1,0 +1,327 @@
+"""The cabinet's pages about webhooks: endpoints with their forms, deliveries, examples."""
+
+from collections.abc import Iterable
+from typing import Any, cast
+
+import orjson
+from django import forms
+from django.conf import settings
+from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from accounts.models import Delivery, Endpoint, Event, EventKind, Member, Mode, scopes_of_role
+from accounts.people.phone_masking import event_for
+from accounts.people.roles import (
+    CabinetRequest,
+    can_manage_keys,
+    can_read_keys,
+    member_required,
+    nobody,
+)
+from accounts.security import reauthentication
+from api.pagination import forgiving_page_of
+from catalogue.errors import DomainError
+from catalogue.ids import parse_id
+from parsing.form_fields import LineField
+from processes.server.client_ip import client_ip
+from webhooks import deliveries, egress, endpoints, http_call
+from webhooks.events import kinds_for
+
+
+def event_choices(kinds: Iterable[str] = EventKind.values) -> list[tuple[str, Any]]:
+    """Event kinds as choices: label and name."""
+    return [(kind, f"{EventKind(kind).label}\u00a0· {kind}") for kind in kinds]
+
+
+class EndpointForm(forms.Form):
+    url = forms.CharField(
+        label=gettext_lazy("Address"),
+        max_length=egress.MAX_URL_LENGTH,
+        widget=forms.URLInput(
+            attrs={"placeholder": "https://example.com/kvitok", "autocomplete": "off"}
+        ),
+        help_text=gettext_lazy(
+            "Where events are sent: https, port 443 or 8443, open to the internet."
+        ),
+    )
+    description = LineField(
+        label=gettext_lazy("Description"),
+        required=False,
+        max_length=endpoints.DESCRIPTION_LENGTH,
+        help_text=gettext_lazy("For your own reference: production site, staging…"),
+    )
+    kinds = forms.MultipleChoiceField(
+        label=gettext_lazy("Events"),
+        widget=forms.CheckboxSelectMultiple(attrs={"class": "form-check-input"}),
+    )
+
+    def __init__(self, *args: Any, role: str, stored: Iterable[str] = (), **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        allowed = {*kinds_for(scopes_of_role(role)), *stored}
+        kinds = [kind for kind in EventKind.values if kind in allowed]
+        field = cast("forms.MultipleChoiceField", self.fields["kinds"])
+        field.choices, field.initial = event_choices(kinds), kinds
+
+    def clean_url(self) -> str:
+        try:
+            return endpoints.check_url(self.cleaned_data["url"])
+        except DomainError as error:
+            raise ValidationError(message_of(error)) from None
+
+
+class NewEndpointForm(EndpointForm):
+    field_order = ("url", "description", "mode", "kinds")
+    mode = forms.ChoiceField(
+        label=gettext_lazy("Mode"),
+        choices=[
+            (Mode.LIVE, gettext_lazy("Live: what live keys send")),
+            (Mode.TEST, gettext_lazy("Test: what test keys send, to try your receiver for free")),
+        ],
+        initial=Mode.LIVE,
+        widget=forms.RadioSelect(attrs={"class": "form-check-input"}),
+    )
+
+
+class ExampleForm(forms.Form):
+    kind = forms.ChoiceField(
+        label=gettext_lazy("Event"), choices=[(kind, kind) for kind in EventKind.values]
+    )
+
+
+def field_of(error: DomainError) -> str | None:
+    """The first invalid field; None for an error of the whole form."""
+    return next(iter(error.errors or ()), None)
+
+
+def message_of(error: DomainError) -> str:
+    """The error in the interface language: messages of fields, else its own."""
+    body = error.body(request_id="")
+    fields = body.get("errors")
+    return (
+        " ".join(text for texts in fields.values() for text in texts)
+        if fields
+        else str(body["message"])
+    )
+
+
+QUICK, SLOW = 2, 15  # seconds between polls of a delivery page
+
+
+@member_required(can_read_keys)
+def webhook_list(request: CabinetRequest) -> HttpResponse:
+    found = Endpoint.objects.of(request.company.pk).order_by("-created_at", "-id")
+    context = {"endpoints": found, "limit": settings.MAX_ENDPOINTS}
+    return render(request, "cabinet/webhook_list.html", context)
+
+
+@member_required(can_manage_keys, can_manage_keys)
+def webhook_create(request: CabinetRequest) -> HttpResponse:
+    form = NewEndpointForm(
+        request.POST or None, role=request.member.role, initial=reauthentication.draft(request)
+    )
+    if request.method == "POST" and form.is_valid():
+        if form.cleaned_data["mode"] == Mode.LIVE:
+            reauthentication.require(request, form)
+        try:
+            endpoint, secret = endpoints.create(
+                company=request.company, **form.cleaned_data, **_actor(request)
+            )
+        except DomainError as error:
+            form.add_error(field_of(error), message_of(error))
+        else:
+            return _show_once(request, endpoint, secret)
+    return render(request, "cabinet/webhook_create.html", {"form": form})
+
+
+@member_required(can_read_keys)
+def webhook_detail(request: CabinetRequest, public_id: str) -> HttpResponse:
+    endpoint = _endpoint(request, public_id)
+    only_failed = request.GET.get("state") == Delivery.State.FAILED
+    context = {
+        "endpoint": endpoint,
+        "example": ExampleForm(),
+        "only_failed": only_failed,
+        "has_failed": deliveries.has_failed(endpoint),
+        "is_first": not request.GET.get("cursor"),
+        "page": forgiving_page_of(
+            deliveries.with_last_attempt(endpoint, only_failed=only_failed), request.GET
+        ),
+    }
+    return render(request, "cabinet/webhook_detail.html", context)
+
+
+@member_required(can_manage_keys, can_manage_keys)
+def webhook_edit(request: CabinetRequest, public_id: str) -> HttpResponse:
+    endpoint = _endpoint(request, public_id)
+    now = {name: getattr(endpoint, name) for name in ("url", "kinds", "description")}
+    form = EndpointForm(
+        request.POST or None,
+        role=request.member.role,
+        stored=endpoint.kinds,
+        initial=now | reauthentication.draft(request),
+    )
+    if request.method == "POST" and form.is_valid():
+        if endpoint.mode == Mode.LIVE and form.cleaned_data["url"] != endpoint.url:
+            reauthentication.require(request, form)
+        try:
+            endpoints.change(
+                endpoint=endpoint,
+                changes=form.cleaned_data,
+                scopes=scopes_of_role(request.member.role),
+                **_actor(request),
+            )
+        except DomainError as error:
+            form.add_error(field_of(error), message_of(error))
+        else:
+            messages.success(request, _("Changes saved."))
+            return redirect("webhook-detail", endpoint.public_id)
+    return render(request, "cabinet/webhook_edit.html", {"form": form, "endpoint": endpoint})
+
+
+@member_required(nobody, can_manage_keys)
+def webhook_switch(request: CabinetRequest, public_id: str) -> HttpResponse:
+    """The target state is in the request, so a repeated request changes nothing."""
+    endpoint = _endpoint(request, public_id)
+    if request.POST.get("to") == "on":
+        endpoints.enable(endpoint=endpoint, **_actor(request))
+        messages.success(request, _("Events are sent to this address again."))
+    else:
+        endpoints.disable(endpoint=endpoint, **_actor(request))
+        messages.success(request, _("Nothing is sent to this address any more."))
+    return redirect("webhook-detail", endpoint.public_id)
+
+
+@member_required(can_manage_keys, can_manage_keys)
+def webhook_rotate(request: CabinetRequest, public_id: str) -> HttpResponse:
+    endpoint = _endpoint(request, public_id)
+    if endpoint.mode == Mode.LIVE:
+        reauthentication.require(request)
+    if request.method == "POST":
+        try:
+            secret = endpoints.rotate(
+                endpoint=endpoint, repeats_within=endpoints.DOUBLE_CLICK, **_actor(request)
+            )
+        except DomainError as error:
+            messages.error(request, message_of(error))
+            return redirect("webhook-detail", endpoint.public_id)
+        return _show_once(request, endpoint, secret)
+    return render(request, "cabinet/webhook_rotate.html", {"endpoint": endpoint})
+
+
+@member_required(can_manage_keys, can_manage_keys)
+def webhook_delete(request: CabinetRequest, public_id: str) -> HttpResponse:
+    endpoint = _endpoint(request, public_id)
+    if request.method == "POST":
+        endpoints.delete(endpoint=endpoint, **_actor(request))
+        messages.success(request, _("The address is deleted."))
+        return redirect("webhook-list")
+    return render(request, "cabinet/webhook_delete.html", {"endpoint": endpoint})
+
+
+@member_required(nobody, can_manage_keys)
+def webhook_test(request: CabinetRequest, public_id: str) -> HttpResponse:
+    endpoint = _endpoint(request, public_id)
+    form = ExampleForm(request.POST)
+    if not endpoint.is_enabled:
+        messages.error(request, _("Switch the address on first."))
+    elif form.is_valid():
+        try:
+            delivery = deliveries.send_example(endpoint=endpoint, kind=form.cleaned_data["kind"])
+        except DomainError as error:
+            messages.error(request, message_of(error))
+        else:
+            return redirect("delivery-detail", delivery.public_id)
+    return redirect("webhook-detail", endpoint.public_id)
+
+
+@member_required(nobody, can_manage_keys)
+def webhook_replay(request: CabinetRequest, public_id: str) -> HttpResponse:
+    """Replay all failed deliveries."""
+    endpoint = _endpoint(request, public_id)
+    if not endpoint.is_enabled:
+        messages.error(request, _("Switch the address on first."))
+    else:
+        count = deliveries.replay_failed(endpoint=endpoint, **_actor(request))
+        text = ngettext(
+            "%(n)d delivery will be sent again.", "%(n)d deliveries will be sent again.", count
+        )
+        messages.success(request, text % {"n": count})
+    return redirect("webhook-detail", endpoint.public_id)
+
+
+@member_required(can_read_keys)
+def delivery_detail(request: CabinetRequest, public_id: str) -> HttpResponse:
+    context = _delivery_context(_delivery(request, public_id), request.member)
+    return render(request, "cabinet/delivery_detail.html", context)
+
+
+@member_required(can_read_keys)
+def delivery_status(request: CabinetRequest, public_id: str) -> HttpResponse:
+    """The fragment that the page polls until the delivery is final."""
+    context = _delivery_context(_delivery(request, public_id), request.member)
+    return render(request, "cabinet/delivery_status.html", context)
+
+
+@member_required(nobody, can_manage_keys)
+def delivery_replay(request: CabinetRequest, public_id: str) -> HttpResponse:
+    delivery = _delivery(request, public_id)
+    if delivery.endpoint.is_enabled:
+        deliveries.replay(delivery=delivery, **_actor(request))
+        messages.success(request, _("The event will be sent again."))
+    else:
+        messages.error(request, _("Switch the address on first."))
+    return redirect("delivery-detail", delivery.public_id)
+
+
+def _actor(request: CabinetRequest) -> dict[str, Any]:
+    return {"user": request.user, "ip": client_ip(request.META)}
+
+
+def _endpoint(request: CabinetRequest, public_id: str) -> Endpoint:
+    endpoint_id = parse_id("whk", public_id)
+    if endpoint_id is None:
+        raise Http404
+    return get_object_or_404(Endpoint.objects.of(request.company.pk), pk=endpoint_id)
+
+
+def _delivery(request: CabinetRequest, public_id: str) -> Delivery:
+    delivery_id = parse_id("dlv", public_id)
+    if delivery_id is None:
+        raise Http404
+    return get_object_or_404(deliveries.of_company(request.company), pk=delivery_id)
+
+
+def _show_once(request: CabinetRequest, endpoint: Endpoint, secret: str) -> HttpResponse:
+    # No redirect: the secret would have to be stored somewhere until the next request.
+    context = {"endpoint": endpoint, "secret": secret}
+    return render(request, "cabinet/webhook_secret.html", context)
+
+
+def _delivery_context(delivery: Delivery, member: Member) -> dict[str, object]:
+    event, attempts = delivery.event, list(delivery.attempts.order_by("-started_at", "-id"))
+    is_soon = delivery.due_in is not None and delivery.due_in <= settings.WEBHOOK_LEASE
+    is_called = is_soon and delivery.tries > delivery.made_of(attempts)
+    return {
+        "section": "webhook",
+        "delivery": delivery,
+        "endpoint": delivery.endpoint,
+        "event": event,
+        "attempts": attempts,
+        "body": _body_for(event, member),
+        "is_called": is_called,
+        "was_tried": bool(attempts) and not is_called,
+        "is_open": delivery.state == Delivery.State.PENDING and delivery.endpoint.is_enabled,
+        "poll_seconds": QUICK if is_soon else SLOW,
+    }
+
+
+def _body_for(event: Event, member: Member) -> str:
+    if event.kind not in kinds_for(scopes_of_role(member.role)):
+        return _("Your role sees no money, which this event is about.")
+    data = event_for(event.data, member)
+    body = orjson.loads(http_call.body_of(event.id, event.kind, event.at, data))
+    return orjson.dumps(body, option=orjson.OPT_INDENT_2).decode()
