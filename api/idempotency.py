@@ -75,24 +75,24 @@ class _Found(NamedTuple):
 
 
 INSERT = """
-INSERT INTO accounts_idempotentrequest (company_id, mode, path, key, request_hash, subject_id)
+INSERT INTO api_idempotentrequest (company_id, mode, path, key, request_hash, subject_id)
 SELECT company_id, %(mode)s::text, %(idem_path)s::text, %(idem_key)s::text, %(idem_hash)s::bytea,
        %(message_id)s::uuid FROM payer"""
 
 _FIND = """
 SELECT request_hash, status, body, subject_id,
   created_at < now() - interval '24 hours' AS is_expired
-FROM accounts_idempotentrequest WHERE company_id = %s AND mode = %s AND path = %s AND key = %s
+FROM api_idempotentrequest WHERE company_id = %s AND mode = %s AND path = %s AND key = %s
 """
 
 _DELETE_EXPIRED = """
-DELETE FROM accounts_idempotentrequest
+DELETE FROM api_idempotentrequest
 WHERE company_id = %s AND mode = %s AND path = %s AND key = %s
   AND created_at < now() - interval '24 hours'
 """
 
 _STORE = """
-UPDATE accounts_idempotentrequest SET status = COALESCE(status, %s), body = COALESCE(body, %s)
+UPDATE api_idempotentrequest SET status = COALESCE(status, %s), body = COALESCE(body, %s)
 WHERE company_id = %s AND mode = %s AND path = %s AND key = %s RETURNING status, body
 """
 
@@ -147,7 +147,7 @@ def insert(key: IdempotencyKey, subject_id: UUID | None = None) -> None:
     row = [key.company_id, key.mode, key.path, key.key, key.request_hash]
     with connection.cursor() as cursor:
         cursor.execute(
-            "INSERT INTO accounts_idempotentrequest"
+            "INSERT INTO api_idempotentrequest"
             " (company_id, mode, path, key, request_hash, subject_id)"
             " VALUES (%s, %s, %s, %s, %s, %s)",
             [*row, subject_id],

@@ -32,7 +32,7 @@ _COLUMNS = (
     " duration, phone, message_id"
 )
 _INSERT = f"""
-INSERT INTO accounts_apirequest ({_COLUMNS})
+INSERT INTO api_apirequest ({_COLUMNS})
 SELECT company_id, api_key_id, mode, request_id, to_timestamp(created_at), method, path, status,
        code, ARRAY(SELECT json_array_elements_text(fields)), duration, phone, message_id
 FROM {
@@ -47,8 +47,8 @@ FROM {
 
 # The index by time names blocks, not rows: the purge reads whole ones, oldest first.
 _DELETE = """
-DELETE FROM accounts_apirequest WHERE ctid = ANY(ARRAY(
-  SELECT ctid FROM accounts_apirequest
+DELETE FROM api_apirequest WHERE ctid = ANY(ARRAY(
+  SELECT ctid FROM api_apirequest
   WHERE created_at < now() - make_interval(days => %s) LIMIT %s))
 """
 

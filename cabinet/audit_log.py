@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy, pgettext
 
 from accounts import audit
 from accounts.audit import FIELD_LABELS, record
-from accounts.models import AuditEvent, EventKind, Language, Member
+from accounts.models import AuditEvent, Language, Member
 from accounts.people import countries
 from accounts.people.roles import CabinetRequest, can_manage_keys, member_required
 from api import pagination
@@ -27,6 +27,7 @@ from catalogue import channels
 from parsing.days import start_of
 from parsing.form_fields import DayBoundField, LineField
 from processes.server.client_ip import client_ip
+from webhooks.models import EventKind
 
 NOTHING = "—"
 

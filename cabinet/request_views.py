@@ -14,10 +14,11 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts.masked_phones import mask_phone
-from accounts.models import ApiKey, ApiRequest, Company, Mode, SavedFilter
+from accounts.models import ApiKey, Company, Mode, SavedFilter
 from accounts.people.roles import CabinetRequest, can_read_keys, member_required
 from api import idempotency
 from api.calls import Call
+from api.models import ApiRequest
 from api.pagination import forgiving_page_of, is_live
 from api.request_fields import meant
 from cabinet import saved_filters

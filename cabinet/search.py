@@ -17,7 +17,7 @@ from django.utils import translation
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_GET
 
-from accounts.models import ApiKey, ApiRequest, Delivery, Endpoint, Member, Mode
+from accounts.models import ApiKey, Member, Mode
 from accounts.people.phone_masking import may_search, text_for
 from accounts.people.roles import (
     Allows,
@@ -29,9 +29,11 @@ from accounts.people.roles import (
     can_read_settings,
     member_required,
 )
+from api.models import ApiRequest
 from catalogue.ids import parse_id, started_at
 from catalogue.texts import StrOrPromise
 from parsing.characters import one_line
+from webhooks.models import Delivery, Endpoint
 
 LONGEST = 200  # characters of what is searched for
 MOST_HITS = 5  # of one source

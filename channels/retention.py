@@ -10,14 +10,15 @@ from django.db import DatabaseError, connection
 
 from accounts import jobs
 from accounts.jobs import PURGES, delete_rows
-from accounts.models import IdempotentRequest
-from accounts.outbox import retention
+from accounts.outbox import retention as account_retention
 from api import request_log
+from api.models import IdempotentRequest
 from channels import extensions
 from channels.extensions import Purger
 from channels.history import export
 from storage.months import partitions
 from storage.store_errors import is_refusal, savepoint
+from webhooks import retention as webhook_retention
 
 log = structlog.get_logger(__name__)
 
@@ -70,7 +71,8 @@ def purge() -> int:
         request_log.purge,
         export.purge,
         jobs.purge,
-        *retention.PURGERS,
+        *account_retention.PURGERS,
+        *webhook_retention.PURGERS,
         *extensions.purgers(),
     ]
     return sum(_in_batches(step) for step in steps)

@@ -81,6 +81,7 @@ ALLAUTH_TRUSTED_PROXY_COUNT = TRUSTED_PROXY_COUNT
 
 INSTALLED_APPS = [
     "accounts",
+    "api",
     "webhooks",
     "cabinet",
     "billing",

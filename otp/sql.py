@@ -127,7 +127,7 @@ allowed AS MATERIALIZED (
     n.company_id, n.mode, n.phone, %(failed_hour)s::int, %(failed_day)s::int,
     :first_id, :last_id) AS cap
   WHERE {not_blocked} AND cap.guesses > 0 AND (n.idem_key IS NULL OR NOT EXISTS (
-    SELECT 1 FROM accounts_idempotentrequest k WHERE k.company_id = n.company_id
+    SELECT 1 FROM api_idempotentrequest k WHERE k.company_id = n.company_id
       AND k.mode = n.mode AND k.path = n.idem_path AND k.key = n.idem_key))
     AND NOT EXISTS (  -- its code is locked by somebody else
     SELECT 1 FROM otp_verification v WHERE v.company_id = n.company_id AND v.mode = n.mode

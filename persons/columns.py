@@ -5,9 +5,9 @@ A test compares this with the schema: a new column is unknown to the eraser unti
 
 # Erased or anonymised; `persons.sql` has the statements.
 ERASED = {
-    "accounts_deliveryattempt": "answer",
-    "accounts_event": "data",
-    "accounts_idempotentrequest": "body",
+    "webhooks_deliveryattempt": "answer",
+    "webhooks_event": "data",
+    "api_idempotentrequest": "body",
     "channels_attempt": "provider_id error_detail",
     "channels_contact": "phone",
     "channels_knownrecipient": "vendor user_id",
@@ -41,10 +41,10 @@ KEPT = {
         "persons_companyexportpart": "name body",
     },
     "goes 24 hours after the request, and keeps it from taking effect twice until then": {
-        "accounts_idempotentrequest": "path key request_hash",
+        "api_idempotentrequest": "path key request_hash",
     },
     "recognises a repeated receipt or event; made of ids, not of the phone alone": {
-        "accounts_event": "kind key",
+        "webhooks_event": "kind key",
         "channels_receipt": "digest",
     },
     "an alias must not lead elsewhere within 90 days; the link itself is closed": {
@@ -65,7 +65,7 @@ KEPT = {
         "otp_guardrestriction": "kind value rule",
     },
     "goes after REQUEST_LOG_DAYS; the phone is masked": {
-        "accounts_apirequest": "request_id path code fields phone",
+        "api_apirequest": "request_id path code fields phone",
     },
     "the list of erasures: a keyed hash, for what a backup brings back": {
         "persons_erasure": "key_id phone_hash",
@@ -80,10 +80,10 @@ NOT_OF_RECIPIENTS = {
     "accounts_cacheentry": "key value",
     "accounts_company": "name status brand default_channel allowed_countries budgets policy"
     " guard_restrictions fallback_chain link_host link_targets link_utm link_expired_url patience",
-    "accounts_delivery": "state",
-    "accounts_deliveryattempt": "headers error",
+    "webhooks_delivery": "state",
+    "webhooks_deliveryattempt": "headers error",
     "accounts_savedfilter": "page name query",
-    "accounts_endpoint": "url kinds description key_id previous_key_id older_secrets"
+    "webhooks_endpoint": "url kinds description key_id previous_key_id older_secrets"
     " disabled_reason",
     "accounts_invitation": "email role",
     "accounts_jobfailure": "job subject error",

@@ -21,18 +21,10 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.audit import record
 from accounts.jobs import Job, StopRunError
-from accounts.models import (
-    ApiRequest,
-    Company,
-    Endpoint,
-    Event,
-    IdempotentRequest,
-    Invitation,
-    Mode,
-    SavedFilter,
-)
+from accounts.models import Company, Invitation, Mode, SavedFilter
 from accounts.people import closing, companies
 from accounts.security.notifications import post_to_owners
+from api.models import ApiRequest, IdempotentRequest
 from billing.orders import saved_methods
 from channels.models import Message, MessageExport, RouteDay
 from links.clicks.clickhouse import erasure as clicks_in_clickhouse
@@ -44,6 +36,7 @@ from persons import sql
 from persons.erasure import NotFinishedError, erase_with_company
 from persons.models import CompanyExport
 from persons.person import BLANK, Person, lift_timeout
+from webhooks.models import Endpoint, Event
 
 log = structlog.get_logger(__name__)
 DELETIONS = Job("company_deletions", _("deletions of companies"))

@@ -60,15 +60,15 @@ SECTIONS = {
     ),
     "clicks": Section("links_click t WHERE link_id = ANY(%(links)s) ORDER BY at"),
     "link_reports": Section("links_report t WHERE link_id = ANY(%(links)s) ORDER BY reported_at"),
-    "events": Section("accounts_event t WHERE id = ANY(%(events)s) ORDER BY at", "evt", ("key",)),
+    "events": Section("webhooks_event t WHERE id = ANY(%(events)s) ORDER BY at", "evt", ("key",)),
     "webhook_answers": Section(
-        "accounts_deliveryattempt t WHERE delivery_id IN (SELECT id FROM accounts_delivery"
+        "webhooks_deliveryattempt t WHERE delivery_id IN (SELECT id FROM webhooks_delivery"
         " WHERE event_id = ANY(%(events)s)) ORDER BY started_at",
         "",
         ("headers",),
     ),
     "idempotent_requests": Section(
-        "accounts_idempotentrequest t WHERE position(%(phone)s IN body) > 0"
+        "api_idempotentrequest t WHERE position(%(phone)s IN body) > 0"
         " AND (%(company_id)s::bigint IS NULL OR company_id = %(company_id)s)"
         " AND (%(mode)s = '' OR mode = %(mode)s) ORDER BY created_at",
         "",

@@ -14,12 +14,13 @@ import orjson
 from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models import ApiKey, AuditEvent, Company, Endpoint, Member, Mode
+from accounts.models import ApiKey, AuditEvent, Company, Member, Mode
 from billing.models import BillingProfile, Budget, Document, Order, Payment, Transfer
 from catalogue.texts import StrOrPromise
 from channels.models import Message
 from links.models import Link
 from otp.models import Autofill, CodeText, Verification
+from webhooks.models import Endpoint
 
 Row = Any
 Columns = Mapping[str, Callable[[Row], object]]

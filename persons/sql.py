@@ -118,14 +118,14 @@ DELETE FROM channels_contact WHERE phone = %(phone)s
 """
 
 EVENT_IDS = """
-SELECT id FROM accounts_event WHERE company_id = ANY(%(companies)s) AND (
+SELECT id FROM webhooks_event WHERE company_id = ANY(%(companies)s) AND (
   (mode IN ('live', 'test') AND key = ANY(%(event_keys)s) AND kind IN (
     'message.sent', 'message.delivered', 'message.failed', 'message.expired', 'otp.verified'))
   OR (kind = 'link.clicked' AND data ->> 'id' = ANY(%(link_ids)s)))
 """
 # A webhook that is still due goes out anonymised.
 EVENTS = """
-UPDATE accounts_event SET data = data
+UPDATE webhooks_event SET data = data
   || CASE WHEN data ? 'phone' THEN jsonb_build_object('phone', %(anonymised)s::text)
           ELSE '{}' END
   || CASE WHEN data ? 'url' THEN '{"url": "about:blank"}' ELSE '{}' END::jsonb
@@ -135,11 +135,11 @@ WHERE id = ANY(%(events)s)
 """
 # What the company's own server answered may quote the event.
 WEBHOOK_ANSWERS = """
-UPDATE accounts_deliveryattempt SET answer = '' WHERE answer <> '' AND delivery_id IN (
-  SELECT id FROM accounts_delivery WHERE event_id = ANY(%(events)s))
+UPDATE webhooks_deliveryattempt SET answer = '' WHERE answer <> '' AND delivery_id IN (
+  SELECT id FROM webhooks_delivery WHERE event_id = ANY(%(events)s))
 """
 STORED_ANSWERS = """
-UPDATE accounts_idempotentrequest SET body = replace(body, %(phone)s, %(anonymised)s)
+UPDATE api_idempotentrequest SET body = replace(body, %(phone)s, %(anonymised)s)
 WHERE position(%(phone)s IN body) > 0
   AND (%(company_id)s::bigint IS NULL OR company_id = %(company_id)s)
   AND (%(mode)s = '' OR mode = %(mode)s)

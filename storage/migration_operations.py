@@ -214,7 +214,7 @@ PARAMETERS: Mapping[str, Mapping[str, float]] = {
     "channels_receipt": _OF_A_MONTH,
     "otp_verification": _OF_A_MONTH,
     "billing_transfer": _OF_A_MONTH,
-    "accounts_event": _OF_A_MONTH,
+    "webhooks_event": _OF_A_MONTH,
 }
 _LEAVES = "SELECT relid::regclass::text FROM pg_partition_tree(%s::regclass) WHERE isleaf"
 

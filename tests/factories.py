@@ -23,23 +23,13 @@ from factory.declarations import (
 from factory.django import DjangoModelFactory
 
 from accounts.keys import api_keys
-from accounts.models import (
-    ApiKey,
-    Company,
-    Delivery,
-    Endpoint,
-    Event,
-    EventKind,
-    Invitation,
-    Member,
-    Mode,
-    User,
-)
+from accounts.models import ApiKey, Company, Invitation, Member, Mode, User
 from billing.models import Order, Package, Seller, Tariff, Transfer, Wallet
 from catalogue.ids import uuid7
 from channels.models import Attempt, Message, Receipt
 from links.models import Link, ShortHost
 from otp.models import CodeText, Verification
+from webhooks.models import Delivery, Endpoint, Event, EventKind
 
 PASSWORD = "correct horse battery"
 

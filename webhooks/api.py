@@ -8,7 +8,7 @@ from django.http import HttpResponse
 from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
-from accounts.models import Company, Endpoint
+from accounts.models import Company
 from api.base_view import ApiResponse
 from api.calls import body_of
 from api.idempotency import IdempotentView
@@ -35,6 +35,7 @@ from webhooks.calls import (
     TEST,
     URL,
 )
+from webhooks.models import Endpoint
 
 ENDPOINT_DISABLED = _("The endpoint is off: switch it on by enabled: true")
 CONFLICTING_KINDS = _("type and event name different events: give one")

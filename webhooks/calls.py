@@ -5,7 +5,7 @@ from dataclasses import replace
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from accounts.models import Endpoint, EventKind, Scope
+from accounts.models import Scope
 from api.calls import (
     HAS_MORE,
     NEXT_CURSOR,
@@ -24,6 +24,7 @@ from catalogue.errors import Error
 from catalogue.texts import StrOrPromise
 from webhooks.egress import MAX_URL_LENGTH
 from webhooks.endpoints import DESCRIPTION_LENGTH
+from webhooks.models import Endpoint, EventKind
 
 KINDS = list(EventKind.values)
 EVENT_TYPES = choice(KINDS, "EventType")

@@ -10,19 +10,12 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from accounts.audit import record
-from accounts.models import (
-    Company,
-    Delivery,
-    DeliveryAttempt,
-    Endpoint,
-    Event,
-    EventKind,
-    User,
-)
+from accounts.models import Company, User
 from catalogue.errors import DomainError, Error
 from catalogue.ids import public_id, uuid7
 from webhooks import events, sql
 from webhooks.events import declaration_of
+from webhooks.models import Delivery, DeliveryAttempt, Endpoint, Event, EventKind
 
 State = Delivery.State
 REPLAYED_AT_ONCE = 1000

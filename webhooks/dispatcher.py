@@ -15,12 +15,12 @@ import structlog
 from django.conf import settings
 from django.db import connection, transaction
 
-from accounts.models import Endpoint
 from processes.outbox_loop import OutboxLoop, write_in_batches
 from storage.statements.named_rows import fetch_all
 from storage.store_errors import is_outage, is_refusal, write_together
 from webhooks import endpoints, events, http_call, sql
 from webhooks.http_call import CallOutcome, ClaimedDelivery
+from webhooks.models import Endpoint
 
 log = structlog.get_logger(__name__)
 

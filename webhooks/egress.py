@@ -21,9 +21,9 @@ from urllib.parse import urlsplit
 import certifi
 from django.conf import settings
 
-from accounts.models import DeliveryAttempt
 from parsing.characters import is_line, stored_text
 from parsing.hosts import ascii_host
+from webhooks.models import DeliveryAttempt
 
 Address = IPv4Address | IPv6Address
 Failure = DeliveryAttempt.Failure

@@ -14,12 +14,13 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.audit import changes_of, record
 from accounts.jobs import Job
-from accounts.models import Company, Endpoint, EventKind, Member, User
+from accounts.models import Company, Member, User
 from accounts.outbox import mail
 from catalogue.errors import DomainError, Error, invalid_input
 from catalogue.texts import StrOrPromise
 from webhooks import egress, signing
 from webhooks.events import kinds_for
+from webhooks.models import Endpoint, EventKind
 
 OLD_SECRET_LIFETIME = timedelta(hours=24)  # how long the old secret signs beside the new one
 MAX_OLD_SECRETS = 8  # that sign an event: each makes its header longer

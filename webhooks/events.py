@@ -16,10 +16,11 @@ from django.db import connection, transaction
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models import EventKind, Mode, Scope
+from accounts.models import Mode, Scope
 from api.calls import TEST, Field, Shape, boolean
 from catalogue.ids import uuid7
 from catalogue.texts import StrOrPromise
+from webhooks.models import EventKind
 
 EXAMPLE_PHONE = "+79990000000"
 IS_EXAMPLE = Field(
@@ -94,7 +95,7 @@ def has_endpoint_sql(row: str) -> str:
     none, and then no event needs building.
     """
     return f"""EXISTS (
-         SELECT 1 FROM accounts_endpoint e WHERE e.company_id = {row}.company_id
+         SELECT 1 FROM webhooks_endpoint e WHERE e.company_id = {row}.company_id
            AND e.mode = {row}.mode AND e.disabled_at IS NULL AND e.deleted_at IS NULL)"""  # noqa: S608
 
 
@@ -106,14 +107,14 @@ def append_sql(happened: str) -> str:
 happened AS ({happened}),
 wanted AS (
   SELECT h.id, h.company_id, h.mode, h.kind, h.key, h.data, h.at, e.id AS endpoint_id
-  FROM happened h JOIN accounts_endpoint e
+  FROM happened h JOIN webhooks_endpoint e
     ON e.company_id = h.company_id AND e.mode = h.mode AND h.kind = ANY(e.kinds)
     AND e.disabled_at IS NULL AND e.deleted_at IS NULL),
 event AS (
-  INSERT INTO accounts_event (id, company_id, mode, kind, key, data, at)
+  INSERT INTO webhooks_event (id, company_id, mode, kind, key, data, at)
   SELECT DISTINCT ON (id) id, company_id, mode, kind, key, data, at FROM wanted
   ON CONFLICT DO NOTHING RETURNING id)
-INSERT INTO accounts_delivery (id, event_id, endpoint_id)
+INSERT INTO webhooks_delivery (id, event_id, endpoint_id)
 SELECT gen_random_uuid(), event.id, wanted.endpoint_id FROM event JOIN wanted USING (id)"""  # noqa: S608
 
 

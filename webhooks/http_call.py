@@ -14,10 +14,10 @@ import structlog
 from django.conf import settings
 from django.utils import timezone
 
-from accounts.models import Delivery, DeliveryAttempt
 from catalogue.ids import public_id
 from webhooks import egress, signing
 from webhooks.events import in_declared_order
+from webhooks.models import Delivery, DeliveryAttempt
 
 log = structlog.get_logger(__name__)
 State = Delivery.State

@@ -17,7 +17,7 @@ from django.conf import settings
 from django.utils import timezone
 from standardwebhooks import Webhook
 
-from accounts.models import Endpoint
+from webhooks.models import Endpoint
 
 PREFIX = "whsec_"
 

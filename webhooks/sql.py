@@ -1,7 +1,7 @@
 """The webhook dispatcher's SQL statements, each with what it guarantees."""
 
 # Endpoints that may be called.
-_CALLABLE_ENDPOINTS = """accounts_endpoint e JOIN accounts_company c
+_CALLABLE_ENDPOINTS = """webhooks_endpoint e JOIN accounts_company c
     ON c.id = e.company_id AND c.status <> 'suspended'
     AND e.disabled_at IS NULL AND e.deleted_at IS NULL"""
 
@@ -10,7 +10,7 @@ ANY_DUE = f"""
 SELECT EXISTS (
   SELECT 1 FROM {_CALLABLE_ENDPOINTS}
   CROSS JOIN LATERAL (
-    SELECT 1 FROM accounts_delivery
+    SELECT 1 FROM webhooks_delivery
     WHERE endpoint_id = e.id AND due_at <= statement_timestamp() LIMIT 1) d)
 """  # noqa: S608
 
@@ -25,7 +25,7 @@ WITH busy AS (
 waiting AS (
   SELECT d.id, d.due_at, e.company_id FROM {_CALLABLE_ENDPOINTS}
   CROSS JOIN LATERAL (
-    SELECT id, due_at FROM accounts_delivery
+    SELECT id, due_at FROM webhooks_delivery
     WHERE endpoint_id = e.id AND due_at <= statement_timestamp()
       AND id <> ALL(%(deliveries)s::uuid[])
     ORDER BY due_at
@@ -39,14 +39,14 @@ picked AS (
   SELECT id, due_at, place FROM placed WHERE place <= %(company_share)s
   ORDER BY place, due_at LIMIT 8 * %(limit)s),
 taken AS (
-  SELECT d.id FROM picked JOIN accounts_delivery d USING (id)
+  SELECT d.id FROM picked JOIN webhooks_delivery d USING (id)
   WHERE d.due_at <= statement_timestamp()
   ORDER BY picked.place, picked.due_at LIMIT %(limit)s
   FOR UPDATE OF d SKIP LOCKED)
-UPDATE accounts_delivery d
+UPDATE webhooks_delivery d
 SET due_at = statement_timestamp() + make_interval(secs => %(lease)s), tries = d.tries + 1,
   claims = d.claims + 1
-FROM taken, accounts_endpoint e, accounts_event v
+FROM taken, webhooks_endpoint e, webhooks_event v
 WHERE d.id = taken.id AND e.id = d.endpoint_id AND v.id = d.event_id
 RETURNING d.id AS delivery_id, d.claims, d.tries, v.id AS event_id, v.kind, v.at, v.data,
   e.id AS endpoint_id, e.company_id, e.url, e.key_id, e.generation,
@@ -56,24 +56,24 @@ RETURNING d.id AS delivery_id, d.claims, d.tries, v.id AS event_id, v.kind, v.at
 
 # Lock order everywhere: endpoints by id, then their deliveries.
 LOCK_ENDPOINTS = """
-SELECT e.id FROM accounts_endpoint e
-WHERE e.id IN (SELECT endpoint_id FROM accounts_delivery WHERE id = ANY(%s::uuid[]))
+SELECT e.id FROM webhooks_endpoint e
+WHERE e.id IN (SELECT endpoint_id FROM webhooks_delivery WHERE id = ANY(%s::uuid[]))
 ORDER BY e.id FOR NO KEY UPDATE
 """
 
 # Skips deliveries purged meanwhile.
 INSERT_ATTEMPTS = """
-INSERT INTO accounts_deliveryattempt
+INSERT INTO webhooks_deliveryattempt
   (delivery_id, started_at, duration_ms, headers, status, answer, error)
 SELECT o.* FROM unnest(%s::uuid[], %s::timestamptz[], %s::int[], %s::jsonb[], %s::int[],
                        %s::text[], %s::text[]) AS o(id, at, ms, headers, status, answer, error)
-WHERE EXISTS (SELECT 1 FROM accounts_delivery d WHERE d.id = o.id)
+WHERE EXISTS (SELECT 1 FROM webhooks_delivery d WHERE d.id = o.id)
 """
 
 # Only the holder of the claim writes: after the lease another worker may hold it. A delivery
 # cancelled meanwhile stays cancelled unless it was accepted after all.
 UPDATE_DELIVERIES = """
-UPDATE accounts_delivery d SET state = o.state,
+UPDATE webhooks_delivery d SET state = o.state,
   due_at = statement_timestamp() + make_interval(secs => o.due_in),
   finished_at = CASE WHEN o.state <> 'pending' THEN statement_timestamp() END
 FROM unnest(%s::uuid[], %s::int[], %s::text[], %s::float[]) AS o(id, claims, state, due_in)
@@ -83,25 +83,25 @@ RETURNING d.id, d.round_at
 """
 
 MARK_FAILING = """
-UPDATE accounts_endpoint SET failing_since = statement_timestamp()
+UPDATE webhooks_endpoint SET failing_since = statement_timestamp()
 WHERE id = ANY(%s::uuid[]) AND failing_since IS NULL
 """
 
 MARK_ACCEPTING = """
-UPDATE accounts_endpoint SET last_success_at = statement_timestamp(), failing_since = NULL
+UPDATE webhooks_endpoint SET last_success_at = statement_timestamp(), failing_since = NULL
 WHERE id = ANY(%s::uuid[])
 """
 
 # Fails pending deliveries to disabled and deleted endpoints; skips locked rows.
 CANCEL_UNDELIVERABLE = """
 WITH off AS (
-  SELECT d.id FROM accounts_endpoint e
+  SELECT d.id FROM webhooks_endpoint e
   CROSS JOIN LATERAL (
-    SELECT id FROM accounts_delivery WHERE endpoint_id = e.id AND due_at IS NOT NULL
+    SELECT id FROM webhooks_delivery WHERE endpoint_id = e.id AND due_at IS NOT NULL
     FOR UPDATE SKIP LOCKED) d
   WHERE e.disabled_at IS NOT NULL OR e.deleted_at IS NOT NULL
   LIMIT %s)
-UPDATE accounts_delivery d
+UPDATE webhooks_delivery d
 SET state = 'failed', due_at = NULL, finished_at = statement_timestamp()
 FROM off WHERE d.id = off.id
 """

@@ -13,7 +13,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from accounts.models import Delivery, Endpoint, Event, EventKind, Member, Mode, scopes_of_role
+from accounts.models import Member, Mode, scopes_of_role
 from accounts.people.phone_masking import event_for
 from accounts.people.roles import (
     CabinetRequest,
@@ -30,6 +30,7 @@ from parsing.form_fields import LineField
 from processes.server.client_ip import client_ip
 from webhooks import deliveries, egress, endpoints, http_call
 from webhooks.events import kinds_for
+from webhooks.models import Delivery, Endpoint, Event, EventKind
 
 
 def event_choices(kinds: Iterable[str] = EventKind.values) -> list[tuple[str, Any]]:

@@ -2,7 +2,6 @@ import accounts.models.people
 import catalogue.channels
 import catalogue.ids
 import django.contrib.postgres.fields
-import django.contrib.postgres.indexes
 import django.core.validators
 import django.db.models.deletion
 import django.db.models.functions.datetime
@@ -11,9 +10,8 @@ import django.utils.timezone
 from django.conf import settings
 from django.db import migrations, models
 
-from storage import migration_operations
 from storage.migration_operations import RunSqlFile
-from storage.months.new_tables import partition_by_month
+from storage.months.new_tables import build_indexes
 
 
 class Migration(migrations.Migration):
@@ -35,23 +33,6 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name': 'cache entry',
                 'verbose_name_plural': 'cache entries',
-            },
-        ),
-        migrations.CreateModel(
-            name='Delivery',
-            fields=[
-                ('id', models.UUIDField(default=catalogue.ids.uuid7, editable=False, primary_key=True, serialize=False)),
-                ('state', models.CharField(choices=[('pending', 'on its way'), ('delivered', 'accepted'), ('failed', 'not accepted')], db_default='pending', default='pending', max_length=9, verbose_name='state')),
-                ('tries', models.PositiveIntegerField(db_default=0, default=0, verbose_name='tries')),
-                ('claims', models.PositiveIntegerField(db_default=0, default=0)),
-                ('due_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), null=True, verbose_name='next try')),
-                ('round_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
-                ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), verbose_name='created')),
-                ('finished_at', models.DateTimeField(null=True, verbose_name='finished')),
-            ],
-            options={
-                'verbose_name': 'delivery',
-                'verbose_name_plural': 'deliveries',
             },
         ),
         migrations.CreateModel(
@@ -169,29 +150,6 @@ class Migration(migrations.Migration):
                 'verbose_name_plural': 'audit events',
             },
         ),
-        migrations.CreateModel(
-            name='ApiRequest',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('mode', models.CharField(choices=[('live', 'live'), ('test', 'test')], max_length=4, verbose_name='mode')),
-                ('request_id', models.CharField(max_length=40, verbose_name='request id')),
-                ('method', models.CharField(max_length=7, verbose_name='method')),
-                ('path', models.CharField(max_length=80, verbose_name='call')),
-                ('status', models.PositiveSmallIntegerField(verbose_name='status')),
-                ('code', models.CharField(blank=True, max_length=40, verbose_name='error code')),
-                ('fields', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=40), default=list, size=None, verbose_name='fields')),
-                ('duration', models.PositiveIntegerField(verbose_name='duration, ms')),
-                ('phone', models.CharField(blank=True, max_length=16, verbose_name='phone')),
-                ('message_id', models.UUIDField(null=True, verbose_name='message')),
-                ('created_at', models.DateTimeField(verbose_name='time')),
-                ('api_key', models.ForeignKey(db_constraint=False, db_index=False, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='accounts.apikey', verbose_name='API key')),
-                ('company', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='api_requests', to='accounts.company', verbose_name='company')),
-            ],
-            options={
-                'verbose_name': 'API request',
-                'verbose_name_plural': 'API requests',
-            },
-        ),
         migrations.AddField(
             model_name='apikey',
             name='company',
@@ -208,96 +166,6 @@ class Migration(migrations.Migration):
                 'verbose_name': 'company change',
                 'verbose_name_plural': 'company changes',
                 'indexes': [models.Index(fields=['company_id'], name='company_change_of_company')],
-            },
-        ),
-        migrations.CreateModel(
-            name='DeliveryAttempt',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('started_at', models.DateTimeField(verbose_name='started')),
-                ('duration_ms', models.PositiveIntegerField(verbose_name='duration, ms')),
-                ('headers', models.JSONField(default=dict)),
-                ('status', models.PositiveSmallIntegerField(null=True, verbose_name='HTTP status')),
-                ('answer', models.TextField(blank=True, verbose_name='answer')),
-                ('error', models.CharField(blank=True, max_length=40, verbose_name='error')),
-                ('delivery', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='attempts', to='accounts.delivery')),
-            ],
-            options={
-                'verbose_name': 'delivery attempt',
-                'verbose_name_plural': 'delivery attempts',
-            },
-        ),
-        migrations.CreateModel(
-            name='Endpoint',
-            fields=[
-                ('id', models.UUIDField(default=catalogue.ids.uuid7, editable=False, primary_key=True, serialize=False)),
-                ('mode', models.CharField(choices=[('live', 'live'), ('test', 'test')], max_length=4, verbose_name='mode')),
-                ('url', models.CharField(max_length=2000, verbose_name='address')),
-                ('kinds', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=20), size=None, verbose_name='events')),
-                ('description', models.CharField(blank=True, default='', max_length=120, verbose_name='description')),
-                ('key_id', models.CharField(max_length=16)),
-                ('generation', models.PositiveIntegerField(default=1)),
-                ('previous_key_id', models.CharField(blank=True, default='', max_length=16)),
-                ('previous_until', models.DateTimeField(null=True)),
-                ('older_secrets', models.JSONField(db_default=models.Value([], models.JSONField()), default=list)),
-                ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), verbose_name='created')),
-                ('disabled_at', models.DateTimeField(null=True, verbose_name='disabled')),
-                ('disabled_reason', models.CharField(blank=True, choices=[('person', 'switched off manually'), ('gone', 'the receiver answered 410 Gone'), ('failing', 'nothing was accepted for a whole day')], default='', max_length=8, verbose_name='why')),
-                ('deleted_at', models.DateTimeField(null=True)),
-                ('last_success_at', models.DateTimeField(null=True, verbose_name='last accepted')),
-                ('failing_since', models.DateTimeField(null=True, verbose_name='failing since')),
-                ('warned_at', models.DateTimeField(editable=False, null=True)),
-                ('company', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='endpoints', to='accounts.company')),
-            ],
-            options={
-                'verbose_name': 'callback endpoint',
-                'verbose_name_plural': 'callback endpoints',
-            },
-        ),
-        migrations.AddField(
-            model_name='delivery',
-            name='endpoint',
-            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='deliveries', to='accounts.endpoint'),
-        ),
-        migrations.CreateModel(
-            name='Event',
-            fields=[
-                ('id', models.UUIDField(default=catalogue.ids.uuid7, editable=False, primary_key=True, serialize=False)),
-                ('mode', models.CharField(choices=[('live', 'live'), ('test', 'test')], max_length=4, verbose_name='mode')),
-                ('kind', models.CharField(choices=[('message.sent', 'a message was handed to the carrier'), ('message.delivered', 'a message was delivered'), ('message.failed', 'a message could not be delivered'), ('message.expired', 'delivery was not proved in time'), ('otp.verified', 'the correct code was entered'), ('link.clicked', 'a person opened a short link'), ('balance.low', 'the balance is running out'), ('top_up.paid', 'a top-up was paid'), ('guard.triggered', 'sends began to be held back as an attack')], max_length=20, verbose_name='event')),
-                ('key', models.CharField(max_length=120)),
-                ('data', models.JSONField()),
-                ('at', models.DateTimeField(verbose_name='happened')),
-                ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
-                ('company', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='events', to='accounts.company')),
-            ],
-            options={
-                'verbose_name': 'event',
-                'verbose_name_plural': 'events',
-            },
-        ),
-        migrations.AddField(
-            model_name='delivery',
-            name='event',
-            field=models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='deliveries', to='accounts.event'),
-        ),
-        migrations.CreateModel(
-            name='IdempotentRequest',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('mode', models.CharField(choices=[('live', 'live'), ('test', 'test')], max_length=4, verbose_name='mode')),
-                ('path', models.CharField(max_length=60, verbose_name='path')),
-                ('key', models.CharField(max_length=255, verbose_name='key')),
-                ('request_hash', models.BinaryField(max_length=32)),
-                ('subject_id', models.UUIDField(null=True, verbose_name='subject')),
-                ('status', models.PositiveSmallIntegerField(null=True, verbose_name='HTTP status')),
-                ('body', models.TextField(null=True, verbose_name='response body')),
-                ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), verbose_name='created')),
-                ('company', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='accounts.company', verbose_name='company')),
-            ],
-            options={
-                'verbose_name': 'idempotent request',
-                'verbose_name_plural': 'idempotent requests',
             },
         ),
         migrations.CreateModel(
@@ -415,54 +283,6 @@ class Migration(migrations.Migration):
             model_name='auditevent',
             index=models.Index(fields=['company', '-created_at'], name='audit_of_company'),
         ),
-        migrations.AddIndex(
-            model_name='apirequest',
-            index=models.Index(fields=['company', 'mode', 'created_at', 'id'], name='request_of_company'),
-        ),
-        migrations.AddIndex(
-            model_name='apirequest',
-            index=django.contrib.postgres.indexes.BrinIndex(fields=['created_at'], name='request_by_time'),
-        ),
-        migrations.AddIndex(
-            model_name='endpoint',
-            index=models.Index(condition=models.Q(('deleted_at__isnull', True)), fields=['company', 'mode'], name='endpoint_of_company'),
-        ),
-        migrations.AddConstraint(
-            model_name='endpoint',
-            constraint=models.UniqueConstraint(condition=models.Q(('deleted_at__isnull', True)), fields=('company', 'mode', 'url'), name='endpoint_once'),
-        ),
-        migrations.AddIndex(
-            model_name='event',
-            index=models.Index(fields=['created_at'], name='event_created'),
-        ),
-        migrations.AddConstraint(
-            model_name='event',
-            constraint=models.UniqueConstraint(fields=('company', 'mode', 'kind', 'key'), name='event_once'),
-        ),
-        migrations.AddIndex(
-            model_name='delivery',
-            index=models.Index(condition=models.Q(('due_at__isnull', False)), fields=['endpoint', 'due_at'], name='delivery_due'),
-        ),
-        migrations.AddIndex(
-            model_name='delivery',
-            index=models.Index(models.F('endpoint'), models.OrderBy(models.F('created_at'), descending=True), models.OrderBy(models.F('id'), descending=True), name='delivery_history'),
-        ),
-        migrations.AddIndex(
-            model_name='delivery',
-            index=models.Index(models.F('endpoint'), models.OrderBy(models.F('created_at'), descending=True), models.OrderBy(models.F('id'), descending=True), condition=models.Q(('state', 'failed')), name='delivery_failed'),
-        ),
-        migrations.AddConstraint(
-            model_name='delivery',
-            constraint=models.UniqueConstraint(fields=('event', 'endpoint'), name='delivery_once'),
-        ),
-        migrations.AddIndex(
-            model_name='idempotentrequest',
-            index=models.Index(fields=['created_at'], name='idempotency_created'),
-        ),
-        migrations.AddConstraint(
-            model_name='idempotentrequest',
-            constraint=models.UniqueConstraint(fields=('company', 'mode', 'path', 'key'), name='idempotency_key_once'),
-        ),
         migrations.AddConstraint(
             model_name='invitation',
             constraint=models.UniqueConstraint(models.F('company'), django.db.models.functions.text.Lower('email'), condition=models.Q(('accepted_at__isnull', True), ('revoked_at__isnull', True)), name='invitation_once'),
@@ -486,8 +306,7 @@ class Migration(migrations.Migration):
         # What the cache counts is worth no disk flush: after a crash of the database it starts empty.
         migrations.RunSQL("ALTER TABLE accounts_cacheentry SET UNLOGGED", "ALTER TABLE accounts_cacheentry SET LOGGED"),
         RunSqlFile("storage/months/months.sql", "707951abaa693cb4"),
-        migrations.RunPython(partition_by_month("accounts_event"), migrations.RunPython.noop),
-        migrations.RunPython(migration_operations.setting("accounts_event"), migrations.RunPython.noop),
+        migrations.RunPython(build_indexes, migrations.RunPython.noop),
         RunSqlFile("accounts/models/immutable_audit.sql", "8655ca5f31994b71"),
         RunSqlFile("accounts/keys/company_changes.sql", "98ea820f9ad34673"),
     ]

@@ -1,17 +1,9 @@
-"""People, companies, keys, sessions, the audit log, and the outboxes of events and mail."""
+"""People, companies, keys, sessions, the audit log, and the outbox of e-mails."""
 
 from accounts.models.api_keys import ApiKey, ApiKeyQuerySet
 from accounts.models.audit import AuditEvent
 from accounts.models.internal import CacheEntry, CompanyChange, JobFailure
-from accounts.models.outbox import (
-    Delivery,
-    DeliveryAttempt,
-    Endpoint,
-    EndpointQuerySet,
-    Event,
-    EventKind,
-    Mail,
-)
+from accounts.models.mail import Mail
 from accounts.models.people import (
     Company,
     CompanyQuerySet,
@@ -25,27 +17,17 @@ from accounts.models.people import (
     every_scope,
     scopes_of_role,
 )
-from accounts.models.requests import ApiRequest, IdempotencyQuerySet, IdempotentRequest
 from accounts.models.users import Language, User, UserManager, UserSession, UserSessionQuerySet
 
 __all__ = [
     "ApiKey",
     "ApiKeyQuerySet",
-    "ApiRequest",
     "AuditEvent",
     "CacheEntry",
     "Company",
     "CompanyChange",
     "CompanyQuerySet",
-    "Delivery",
-    "DeliveryAttempt",
-    "Endpoint",
-    "EndpointQuerySet",
-    "Event",
-    "EventKind",
     "GuardMode",
-    "IdempotencyQuerySet",
-    "IdempotentRequest",
     "Invitation",
     "InvitationQuerySet",
     "JobFailure",

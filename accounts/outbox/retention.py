@@ -1,7 +1,4 @@
-"""Purges old events, e-mails, deleted endpoints, cache entries and sessions.
-
-Events hold phones, so they are purged long before messages are anonymised.
-"""
+"""Purges old e-mails, cache entries and sessions."""
 
 from datetime import datetime, timedelta
 
@@ -10,28 +7,16 @@ from django.contrib.sessions.models import Session
 from django.utils import timezone
 
 from accounts.jobs import delete_rows
-from accounts.models import CacheEntry, Endpoint, Event, Mail, UserSession
+from accounts.models import CacheEntry, Mail, UserSession
 
 
-def _retention_cutoff() -> datetime:
+def retention_cutoff() -> datetime:
     return timezone.now() - timedelta(days=settings.RAW_RETENTION)
 
 
-def purge_events(limit: int) -> int:
-    """Delete events with their deliveries and attempts; returns the number of events."""
-    oldest = Event.objects.filter(created_at__lt=_retention_cutoff()).order_by("created_at")
-    return delete_rows(oldest, limit)
-
-
 def purge_mail(limit: int) -> int:
-    oldest = Mail.objects.filter(created_at__lt=_retention_cutoff()).order_by("created_at")
+    oldest = Mail.objects.filter(created_at__lt=retention_cutoff()).order_by("created_at")
     return delete_rows(oldest, limit)
-
-
-def purge_endpoints(limit: int) -> int:
-    """Delete soft-deleted endpoints once all their deliveries are purged."""
-    gone = Endpoint.objects.filter(deleted_at__lt=_retention_cutoff(), deliveries=None)
-    return delete_rows(gone, limit)
 
 
 def purge_cache(limit: int) -> int:
@@ -49,4 +34,4 @@ def purge_sessions(limit: int) -> int:
     return UserSession.objects.filter(pk__in=dead.values("pk")[:limit]).delete()[0]
 
 
-PURGERS = [purge_events, purge_mail, purge_endpoints, purge_cache, purge_sessions]
+PURGERS = [purge_mail, purge_cache, purge_sessions]

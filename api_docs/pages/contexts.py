@@ -6,7 +6,7 @@ from typing import Any
 from django.conf import settings
 from django.http import HttpRequest
 
-from accounts.models import ApiKey, EventKind, Member, Mode
+from accounts.models import ApiKey, Member, Mode
 from accounts.people.roles import can_manage_keys, can_read_keys, current_member
 from api_docs.calls import CALLS
 from api_docs.pages import page_list, samples
@@ -21,6 +21,7 @@ from channels.routing import test_numbers
 from otp.texts import rendering
 from otp.web.calls import SEND_CODE, VERIFY_CODE
 from webhooks.events import declaration_of
+from webhooks.models import EventKind
 
 HINT = "kv_test_YOUR_KEY"  # never a shortened one, which would be copied as if it were whole
 

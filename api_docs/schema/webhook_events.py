@@ -7,13 +7,13 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models import EventKind
 from api.calls import Field, Schema, Shape, identifier, text, time
 from api_docs.schema.components import Components
 from catalogue.ids import parse_id
 from catalogue.texts import StrOrPromise
 from webhooks import deliveries, http_call, signing
 from webhooks.events import EventDeclaration, declaration_of
+from webhooks.models import EventKind
 
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"  # noqa: S105 - published, to try one's code on
 EVENT_ID = "evt_0192f0c1a6dd7b5c8d6e7f8091021324"

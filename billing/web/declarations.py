@@ -10,7 +10,7 @@ from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from accounts.audit import declare_words
-from accounts.models import AuditEvent, EventKind, Member, Scope
+from accounts.models import AuditEvent, Member, Scope
 from accounts.people.roles import can_read_settings, can_see_money
 from api.calls import Field, integer
 from billing.models import Document, Order, Payment
@@ -21,6 +21,7 @@ from cabinet.search import MOST_HITS, Hit, Page, Source, register_pages, registe
 from catalogue.ids import parse_id
 from webhooks import events
 from webhooks.events import EventDeclaration, iso
+from webhooks.models import EventKind
 
 AMOUNT = re.compile(r"(\d+(?:\.\d+)?) ([A-Z]{3})")
 # What events held before they kept values: "2026-1: 1000 = 1900.00 RUB".

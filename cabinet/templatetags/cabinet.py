@@ -13,10 +13,11 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language, gettext, pgettext
 
-from accounts.models import DeliveryAttempt, Member
+from accounts.models import Member
 from accounts.people import phone_masking
 from cabinet import time_zones
 from catalogue.texts import StrOrPromise
+from webhooks.models import DeliveryAttempt
 
 register = template.Library()
 

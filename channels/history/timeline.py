@@ -10,7 +10,6 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from accounts.models import Delivery, EventKind
 from billing.models import Transfer
 from catalogue.channels import of_row
 from catalogue.texts import StrOrPromise
@@ -19,6 +18,7 @@ from channels.lifecycle.states import FallbackReason
 from channels.models import Attempt, FallbackEvent, Message, Receipt
 from channels.routing.learned import smart_plan
 from channels.vendor_accounts import error_texts
+from webhooks.models import Delivery, EventKind
 
 ONE_COMMIT = timedelta(seconds=1)  # within which its statements run
 RECEIPT_TITLES: dict[str, tuple[StrOrPromise, str]] = {

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models import EventKind, Scope
+from accounts.models import Scope
 from api.calls import (
     CURSOR,
     HAS_MORE,
@@ -23,6 +23,7 @@ from channels.web.fields import CHANNEL_NAMES, MESSAGE_STATUSES
 from channels.web.message_fields import CHANNEL, KIND, MESSAGE, MESSAGE_DETAILS, TEST_MESSAGE
 from parsing import clipboard
 from webhooks.events import EXAMPLE_PHONE, EventDeclaration, iso
+from webhooks.models import EventKind
 
 WITH_PHONE = Field(
     "phone",

@@ -6,7 +6,7 @@ from typing import Any
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models import EventKind, Scope
+from accounts.models import Scope
 from api.calls import (
     TEST,
     Call,
@@ -54,6 +54,7 @@ from links.api.fields import (
 )
 from links.make import create
 from webhooks.events import EventDeclaration, iso
+from webhooks.models import EventKind
 
 SHORTEN = Call(
     "POST",

@@ -39,7 +39,7 @@ _COUNTS = {
     "codes with a phone": """
         SELECT count(*) FROM otp_verification WHERE phone::text NOT LIKE '%*'::text""",
     "receipts": "SELECT count(*) FROM channels_receipt",
-    "events": "SELECT count(*) FROM accounts_event",
+    "events": "SELECT count(*) FROM webhooks_event",
 }
 # Checks of the books that can no longer be made without the month.
 _PROOFS = {

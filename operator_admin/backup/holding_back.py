@@ -13,13 +13,14 @@ from django.contrib.sessions.models import Session
 from django.db.models import Q
 from django.utils import timezone
 
-from accounts.models import Delivery, Mail, UserSession
+from accounts.models import Mail, UserSession
 from channels import extensions
 from channels.lifecycle.state_machine import Event, EventKind
 from channels.models import Attempt, Message, OpenMessage
 from channels.outcomes import receipts, transitions
 from operator_admin.models import Alert, TelegramNotice
 from otp.protection import week_reports
+from webhooks.models import Delivery
 
 BATCH = 500
 HELD_BACK = "held back: from a restored backup"

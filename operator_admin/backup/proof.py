@@ -8,7 +8,6 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.db import connection
 
-from accounts.models import Endpoint
 from accounts.sign_in import mfa
 from channels import full_reconciliation, retention
 from operator_admin.backup.holding_back import still_open
@@ -18,6 +17,7 @@ from operator_admin.doctor.finding import Finding, failed, passed, verdict
 from persons import erasure_list
 from persons.erasure import reapply_erasures
 from storage.migration_runs import unapplied_migrations
+from webhooks.models import Endpoint
 
 _SINCE = """
 SELECT COALESCE(sum(amount) FILTER (WHERE kind = 'release'), 0),

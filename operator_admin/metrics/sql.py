@@ -30,8 +30,8 @@ SELECT
   (SELECT count(*) FROM channels_receipt WHERE due_at IS NOT NULL) AS parked_receipts,
   (SELECT EXTRACT(epoch FROM now() - min(received_at)) FROM channels_receipt
    WHERE due_at IS NOT NULL) AS oldest_parked,
-  (SELECT count(*) FROM accounts_delivery WHERE due_at <= now()) AS webhooks,
-  (SELECT EXTRACT(epoch FROM now() - min(due_at)) FROM accounts_delivery
+  (SELECT count(*) FROM webhooks_delivery WHERE due_at <= now()) AS webhooks,
+  (SELECT EXTRACT(epoch FROM now() - min(due_at)) FROM webhooks_delivery
    WHERE due_at <= now()) AS oldest_webhook,
   (SELECT count(*) FROM accounts_mail WHERE due_at <= now()) AS emails,
   (SELECT EXTRACT(epoch FROM now() - min(due_at)) FROM accounts_mail

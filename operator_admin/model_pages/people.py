@@ -19,10 +19,11 @@ from django.utils.translation import ngettext
 
 from accounts import audit, jobs
 from accounts.audit import record
-from accounts.models import ApiKey, AuditEvent, IdempotentRequest, JobFailure, Member, User
+from accounts.models import ApiKey, AuditEvent, JobFailure, Member, User
 from accounts.oidc import identities
 from accounts.people import companies
 from accounts.security import notifications, sessions
+from api.models import IdempotentRequest
 from cabinet import audit_log
 from operator_admin.model_pages.audited_admin import AuditedAdmin
 from operator_admin.model_pages.bases import (

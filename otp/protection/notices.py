@@ -8,13 +8,14 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from accounts.audit import declare_words
-from accounts.models import AuditEvent, Company, EventKind, GuardMode, Member, Mode
+from accounts.models import AuditEvent, Company, GuardMode, Member, Mode
 from accounts.outbox import mail
 from accounts.people import countries
 from channels.guard.evidence import CUTS
 from otp.models import GuardRestriction, ScopeKind
 from otp.protection.week_replay import WeekFigures
 from webhooks import events
+from webhooks.models import EventKind
 
 _HIDDEN = {kind.value: digits for kind, digits in CUTS}
 

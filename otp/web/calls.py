@@ -8,7 +8,7 @@ from django.conf import settings
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models import EventKind, Scope
+from accounts.models import Scope
 from api.calls import (
     TEST,
     Call,
@@ -40,6 +40,7 @@ from links.api.fields import LINK_FOR_CODE, LINK_FOR_CODE_LIFETIME, LINK_UNTIL, 
 from otp.models import ScopeKind
 from parsing import clipboard
 from webhooks.events import EXAMPLE_PHONE, EventDeclaration, iso
+from webhooks.models import EventKind
 
 DEFAULT_PURPOSE = "verification"
 PURPOSE = Field(

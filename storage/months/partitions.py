@@ -40,7 +40,7 @@ TABLES = (
     MonthlyTable("channels_receipt", "received_at"),
     MonthlyTable("otp_verification", "id"),
     MonthlyTable("billing_transfer", "message_id", has_null_keys=True),
-    MonthlyTable("accounts_event", "id"),
+    MonthlyTable("webhooks_event", "id"),
 )
 
 _LAST_MONTHS = """
@@ -113,7 +113,7 @@ LOCK_ORDER = (
     "channels_attempt",
     "channels_receipt",
     "billing_transfer",
-    "accounts_event",
+    "webhooks_event",
 )
 
 

@@ -10,8 +10,9 @@ import pytest
 from django.db import transaction
 from django.utils import timezone
 
-from accounts.models import Company, IdempotentRequest
+from accounts.models import Company
 from api import idempotency
+from api.models import IdempotentRequest
 from billing.wallet import ledger
 from channels.deliver.dispatcher import Dispatcher
 from channels.models import Message

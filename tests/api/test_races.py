@@ -10,7 +10,7 @@ import pytest
 from django.utils import timezone
 from pytest_django import Settings
 
-from accounts.models import IdempotentRequest
+from api.models import IdempotentRequest
 from billing.models import Transfer
 from billing.wallet import ledger
 from channels.deliver.dispatcher import Dispatcher

@@ -9,7 +9,8 @@ import pytest
 from django.utils import timezone, translation
 from pytest_django import Settings
 
-from accounts.models import ApiKey, Company, IdempotentRequest
+from accounts.models import ApiKey, Company
+from api.models import IdempotentRequest
 from billing.wallet import ledger
 from catalogue.errors import Error
 from channels.models import BlockedPhone

@@ -13,8 +13,9 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from accounts.keys import api_keys
-from accounts.models import ApiRequest, Company, Member, Mode
+from accounts.models import Company, Member, Mode
 from api import request_log
+from api.models import ApiRequest
 from api_docs.calls import CALLS
 from catalogue import ids
 from tests.api.clients import Api, ClientOf

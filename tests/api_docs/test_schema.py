@@ -14,13 +14,13 @@ from jsonschema import Draft202012Validator
 from openapi_spec_validator import validate
 
 import config.api
-from accounts.models import EventKind
 from api.calls import Call
 from api_docs.calls import BY_ROUTE
 from api_docs.schema import webhook_events
 from api_docs.schema.api import document
 from catalogue.errors import Error
 from webhooks.events import declaration_of
+from webhooks.models import EventKind
 
 LANGUAGES = ["ru", "en"]
 

@@ -11,7 +11,6 @@ from django.conf import settings
 from django.utils import translation
 from standardwebhooks import Webhook
 
-from accounts.models import Event, EventKind
 from api.calls import Call, Field, Schema
 from api_docs.calls import BY_NAME, CALLS
 from api_docs.pages.values import numbers
@@ -26,6 +25,7 @@ from tests.api.calling import LIVE, PHONE, addressed, perform
 from tests.api.clients import Api
 from tests.factories import EndpointFactory
 from tests.stack.programs import wait_until
+from webhooks.models import Event, EventKind
 
 WITH_BODY = [call for call in CALLS if call.body]
 

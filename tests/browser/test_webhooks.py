@@ -6,11 +6,11 @@ import pytest
 from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
-from accounts.models import Delivery
 from tests.browser.test_cabinet import confirm, sign_in
 from tests.webhooks.conftest import running_dispatcher
 from tests.webhooks.receivers import Receiver, listening
 from webhooks.dispatcher import WebhookDispatcher
+from webhooks.models import Delivery
 
 __all__ = ["running_dispatcher"]  # the fixture
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -7,7 +7,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.audit import record
-from accounts.models import Company, DeliveryAttempt, Mode
+from accounts.models import Company, Mode
 from billing.gateways import registry
 from billing.models import BalanceAlert
 from billing.orders import orders
@@ -42,6 +42,7 @@ from tests.factories import (
     UserFactory,
     WalletFactory,
 )
+from webhooks.models import DeliveryAttempt
 
 
 def create_content(company: Company) -> None:

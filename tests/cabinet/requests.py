@@ -2,7 +2,8 @@
 
 from django.utils import timezone
 
-from accounts.models import ApiRequest, Company
+from accounts.models import Company
+from api.models import ApiRequest
 from catalogue.ids import request_id
 
 

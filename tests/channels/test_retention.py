@@ -9,7 +9,8 @@ from django.utils import timezone
 from pytest_django import Settings
 from structlog.testing import capture_logs
 
-from accounts.models import IdempotentRequest, JobFailure
+from accounts.models import JobFailure
+from api.models import IdempotentRequest
 from channels import retention, tasks
 from channels.models import Message, Receipt
 from otp import sql as otp_sql

@@ -7,7 +7,6 @@ import pytest
 from celery import current_app
 from django.conf import settings
 
-from accounts.models import Delivery
 from channels.models import Message
 from config.celery import DeliveryStep
 from tests.api.clients import Api
@@ -18,6 +17,7 @@ from tests.stack.programs import wait_until
 from tests.storage.months.young_months import YoungMonth, young_month
 from tests.webhooks.receivers import Receiver, listening
 from webhooks import deliveries
+from webhooks.models import Delivery
 
 __all__ = ["young_month"]
 

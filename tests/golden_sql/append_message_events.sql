@@ -15,15 +15,15 @@ WITH happened AS (
 wanted AS (
   SELECT h.id, h.company_id, h.mode, h.kind, h.key, h.data, h.at, e.id AS endpoint_id
   FROM happened h
-  JOIN accounts_endpoint e ON e.company_id = h.company_id AND e.mode = h.mode AND h.kind =
+  JOIN webhooks_endpoint e ON e.company_id = h.company_id AND e.mode = h.mode AND h.kind =
     ANY(e.kinds) AND e.disabled_at IS NULL AND e.deleted_at IS NULL),
 event AS (
-  INSERT INTO accounts_event (id, company_id, mode, kind, key, data, at)
+  INSERT INTO webhooks_event (id, company_id, mode, kind, key, data, at)
   SELECT DISTINCT ON (id) id, company_id, mode, kind, key, data, at
   FROM wanted
   ON CONFLICT DO NOTHING
   RETURNING id)
-INSERT INTO accounts_delivery (id, event_id, endpoint_id)
+INSERT INTO webhooks_delivery (id, event_id, endpoint_id)
 SELECT gen_random_uuid(), event.id, wanted.endpoint_id
 FROM event
 JOIN wanted USING (id)

@@ -64,7 +64,7 @@ SELECT intent.id AS attempt_id, c.id AS message_id, c.tries AS n, c.kind, c.cont
     AS chat_id, c.allowance IS NOT NULL AS is_counted, c.trips, c.has_other_account,
     c.has_contact_account, c.channel, c.price, CASE WHEN c.tries = 1 AND NOT EXISTS (
   SELECT 1
-  FROM accounts_endpoint e
+  FROM webhooks_endpoint e
   WHERE e.company_id = c.company_id AND e.mode = c.mode AND e.disabled_at IS NULL AND e.deleted_at
     IS NULL) THEN pg_current_xact_id()::xid::text END AS first_claim
 FROM claimed c

@@ -4,13 +4,13 @@ WITH busy AS (
     endpoint, company)),
 waiting AS (
   SELECT d.id, d.due_at, e.company_id
-  FROM accounts_endpoint e
+  FROM webhooks_endpoint e
   JOIN accounts_company c ON c.id = e.company_id AND c.status <> 'suspended' AND e.disabled_at IS
     NULL AND e.deleted_at IS NULL
   CROSS
   JOIN LATERAL (
     SELECT id, due_at
-    FROM accounts_delivery
+    FROM webhooks_delivery
     WHERE endpoint_id = e.id AND due_at <= statement_timestamp() AND id <>
       ALL(%(deliveries)s::uuid[])
     ORDER BY due_at
@@ -34,13 +34,13 @@ picked AS (
 taken AS (
   SELECT d.id
   FROM picked
-  JOIN accounts_delivery d USING (id)
+  JOIN webhooks_delivery d USING (id)
   WHERE d.due_at <= statement_timestamp()
   ORDER BY picked.place, picked.due_at
-  LIMIT %(limit)s FOR UPDATE OF d SKIP LOCKED) UPDATE accounts_delivery d
+  LIMIT %(limit)s FOR UPDATE OF d SKIP LOCKED) UPDATE webhooks_delivery d
 SET due_at = statement_timestamp() + make_interval(secs => %(lease)s), tries = d.tries + 1, claims =
   d.claims + 1
-FROM taken, accounts_endpoint e, accounts_event v
+FROM taken, webhooks_endpoint e, webhooks_event v
 WHERE d.id = taken.id AND e.id = d.endpoint_id AND v.id = d.event_id
 RETURNING d.id AS delivery_id, d.claims, d.tries, v.id AS event_id, v.kind, v.at, v.data, e.id AS
   endpoint_id, e.company_id, e.url, e.key_id, e.generation, CASE WHEN e.previous_until >

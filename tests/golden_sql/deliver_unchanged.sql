@@ -42,7 +42,7 @@ unchanged AS (
   WHERE m.state = 'sent' AND m.hold = n.hold AND m.id BETWEEN :first_id AND :last_id AND NOT EXISTS
     (
     SELECT 1
-    FROM accounts_endpoint e
+    FROM webhooks_endpoint e
     WHERE e.company_id = m.company_id AND e.mode = m.mode AND e.disabled_at IS NULL AND e.deleted_at
       IS NULL)
   ORDER BY m.id FOR UPDATE OF m SKIP LOCKED),

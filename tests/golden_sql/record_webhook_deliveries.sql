@@ -1,4 +1,4 @@
-UPDATE accounts_delivery d
+UPDATE webhooks_delivery d
 SET state = o.state, due_at = statement_timestamp() + make_interval(secs => o.due_in), finished_at =
   CASE WHEN o.state <> 'pending' THEN statement_timestamp() END
 FROM unnest(%s::uuid[], %s::int[], %s::text[], %s::float[]) AS o(id, claims, state, due_in)

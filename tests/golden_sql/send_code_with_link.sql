@@ -102,7 +102,7 @@ link AS (
     %(link_dies_with_code)s::bool, %(link_reuse_key)s::uuid
   FROM payer),
 idempotency_key AS (
-  INSERT INTO accounts_idempotentrequest (company_id, mode, path, key, request_hash, subject_id)
+  INSERT INTO api_idempotentrequest (company_id, mode, path, key, request_hash, subject_id)
   SELECT company_id, %(mode)s::text, %(idem_path)s::text, %(idem_key)s::text, %(idem_hash)s::bytea,
     %(message_id)s::uuid
   FROM payer)

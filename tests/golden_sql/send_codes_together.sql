@@ -31,7 +31,7 @@ allowed AS MATERIALIZED (
     FROM channels_blockedphone
     WHERE phone = n.phone::text) AND cap.guesses > 0 AND (n.idem_key IS NULL OR NOT EXISTS (
       SELECT 1
-      FROM accounts_idempotentrequest k
+      FROM api_idempotentrequest k
       WHERE k.company_id = n.company_id AND k.mode = n.mode AND k.path = n.idem_path AND k.key =
         n.idem_key)) AND NOT EXISTS (
     SELECT 1
@@ -134,7 +134,7 @@ hold AS (
   SELECT company_id, 'hold', payer.price, payer.message_id, 1, '', ''
   FROM payer),
 idempotency_key AS (
-  INSERT INTO accounts_idempotentrequest (company_id, mode, path, key, request_hash, subject_id)
+  INSERT INTO api_idempotentrequest (company_id, mode, path, key, request_hash, subject_id)
   SELECT company_id, payer.mode::text, payer.idem_path::text, payer.idem_key::text,
     payer.idem_hash::bytea, payer.message_id::uuid
   FROM payer

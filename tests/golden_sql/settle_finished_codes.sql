@@ -5,7 +5,7 @@ WITH due AS (
     WHERE m.subject_id = v.id AND m.id BETWEEN :first_id AND :last_id AND (m.state IN ('queued',
       'sent') OR m.params ->> 'link' IS NOT NULL)) > 0 OR EXISTS (
     SELECT 1
-    FROM accounts_endpoint e
+    FROM webhooks_endpoint e
     WHERE e.company_id = v.company_id AND e.mode = v.mode AND e.disabled_at IS NULL AND e.deleted_at
       IS NULL) AS is_unfinished
   FROM otp_verification v

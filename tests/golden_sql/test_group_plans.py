@@ -24,7 +24,7 @@ from tools.demo import history
 pytestmark = pytest.mark.django_db
 MANY = 8
 CODES = 3_000
-EMPTY = {"channels_blockedphone", "accounts_idempotentrequest"}  # here
+EMPTY = {"channels_blockedphone", "api_idempotentrequest"}  # here
 
 
 @pytest.fixture(autouse=True)

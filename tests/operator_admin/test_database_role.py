@@ -74,9 +74,9 @@ def test_application_makes_months_that_it_reaches_through_their_table(
 
 def test_application_has_months_analyzed_and_nothing_of_its_own(application: None) -> None:
     with connection.cursor() as cursor:
-        cursor.execute("SELECT create_month_partition('accounts_event'::regclass, '2099-01-01')")
-        cursor.execute("SELECT analyze_month_partition('accounts_event_2099_01'::regclass)")
-        cursor.execute("SELECT reltuples FROM pg_class WHERE relname = 'accounts_event_2099_01'")
+        cursor.execute("SELECT create_month_partition('webhooks_event'::regclass, '2099-01-01')")
+        cursor.execute("SELECT analyze_month_partition('webhooks_event_2099_01'::regclass)")
+        cursor.execute("SELECT reltuples FROM pg_class WHERE relname = 'webhooks_event_2099_01'")
         assert cursor.fetchone() == (0,)
         cursor.execute("CREATE TABLE trap (id uuid)")
 
@@ -100,7 +100,7 @@ def test_application_cannot_have_the_owner_run_its_functions(application: None) 
             " $$ BEGIN RAISE EXCEPTION 'run as %', current_user; END $$"
         )
 
-        cursor.execute("SELECT create_month_partition('accounts_event'::regclass, '2099-01-01')")
+        cursor.execute("SELECT create_month_partition('webhooks_event'::regclass, '2099-01-01')")
 
         assert cursor.fetchone() == (True,)
 

@@ -9,7 +9,6 @@ from django.db import connection
 from django.utils import timezone
 from pytest_django import Settings
 
-from accounts.models import Endpoint
 from channels.deliver.heartbeats import HeartbeatWriter
 from channels.models import Heartbeat
 from operator_admin.doctor import key_rotation
@@ -19,6 +18,7 @@ from persons.person import Person
 from storage.key_rings import current_key_id
 from tests.api.clients import Api
 from tests.factories import CompanyFactory
+from webhooks.models import Endpoint
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("english")]
 K1, K2 = {"k1": b"1" * 32}, {"k2": b"2" * 32}

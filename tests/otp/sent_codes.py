@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from django.db.models import F
 
-from accounts.models import IdempotentRequest
+from api.models import IdempotentRequest
 from channels.models import Message
 from otp import codes
 from otp.models import Verification

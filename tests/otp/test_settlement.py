@@ -10,7 +10,6 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from accounts.models import Event as WebhookEvent
 from accounts.models import JobFailure
 from billing.models import Transfer, Wallet
 from billing.wallet import ledger
@@ -26,6 +25,7 @@ from tests.channels.fallback_stages import apply_event
 from tests.channels.message_stages import PHONE, accepted, claim, message_of, submitted
 from tests.factories import CompanyFactory, EndpointFactory
 from tests.otp.sent_codes import age_rows, code_of, wrong_code
+from webhooks.models import Event as WebhookEvent
 
 OTHER_PHONES = ["+79161234568", "+79161234569", "+79161234570"]
 

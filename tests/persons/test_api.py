@@ -2,7 +2,8 @@
 
 import pytest
 
-from accounts.models import AuditEvent, IdempotentRequest, Scope
+from accounts.models import AuditEvent, Scope
+from api.models import IdempotentRequest
 from channels.models import Message
 from links.models import Link
 from tests.api.clients import Api, ClientOf

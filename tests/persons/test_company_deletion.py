@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.keys import api_keys
-from accounts.models import AuditEvent, Company, Endpoint, Event, Invitation, Mail, Member, User
+from accounts.models import AuditEvent, Company, Invitation, Mail, Member, User
 from accounts.people import closing, members
 from billing.models import Order, Transfer, Wallet
 from channels import reconciliation
@@ -35,11 +35,12 @@ from tests.factories import (
     WalletFactory,
 )
 from tests.persons.traces import OTHER, PHONE, leave, rows_naming
+from webhooks.models import Endpoint, Event
 
 TABLES = (
-    "accounts_event",
-    "accounts_deliveryattempt",
-    "accounts_idempotentrequest",
+    "webhooks_event",
+    "webhooks_deliveryattempt",
+    "api_idempotentrequest",
     "channels_message",
     "channels_receipt",
     "otp_verification",

@@ -8,7 +8,8 @@ from django.contrib.contenttypes.models import ContentType
 from django.db import connection
 from django.utils import timezone
 
-from accounts.models import Company, DeliveryAttempt, IdempotentRequest
+from accounts.models import Company
+from api.models import IdempotentRequest
 from channels.models import Attempt, Contact, KnownRecipient, Message, Part, ProviderAlert, Receipt
 from channels.routing.learned import phone_memories
 from channels.routing.smart.reach import PhoneMemory
@@ -26,6 +27,7 @@ from tests.factories import (
     UserFactory,
     VerificationFactory,
 )
+from webhooks.models import DeliveryAttempt
 
 PHONE = "+79161234567"
 OTHER = "+79997654321"

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from accounts.models import Delivery
 from tests.stack.programs import wait_until
 from tests.stack.sender import Sender
 from tests.stack.stack import Stack, expire
 from tests.webhooks.receivers import Receiver, listening
+from webhooks.models import Delivery
 
 
 @pytest.fixture

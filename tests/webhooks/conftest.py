@@ -3,10 +3,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from accounts.models import Company, Endpoint
+from accounts.models import Company
 from tests.factories import CompanyFactory, EndpointFactory
 from tests.webhooks.receivers import Receiver, listening
 from webhooks.dispatcher import WebhookDispatcher
+from webhooks.models import Endpoint
 
 
 @pytest.fixture

@@ -5,9 +5,9 @@ from uuid import UUID
 
 from django.utils import timezone
 
-from accounts.models import Delivery
 from webhooks import dispatcher, http_call
 from webhooks.http_call import CallOutcome
+from webhooks.models import Delivery
 
 
 def make_round(limit: int = 32) -> list[CallOutcome]:

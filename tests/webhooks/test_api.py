@@ -9,20 +9,14 @@ import pytest
 from django.test import override_settings
 from django.utils import timezone
 
-from accounts.models import (
-    AuditEvent,
-    Company,
-    Delivery,
-    Endpoint,
-    EventKind,
-    IdempotentRequest,
-    Mode,
-)
+from accounts.models import AuditEvent, Company, Mode
+from api.models import IdempotentRequest
 from tests.api.clients import Answer, Api, ClientOf
 from tests.api.races import at_once
 from tests.factories import EndpointFactory
 from tests.webhooks.rounds import make_round
 from webhooks import endpoints
+from webhooks.models import Delivery, Endpoint, EventKind
 
 URL = "https://receiver.example.com/kvitok"
 ENVELOPE = {"success", "message"}

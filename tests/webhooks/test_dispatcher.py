@@ -10,13 +10,7 @@ from django.test import override_settings
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from accounts.models import (
-    Company,
-    Delivery,
-    DeliveryAttempt,
-    Endpoint,
-    Event,
-)
+from accounts.models import Company
 from tests.api.races import at_once
 from tests.factories import DeliveryFactory, EndpointFactory
 from tests.session_settings import session_setting
@@ -30,6 +24,7 @@ from webhooks.dispatcher import (
     WebhookDispatcher,
 )
 from webhooks.http_call import CallOutcome
+from webhooks.models import Delivery, DeliveryAttempt, Endpoint, Event
 
 NOBODY = "http://127.0.0.1:9/hook"
 
@@ -140,7 +135,7 @@ def test_disabling_an_endpoint_does_not_touch_its_deliveries(
             Endpoint.objects.filter(pk=endpoint.pk), Endpoint.Reason.GONE
         )
 
-    assert not [one for one in queries if "accounts_delivery" in one["sql"]]
+    assert not [one for one in queries if "webhooks_delivery" in one["sql"]]
 
 
 def test_missing_server_key_is_an_internal_error_and_retried(delivery: Delivery) -> None:

@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 from standardwebhooks import WebhookVerificationError
 
-from accounts.models import Company, Delivery, Endpoint, Mail, Member
+from accounts.models import Company, Mail, Member
 from accounts.outbox.mail import NoticeKind
 from catalogue.errors import DomainError, Error
 from tests.api.clients import Api
@@ -16,6 +16,7 @@ from tests.factories import DeliveryFactory, EndpointFactory, MemberFactory
 from tests.webhooks.receivers import Receiver
 from tests.webhooks.rounds import make_due, make_round
 from webhooks import endpoints, signing
+from webhooks.models import Delivery, Endpoint
 
 NOBODY = "http://127.0.0.1:9/hook"
 

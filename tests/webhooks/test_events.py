@@ -8,9 +8,10 @@ import pytest
 from django.db import transaction
 from pytest_django import DjangoAssertNumQueries
 
-from accounts.models import Company, Delivery, Endpoint, Event, Mode
+from accounts.models import Company, Mode
 from tests.factories import EndpointFactory
 from webhooks import events
+from webhooks.models import Delivery, Endpoint, Event
 
 WANTED: dict[str, Any] = {"kind": "message.delivered", "key": "msg_1", "data": {"id": "msg_1"}}
 

@@ -9,22 +9,14 @@ import pytest
 from django.utils import timezone
 from django.utils.http import http_date
 
-from accounts.models import (
-    AuditEvent,
-    Company,
-    Delivery,
-    DeliveryAttempt,
-    Endpoint,
-    EventKind,
-    Mail,
-    Member,
-)
+from accounts.models import AuditEvent, Company, Mail, Member
 from tests.factories import DeliveryFactory, MemberFactory
 from tests.webhooks.receivers import Receiver
 from tests.webhooks.rounds import make_due, make_round, run_out, wait_of
 from webhooks import deliveries, endpoints, http_call
 from webhooks.events import declaration_of
 from webhooks.http_call import RETRY_DELAYS
+from webhooks.models import Delivery, DeliveryAttempt, Endpoint, EventKind
 
 NOBODY = "http://127.0.0.1:9/hook"
 

@@ -10,11 +10,12 @@ from django.urls import reverse
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from accounts.models import AuditEvent, Delivery, DeliveryAttempt, Endpoint, EventKind, Member
+from accounts.models import AuditEvent, Member
 from tests.factories import DeliveryFactory, EndpointFactory
 from tests.webhooks.receivers import Receiver, listening
 from tests.webhooks.rounds import make_round
 from webhooks import deliveries, dispatcher, endpoints
+from webhooks.models import Delivery, DeliveryAttempt, Endpoint, EventKind
 
 URL = "https://receiver.example.com/kvitok"
 FORM = {"url": URL, "mode": "live", "kinds": ["message.delivered", "otp.verified"]}
@@ -22,8 +23,8 @@ FORM = {"url": URL, "mode": "live", "kinds": ["message.delivered", "otp.verified
 
 @pytest.fixture
 def receiver() -> Iterator[Receiver]:
-    with listening() as one:
-        yield one
+    with listening() as receiver:
+        yield receiver
 
 
 @pytest.fixture
@@ -396,5 +397,4 @@ def test_double_click_rotates_once(client: Client, endpoint: Endpoint) -> None:
     press(client, "webhook-rotate", endpoint)
 
     endpoint.refresh_from_db()
-    assert endpoint.generation == 2
-    assert endpoint.older_secrets == []
+    assert (endpoint.generation, endpoint.older_secrets) == (2, [])

@@ -17,7 +17,7 @@ from tools.stack.stack import temporary_stack
 
 IN_FLIGHT = 4  # accepted, not yet delivered
 LARGE = ["channels_message", "channels_attempt", "channels_receipt", "otp_verification",
-         "billing_transfer", "accounts_event"]  # fmt: skip
+         "billing_transfer", "webhooks_event"]  # fmt: skip
 SIZES = """
 SELECT p.root, CASE WHEN c.relkind = 'i' THEN i.relname ELSE '' END AS name,
   sum(pg_relation_size(c.oid)) AS bytes

@@ -21,10 +21,10 @@ SELECT 'order ' || key FROM client_call WHERE message_id IS NOT NULL
 GROUP BY key HAVING count(DISTINCT message_id) > 1
 UNION ALL
 SELECT 'message ' || m.id FROM channels_message m
-LEFT JOIN accounts_idempotentrequest i ON i.subject_id = m.id
+LEFT JOIN api_idempotentrequest i ON i.subject_id = m.id
 GROUP BY m.id HAVING count(i.id) <> 1
 UNION ALL
-SELECT 'key ' || key FROM accounts_idempotentrequest
+SELECT 'key ' || key FROM api_idempotentrequest
 GROUP BY company_id, mode, path, key HAVING count(*) > 1
 UNION ALL
 SELECT 'phone ' || m.phone FROM channels_message m GROUP BY m.company_id, m.phone
@@ -36,7 +36,7 @@ SELECT 'order ' || c.key FROM client_call c WHERE c.is_kept
 GROUP BY c.key HAVING count(DISTINCT c.status || c.body) > 1
 UNION ALL
 SELECT 'order ' || c.key FROM client_call c JOIN client_order o USING (key)
-LEFT JOIN accounts_idempotentrequest i
+LEFT JOIN api_idempotentrequest i
   ON i.company_id = o.company_id AND i.path = o.path AND i.key = o.key
 WHERE c.is_kept AND (i.status, i.body) IS DISTINCT FROM (c.status, c.body)
 

@@ -171,7 +171,7 @@ FROM demo_message
 WHERE link_id IS NOT NULL AND clicks > 0 AND at >= %(raw_since)s
 
 --: events
-INSERT INTO accounts_event
+INSERT INTO webhooks_event
   (id, company_id, mode, kind, key, data, at, created_at)
 SELECT
   event_id, company_id, 'live', 'message.' || state, 'msg_' || replace(id::text, '-', ''),
@@ -182,7 +182,7 @@ FROM demo_message
 WHERE endpoint_id IS NOT NULL AND at >= %(raw_since)s
 
 --: deliveries
-INSERT INTO accounts_delivery
+INSERT INTO webhooks_delivery
   (id, event_id, endpoint_id, state, tries, claims, due_at, round_at, created_at, finished_at)
 SELECT
   gen_random_uuid(), event_id, endpoint_id, 'delivered', 1, 1, NULL, at + took, at + took,
@@ -191,7 +191,7 @@ FROM demo_message
 WHERE endpoint_id IS NOT NULL AND at >= %(raw_since)s
 
 --: idempotency keys
-INSERT INTO accounts_idempotentrequest
+INSERT INTO api_idempotentrequest
   (company_id, mode, path, key, request_hash, subject_id, status, body, created_at)
 SELECT
   company_id, 'live', CASE kind WHEN 'code' THEN 'otp/send' ELSE 'links/send' END, 'demo-' || id,

@@ -15,7 +15,7 @@ from django.db.backends.utils import CursorWrapper
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from accounts.models import ApiKey, Company, Endpoint, EventKind, GuardMode, Mode, User
+from accounts.models import ApiKey, Company, GuardMode, Mode, User
 from accounts.people import companies
 from billing.models import Order, Payment
 from billing.wallet import ledger
@@ -23,6 +23,7 @@ from catalogue.ids import first_id_at
 from parsing.days import start_of
 from tools.demo import KEY_ID, past_transfers
 from tools.stack.seed import lift_budgets
+from webhooks.models import Endpoint, EventKind
 
 EMAIL = "demo@example.com"  # of the only member of every made-up company
 NAME = "Demo {:05d}"

@@ -7,13 +7,14 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.keys import api_keys
-from accounts.models import ApiKey, Company, EventKind, Member, Scope, every_scope, scopes_of_role
+from accounts.models import ApiKey, Company, Member, Scope, every_scope, scopes_of_role
 from accounts.people import companies, members
 from api.calls import Call
 from api_docs.calls import CALLS
 from tests.api.clients import Api
 from tests.factories import ApiKeyFactory, EndpointFactory, EventFactory, MemberFactory
 from webhooks.events import declaration_of
+from webhooks.models import EventKind
 
 pytestmark = pytest.mark.django_db
 MAKERS = [role for role in Member.Role if Member(role=role).can_manage_keys]

@@ -6,10 +6,11 @@ import pytest
 from django.db.models import F
 from django.utils import timezone
 
-from accounts.models import Company, Delivery, DeliveryAttempt, Endpoint, Event, Mail
+from accounts.models import Company, Mail
 from accounts.outbox import mail
 from channels import retention
 from tests.factories import DeliveryFactory, EndpointFactory
+from webhooks.models import Delivery, DeliveryAttempt, Endpoint, Event
 
 MONTH = timedelta(days=30, seconds=1)
 

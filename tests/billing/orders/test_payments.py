@@ -11,7 +11,7 @@ from django.db import IntegrityError, transaction
 from django.test import override_settings
 from django.utils import timezone
 
-from accounts.models import Company, Event, Mail, Member
+from accounts.models import Company, Mail, Member
 from billing.gateways.base import PaymentState
 from billing.gateways.sandbox.gateway import Sandbox, webhook_body
 from billing.models import Order, Payment, Transfer
@@ -19,6 +19,7 @@ from billing.orders import orders, payments
 from billing.wallet import ledger
 from tests.billing.top_ups import payment_event, place_order, post_webhook
 from tests.factories import CompanyFactory, EndpointFactory, MemberFactory, UserFactory
+from webhooks.models import Event
 
 pytestmark = pytest.mark.django_db
 TODAY = timezone.localdate()

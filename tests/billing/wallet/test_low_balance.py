@@ -3,13 +3,14 @@
 import pytest
 from django.db import transaction
 
-from accounts.models import Company, Event, Mail, Member
+from accounts.models import Company, Mail, Member
 from billing.models import BillingProfile
 from billing.orders import billing_profiles
 from billing.tasks import send_low_balance_alerts
 from billing.wallet import balance_alerts, ledger
 from tests.api.races import at_once
 from tests.factories import CompanyFactory, EndpointFactory, MemberFactory
+from webhooks.models import Event
 
 pytestmark = pytest.mark.django_db
 

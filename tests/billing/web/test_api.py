@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from django.test import override_settings
 
-from accounts.models import Company, IdempotentRequest, Scope
+from accounts.models import Company, Scope
+from api.models import IdempotentRequest
 from billing.models import Order, Package, Seller
 from billing.wallet import ledger
 from tests.api.books import books

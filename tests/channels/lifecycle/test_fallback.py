@@ -7,7 +7,6 @@ import pytest
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from accounts.models import Event as CompanyEvent
 from billing.wallet import ledger
 from channels import reconciliation
 from channels.deliver import sweeps
@@ -29,6 +28,7 @@ from tests.channels.fallback_stages import (
 from tests.channels.message_stages import PHONE, accepted, claim, send, submitted
 from tests.factories import CompanyFactory, EndpointFactory
 from tests.otp.sent_codes import age_rows
+from webhooks.models import Event as CompanyEvent
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

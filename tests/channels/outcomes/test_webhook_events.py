@@ -6,7 +6,7 @@ import pytest
 from django.db import connection, transaction
 from pytest_django import DjangoAssertNumQueries
 
-from accounts.models import Company, Delivery, Event, Mode
+from accounts.models import Company, Mode
 from catalogue.ids import parse_id
 from channels.lifecycle.state_machine import Event as Happening
 from channels.lifecycle.state_machine import EventKind
@@ -17,6 +17,7 @@ from tests.api.clients import Api, ClientOf
 from tests.channels.message_stages import PHONE, accepted, send, submitted
 from tests.factories import AttemptFactory, CompanyFactory, EndpointFactory, MessageFactory
 from tests.otp.sent_codes import code_of
+from webhooks.models import Delivery, Event
 
 LINK = {"link": "https://example.com/orders/77"}
 

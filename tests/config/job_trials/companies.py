@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 from django.utils import timezone
 
-from accounts.models import Company, Endpoint, GuardMode, Mail
+from accounts.models import Company, GuardMode, Mail
 from accounts.people import closing
 from billing.models import (
     SpentDay,
@@ -28,6 +28,7 @@ from tests.otp.protection.sends import sent
 from tests.otp.test_usual_spending import spent
 from tests.otp.tried import tried
 from webhooks import endpoints
+from webhooks.models import Endpoint
 
 
 def _failing_endpoint(company: Company) -> None:
@@ -97,7 +98,7 @@ TRIALS = (
         endpoints.JOB.name,
         _failing_endpoint,
         lambda one: Endpoint.objects.filter(company=one, warned_at__isnull=False).exists(),
-        "accounts_endpoint",
+        "webhooks_endpoint",
     ),
     Trial(
         "links.make_imported_links",

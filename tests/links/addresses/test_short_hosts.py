@@ -6,13 +6,14 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from accounts.models import Company, Event
+from accounts.models import Company
 from channels.models import Message
 from links.addresses import short_hosts
 from links.clicks import webhooks
 from links.models import Link, ShortHost
 from tests.api.clients import Answer, Api, ClientOf
 from tests.factories import CompanyFactory, EndpointFactory, LinkFactory, MemberFactory
+from webhooks.models import Event
 
 PHONE, URL = "+79161234567", "https://example.com/"
 HOST = "go.brand.example"

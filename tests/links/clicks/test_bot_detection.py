@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 from pytest_django import Settings
 
-from accounts.models import Company, Event, Mode
+from accounts.models import Company, Mode
 from channels.models import Attempt
 from links.clicks import bot_detection, counting, delivery_proof, webhooks
 from links.clicks.bot_detection import VisitorKind
@@ -18,6 +18,7 @@ from links.models import Link
 from storage.redis_client import blocking_redis_client
 from tests.factories import AttemptFactory, EndpointFactory, LinkFactory, MessageFactory
 from tests.links.visiting import BROWSER_ENVIRON
+from webhooks.models import Event
 
 pytestmark = pytest.mark.django_db
 

@@ -8,7 +8,7 @@ import orjson
 import pytest
 from django.conf import settings
 
-from accounts.models import Company, Event, Mode
+from accounts.models import Company, Mode
 from catalogue.ids import uuid7
 from links.clicks import counting, webhooks
 from links.clicks.bot_detection import VisitorKind
@@ -17,6 +17,7 @@ from links.clicks.webhooks import EventRow
 from links.models import Link
 from storage.redis_client import blocking_redis_client
 from tests.factories import EndpointFactory, LinkFactory
+from webhooks.models import Event
 
 NOW = int(time.time() * 1000)
 

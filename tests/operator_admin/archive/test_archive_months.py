@@ -13,7 +13,6 @@ from django.db import ProgrammingError, connection, transaction
 from django.utils import timezone
 from pytest_django import Settings
 
-from accounts.models import Event
 from billing.models import ArchivedMonth
 from channels.models import Attempt, Message
 from config.environment.variables import zero_or_at_least
@@ -26,6 +25,7 @@ from tests.api.clients import Api
 from tests.channels.message_stages import send
 from tests.factories import EventFactory
 from tests.operator_admin.archive.commands import archive
+from webhooks.models import Event
 
 pytestmark = pytest.mark.django_db
 PHONE = "+79161234567"
@@ -130,7 +130,7 @@ def test_application_can_neither_archive_nor_reach_a_detached_month(
             "DELETE FROM billing_archivedsum",
             "UPDATE billing_archivedsum SET tokens = tokens + 1",
             f"INSERT INTO billing_archivedmonth (month) VALUES ('{month}')",  # noqa: S608
-            f"ALTER TABLE accounts_event DETACH PARTITION accounts_event_{next_month(month):%Y_%m}",
+            f"ALTER TABLE webhooks_event DETACH PARTITION webhooks_event_{next_month(month):%Y_%m}",
         ):
             with (
                 pytest.raises(ProgrammingError, match=r"permission denied|must be owner"),

@@ -78,7 +78,7 @@ def test_restored_copy_sends_nothing_old(api: Api, directory: Path, copy: Copy) 
     assert copy.query(attempts) == ["expired", "expired"]
     # One that waited, and one for each message that ended here: companies may replay them.
     assert (
-        copy.query("SELECT state, due_at IS NULL FROM accounts_delivery") == [("failed", True)] * 4
+        copy.query("SELECT state, due_at IS NULL FROM webhooks_delivery") == [("failed", True)] * 4
     )
     assert copy.query("SELECT due_at, text, error FROM accounts_mail") == [
         (None, "", "held back: from a restored backup")
@@ -98,7 +98,7 @@ def test_every_outbox_is_held_back() -> None:
         found = {name for (name,) in cursor.fetchall()}
 
     assert found == {
-        "accounts_delivery",
+        "webhooks_delivery",
         "accounts_jobfailure",  # when failed work is tried again: whatever it sends is held back
         "accounts_mail",
         "channels_message",

@@ -115,7 +115,7 @@ def test_keys_that_are_missing(api: Api, directory: Path, copy: Copy) -> None:
 
     assert f"WEBHOOK_KEYS lacks the key '{key_id}': webhooks could not be signed" in lacking.stderr
     assert f"WEBHOOK_KEYS has another secret for the key '{key_id}'" in replaced.stderr
-    assert copy.query("SELECT count(*) FROM pg_class WHERE relname = 'accounts_endpoint'") == [0]
+    assert copy.query("SELECT count(*) FROM pg_class WHERE relname = 'webhooks_endpoint'") == [0]
 
 
 def test_manifest_holds_no_secret(api: Api, directory: Path) -> None:

@@ -6,7 +6,8 @@ from django.urls import reverse
 from pytest_django import DjangoAssertNumQueries
 
 from accounts.keys import api_keys
-from accounts.models import ApiKey, AuditEvent, Company, IdempotentRequest, Member, User
+from accounts.models import ApiKey, AuditEvent, Company, Member, User
+from api.models import IdempotentRequest
 from billing.models import (
     BillingProfile,
     Order,

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from accounts.models import AuditEvent, Company, Event, GuardMode, Mail, Member, User
+from accounts.models import AuditEvent, Company, GuardMode, Mail, Member, User
 from channels.guard.evidence import Scope, ScopeKind, scopes_of
 from channels.guard.guard import Guard, GuardStep
 from channels.routing.smart.decay import DAY
@@ -15,6 +15,7 @@ from otp.protection import evidence_counting, restrictions
 from tests.factories import EndpointFactory
 from tests.otp.protection.sends import count_at, sent
 from tests.otp.protection.test_evidence_counting import attack, begin
+from webhooks.models import Event
 
 pytestmark = pytest.mark.django_db
 

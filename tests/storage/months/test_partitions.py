@@ -192,7 +192,7 @@ def test_months_made_by_two_processes_at_once() -> None:
 def test_doctor_warns_when_no_month_is_left() -> None:
     assert stores.partitions_ahead().ok
     for ahead in (1, 2, 3):
-        execute(f"DROP TABLE accounts_event_{month(ahead):%Y_%m}")
+        execute(f"DROP TABLE webhooks_event_{month(ahead):%Y_%m}")
 
     finding = stores.partitions_ahead()
 

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from accounts.models import Delivery, Event, IdempotentRequest, Mail
+from accounts.models import Mail
+from api.models import IdempotentRequest
 from billing.models import Order, RunningBalance, Transfer, Wallet
 from channels.models import Attempt, CountedDay, FallbackEvent, Message, Receipt
 from channels.reconciliation import Breach, breaches
@@ -16,6 +17,7 @@ from links.models import Link
 from otp.models import Verification
 from tests.database_cleanup import empty_database
 from tools.demo import history, months
+from webhooks.models import Delivery, Event
 
 pytestmark = pytest.mark.django_db
 MESSAGES = 1_500

@@ -6,7 +6,7 @@ from uuid import UUID
 from django.db import connection
 from django.utils import timezone
 
-from accounts.models import IdempotentRequest
+from api.models import IdempotentRequest
 from billing.models import Transfer, Wallet
 from billing.wallet import ledger
 from channels.models import Attempt, Message, Receipt

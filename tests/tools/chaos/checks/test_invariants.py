@@ -7,7 +7,8 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from accounts.models import Company, IdempotentRequest
+from accounts.models import Company
+from api.models import IdempotentRequest
 from billing.models import Wallet
 from catalogue.ids import uuid7
 from channels.models import Attempt, Message, Receipt
@@ -72,7 +73,7 @@ def a_message_without_a_key(world: World) -> None:
 
 @breaks("I2 one message")
 def a_key_kept_twice(world: World) -> None:
-    without("ALTER TABLE accounts_idempotentrequest DROP CONSTRAINT idempotency_key_once")
+    without("ALTER TABLE api_idempotentrequest DROP CONSTRAINT idempotency_key_once")
     world.ask(world.another(), key=ORDER)
 
 

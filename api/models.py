@@ -9,8 +9,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models.api_keys import ApiKey
-from accounts.models.people import Company, Mode
+from accounts.models import ApiKey, Company, Mode
 
 
 class IdempotencyQuerySet(models.QuerySet["IdempotentRequest"]):

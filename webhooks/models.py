@@ -1,7 +1,7 @@
-"""The outboxes: events for a company's endpoints, and e-mails to its members.
+"""Events for a company's endpoints, and their deliveries.
 
-A row is stored in the transaction that causes it, and a worker delivers it. An event is stored
-only when an endpoint subscribes to it.
+An event is stored in the transaction that causes it, only when an endpoint subscribes to it; a
+worker delivers it.
 """
 
 from collections.abc import Iterable
@@ -13,7 +13,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models.people import Company, Mode
+from accounts.models import Company, Mode
 from catalogue.ids import public_id, uuid7
 
 
@@ -247,35 +247,3 @@ class DeliveryAttempt(models.Model):
     @property
     def failure(self) -> "DeliveryAttempt.Failure | None":
         return self.Failure(self.error) if self.error else None
-
-
-class Mail(models.Model):
-    """An e-mail. Its text is deleted once sent: it may hold a sign-in or reset link."""
-
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
-    template = models.CharField(_("template"), max_length=60)
-    to = models.EmailField(_("to"), max_length=254)
-    subject = models.CharField(_("subject"), max_length=255)
-    text = models.TextField()
-    html = models.TextField(blank=True)
-    # Of `accounts.outbox.mail`, for the header; empty for letters that always come.
-    unsubscribe_url = models.CharField(max_length=500, blank=True, default="", db_default="")
-    key = models.CharField(max_length=120, null=True, unique=True)  # noqa: DJ001 - null: no key
-    tries = models.PositiveSmallIntegerField(_("tries"), default=0, db_default=0)
-    due_at = models.DateTimeField(_("next try"), null=True, db_default=Now())  # null: final
-    error = models.CharField(_("error"), max_length=200, blank=True, db_default="")
-    created_at = models.DateTimeField(_("created"), db_default=Now())
-    sent_at = models.DateTimeField(_("sent"), null=True)
-
-    class Meta:
-        verbose_name = _("outgoing e-mail")
-        verbose_name_plural = _("outgoing e-mails")
-        indexes = [
-            models.Index(fields=["due_at"], name="mail_due", condition=Q(due_at__isnull=False)),
-            models.Index(fields=["created_at"], name="mail_created"),
-            # Budget warnings find their mails by the beginning of the key.
-            models.Index(fields=["key"], name="mail_key_prefix", opclasses=["varchar_pattern_ops"]),
-        ]
-
-    def __str__(self) -> str:
-        return self.subject
