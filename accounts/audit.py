@@ -26,7 +26,7 @@ Changes = dict[str, list[Any]]
 
 def changes_of(stored: object, new: Mapping[str, object]) -> Changes:
     """Field → [old, new] of those that differ; of a mapping, its keys: `patience_sms`."""
-    found: Changes = {}
+    changes: Changes = {}
     for name, value in new.items():
         old = getattr(stored, name)
         if old == value:
@@ -36,8 +36,8 @@ def changes_of(stored: object, new: Mapping[str, object]) -> Changes:
             pairs = {f"{name}_{key}": (old.get(key), value.get(key)) for key in keys}
         else:
             pairs = {name: (old, value)}
-        found |= {key: _kept(key, pair) for key, pair in pairs.items() if pair[0] != pair[1]}
-    return found
+        changes |= {key: _kept(key, pair) for key, pair in pairs.items() if pair[0] != pair[1]}
+    return changes
 
 
 def changes_between(old: Mapping[str, object], new: Mapping[str, object]) -> Changes:
@@ -59,11 +59,11 @@ def _plain(value: object) -> Any:
     if value is None or isinstance(value, bool | int):
         return value
     if isinstance(value, list | tuple | set | frozenset):
-        return [_plain(one) for one in value]
+        return [_plain(item) for item in value]
     text = str(value)
     if ADDRESS.search(text):
         return mask_phones_in(text)[:LONGEST]
-    return PHONE.sub(lambda found: mask_phone(found[0]), text)[:LONGEST]
+    return PHONE.sub(lambda match: mask_phone(match[0]), text)[:LONGEST]
 
 
 log = structlog.get_logger(__name__)
@@ -278,9 +278,9 @@ def label(action: str) -> StrOrPromise:
     return ACTION_LABELS.get(action, action)
 
 
-def declare_words(words: SubjectWords, *actions: str) -> None:
+def declare_words(subject_words: SubjectWords, *actions: str) -> None:
     """How events of these actions are put into words; each package declares its own, at start."""
-    _words.update(dict.fromkeys(actions, words))
+    _words.update(dict.fromkeys(actions, subject_words))
 
 
 def has_words(event: AuditEvent) -> bool:

@@ -90,7 +90,7 @@ class Job:
         if not subjects:
             return
         known, now = self._known(), timezone.now()
-        due = [one for one in subjects if not self._waits(known, key(one), now)]
+        due = [subject for subject in subjects if not self._waits(known, key(subject), now)]
         refused: list[S] = []
 
         def refuse(subject: S, error: Exception) -> None:
@@ -98,9 +98,9 @@ class Job:
             self.failed(key(subject), error)
 
         write_together(due, write, refuse)
-        for one in due:
-            if _identity(key(one))[0] in known and one not in refused:
-                self.succeeded(key(one))
+        for item in due:
+            if _identity(key(item))[0] in known and item not in refused:
+                self.succeeded(key(item))
 
     def next_of(
         self,
@@ -117,21 +117,21 @@ class Job:
             locked = rows.exclude(pk__in=self.waiting()).select_for_update(
                 skip_locked=True, of=("self",)
             )
-            one = locked.first()
-            if one is None:
+            row = locked.first()
+            if row is None:
                 return False
             try:
                 with transaction.atomic():
-                    work(one)
+                    work(row)
             except Exception as error:
                 if is_outage(error):
                     raise
-                if self.failed(one, error):
-                    one.refresh_from_db()
-                    give_up(one)
+                if self.failed(row, error):
+                    row.refresh_from_db()
+                    give_up(row)
             else:
-                if str(one.pk) in known:
-                    self.succeeded(one)
+                if str(row.pk) in known:
+                    self.succeeded(row)
         return True
 
     def is_failing(self) -> bool:
@@ -214,7 +214,7 @@ def delete_rows(rows: models.QuerySet[Any], limit: int) -> int:
     label = model._meta.label  # noqa: SLF001 - public in Django
     kept = [name.partition(":") for name in PURGES.waiting()]
     due = rows.exclude(pk__in=[pk for of, _colon, pk in kept if of == label])
-    found = list(due.values_list("pk", flat=True)[:limit])
+    keys = list(due.values_list("pk", flat=True)[:limit])
     deleted = 0
 
     def delete(ids: Any) -> None:
@@ -222,5 +222,5 @@ def delete_rows(rows: models.QuerySet[Any], limit: int) -> int:
         model._default_manager.filter(pk__in=ids).delete()  # noqa: SLF001 - public in Django
         deleted += len(ids)
 
-    PURGES.together(found, delete, key=lambda pk: (label, pk))
+    PURGES.together(keys, delete, key=lambda pk: (label, pk))
     return deleted

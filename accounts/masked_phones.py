@@ -41,8 +41,8 @@ def mask_phones_in(text: str) -> str:
 
 def digit_groups_in(text: str) -> Iterator[list[str]]:
     """The groups of digits of each place in the text that may be a phone."""
-    for found in _SHORTEST.finditer(plain_text(text)):
-        yield _GROUP.findall(found[0])
+    for match in _SHORTEST.finditer(plain_text(text)):
+        yield _GROUP.findall(match[0])
 
 
 def plain_text(text: str) -> str:
@@ -54,5 +54,5 @@ def plain_text(text: str) -> str:
     return plain_characters(text)
 
 
-def _mask(found: re.Match[str]) -> str:
-    return found[0] if _DAY.fullmatch(found[0]) else mask_phone(found[0])
+def _mask(match: re.Match[str]) -> str:
+    return match[0] if _DAY.fullmatch(match[0]) else mask_phone(match[0])

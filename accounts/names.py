@@ -97,4 +97,4 @@ def device_name(user_agent: str) -> str:
 
 
 def _first(table: tuple[tuple[str, str], ...], text: str) -> str:
-    return next((name for mark, name in table if mark in text), "")
+    return next((name for part, name in table if part in text), "")

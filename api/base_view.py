@@ -119,7 +119,9 @@ class ApiView(APIView):
         self.principal = self.authenticate(request)
         self.count_request(request)
         if self.call.query is not None:
-            request_fields.check_names(request.query_params, [one.name for one in self.call.query])
+            request_fields.check_names(
+                request.query_params, [field.name for field in self.call.query]
+            )
 
     def authenticate(self, request: Request) -> Principal:
         return identify(request.META, self.call.scope)
@@ -225,7 +227,7 @@ class ApiView(APIView):
 
     def _named_fields(self) -> tuple[str, ...]:
         """Those that the answer names: at fault, then unknown, which may be a phone or a key."""
-        names = (*self.faulty_fields, *(one["field"] for one in self.warnings))
+        names = (*self.faulty_fields, *(item["field"] for item in self.warnings))
         return tuple(mask_phones_in(_SECRET.sub(r"\1…", name))[:LOGGED_NAME] for name in names)
 
     def _trace(self, request: Request, response: HttpResponse, seconds: float) -> None:

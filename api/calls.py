@@ -82,9 +82,9 @@ def rendered(value: Any) -> Any:
         case Promise():
             return str(value)
         case dict():
-            return {name: rendered(one) for name, one in value.items()}
+            return {name: rendered(item) for name, item in value.items()}
         case list():
-            return [rendered(one) for one in value]
+            return [rendered(item) for item in value]
     return value
 
 
@@ -99,8 +99,8 @@ def example_of(fields: Fields) -> dict[str, Any]:
 
 def _example(field: Field) -> Any:
     if field.fields and field.example is None:
-        one = example_of(field.fields)
-        return [one] if field.schema["type"] == "array" else one
+        body = example_of(field.fields)
+        return [body] if field.schema["type"] == "array" else body
     return rendered(field.example)
 
 
@@ -123,7 +123,7 @@ def choice(values: Iterable[str], name: str) -> Schema:
 
 def integer(least: int | None = None, most: int | None = None) -> Schema:
     bounds = {"minimum": least, "maximum": most}
-    return {"type": "integer"} | {name: one for name, one in bounds.items() if one is not None}
+    return {"type": "integer"} | {name: n for name, n in bounds.items() if n is not None}
 
 
 def boolean() -> Schema:
@@ -226,8 +226,8 @@ class Call:
 
     def __post_init__(self) -> None:
         fields = tuple(self.body)
-        object.__setattr__(self, "field_names", frozenset(one.name for one in fields))
-        object.__setattr__(self, "has_nested_fields", any(one.fields for one in fields))
+        object.__setattr__(self, "field_names", frozenset(entry.name for entry in fields))
+        object.__setattr__(self, "has_nested_fields", any(entry.fields for entry in fields))
 
     @property
     def has_body(self) -> bool:
@@ -270,9 +270,9 @@ class Call:
 
 
 def _names(fields: Fields, above: str = "") -> Iterator[str]:
-    for one in fields:
-        yield above + one.name
-        yield from _names(one.fields, f"{above}{one.name}[].")
+    for entry in fields:
+        yield above + entry.name
+        yield from _names(entry.fields, f"{above}{entry.name}[].")
 
 
 ALWAYS = (

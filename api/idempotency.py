@@ -106,8 +106,8 @@ def parse(
     if len(path) > MAX_PATH or not is_line(path):  # no object has such an id
         raise DomainError(Error.NOT_FOUND)
     if not (0 < len(key) <= MAX_LENGTH and key.isascii() and key.isprintable()):
-        words = _("1 to 255 printable ASCII characters")
-        raise invalid_input(**{HEADER: words})
+        expected = _("1 to 255 printable ASCII characters")
+        raise invalid_input(**{HEADER: expected})
     try:
         canonical = orjson.dumps(payload, option=orjson.OPT_SORT_KEYS)
     except orjson.JSONEncodeError:  # orjson reads deeper nesting than it writes
@@ -125,17 +125,17 @@ def find_response(key: IdempotencyKey) -> StoredResponse | MissingResponse | Non
     where: list[str | int] = [key.company_id, key.mode, key.path, key.key]
     with connection.cursor() as cursor:
         cursor.execute(_FIND, where)
-        found = fetch_one(cursor, _Found)
-        if found is not None and found.is_expired:
+        row = fetch_one(cursor, _Found)
+        if row is not None and row.is_expired:
             cursor.execute(_DELETE_EXPIRED, where)
-            found = None
-    if found is None:
+            row = None
+    if row is None:
         return None
-    if bytes(found.request_hash) != key.request_hash:
+    if bytes(row.request_hash) != key.request_hash:
         raise DomainError(Error.IDEMPOTENCY_MISMATCH)
-    if found.status is None:
-        return MissingResponse(found.subject_id)
-    return StoredResponse(found.status, found.body)
+    if row.status is None:
+        return MissingResponse(row.subject_id)
+    return StoredResponse(row.status, row.body)
 
 
 def insert(key: IdempotencyKey, subject_id: UUID | None = None) -> None:
@@ -236,8 +236,8 @@ class IdempotentView(ApiView):
         key: IdempotencyKey,
         rebuild: Callable[[UUID], dict[str, Any] | None],
     ) -> HttpResponse | None:
-        found = find_response(key)
-        match found:
+        stored = find_response(key)
+        match stored:
             case None:
                 return None
             case StoredResponse(status, body):

@@ -152,11 +152,11 @@ def _last_of(history: QuerySet[Any], scan: int) -> Position | None:
 
 
 def _first(rows: QuerySet[Any], limit: int) -> _Batch:
-    found = list(rows.order_by(*NEWEST_FIRST)[: limit + 1])
-    if len(found) <= limit:
-        return _Batch(found, None, is_full=False)
-    last = found[limit - 1]
-    return _Batch(found[:limit], Position(last.created_at, last.pk), is_full=True)
+    page = list(rows.order_by(*NEWEST_FIRST)[: limit + 1])
+    if len(page) <= limit:
+        return _Batch(page, None, is_full=False)
+    last = page[limit - 1]
+    return _Batch(page[:limit], Position(last.created_at, last.pk), is_full=True)
 
 
 # The first condition of both is redundant, but only it can use the index.

@@ -63,8 +63,8 @@ def warnings_of(payload: Mapping[str, Any], call: Call) -> list[FieldWarning]:
     """At most MAX_WARNINGS of them, each name once. Quick where every name is declared."""
     if payload.keys() <= call.field_names and not call.has_nested_fields:
         return []
-    found = dict.fromkeys(_unknown_names(payload, call.body))
-    return [_warning(name, call) for name in islice(found, MAX_WARNINGS)]
+    unknown = dict.fromkeys(_unknown_names(payload, call.body))
+    return [_warning(name, call) for name in islice(unknown, MAX_WARNINGS)]
 
 
 def _unknown_names(payload: Mapping[str, Any], fields: Fields, above: str = "") -> Iterator[str]:
@@ -86,7 +86,7 @@ def _warning(name: str, call: Call) -> FieldWarning:
 
 def errors_of(warnings: Iterable[FieldWarning], call: Call) -> dict[str, list[StrOrPromise]]:
     names = call.body_names()
-    return {one["field"]: [refusal_text(one.get("did_you_mean"), names)] for one in warnings}
+    return {item["field"]: [refusal_text(item.get("did_you_mean"), names)] for item in warnings}
 
 
 def meant(name: str, known: Iterable[str]) -> str | None:
@@ -95,7 +95,7 @@ def meant(name: str, known: Iterable[str]) -> str | None:
     `links[].tags` has more in common with `links[].alias` than `tags` with `alias`.
     """
     above, last = _split(name[:MAX_NAME])
-    spelled = {_bare(own): one for one in known for whose, own in [_split(one)] if whose == above}
+    spelled = {_bare(end): key for key in known for whose, end in [_split(key)] if whose == above}
     near = get_close_matches(_bare(last), spelled, n=1)
     return spelled[near[0]] if near else None
 

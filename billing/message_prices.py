@@ -36,10 +36,10 @@ _NONE: _ByCountry = {}
 
 def _read(cursor: CursorWrapper) -> _ByCountry:
     cursor.execute(_READ)
-    found: dict[str, tuple[_Step, ...]] = {}
+    steps: dict[str, tuple[_Step, ...]] = {}
     for country, starts_at, tokens in cursor.fetchall():
-        found[country] = (*found.get(country, ()), _Step(starts_at, tokens))
-    return found
+        steps[country] = (*steps.get(country, ()), _Step(starts_at, tokens))
+    return steps
 
 
 _prices = SnapshotCache("sms_prices", _read, _NONE, interval=REFRESH_INTERVAL)

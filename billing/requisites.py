@@ -97,13 +97,13 @@ def vat_id(country: str, number: str) -> str:
     prefix = VAT_PREFIXES.get(country, country)
     for text in (number, f"{prefix}{number}"):
         try:
-            found = str(vat.compact(vat.validate(text)))
+            vat_number = str(vat.compact(vat.validate(text)))
         except NumberError:
             continue
-        if found[:2] == country:  # the library's word for Greece is either
-            found = f"{prefix}{found[2:]}"
-        if found.startswith(prefix):
-            return found
+        if vat_number[:2] == country:  # the library's word for Greece is either
+            vat_number = f"{prefix}{vat_number[2:]}"
+        if vat_number.startswith(prefix):
+            return vat_number
     return ""
 
 

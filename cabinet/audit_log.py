@@ -91,8 +91,8 @@ STANDARD = {
 
 
 def _channel(name: str) -> str:
-    one = channels.BY_NAME.get(name)
-    return str(one.title) if one else name
+    channel = channels.BY_NAME.get(name)
+    return str(channel.title) if channel else name
 
 
 def _countries(codes: list[str] | str) -> str:
@@ -208,14 +208,14 @@ def audit_list(request: CabinetRequest) -> HttpResponse:
 @member_required(can_manage_keys)
 def audit_export(request: CabinetRequest) -> StreamingHttpResponse:
     chosen = AuditFilter(request.GET).chosen()
-    own = record(
+    recorded = record(
         "audit.exported",
         ", ".join(sorted(chosen)),
         company=request.company,
         user=request.user,
         ip=client_ip(request.META),
     )
-    rows = rows_of(_history(request.member, chosen).filter(pk__lt=own.pk), chosen)
+    rows = rows_of(_history(request.member, chosen).filter(pk__lt=recorded.pk), chosen)
     name = f"kvitok-audit-{timezone.localdate():%Y-%m-%d}.csv"
     return csv_download(rows, name)
 
@@ -235,10 +235,10 @@ def rows_of(history: QuerySet[AuditEvent], chosen: dict[str, Any]) -> Iterator[l
 
 
 def cells(event: AuditEvent) -> list[str]:
-    words, subject, changes = describe(event)
+    description, subject, changes = describe(event)
     at = timezone.localtime(event.created_at).strftime("%Y-%m-%d %H:%M:%S")
     values = "; ".join(map(str, changes))
-    return [at, event.actor or _("the service"), str(words), subject, values, event.ip or ""]
+    return [at, event.actor or _("the service"), str(description), subject, values, event.ip or ""]
 
 
 def _history(member: Member, chosen: dict[str, Any]) -> QuerySet[AuditEvent]:

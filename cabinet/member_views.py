@@ -162,8 +162,8 @@ def member_sessions_page(request: CabinetRequest, pk: int) -> HttpResponse:
         reauthentication.require(request)
         _end(request, person, request.POST.get("session", ""))
         return redirect("member-sessions", pk)
-    found = UserSession.objects.alive().filter(user=person.user_id).order_by("-last_seen_at", "pk")
-    rows = [(one, members.mask_address(one.ip), "", False) for one in found]
+    alive = UserSession.objects.alive().filter(user=person.user_id).order_by("-last_seen_at", "pk")
+    rows = [(row, members.mask_address(row.ip), "", False) for row in alive]
     return render(request, "cabinet/member_sessions.html", {"person": person, "sessions": rows})
 
 

@@ -107,10 +107,10 @@ def notice_unsubscribe(request: HttpRequest, token: str) -> HttpResponse:
 
     A GET changes nothing: scanners of mail follow every link.
     """
-    found = read_unsubscribe_token(token)
-    if found is None:
+    subscription = read_unsubscribe_token(token)
+    if subscription is None:
         return render(request, "account/unsubscribe_void.html", status=404)
-    user, kind = found
+    user, kind = subscription
     if request.method == "POST":
         with transaction.atomic():
             mute(user, kind)

@@ -153,39 +153,39 @@ def _matching(rows: QuerySet[ApiRequest], chosen: dict[str, Any]) -> QuerySet[Ap
 
 @member_required(can_read_keys)
 def request_detail(request: CabinetRequest, request_id: str) -> HttpResponse:
-    found = _matching(_history(request.company, {"id": request_id}), {"id": request_id})
-    one = found.first() if started_at(request_id) else None
-    if one is None:
+    rows = _matching(_history(request.company, {"id": request_id}), {"id": request_id})
+    row = rows.first() if started_at(request_id) else None
+    if row is None:
         raise Http404
-    error = {error.code: error for error in Error}.get(one.code)
-    faulty, unknown = _named_fields(one)
+    error = {error.code: error for error in Error}.get(row.code)
+    faulty, unknown = _named_fields(row)
     context = {
-        "one": one,
+        "one": row,
         "faulty_fields": faulty,
         "unknown_fields": unknown,
         "words": error.message if error else "",
-        "message": public_id("msg", one.message_id) if one.message_id else "",
+        "message": public_id("msg", row.message_id) if row.message_id else "",
         "days": settings.REQUEST_LOG_DAYS,
     }
     return render(request, "cabinet/request_detail.html", context)
 
 
-def _named_fields(one: ApiRequest) -> tuple[list[str], list[tuple[str, str | None]]]:
+def _named_fields(row: ApiRequest) -> tuple[list[str], list[tuple[str, str | None]]]:
     """Of what the answer named: the call's own fields, and others with the field that was meant."""
-    call = _call_of(one)
+    call = _call_of(row)
     if call is None or not call.has_body:
-        return one.fields, []
+        return row.fields, []
     names = call.body_names()
-    faulty = [name for name in one.fields if name in {*names, idempotency.HEADER}]
-    return faulty, [(name, meant(name, names)) for name in one.fields if name not in faulty]
+    faulty = [name for name in row.fields if name in {*names, idempotency.HEADER}]
+    return faulty, [(name, meant(name, names)) for name in row.fields if name not in faulty]
 
 
-def _call_of(one: ApiRequest) -> Call | None:
+def _call_of(row: ApiRequest) -> Call | None:
     """None for a call that this release does not have."""
     try:
-        calls = resolve(f"/api/v1{one.path}").func.cls.calls  # type: ignore[attr-defined]
+        calls = resolve(f"/api/v1{row.path}").func.cls.calls  # type: ignore[attr-defined]
     except Resolver404:
         return None
     return next(
-        (call for call in calls if (call.method, call.path) == (one.method, one.path)), None
+        (call for call in calls if (call.method, call.path) == (row.method, row.path)), None
     )

@@ -120,8 +120,8 @@ def _groups(member: Member, text: str) -> Iterator[Group]:
 
 def _pages_found(member: Member, text: str) -> list[Hit]:
     wanted = text.lower()
-    found = (page for page in _pages if page.allows(member) and page.matches(wanted))
-    return [Hit(str(page.title), reverse(page.name)) for page in found][:MOST_HITS]
+    pages = (page for page in _pages if page.allows(member) and page.matches(wanted))
+    return [Hit(str(page.title), reverse(page.name)) for page in pages][:MOST_HITS]
 
 
 def _begins_a_word(name: str, text: str) -> bool:
@@ -172,13 +172,13 @@ def requests(member: Member, text: str) -> list[Hit]:
         company=member.company_id, mode__in=Mode.values, created_at__range=around
     )
     return [
-        Hit(one.request_id, reverse("request-detail", args=[one.request_id]), _outcome(one), True)
-        for one in rows.filter(request_id=wanted)[:MOST_HITS]
+        Hit(row.request_id, reverse("request-detail", args=[row.request_id]), _outcome(row), True)
+        for row in rows.filter(request_id=wanted)[:MOST_HITS]
     ]
 
 
-def _outcome(one: ApiRequest) -> str:
-    return f"{one.method} {one.path} · {one.status} {one.code}".rstrip()
+def _outcome(row: ApiRequest) -> str:
+    return f"{row.method} {row.path} · {row.status} {row.code}".rstrip()
 
 
 def webhooks(member: Member, text: str) -> list[Hit]:
@@ -191,12 +191,12 @@ def webhooks(member: Member, text: str) -> list[Hit]:
     rows = Endpoint.objects.of(member.company_id).filter(named).order_by("-created_at")
     return [
         Hit(
-            text_for(one.url, member),
-            reverse("webhook-detail", args=[one.public_id]),
-            one.get_mode_display(),
+            text_for(row.url, member),
+            reverse("webhook-detail", args=[row.public_id]),
+            row.get_mode_display(),
             endpoint_id is not None,
         )
-        for one in rows[:MOST_HITS]
+        for row in rows[:MOST_HITS]
     ]
 
 
@@ -205,11 +205,11 @@ def _delivery(member: Member, text: str) -> Hit | None:
     if delivery_id is None:
         return None
     rows = Delivery.objects.filter(pk=delivery_id, endpoint__company=member.company_id)
-    one = rows.select_related("event").first()
-    if one is None:
+    row = rows.select_related("event").first()
+    if row is None:
         return None
-    kind = one.event.get_kind_display()
-    return Hit(text, reverse("delivery-detail", args=[one.public_id]), kind, is_exact=True)
+    kind = row.event.get_kind_display()
+    return Hit(text, reverse("delivery-detail", args=[row.public_id]), kind, is_exact=True)
 
 
 def members(member: Member, text: str) -> list[Hit]:
@@ -218,14 +218,14 @@ def members(member: Member, text: str) -> list[Hit]:
     named = Q(user__email__icontains=text) | Q(user__name__icontains=text)
     rows = member.company.members.filter(named).select_related("user").order_by("pk")
     return [
-        Hit(one.user.email, _page_of(one, member), one.get_role_display())
-        for one in rows[:MOST_HITS]
+        Hit(row.user.email, _page_of(row, member), row.get_role_display())
+        for row in rows[:MOST_HITS]
     ]
 
 
-def _page_of(one: Member, reader: Member) -> str:
+def _page_of(member: Member, reader: Member) -> str:
     if can_manage_members(reader):
-        return reverse("member-role", args=[one.pk])
+        return reverse("member-role", args=[member.pk])
     return reverse("member-list")
 
 

@@ -34,7 +34,7 @@ def bounds() -> dict[str, tuple[int, int, int]]:
     links = zip(LINKS, settings.MAX_LINK_LIMITS, settings.LINK_LIMITS, strict=True)
     return {
         "cool_down": (least, most, settings.COOL_DOWN),
-        **{name: (1, most, own) for name, most, (own, _seconds) in (*codes, *links)},
+        **{name: (1, most, standard) for name, most, (standard, _seconds) in (*codes, *links)},
     }
 
 
@@ -203,8 +203,8 @@ class CountriesSection(SectionForm):
     @property
     def chosen_names(self) -> list[str]:
         """A list may be scrolled away from what is chosen in it."""
-        found = (one for region in self.regions for one in region.options if one.is_chosen)
-        return [one.name for one in found]
+        boxes = (box for region in self.regions for box in region.options if box.is_chosen)
+        return [box.name for box in boxes]
 
     @property
     def regions(self) -> list[form_fields.Region]:
@@ -234,20 +234,20 @@ class LimitsSection(SectionForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        for name, (least, most, own) in bounds().items():
-            self._limit(name, least, most, own)
+        for name, (least, most, standard) in bounds().items():
+            self._limit(name, least, most, standard)
 
-    def _limit(self, name: str, least: int, most: int, own: int) -> None:
+    def _limit(self, name: str, least: int, most: int, standard: int) -> None:
         field = cast(forms.IntegerField, self.fields[name])
         if name == "cool_down":  # a value set by the operator beyond the bounds may stay
-            held = self.instance.cool_down or own
+            held = self.instance.cool_down or standard
             least, most = min(least, held), max(most, held)
         field.validators += [MinValueValidator(least), MaxValueValidator(most)]
-        field.widget.attrs |= {"min": least, "max": most, "placeholder": own}
+        field.widget.attrs |= {"min": least, "max": most, "placeholder": standard}
         field.help_text = _("From %(least)d to %(most)d. Leave empty for %(own)d.") % {
             "least": least,
             "most": most,
-            "own": own,
+            "own": standard,
         }
 
     def clean(self) -> dict[str, Any]:
@@ -328,7 +328,7 @@ SECTIONS: dict[str, type[SectionForm]] = {
 def lifetimes(current: int | None) -> list[tuple[int | str, Any]]:
     """The offered lifetimes, including the current one."""
     seconds = sorted({*LIFETIMES, *([current] if current else [])})
-    return [("", _("Never expires")), *((one, lifetime_words(one)) for one in seconds)]
+    return [("", _("Never expires")), *((s, lifetime_words(s)) for s in seconds)]
 
 
 def lifetime_words(seconds: int) -> str:

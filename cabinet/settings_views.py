@@ -75,8 +75,8 @@ def settings(request: CabinetRequest) -> HttpResponse:
 
 
 def _form(request: CabinetRequest, kind: type[SectionForm], *args: Any, **more: Any) -> SectionForm:
-    own = {"company": request.company, "user": request.user}
-    return kind(*args, **own | {"sees_money": request.member.can_see_money} | more)
+    context = {"company": request.company, "user": request.user}
+    return kind(*args, **context | {"sees_money": request.member.can_see_money} | more)
 
 
 def _save(request: CabinetRequest, form: SectionForm) -> HttpResponse:
@@ -143,10 +143,10 @@ def _sections(
         shown = form if form and is_this else _form(request, kind, company=company)
         # The section that was sent keeps the version it was filled in for, until it is told that
         # another one is stored.
-        own = request.POST.get("version", "") if is_this and not stored else ""
+        version = request.POST.get("version", "") if is_this and not stored else ""
         yield Section(
             form=shown,
-            version=own or settings_version(company, kind.stored),
+            version=version or settings_version(company, kind.stored),
             can_change=_can_change(request, kind),
             overwritten=_overwritten(stored, shown) if is_this and stored else None,
             is_unsaved=is_this and is_unsaved,

@@ -34,8 +34,8 @@ class ReaderTemplates(DjangoTemplates):
     """Django's engine, whose pages have their times in the zone of the person who is signed in."""
 
     def get_template(self, template_name: str) -> ReaderTemplate:
-        found: Any = super().get_template(template_name)
-        return ReaderTemplate(found.template, self)
+        template: Any = super().get_template(template_name)
+        return ReaderTemplate(template.template, self)
 
 
 @contextmanager

@@ -100,7 +100,7 @@ class DomainError(Exception):
         body = {"success": False, "code": self.error.code, "message": str(message), **self.extra}
         if self.errors:
             body["errors"] = {
-                field: [str(one) for one in texts] for field, texts in self.errors.items()
+                field: [str(text) for text in texts] for field, texts in self.errors.items()
             }
         if self.retry_after is not None:
             body["retry_after"] = self.retry_after

@@ -52,8 +52,8 @@ def request_id() -> str:
 
 def started_at(request: str) -> datetime | None:
     """When the request started; None for an id that we cannot have made."""
-    found = _REQUEST.fullmatch(request)
-    if found is None:
+    match = _REQUEST.fullmatch(request)
+    if match is None:
         return None
-    seconds = int(found[1], 16) / 1000
+    seconds = int(match[1], 16) / 1000
     return datetime.fromtimestamp(seconds, UTC) if seconds < _NEVER else None

@@ -38,7 +38,7 @@ class Option:
 
 def discover(package: ModuleType, module: str) -> dict[str, ModuleType]:
     """The module of this name in each folder of a package, by the folder's name."""
-    folders = [one.name for one in pkgutil.iter_modules(package.__path__) if one.ispkg]
+    folders = [module.name for module in pkgutil.iter_modules(package.__path__) if module.ispkg]
     return {name: import_module(f"{package.__name__}.{name}.{module}") for name in folders}
 
 

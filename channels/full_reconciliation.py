@@ -116,8 +116,8 @@ def _messages(position: Position) -> _Portion:
     if after:
         rows = rows.filter(id__gt=after)
     until = next(iter(rows[MESSAGES - 1 : MESSAGES]), None)
-    found = list(reconciliation.run(OF_MESSAGES, Scope.of_messages(after, until)))
-    return _Portion(found, {"after": str(until)} if until else None)
+    breaches = list(reconciliation.run(OF_MESSAGES, Scope.of_messages(after, until)))
+    return _Portion(breaches, {"after": str(until)} if until else None)
 
 
 def _balances(position: Position) -> _Portion:
@@ -135,21 +135,21 @@ def _seals(position: Position) -> _Portion:
     company_id = position.get("company") or proof.next_company(0)
     if company_id is None:
         return _Portion([], None)
-    found = proof.check_company(company_id, since)
-    if found.next_day:
+    check = proof.check_company(company_id, since)
+    if check.next_day:
         return _Portion(
-            _named(found.faults), {"company": company_id, "day": found.next_day.isoformat()}
+            _named(check.faults), {"company": company_id, "day": check.next_day.isoformat()}
         )
-    faults = [*found.faults, *archived_months.check_company(company_id)]
+    faults = [*check.faults, *archived_months.check_company(company_id)]
     following = proof.next_company(company_id)
     return _Portion(_named(faults), {"company": following} if following else None)
 
 
 def _sealed_days(position: Position) -> _Portion:
     since = date.fromisoformat(position["day"]) if "day" in position else BEGINNING
-    found = proof.check_days(since)
-    next_day = found.next_day
-    return _Portion(_named(found.faults), {"day": next_day.isoformat()} if next_day else None)
+    check = proof.check_days(since)
+    next_day = check.next_day
+    return _Portion(_named(check.faults), {"day": next_day.isoformat()} if next_day else None)
 
 
 def _archives(_position: Position) -> _Portion:

@@ -196,7 +196,7 @@ def _parsed(text: str, country: str | None = None) -> PhoneNumber | None:
     if number is None:
         return None
     readings = map(_parse, _other_spellings(number, is_international=country is None))
-    return next((one for one in readings if one and phonenumbers.is_valid_number(one)), number)
+    return next((n for n in readings if n and phonenumbers.is_valid_number(n)), number)
 
 
 def _parse(text: str, country: str | None = None) -> PhoneNumber | None:
@@ -231,5 +231,5 @@ def _e164(number: PhoneNumber) -> str:
     return phonenumbers.format_number(number, PhoneNumberFormat.E164)
 
 
-def _refusal(words: StrOrPromise) -> DomainError:
-    return DomainError(Error.INVALID_PHONE, errors={"phone": [words]})
+def _refusal(text: StrOrPromise) -> DomainError:
+    return DomainError(Error.INVALID_PHONE, errors={"phone": [text]})

@@ -80,10 +80,10 @@ def _country(code: int) -> _Country | None:
     if regions is None:
         return None
     known = [PhoneMetadata.metadata_for_region(region, None) for region in regions]
-    found = [one for one in known if one is not None]
-    if len(found) != len(regions):
+    plans = [plan for plan in known if plan is not None]
+    if len(plans) != len(regions):
         return _Country(None, [])  # codes of no country
-    return _Country(_compiled(found[0].national_prefix_for_parsing), [_plan(one) for one in found])
+    return _Country(_compiled(plans[0].national_prefix_for_parsing), [*map(_plan, plans)])
 
 
 def _plan(metadata: PhoneMetadata) -> _Plan:

@@ -228,9 +228,9 @@ def run(names: Collection[str], scope: Scope) -> Iterator[Breach]:
                     yield Breach(check, subject)
 
 
-def remember(found: Iterable[Breach], scope: str) -> None:
+def remember(breaches: Iterable[Breach], scope: str) -> None:
     """Keeps what a check of the schedule found, for the operators' alerts, until the next two."""
-    texts = [f"{breach.check}: {breach.subject}" for breach in found]
+    texts = [f"{breach.check}: {breach.subject}" for breach in breaches]
     cache.set(_key(scope), texts[:MAX_REMEMBERED], REMEMBERED[scope])
 
 

@@ -94,12 +94,12 @@ def _rewritten(e164: str, rules: _Rules) -> list[str]:
 
 @cache
 def _to_new() -> _Rules:
-    return _rules((one.old, one.new, one.n) for one in _CHANGES)
+    return _rules((change.old, change.new, change.n) for change in _CHANGES)
 
 
 @cache
 def _to_old() -> _Rules:
-    return _rules((one.new, one.old, one.n) for one in _CHANGES)
+    return _rules((change.new, change.old, change.n) for change in _CHANGES)
 
 
 def _rules(changes: Iterable[tuple[str, str, str]]) -> _Rules:

@@ -25,9 +25,9 @@ urlpatterns: list[URLPattern | URLResolver] = [
     # As programs misspell it: `BASE/` + `/api/v1`, say.
     re_path(r"^/*[aA][pP][iI](?:/|$)", NotFoundView.as_view()),
     *(
-        path(f"hooks/{one.hook}", payment_hooks.receive, {"gateway": one.name})
-        for one in GATEWAYS.values()
-        if one.hook
+        path(f"hooks/{gateway.hook}", payment_hooks.receive, {"gateway": gateway.name})
+        for gateway in GATEWAYS.values()
+        if gateway.hook
     ),
     path("hooks/<slug:hook>", vendor_webhooks.vendor_webhook),
     path("hooks/<slug:hook>/<slug:account>", vendor_webhooks.vendor_webhook),

@@ -89,7 +89,7 @@ def read(content: bytes) -> CsvRows:
 
 def _decode(content: bytes) -> str:
     """UTF-8, or what older spreadsheets save: UTF-16, Windows-1251."""
-    encoding = next((name for mark, name in ENCODINGS.items() if content.startswith(mark)), None)
+    encoding = next((name for bom, name in ENCODINGS.items() if content.startswith(bom)), None)
     for name in (encoding or _unmarked(content), "cp1251"):
         try:
             text = content.decode(name)

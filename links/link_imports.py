@@ -50,7 +50,7 @@ def upload(*, company: Company, user: User, mode: str, name: str, content: bytes
         str(table.faults.get(index, "")) or _fault(row, principal)
         for index, row in enumerate(table.rows)
     ]
-    one = LinkImport(
+    job = LinkImport(
         company=company,
         mode=mode,
         created_by=user,
@@ -61,15 +61,15 @@ def upload(*, company: Company, user: User, mode: str, name: str, content: bytes
         refused=sum(bool(fault) for fault in faults),
     )
     rows = [
-        LinkImportRow(link_import=one, number=number, error=fault, **_columns(row))
+        LinkImportRow(link_import=job, number=number, error=fault, **_columns(row))
         for number, (row, fault) in enumerate(zip(table.rows, faults, strict=True), start=1)
     ]
     with transaction.atomic():
         Company.objects.select_for_update(no_key=True).get(pk=company.pk)  # parallel uploads wait
         _check_unfinished(company)
-        one.save(force_insert=True)
+        job.save(force_insert=True)
         LinkImportRow.objects.bulk_create(rows, batch_size=1000)
-    return one
+    return job
 
 
 def _check_unfinished(company: Company) -> None:
@@ -137,32 +137,32 @@ def make_next() -> bool:
     return JOB.next_of(LinkImport.objects.running(), _make_next_chunk, _give_up)
 
 
-def _make_next_chunk(one: LinkImport) -> None:
-    with translation.override(one.language):
-        _make_chunk(one)
+def _make_next_chunk(job: LinkImport) -> None:
+    with translation.override(job.language):
+        _make_chunk(job)
 
 
-def _give_up(one: LinkImport) -> None:
-    with translation.override(one.language):
-        one.finish(State.STOPPED, reason=str(GIVEN_UP))
+def _give_up(job: LinkImport) -> None:
+    with translation.override(job.language):
+        job.finish(State.STOPPED, reason=str(GIVEN_UP))
 
 
-def _make_chunk(one: LinkImport) -> None:
-    rows = list(one.rows.unmade()[:CHUNK])
-    principal = api_keys.without_key(one.company, one.mode)
+def _make_chunk(job: LinkImport) -> None:
+    rows = list(job.rows.unmade()[:CHUNK])
+    principal = api_keys.without_key(job.company, job.mode)
     try:
         check_status(principal)
         with transaction.atomic():  # a refusal takes back what the chunk has made
-            _make(rows, one, principal)
+            _make(rows, job, principal)
     except DomainError as refused:
-        one.finish(State.STOPPED, reason=_words(refused))
+        job.finish(State.STOPPED, reason=_words(refused))
         return
-    one.progress(made=sum(bool(row.short_url) for row in rows))
+    job.progress(made=sum(bool(row.short_url) for row in rows))
     if len(rows) < CHUNK:
-        one.finish(State.DONE)
+        job.finish(State.DONE)
 
 
-def _make(rows: Sequence[LinkImportRow], one: LinkImport, principal: Principal) -> None:
+def _make(rows: Sequence[LinkImportRow], job: LinkImport, principal: Principal) -> None:
     wanted: list[tuple[LinkImportRow, NewLink]] = []
     for row in rows:
         try:
@@ -170,7 +170,7 @@ def _make(rows: Sequence[LinkImportRow], one: LinkImport, principal: Principal) 
         except DomainError as refused:  # the company's settings have changed since the upload
             row.error = _words(refused)
     links = create.shorten_many(
-        owner=principal, wanted=[link for _row, link in wanted], batch_id=one.pk
+        owner=principal, wanted=[link for _row, link in wanted], batch_id=job.pk
     )
     for (row, _link), made in zip(wanted, links, strict=True):
         if isinstance(made, Link):

@@ -14,8 +14,8 @@ _NAMES = ", ".join(INSERTED_COLUMNS)
 
 def params(row: Mapping[str, Any], lifetime: int | None) -> dict[str, Any]:
     """Of the statements that make one link, from its columns; `lifetime` in seconds or None."""
-    own = {f"link_{name}": row[name] for name in INSERTED_COLUMNS}
-    return own | {"company_id": row["company_id"], "mode": row["mode"], "link_lifetime": lifetime}
+    link = {f"link_{name}": row[name] for name in INSERTED_COLUMNS}
+    return link | {"company_id": row["company_id"], "mode": row["mode"], "link_lifetime": lifetime}
 
 
 def params_of_many(
@@ -25,8 +25,8 @@ def params_of_many(
     arrays: dict[str, Any] = {
         f"link_{name}": [row[name] for row in rows] for name in INSERTED_COLUMNS
     }
-    own = {"company_id": rows[0]["company_id"], "mode": rows[0]["mode"]}
-    return arrays | own | {"link_lifetime": lifetimes}
+    owner = {"company_id": rows[0]["company_id"], "mode": rows[0]["mode"]}
+    return arrays | owner | {"link_lifetime": lifetimes}
 
 
 _INSERT = f"""

@@ -162,8 +162,8 @@ def counts(kinds: Collection[str]) -> list[Count]:
         return []
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT kind, count(*) FROM ({_union(kinds)}) waiting GROUP BY kind")  # noqa: S608 - of constants
-        found: dict[str, int] = dict(cursor.fetchall())
-    return [Count(name, KINDS[name].title, found[name]) for name in kinds if name in found]
+        numbers: dict[str, int] = dict(cursor.fetchall())
+    return [Count(name, KINDS[name].title, numbers[name]) for name in kinds if name in numbers]
 
 
 def page(kinds: Collection[str], number: int) -> list[Item]:
@@ -191,7 +191,7 @@ def _union(kinds: Collection[str]) -> str:
 
 def _alerts(rows: list[Row]) -> dict[str, Alert]:
     ids = [int(row.id) for row in rows if row.kind == "alert"]
-    return {str(one.pk): one for one in Alert.objects.filter(pk__in=ids)} if ids else {}
+    return {str(alert.pk): alert for alert in Alert.objects.filter(pk__in=ids)} if ids else {}
 
 
 def _item(row: Row, alerts: dict[str, Alert]) -> Item:
@@ -243,11 +243,11 @@ def _came(amount: str, currency: str, *due: str) -> str:
 
 
 def _refund(row: Row) -> Words:
-    words = {
+    texts = {
         "unknown": gettext("its payment is not known"),
         "spent": gettext("its tokens were spent"),
     }
-    return row.subject, words.get(row.detail) or str(Refund.Problem(row.detail).label)
+    return row.subject, texts.get(row.detail) or str(Refund.Problem(row.detail).label)
 
 
 _WORDS: dict[str, Callable[[Row], Words]] = {

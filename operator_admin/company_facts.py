@@ -95,15 +95,15 @@ def _people(members: Sequence[Member]) -> Fact:
 
 
 def _keys(company: Company) -> Fact:
-    found = company.api_keys.aggregate(last=Max("last_used_at"))["last"]
+    last = company.api_keys.aggregate(last=Max("last_used_at"))["last"]
     number = company.api_keys.active().count()
-    used = f", {date_format(timezone.localtime(found), 'DATE_FORMAT')}" if found else ""
+    used = f", {date_format(timezone.localtime(last), 'DATE_FORMAT')}" if last else ""
     return Fact(_("API keys, last used"), None, f"{number}{used}")
 
 
 def _test_sends(company: Company) -> Fact:
-    found = figures.figures(company, Mode.TEST, DayRange.last_days(TRIED_DAYS))
-    return Fact(_("Test messages in 30 days"), found.now.messages > 0, str(found.now.messages))
+    numbers = figures.figures(company, Mode.TEST, DayRange.last_days(TRIED_DAYS))
+    return Fact(_("Test messages in 30 days"), numbers.now.messages > 0, str(numbers.now.messages))
 
 
 def _reports(company: Company) -> Fact:

@@ -92,7 +92,7 @@ def _statements(role: str) -> list[str]:
 
 def powers() -> list[str]:
     """How this connection's role could rewrite what must only be added to; empty: not at all."""
-    found: list[str] = []
+    faults: list[str] = []
     with connection.cursor() as cursor:
         for table in APPEND_ONLY:
             cursor.execute(_POWERS, [table])
@@ -100,7 +100,7 @@ def powers() -> list[str]:
             if rights.is_superuser:
                 return ["it is a superuser"]
             if rights.is_owner:
-                found.append(f"it owns {table}")
+                faults.append(f"it owns {table}")
             elif rights.may_change:
-                found.append(f"it may change {table}")
-    return found
+                faults.append(f"it may change {table}")
+    return faults

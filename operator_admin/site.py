@@ -169,8 +169,8 @@ class OperatorAdminSite(admin.AdminSite):
         return sorted(apps, key=_app_position)
 
     def get_urls(self) -> list[URLPattern | URLResolver]:
-        own = [path(route, self.admin_view(view), name=name) for route, name, view in _pages]
-        return [*own, *super().get_urls()]
+        pages = [path(route, self.admin_view(view), name=name) for route, name, view in _pages]
+        return [*pages, *super().get_urls()]
 
 
 def is_in_force(request: HttpRequest, user: User) -> bool:

@@ -142,12 +142,12 @@ def waiting(request: HttpRequest) -> HttpResponse:
     allowed = attention.kinds_for(request)
     asked = request.GET.get("kind", "")
     number = parse_page(request.GET.get("page", ""))
-    found = attention.page([asked] if asked in allowed else allowed, number)
+    page = attention.page([asked] if asked in allowed else allowed, number)
     counts = attention.counts(allowed)
     context = {
-        **paged("items", found, number, attention.PAGE_SIZE),
+        **paged("items", page, number, attention.PAGE_SIZE),
         "counts": counts,
-        "total": sum(one.number for one in counts),
+        "total": sum(count.number for count in counts),
         "kind": asked if asked in allowed else "",
     }
     return page_response(request, "attention", gettext_lazy("Needs attention"), context)

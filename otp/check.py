@@ -63,10 +63,8 @@ def check_refusal(principal: Principal, phone: str, state: RefusalState | None) 
 def send_refusal(principal: Principal, phone: str) -> DomainError:
     """Refuses a send when the cap would reject even the right new code."""
     wait = max(1, _seconds_until_allowed(principal, phone))
-    words = format_lazy(
-        _("Too many wrong codes. Ask for a new one in {wait}"), wait=_duration(wait)
-    )
-    return DomainError(Error.TOO_MANY_ATTEMPTS, message=words, retry_after=wait)
+    text = format_lazy(_("Too many wrong codes. Ask for a new one in {wait}"), wait=_duration(wait))
+    return DomainError(Error.TOO_MANY_ATTEMPTS, message=text, retry_after=wait)
 
 
 def _attempts_exhausted(principal: Principal, phone: str) -> DomainError:

@@ -172,10 +172,10 @@ def timeline_entries(message: Message) -> Iterator[TimelineEntry]:
         return
     wrong = code.attempts - (code.verified_at is not None)
     if wrong and code.judged_at:
-        words = ngettext("%(n)d wrong code entered", "%(n)d wrong codes entered", wrong)
+        text = ngettext("%(n)d wrong code entered", "%(n)d wrong codes entered", wrong)
         left = code.max_attempts - code.attempts
         detail = "" if left or code.verified_at else _("No attempts are left: send a new code.")
-        yield TimelineEntry(code.judged_at, words % {"n": wrong}, "warning", detail)
+        yield TimelineEntry(code.judged_at, text % {"n": wrong}, "warning", detail)
     if code.verified_at:
         yield TimelineEntry(code.verified_at, _("The correct code was entered"), "success")
     elif code.expires_at <= timezone.now():

@@ -220,16 +220,16 @@ def _locked(until: datetime) -> RouterState | None:
 
 def _teach(router: Router, memory: PhoneMemory, code: TriedCode) -> None:
     place = Place(country_of(code.phone), range_of(code.phone))
-    tries = [one for one in code.tries if not one.is_fault]
+    tries = [item for item in code.tries if not item.is_fault]
     steps = [
-        router.asked(one.started, place, memory, one.channel, n) for n, one in enumerate(tries)
+        router.asked(item.started, place, memory, item.channel, n) for n, item in enumerate(tries)
     ]
-    for n, (one, step) in enumerate(zip(tries, steps, strict=True)):
+    for n, (item, step) in enumerate(zip(tries, steps, strict=True)):
         following = tries[n + 1].started if n + 1 < len(tries) else None
-        _teach_try(router, memory, one, step, following)
+        _teach_try(router, memory, item, step, following)
     verified = code.verified if code.verified is not None else inf
     _compare_accounts(router, code, verified)
-    proof = min((one.delivered for one in tries if one.delivered is not None), default=inf)
+    proof = min((item.delivered for item in tries if item.delivered is not None), default=inf)
     if verified < inf:
         sole = _sole(tries, verified)
         if sole is not None and not code.is_sent_again:
@@ -246,37 +246,37 @@ def _compare_accounts(router: Router, code: TriedCode, verified: float) -> None:
     """
     if code.is_sent_again:
         return
-    following = [*(one.started for one in code.tries[1:]), inf]
+    following = [*(item.started for item in code.tries[1:]), inf]
     closed = code.created + CLOSED_AFTER.total_seconds()
-    for one, ends in zip(code.tries, following, strict=True):
-        *failed, last = one.accounts
+    for item, ends in zip(code.tries, following, strict=True):
+        *failed, last = item.accounts
         for account in failed:
             account_shares.record(router, closed, account, verified=False)
         account_shares.record(router, closed, last, verified=verified <= min(ends, closed))
 
 
 def _teach_try(
-    router: Router, memory: PhoneMemory, one: ChannelTry, step: Try, following: float | None
+    router: Router, memory: PhoneMemory, tried: ChannelTry, step: Try, following: float | None
 ) -> None:
     """In the order in which a sender would have seen it."""
-    if one.refused is not None:
-        router.refused(one.refused, step, memory, barred=one.is_barred)
+    if tried.refused is not None:
+        router.refused(tried.refused, step, memory, barred=tried.is_barred)
         return
-    silent_at = one.started + SILENT_AFTER
+    silent_at = tried.started + SILENT_AFTER
     if following is not None:
         silent_at = min(silent_at, following)
-    if one.delivered is None or one.delivered > silent_at:
+    if tried.delivered is None or tried.delivered > silent_at:
         router.silent(silent_at, step, memory)
-    if one.delivered is not None:
-        router.delivered(one.delivered, step, memory)
+    if tried.delivered is not None:
+        router.delivered(tried.delivered, step, memory)
 
 
 def _sole(tries: list[ChannelTry], verified: float) -> int | None:
     """The one that alone can have brought the code."""
     arrived = [
-        n for n, one in enumerate(tries) if one.delivered is not None and one.delivered <= verified
+        n for n, row in enumerate(tries) if row.delivered is not None and row.delivered <= verified
     ]
     if len(arrived) == 1:
         return arrived[0]
-    asked = [n for n, one in enumerate(tries) if one.refused is None and one.started <= verified]
+    asked = [n for n, item in enumerate(tries) if item.refused is None and item.started <= verified]
     return asked[0] if not arrived and len(asked) == 1 else None

@@ -57,15 +57,15 @@ class CodeWrite:
     params: Mapping[str, Any]
 
 
-def _alone(one: CodeWrite) -> CodeRow:
-    return acceptance.first_row(sql.recent(one.statement), one.params, CodeRow)
+def _alone(write: CodeWrite) -> CodeRow:
+    return acceptance.first_row(sql.recent(write.statement), write.params, CodeRow)
 
 
 def _together(writes: Sequence[CodeWrite]) -> list[CodeRow | None]:
     first = writes[0].params
-    companies = {one.params["company_id"] for one in writes}
+    companies = {write.params["company_id"] for write in writes}
     statement = sql.send_together(of_one_company=len(companies) == 1)
-    rows = [_asked_row(number, one.params) for number, one in enumerate(writes)]
+    rows = [_asked_row(number, write.params) for number, write in enumerate(writes)]
     params = {name: first[name] for name in _SHARED} | {"asked": dump_rows(_first_of_each(rows))}
     return by_number(fetch_rows(sql.recent(statement), params, CodeRow), len(writes))
 
@@ -74,15 +74,15 @@ def _first_of_each(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Without those for the code or the Idempotency-Key of one before them."""
     codes: set[Any] = set()
     keys: set[Any] = set()
-    found = []
+    firsts = []
     for row in rows:
         code = (row["company_id"], row["phone"], row["purpose"])
         key = (row["company_id"], row.get("idem_key", row["number"]))
         if code not in codes and key not in keys:
-            found.append(row)
+            firsts.append(row)
         codes.add(code)
         keys.add(key)
-    return found
+    return firsts
 
 
 # The same for all live sends.

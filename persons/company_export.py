@@ -43,52 +43,52 @@ def start(*, member: Member, language: str, ip: str | None) -> CompanyExport:
 def make_next() -> bool:
     """Makes the next part of the archive that waits longest; False if there is none."""
     rows = CompanyExport.objects.unfinished().select_related("company")
-    return JOB.next_of(rows, _make_next_part, lambda one: _finish(one, State.FAILED))
+    return JOB.next_of(rows, _make_next_part, lambda row: _finish(row, State.FAILED))
 
 
-def _make_next_part(one: CompanyExport) -> None:
-    member = Member.objects.filter(user=one.user_id, company=one.company_id).first()
+def _make_next_part(row: CompanyExport) -> None:
+    member = Member.objects.filter(user=row.user_id, company=row.company_id).first()
     if member is None or not member.can_manage_members:  # who asked is no owner any longer
-        _finish(one, State.STOPPED)
-    elif one.file >= len(FILES):
-        _finish(one, State.READY)
+        _finish(row, State.STOPPED)
+    elif row.file >= len(FILES):
+        _finish(row, State.READY)
     else:
-        _make_part(one, FILES[one.file])
+        _make_part(row, FILES[row.file])
 
 
-def _make_part(one: CompanyExport, file: ExportFile) -> None:
-    if not one.parts.exists():
-        with translation.override(one.language):
-            _store(one, README, readme(one.company).encode())
-        _store(one, SETTINGS, settings_json(one.company))
-    queryset = file.rows_of(one.company)
+def _make_part(row: CompanyExport, file: ExportFile) -> None:
+    if not row.parts.exists():
+        with translation.override(row.language):
+            _store(row, README, readme(row.company).encode())
+        _store(row, SETTINGS, settings_json(row.company))
+    queryset = file.rows_of(row.company)
     start = None
-    if one.reached_at is not None:
-        reached = queryset.model._meta.pk.to_python(one.reached_id)  # noqa: SLF001 - public in Django
-        start = Position(one.reached_at, reached)
+    if row.reached_at is not None:
+        reached = queryset.model._meta.pk.to_python(row.reached_id)  # noqa: SLF001 - public in Django
+        start = Position(row.reached_at, reached)
     rows, end = batch_after(queryset, start, PART)
     cells = file.cells(rows, with_heading=start is None)
     text = "".join(csv_lines(cells, "en", is_continued=start is not None))
-    _store(one, file.name, text.encode())
-    one.rows += len(rows)
+    _store(row, file.name, text.encode())
+    row.rows += len(rows)
     if end is None:
-        one.file, one.reached_at, one.reached_id = one.file + 1, None, ""
+        row.file, row.reached_at, row.reached_id = row.file + 1, None, ""
     else:
-        one.reached_at, one.reached_id = end.created_at, str(end.id)
-    one.save(update_fields=["rows", "file", "reached_at", "reached_id"])
+        row.reached_at, row.reached_id = end.created_at, str(end.id)
+    row.save(update_fields=["rows", "file", "reached_at", "reached_id"])
 
 
-def _store(one: CompanyExport, name: str, body: bytes) -> None:
+def _store(row: CompanyExport, name: str, body: bytes) -> None:
     CompanyExportPart.objects.create(
-        export=one, number=one.parts.count(), name=name, body=zlib.compress(body)
+        export=row, number=row.parts.count(), name=name, body=zlib.compress(body)
     )
 
 
-def _finish(one: CompanyExport, state: CompanyExport.State) -> None:
-    one.state, one.finished_at = state, timezone.now()
-    one.save(update_fields=["state", "finished_at"])
+def _finish(row: CompanyExport, state: CompanyExport.State) -> None:
+    row.state, row.finished_at = state, timezone.now()
+    row.save(update_fields=["state", "finished_at"])
     if state != State.READY:
-        one.parts.all().delete()
+        row.parts.all().delete()
 
 
 def readme(company: Company) -> str:
@@ -132,27 +132,27 @@ class _Chunks:
         return taken
 
 
-def content(one: CompanyExport) -> Iterator[bytes]:
+def content(row: CompanyExport) -> Iterator[bytes]:
     """The ZIP; holds one part at a time."""
     chunks = _Chunks()
-    made_at = timezone.localtime(one.finished_at or one.created_at).timetuple()[:6]
-    names = list(dict.fromkeys(one.parts.order_by("number").values_list("name", flat=True)))
+    made_at = timezone.localtime(row.finished_at or row.created_at).timetuple()[:6]
+    names = list(dict.fromkeys(row.parts.order_by("number").values_list("name", flat=True)))
     with ZipFile(chunks, "w") as archive:  # type: ignore[call-overload]  # of a file that only grows
         for name in names:
             info = ZipInfo(name, made_at)
             info.compress_type = ZIP_DEFLATED
             with archive.open(info, "w", force_zip64=True) as target:
-                for part in _parts(one, name):
+                for part in _parts(row, name):
                     target.write(zlib.decompress(part))
                     yield chunks.take()
     yield chunks.take()
 
 
-def _parts(one: CompanyExport, name: str) -> Iterator[bytes]:
-    numbers = list(one.parts.filter(name=name).order_by("number").values_list("number", flat=True))
+def _parts(row: CompanyExport, name: str) -> Iterator[bytes]:
+    numbers = list(row.parts.filter(name=name).order_by("number").values_list("number", flat=True))
     for number in numbers:
         # Raises if the export was deleted meanwhile: a broken download, not a short archive.
-        yield bytes(one.parts.values_list("body", flat=True).get(number=number))
+        yield bytes(row.parts.values_list("body", flat=True).get(number=number))
 
 
 def purge(limit: int) -> int:

@@ -164,9 +164,9 @@ def reapply_erasures() -> Reapplied:
     with transaction.atomic():
         with connection.cursor() as cursor:
             lift_timeout(cursor)
-        found = list(find_erased())
+        persons = list(find_erased())
     erased = unfinished = 0
-    for person, erased_at in found:
+    for person, erased_at in persons:
         try:
             counts = erase(person=person, until=erased_at)
             erased += any(counts.values())

@@ -138,7 +138,7 @@ def _row(row: dict[str, Any], person: Person) -> dict[str, Any]:
     """What a vendor sent may name other people: their numbers are masked."""
     if raw := row.get("raw"):
         text = redact(bytes.fromhex(raw.removeprefix("\\x")))
-        row["raw"] = _LONG_NUMBER.sub(lambda found: _own_or_masked(found[0], person), text)
+        row["raw"] = _LONG_NUMBER.sub(lambda match: _own_or_masked(match[0], person), text)
     return row
 
 

@@ -45,7 +45,7 @@ class Person:
             **spelled(self.phone),
             "spellings": list(spellings(self.phone)),
             "phone_hashes": [
-                one for phone in spellings(self.phone) for one in phone_memories.hashes_of(phone)
+                item for phone in spellings(self.phone) for item in phone_memories.hashes_of(phone)
             ],
             "anonymised": self.anonymised,
             "company_id": self.company_id,
@@ -80,8 +80,8 @@ class Rows:
 
     @property
     def params(self) -> dict[str, Any]:
-        keys = [f"msg_{one.hex}" for one in self.messages]
-        keys += [f"otp_{one.hex}" for one in self.verifications]
+        keys = [f"msg_{key.hex}" for key in self.messages]
+        keys += [f"otp_{key.hex}" for key in self.verifications]
         return {
             "messages": self.messages,
             "verifications": self.verifications,
@@ -89,7 +89,7 @@ class Rows:
             "attempts": self.attempts,
             "companies": self.companies,
             "event_keys": keys,
-            "link_ids": [f"lnk_{one.hex}" for one in self.links],
+            "link_ids": [f"lnk_{key.hex}" for key in self.links],
         }
 
 
@@ -98,17 +98,17 @@ def find_rows(cursor: CursorWrapper, person: Person, *, until: Any = None) -> Ro
     then alone.
     """
     cursor.execute(sql.MESSAGES, person.params | {"until": until})
-    found = fetch_all(cursor, _Message)
-    messages = [one.id for one in found]
+    rows = fetch_all(cursor, _Message)
+    messages = [row.id for row in rows]
     cursor.execute(sql.ATTEMPTS, [messages])
     attempts = [attempt_id for (attempt_id,) in cursor.fetchall()]
-    links = [one.subject_id if one.kind == "link" else one.link_id for one in found]
+    links = [row.subject_id if row.kind == "link" else row.link_id for row in rows]
     return Rows(
         messages=messages,
-        verifications=sorted({one.subject_id for one in found if one.kind == "code"}),
+        verifications=sorted({row.subject_id for row in rows if row.kind == "code"}),
         links=sorted(link for link in links if link),
         attempts=attempts,
-        companies=sorted({one.company_id for one in found}),
+        companies=sorted({row.company_id for row in rows}),
     )
 
 
@@ -148,8 +148,8 @@ class Candidate(NamedTuple):
 def find_rows_and_links(cursor: CursorWrapper, person: Person, *, until: Any = None) -> Rows:
     """`find_rows`, with the links that name the person, whomever they were sent to."""
     rows = find_rows(cursor, person, until=until)
-    found = candidates(cursor, person, until)
-    links = [one for one in found if names(one.target, person.phone, one.country)]
+    naming = candidates(cursor, person, until)
+    links = [row for row in naming if names(row.target, person.phone, row.country)]
     return replace(
         rows,
         links=sorted({*rows.links, *(link.id for link in links)}),
@@ -165,7 +165,7 @@ def candidates(cursor: CursorWrapper, person: Person, until: Any) -> list[Candid
 
 def names(text: str, phone: str, country: str) -> bool:
     tails = tuple(_tails(phone))
-    digits = {one for one in numbers_in(text) if one.endswith(tails)}
+    digits = {number for number in numbers_in(text) if number.endswith(tails)}
     return phone in _read(digits, country)
 
 
@@ -179,7 +179,7 @@ def phones_in_links(until: datetime) -> Iterator[str]:
 
 def _read(digits: Iterable[str], country: str) -> set[str]:
     """The phones that they may be, by the company's country or with a plus."""
-    readings = (e164_or_none(plus + one, country) for one in digits for plus in ("", "+"))
+    readings = (e164_or_none(plus + n, country) for n in digits for plus in ("", "+"))
     return {phone for phone in readings if phone}
 
 
@@ -197,7 +197,7 @@ def numbers_in(text: str) -> Iterator[str]:
 
 
 def _tails(phone: str) -> set[str]:
-    return {one.removeprefix("+")[-TAIL:] for one in spellings(phone)}
+    return {item.removeprefix("+")[-TAIL:] for item in spellings(phone)}
 
 
 def _pattern(digits: str) -> str:

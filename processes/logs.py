@@ -22,7 +22,7 @@ def mask_phone(phone: str) -> str:
 
 
 def mask(text: str) -> str:
-    return _PHONE.sub(lambda found: mask_phone(re.sub(r"[ ()-]", "", found[0])), text)
+    return _PHONE.sub(lambda match: mask_phone(re.sub(r"[ ()-]", "", match[0])), text)
 
 
 def mask_event(

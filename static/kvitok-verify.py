@@ -178,9 +178,9 @@ class Chain:
 
     def compare(self, head: Head) -> None:
         """The statement has been read to the end of the head's day."""
-        found = [self.head, self.transfers, self.balance]
+        actual = [self.head, self.transfers, self.balance]
         given = [head.head, head.transfers, head.balance]
-        if any(one not in {None, other} for one, other in zip(given, found)):  # noqa: B905 - Python 3.9 has no `strict`
+        if any(value not in {None, other} for value, other in zip(given, actual)):  # noqa: B905 - Python 3.9 has no `strict`
             if not self.last:
                 raise BrokenError("begins_later", row=self.first_unproved)
             code = "missing" if self.last.row < self.first_unproved else "chain"
@@ -288,9 +288,9 @@ def _line(row: int, cells: Sequence[str]) -> tuple[Line, int]:
         _ = line.month  # a message without a time in its id
     except (ValueError, KeyError, TypeError, ArithmeticError, OSError):
         raise BrokenError("row", row=row) from None
-    for column, one, other in zip(("tokens", "change", "message", "note"), shown, sealed):  # noqa: B905 - Python 3.9 has no `strict`
-        if one != other:
-            raise BrokenError(column, row=row, shown=one, sealed=other)
+    for column, value, other in zip(("tokens", "change", "message", "note"), shown, sealed):  # noqa: B905 - Python 3.9 has no `strict`
+        if value != other:
+            raise BrokenError(column, row=row, shown=value, sealed=other)
     return result
 
 
@@ -324,16 +324,16 @@ def _unescaped(note: str, reason: object) -> str:
 def read_heads(path: Path) -> list[Head]:
     try:
         body = _json(path.read_text(encoding="utf-8"))
-        return [_head(one) for one in (body["data"] if isinstance(body, dict) else body)]
+        return [_head(row) for row in (body["data"] if isinstance(body, dict) else body)]
     except (ValueError, KeyError, TypeError):
         raise UnreadableError("heads", path=path) from None
 
 
-def _head(one: Any) -> Head:
-    day, head = one["day"], one["head"]
+def _head(row: Any) -> Head:
+    day, head = row["day"], row["head"]
     if not (isinstance(day, str) and isinstance(head, str) and len(day) == 10):
-        raise TypeError(one)
-    return Head(day, head, _whole(one["transfers"]), _whole(one["balance"]))
+        raise TypeError(row)
+    return Head(day, head, _whole(row["transfers"]), _whole(row["balance"]))
 
 
 def parse_head(text: str) -> Head:

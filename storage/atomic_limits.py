@@ -145,13 +145,13 @@ class Bucket:
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """A bucket shared by several owners. When it is empty, an owner with fewer than `firsts` sends
-    in the last window draws on the reserve, so the others cannot lock it out.
+    """A bucket that several owners share. While it is empty, an owner with fewer than
+    `reserved_sends` in the last window draws on the reserve, so the others cannot lock it out.
     """
 
     shared: Bucket
     reserve: Bucket
-    firsts: int
+    reserved_sends: int
 
     def keys(self, holder: str) -> list[str]:
         note = f"{self.reserve.key}:{holder.partition(':')[0]}"
@@ -179,11 +179,11 @@ def _digest(source: str) -> str:
     return hashlib.sha1(source.encode(), usedforsecurity=False).hexdigest()
 
 
-def _evaluate(source: str, *words: str | int) -> list[int]:
+def _evaluate(source: str, *arguments: str | int) -> list[int]:
     try:
-        result: list[int] = call("EVALSHA", _digest(source), *words)
+        result: list[int] = call("EVALSHA", _digest(source), *arguments)
     except NoScriptError:  # a server that has not seen it yet
-        result = call("EVAL", source, *words)
+        result = call("EVAL", source, *arguments)
     return result
 
 
@@ -208,16 +208,16 @@ def acquire(
     cool_down: str = "",
     seconds: int = 0,
     holder: str = "",
-    mark: str = "",
+    key_hash: str = "",
     pool: Pool | None = None,
 ) -> LimitVerdict:
     """Acquire a slot in every window, in the pool and, if named, the cool-down.
 
-    `holder` names who holds the cool-down. It ends with `mark`, the hash of an Idempotency-Key,
+    `holder` names who holds the cool-down. It ends with `key_hash`, the hash of an Idempotency-Key,
     which distinguishes a parallel duplicate of the holder from another request.
     """
     keys = [cool_down, *_pool_keys(pool, holder), *(window.key for window in windows)]
-    args: list[str | int] = [seconds * 1000, holder, mark]
+    args: list[str | int] = [seconds * 1000, holder, key_hash]
     args += _pool_bounds(pool)
     for window in windows:
         args += [window.limit, window.seconds * 1000]
@@ -261,8 +261,8 @@ def _pool_bounds(pool: Pool | None) -> list[int]:
     if pool is None:
         return [0] * 5
     sizes = (pool.shared, pool.reserve)
-    bounds = [ms for one in sizes for ms in (one.interval, one.interval * one.size)]
-    return [*bounds, pool.firsts]
+    bounds = [ms for bucket in sizes for ms in (bucket.interval, bucket.interval * bucket.size)]
+    return [*bounds, pool.reserved_sends]
 
 
 def seconds_over(window: Window) -> int:

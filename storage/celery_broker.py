@@ -29,8 +29,8 @@ class Channel(kombu_redis.Channel):
         if address.scheme == redis_address.UNIX:
             options = {name: value for name, value in options.items() if name not in _TCP_ONLY}
         self.keyprefix_fanout = self.keyprefix_fanout.format(db=address.options["db"])
-        own = redis_connections.connection_options(address, SENTINEL_TIMEOUT)
-        return redis.ConnectionPool(**options | own)
+        master = redis_connections.connection_options(address, SENTINEL_TIMEOUT)
+        return redis.ConnectionPool(**options | master)
 
 
 class Transport(kombu_redis.Transport):

@@ -95,9 +95,9 @@ def _post(options: Mapping[str, str], body: bytes, timeout: float) -> bytes:
 
 
 def _error(status: int, text: str) -> ClickHouseError:
-    found = _ERROR.match(text)
-    if not found:  # a proxy's own page
+    match = _ERROR.match(text)
+    if not match:  # a proxy's own page
         return UnavailableError(f"status {status}")
-    code = int(found[1])
-    detail = f"code {code}: {found[2].strip()[:_LONGEST_DETAIL]}"
+    code = int(match[1])
+    detail = f"code {code}: {match[2].strip()[:_LONGEST_DETAIL]}"
     return RejectedError(detail) if code in _REJECTIONS else UnavailableError(detail)

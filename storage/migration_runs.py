@@ -82,18 +82,18 @@ def watched(connection: BaseDatabaseWrapper, say: Say) -> Iterator[None]:
 
 
 def _watch(connection: BaseDatabaseWrapper, pid: int, over: threading.Event, say: Say) -> None:
-    own = connection.copy()  # a connection of this thread, with a pool only if that one has
+    session = connection.copy()  # a connection of this thread, with a pool only if that one has
     said_at: dict[str, float] = {}
     # Without its own connection the migration goes on, unwatched.
     with suppress(DatabaseError):
         while not over.wait(_INTERVAL):
-            with own.cursor() as cursor:
+            with session.cursor() as cursor:
                 subject, line = _waiting(cursor, pid) or _building(cursor, pid)
             now = time.monotonic()
             if line and now - said_at.get(subject, -_REPEATED) >= _REPEATED:
                 said_at[subject] = now
                 say(line)
-    own.close()
+    session.close()
 
 
 def _waiting(cursor: CursorWrapper, pid: int) -> tuple[str, str] | None:
@@ -103,8 +103,8 @@ def _waiting(cursor: CursorWrapper, pid: int) -> tuple[str, str] | None:
         return None
     cursor.execute(_BLOCKERS, [pid])
     held = [
-        f"process {one.pid} ({one.role}, {one.state}, for {one.seconds} s)"
-        for one in fetch_all(cursor, _Blocker)
+        f"process {blocker.pid} ({blocker.role}, {blocker.state}, for {blocker.seconds} s)"
+        for blocker in fetch_all(cursor, _Blocker)
     ]
     holders = ", ".join(held) or "a prepared transaction, or somebody who is gone by now"
     return wait.target, f"Waiting for {wait.mode} on {wait.target}: {holders}"
@@ -223,8 +223,8 @@ def _rendered(migration: Migration, state: ProjectState) -> list[ProjectState]:
     for operation in migration.operations:
         operation.state_forwards(migration.app_label, state)
         states.append(state.clone())
-    for one in states:
-        _ = one.apps
+    for step in states:
+        _ = step.apps
     return states
 
 

@@ -111,7 +111,7 @@ def _sentinels(
         "password": query.pop("sentinel_password", None),
         **tls,
     }
-    addresses = tuple(_server(one, _SENTINEL_PORT) for one in servers.split(","))
+    addresses = tuple(_server(server, _SENTINEL_PORT) for server in servers.split(","))
     return Sentinels(service, addresses, options)
 
 

@@ -118,8 +118,8 @@ _CLASSES: dict[str, Any] = {
 
 
 def connection_class(address: RedisAddress) -> type[MasterConnection]:
-    found: type[MasterConnection] = _CLASSES[address.scheme]
-    return found
+    kind: type[MasterConnection] = _CLASSES[address.scheme]
+    return kind
 
 
 def connection_options(address: RedisAddress, connect_timeout: float) -> dict[str, Any]:

@@ -84,6 +84,6 @@ def write_together(
         if len(rows) == 1:
             refused(rows[0], error)
             return
-        half = len(rows) // 2
-        write_together(rows[:half], write, refused, is_refused)
-        write_together(rows[half:], write, refused, is_refused)
+        middle = len(rows) // 2
+        write_together(rows[:middle], write, refused, is_refused)
+        write_together(rows[middle:], write, refused, is_refused)

@@ -44,11 +44,11 @@ CONFLICTING_KINDS = _("type and event name different events: give one")
 class _View(IdempotentView):
     def endpoint(self, public_id: str) -> Endpoint:
         endpoint_id = parse_id("whk", public_id)
-        own = Endpoint.objects.of(self.principal.company_id).filter(mode=self.principal.mode)
-        found = endpoint_id and own.filter(pk=endpoint_id).select_related("company").first()
-        if not found:
+        rows = Endpoint.objects.of(self.principal.company_id).filter(mode=self.principal.mode)
+        endpoint = endpoint_id and rows.filter(pk=endpoint_id).select_related("company").first()
+        if not endpoint:
             raise DomainError(Error.NOT_FOUND)
-        return found
+        return endpoint
 
     def with_secret(self, response: HttpResponse) -> HttpResponse:
         """Adds the secret, which is derived again and never stored with an idempotent response."""
@@ -71,9 +71,9 @@ class Webhooks(_View):
     calls = (LIST, CREATE)
 
     def get(self, request: Request) -> HttpResponse:
-        own = Endpoint.objects.of(self.principal.company_id).filter(mode=self.principal.mode)
-        found = own.order_by("-created_at", "-id")  # MAX_ENDPOINTS at most: one page
-        page = Page(list(found), next_cursor=None)
+        rows = Endpoint.objects.of(self.principal.company_id).filter(mode=self.principal.mode)
+        newest = rows.order_by("-created_at", "-id")  # MAX_ENDPOINTS at most: one page
+        page = Page(list(newest), next_cursor=None)
         return ApiResponse(self.success(body_of_page(page, ENDPOINT.body_of)))
 
     def post(self, request: Request) -> HttpResponse:

@@ -64,8 +64,8 @@ SECRET = Field(
 )
 
 
-def _moment(name: str, words: StrOrPromise) -> Field:
-    return Field(name, nullable(time()), words, None, source=name)
+def _moment(name: str, description: StrOrPromise) -> Field:
+    return Field(name, nullable(time()), description, None, source=name)
 
 
 ENDPOINT_ID = Field("id", identifier("whk"), _("The endpoint's id."), ID, source="public_id")

@@ -103,13 +103,13 @@ def parse_url(url: str) -> Destination:
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     if "@" in parts.netloc or parts.fragment or not path.isascii():
         raise UrlError(Failure.URL)
-    found = Destination(parts.scheme, host, port or _default_port(parts.scheme), path)
-    if len(found.url) > MAX_URL_LENGTH:  # a slash or punycode may have made it longer
+    target = Destination(parts.scheme, host, port or _default_port(parts.scheme), path)
+    if len(target.url) > MAX_URL_LENGTH:  # a slash or punycode may have made it longer
         raise UrlError(Failure.URL)
-    _check_scheme_and_port(found)
+    _check_scheme_and_port(target)
     if (literal := _ip_literal(host)) is not None:
-        _check_address(literal, found)
-    return found
+        _check_address(literal, target)
+    return target
 
 
 def _ascii(host: str) -> str:
@@ -120,12 +120,12 @@ def _default_port(scheme: str) -> int:
     return 80 if scheme == "http" else 443
 
 
-def _check_scheme_and_port(found: Destination) -> None:
-    if found.scheme == "https" and (found.port in PORTS or settings.WEBHOOKS_TO_LOOPBACK):
+def _check_scheme_and_port(target: Destination) -> None:
+    if target.scheme == "https" and (target.port in PORTS or settings.WEBHOOKS_TO_LOOPBACK):
         return
-    if found.scheme == "http" and settings.WEBHOOKS_TO_LOOPBACK:
+    if target.scheme == "http" and settings.WEBHOOKS_TO_LOOPBACK:
         return  # its addresses are checked to be loopback
-    raise UrlError(Failure.PORT if found.scheme == "https" else Failure.SCHEME)
+    raise UrlError(Failure.PORT if target.scheme == "https" else Failure.SCHEME)
 
 
 def _ip_literal(host: str) -> Address | None:
@@ -152,25 +152,25 @@ def is_public(address: Address) -> bool:
     )
 
 
-def _check_address(address: Address, found: Destination) -> None:
+def _check_address(address: Address, target: Destination) -> None:
     embedded = getattr(address, "ipv4_mapped", None) or address
     if embedded.is_loopback and settings.WEBHOOKS_TO_LOOPBACK:
         return
-    if found.scheme == "https" and is_public(address):
+    if target.scheme == "https" and is_public(address):
         return
     raise UrlError(Failure.ADDRESS)
 
 
-def resolve(found: Destination) -> list[str]:
+def resolve(target: Destination) -> list[str]:
     """Resolve the host; raises CallError unless all its addresses are allowed."""
     try:
-        rows = socket.getaddrinfo(_lookup_name(found.host), found.port, type=socket.SOCK_STREAM)
+        rows = socket.getaddrinfo(_lookup_name(target.host), target.port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
         raise CallError(Failure.DNS) from None
     addresses = [str(row[4][0]) for row in rows]
     try:
         for address in addresses:
-            _check_address(ip_address(address.partition("%")[0]), found)
+            _check_address(ip_address(address.partition("%")[0]), target)
     except UrlError as error:
         raise CallError(error.failure) from None
     return list(dict.fromkeys(addresses))
@@ -186,13 +186,13 @@ def _lookup_name(host: str) -> str:
 def post(url: str, body: bytes, headers: Mapping[str, str]) -> EndpointResponse:
     """POST once, within WEBHOOK_TIMEOUT after the DNS query; raises CallError."""
     try:
-        found = parse_url(url)
+        target = parse_url(url)
     except UrlError as error:
         raise CallError(error.failure) from None
-    addresses = resolve(found)
+    addresses = resolve(target)
     try:
-        with _connection(found, addresses) as (line, is_late):
-            response = _exchange(found, line, body, headers)
+        with _connection(target, addresses) as (line, is_late):
+            response = _exchange(target, line, body, headers)
             if is_late.is_set():  # cut off within the headers, which looks like their end
                 raise CallError(Failure.TIMEOUT)
             retry_after = response.headers.get("Retry-After", "")
@@ -209,18 +209,18 @@ def post(url: str, body: bytes, headers: Mapping[str, str]) -> EndpointResponse:
 
 @contextmanager
 def _connection(
-    found: Destination, addresses: list[str]
+    target: Destination, addresses: list[str]
 ) -> Iterator[tuple[socket.socket, threading.Event]]:
     """A connection that is shut down at the deadline, even while the peer keeps sending."""
     ends_at = time.monotonic() + settings.WEBHOOK_TIMEOUT
-    plain = _connect(found, interleaved(addresses)[:MAX_ADDRESSES_TRIED], ends_at)
+    plain = _connect(target, interleaved(addresses)[:MAX_ADDRESSES_TRIED], ends_at)
     is_late = threading.Event()
     with closing(plain.dup()) as handle:
         timer = threading.Timer(ends_at - time.monotonic(), _shut_down, [handle, is_late])
         timer.daemon = True
         timer.start()
         try:
-            with closing(_with_tls(found, plain)) as line:
+            with closing(_with_tls(target, plain)) as line:
                 yield line, is_late
         except (OSError, http.client.HTTPException):
             if is_late.is_set():
@@ -236,14 +236,14 @@ def interleaved(addresses: list[str]) -> list[str]:
 
     The resolver's order decides which is first, and the order within a family.
     """
-    first_is_ipv6 = any(":" in one for one in addresses[:1])
-    first = [one for one in addresses if (":" in one) is first_is_ipv6]
-    second = [one for one in addresses if (":" in one) is not first_is_ipv6]
+    first_is_ipv6 = any(":" in address for address in addresses[:1])
+    first = [address for address in addresses if (":" in address) is first_is_ipv6]
+    second = [address for address in addresses if (":" in address) is not first_is_ipv6]
     pairs = zip_longest(first, second)
-    return [one for pair in pairs for one in pair if one is not None]
+    return [address for pair in pairs for address in pair if address is not None]
 
 
-def _connect(found: Destination, addresses: list[str], ends_at: float) -> socket.socket:
+def _connect(target: Destination, addresses: list[str], ends_at: float) -> socket.socket:
     """Each address has an even share of the time that is left, and no more than any call has."""
     for tried, address in enumerate(addresses):
         share = (ends_at - time.monotonic()) / (len(addresses) - tried)
@@ -251,7 +251,7 @@ def _connect(found: Destination, addresses: list[str], ends_at: float) -> socket
             break
         try:
             patience = min(settings.WEBHOOK_CONNECT, share)
-            line = socket.create_connection((address, found.port), patience)
+            line = socket.create_connection((address, target.port), patience)
         except OSError:
             continue
         line.settimeout(settings.WEBHOOK_TIMEOUT)
@@ -267,10 +267,10 @@ def _shut_down(handle: socket.socket, is_late: threading.Event) -> None:
         return  # closed already
 
 
-def _with_tls(found: Destination, line: socket.socket) -> socket.socket:
-    if found.scheme == "http":
+def _with_tls(target: Destination, line: socket.socket) -> socket.socket:
+    if target.scheme == "http":
         return line
-    return _tls_context().wrap_socket(line, server_hostname=found.host)
+    return _tls_context().wrap_socket(line, server_hostname=target.host)
 
 
 @cache
@@ -279,12 +279,12 @@ def _tls_context() -> ssl.SSLContext:
 
 
 def _exchange(
-    found: Destination, line: socket.socket, body: bytes, headers: Mapping[str, str]
+    target: Destination, line: socket.socket, body: bytes, headers: Mapping[str, str]
 ) -> http.client.HTTPResponse:
-    connection = http.client.HTTPConnection(found.host, found.port)
+    connection = http.client.HTTPConnection(target.host, target.port)
     connection.sock = line
-    own = {"Host": found.authority, "Connection": "close"}
-    connection.request("POST", found.path, body, own | dict(headers))
+    fixed = {"Host": target.authority, "Connection": "close"}
+    connection.request("POST", target.path, body, fixed | dict(headers))
     response = connection.getresponse()
     # http.client skips 100 alone. 101 is final: nobody asked for another protocol.
     for _ in range(MAX_INTERIM_RESPONSES):

@@ -67,7 +67,7 @@ def check_kinds(kinds: object, scopes: Collection[str], stored: Iterable[str] = 
     if kinds is None:
         return allowed
     possible = {*allowed, *stored}
-    if not isinstance(kinds, list) or not kinds or not all(one in possible for one in kinds):
+    if not isinstance(kinds, list) or not kinds or not all(kind in possible for kind in kinds):
         raise invalid_input(events=format_lazy(WRONG_KINDS, kinds=", ".join(allowed)))
     return [kind for kind in EventKind.values if kind in kinds]
 

@@ -128,7 +128,7 @@ def secrets_of(claimed: ClaimedDelivery) -> list[str]:
     older = signing.promised(orjson.loads(claimed.older_secrets), timezone.now())
     replaced = [
         (claimed.previous_key_id, claimed.generation - 1),
-        *((one["key_id"], one["generation"]) for one in reversed(older)),
+        *((key["key_id"], key["generation"]) for key in reversed(older)),
     ]
     current = signing.secret(claimed.endpoint_id, claimed.key_id, claimed.generation)
     return [current] + [
@@ -146,10 +146,10 @@ def call(claimed: ClaimedDelivery) -> CallOutcome:
     try:
         body = body_of(claimed.event_id, claimed.kind, claimed.at, claimed.data)
         headers = _headers(claimed, body, started_at)
-        found = egress.post(claimed.url, body, headers)
-        status, answer = found.status, found.body
+        response = egress.post(claimed.url, body, headers)
+        status, answer = response.status, response.body
         if status in BUSY:
-            retry_after = seconds_of(found.retry_after, timezone.now())
+            retry_after = seconds_of(response.retry_after, timezone.now())
     except egress.CallError as failure:
         error = failure.failure.value
     except Exception:  # our own bug: logged, and the delivery is retried

@@ -29,7 +29,7 @@ def current_key_id() -> str:
 
 def promised(older: list[dict[str, Any]], now: datetime) -> list[dict[str, Any]]:
     """Those of `Endpoint.older_secrets` that sign still."""
-    return [one for one in older if datetime.fromisoformat(one["until"]) > now]
+    return [key for key in older if datetime.fromisoformat(key["until"]) > now]
 
 
 def secrets_by_key() -> Counter[str]:
@@ -41,7 +41,7 @@ def secrets_by_key() -> Counter[str]:
     return (
         Counter(endpoints.values_list("key_id", flat=True))
         + Counter(replaced.values_list("previous_key_id", flat=True))
-        + Counter(one["key_id"] for several in older for one in promised(several, now))
+        + Counter(key["key_id"] for several in older for key in promised(several, now))
     )
 
 
@@ -57,7 +57,7 @@ def headers(secrets: Sequence[str], event_id: str, body: bytes, at: datetime) ->
     """Sign with every secret: during a rotation the receiver may know either."""
     text = body.decode()
     utc = at.astimezone(UTC)  # the library ignores the time zone
-    signatures = [Webhook(one).sign(event_id, utc, text) for one in secrets]
+    signatures = [Webhook(secret).sign(event_id, utc, text) for secret in secrets]
     return {
         "webhook-id": event_id,
         "webhook-timestamp": str(int(at.timestamp())),

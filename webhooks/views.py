@@ -114,8 +114,8 @@ QUICK, SLOW = 2, 15  # seconds between polls of a delivery page
 
 @member_required(can_read_keys)
 def webhook_list(request: CabinetRequest) -> HttpResponse:
-    found = Endpoint.objects.of(request.company.pk).order_by("-created_at", "-id")
-    context = {"endpoints": found, "limit": settings.MAX_ENDPOINTS}
+    endpoints = Endpoint.objects.of(request.company.pk).order_by("-created_at", "-id")
+    context = {"endpoints": endpoints, "limit": settings.MAX_ENDPOINTS}
     return render(request, "cabinet/webhook_list.html", context)
 
 

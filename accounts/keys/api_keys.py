@@ -174,7 +174,7 @@ class Principal:
         except ValueError:  # a Unix socket has none, and a proxy may write anything
             return False
         address = getattr(address, "ipv4_mapped", None) or address
-        return any(address in ip_network(one, strict=False) for one in self.allowed_ips)
+        return any(address in ip_network(network, strict=False) for network in self.allowed_ips)
 
 
 def _checksum(text: str) -> str:
@@ -256,11 +256,11 @@ def _find_in_database(key_digest: bytes) -> Principal | None:
     unknown = _unknown.entries.get(key_digest)
     if unknown is not None and unknown[0] > time.monotonic():
         return None
-    found = _read([key_digest]).get(key_digest)
-    if found is None:
+    known = _read([key_digest]).get(key_digest)
+    if known is None:
         return None
     _known.used.add(key_digest)
-    return found.value
+    return known.value
 
 
 def without_key(company: Company, mode: str) -> Principal:
@@ -308,10 +308,10 @@ def clear_cache() -> None:
 def _read(digests: list[bytes]) -> dict[bytes, Known[Principal]]:
     read_at = time.monotonic()  # before the read, or a revoked key might live longer
     rows = fetch_rows(_READ.format(texts=column_sql()), {"digests": digests}, dict[str, Any])
-    found = {bytes(row["digest"]): _known_of(row) for row in rows}
-    _known.store(digests, found, read_at)
-    _unknown.store({one: None for one in digests if one not in found}, read_at)
-    return found
+    known = {bytes(row["digest"]): _known_of(row) for row in rows}
+    _known.store(digests, known, read_at)
+    _unknown.store({digest: None for digest in digests if digest not in known}, read_at)
+    return known
 
 
 def _known_of(row: Mapping[str, Any]) -> Known[Principal]:
@@ -325,7 +325,7 @@ _AS_READ = (
 
 
 def _principal(row: Mapping[str, Any]) -> Principal:
-    own = CompanyLimits(**{name: row[name] for name in CompanyLimits._fields})
+    limits = CompanyLimits(**{name: row[name] for name in CompanyLimits._fields})
     rules = LinkRules(
         host=row["link_host"],
         targets=tuple(row["link_targets"]),
@@ -338,7 +338,7 @@ def _principal(row: Mapping[str, Any]) -> Principal:
         allowed_ips=tuple(row["allowed_ips"]),
         company_status=row["status"],
         allowed_countries=frozenset(row["allowed_countries"]),
-        own_limits=NO_LIMITS if own == NO_LIMITS else own,
+        own_limits=NO_LIMITS if limits == NO_LIMITS else limits,
         fallback=_fallback(row),
         policy=policy_of(orjson.loads(row["policy"])),
         texts=texts_of(row["texts"]),
@@ -351,11 +351,11 @@ def _principal(row: Mapping[str, Any]) -> Principal:
 def _guard(mode: str, restrictions: Iterable[tuple[str, str, int, float, int]]) -> GuardSettings:
     if mode == GuardMode.OFF:
         return GUARD_OFF
-    found = {
+    open_restrictions = {
         (kind, value): OpenRestriction(kind, value, step, until, restriction_id)
         for kind, value, step, until, restriction_id in restrictions
     }
-    return GuardSettings(mode, found)
+    return GuardSettings(mode, open_restrictions)
 
 
 def policy_of(stored: Iterable[Mapping[str, Any]]) -> Policy:

@@ -130,15 +130,15 @@ class KeyCache(Generic[V]):
         self.used.add(digest)
         return entry.known.value
 
-    def store(self, digests: Iterable[bytes], found: dict[bytes, Known[V]], read_at: float) -> None:
+    def store(self, digests: Iterable[bytes], known: dict[bytes, Known[V]], read_at: float) -> None:
         """What a read that began at `read_at` found of the keys that it looked for."""
         with self._lock:
-            new = sum(digest not in self.entries for digest in found)
+            new = sum(digest not in self.entries for digest in known)
             if len(self.entries) + new > self._max_entries:
                 self.entries.clear()
             for digest in digests:
-                if digest in found:
-                    self._keep(digest, found[digest], read_at)
+                if digest in known:
+                    self._keep(digest, known[digest], read_at)
                 else:
                     self.entries.pop(digest, None)
 

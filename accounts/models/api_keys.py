@@ -87,7 +87,7 @@ class ApiKey(models.Model):
 
     def lost_scopes(self, role: str | None) -> str:
         """The labels of those that a member of this role may not give a key."""
-        return _labels([one for one in self.scopes if one not in scopes_of_role(role)])
+        return _labels([scope for scope in self.scopes if scope not in scopes_of_role(role)])
 
     @property
     def suspended_scopes(self) -> str:
@@ -96,4 +96,4 @@ class ApiKey(models.Model):
 
 
 def _labels(scopes: list[str]) -> str:
-    return ", ".join(str(Scope(one).label) for one in scopes)
+    return ", ".join(str(Scope(scope).label) for scope in scopes)

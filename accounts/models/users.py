@@ -80,8 +80,8 @@ class User(AbstractBaseUser, PermissionsMixin):
         return self._of_generation(super().get_session_auth_hash())
 
     def get_session_auth_fallback_hash(self) -> Iterator[str]:
-        for one in super().get_session_auth_fallback_hash():
-            yield self._of_generation(one)
+        for fallback_hash in super().get_session_auth_fallback_hash():
+            yield self._of_generation(fallback_hash)
 
     def _of_generation(self, auth_hash: str) -> str:
         if not self.session_generation:

@@ -119,10 +119,10 @@ def forget() -> None:
 def metadata() -> dict[str, Any]:
     """Raises RefusedError unless it is the issuer's own (OpenID Connect Discovery 1.0, 4.3)."""
     url = f"{settings.OIDC_ISSUER.rstrip('/')}/.well-known/openid-configuration"
-    found = _read(url, _require_metadata, LIFETIME)
-    if found["issuer"] != settings.OIDC_ISSUER:  # changed since it was read
+    document = _read(url, _require_metadata, LIFETIME)
+    if document["issuer"] != settings.OIDC_ISSUER:  # changed since it was read
         raise RefusedError(Reason.INVALID, "issuer differs")
-    return found
+    return document
 
 
 def signing_key(token: str) -> SigningKey:
@@ -153,7 +153,7 @@ def _parse(jwk: object) -> SigningKey | None:
         return None
     allowed = ALGORITHMS.get(str(jwk.get("kty")), ())
     # A key that names its algorithm is for that one; else the token's header chooses among these.
-    algorithms = tuple(one for one in allowed if (jwk.get("alg") or one) == one)
+    algorithms = tuple(name for name in allowed if (jwk.get("alg") or name) == name)
     if not algorithms:
         return None
     try:
@@ -172,13 +172,13 @@ def _read(url: str, check: Callable[[dict[str, Any]], None], max_age: float) -> 
     return document
 
 
-def _require_metadata(found: dict[str, Any]) -> None:
-    if found.get("issuer") != settings.OIDC_ISSUER:
+def _require_metadata(document: dict[str, Any]) -> None:
+    if document.get("issuer") != settings.OIDC_ISSUER:
         raise RefusedError(Reason.INVALID, "issuer differs")
     for name in ENDPOINTS:
-        require_secure(str(found.get(name, "")))
+        require_secure(str(document.get(name, "")))
 
 
-def _require_keys(found: dict[str, Any]) -> None:
-    if not isinstance(found.get("keys"), list):
+def _require_keys(document: dict[str, Any]) -> None:
+    if not isinstance(document.get("keys"), list):
         raise RefusedError(Reason.INVALID, "no keys")

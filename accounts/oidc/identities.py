@@ -39,7 +39,7 @@ DESK = (SUPERUSER, STAFF)
 
 
 def granted_to(groups: frozenset[str]) -> list[Grant]:
-    return [one for one in settings.OIDC_ROLES if one.group in groups]
+    return [grant for grant in settings.OIDC_ROLES if grant.group in groups]
 
 
 @transaction.atomic
@@ -48,8 +48,8 @@ def apply_grants(user: User, groups: frozenset[str], request: HttpRequest) -> No
     # The lock: of two sign-ins at a time, each gives all that it says, or none of it.
     user.refresh_from_db(from_queryset=User.objects.select_for_update(no_key=True))
     granted = granted_to(groups)
-    _apply_to_desk(user, [one for one in granted if one.role in DESK], request)
-    _apply_to_companies(user, [one for one in granted if one.role not in DESK], request)
+    _apply_to_desk(user, [grant for grant in granted if grant.role in DESK], request)
+    _apply_to_companies(user, [grant for grant in granted if grant.role not in DESK], request)
 
 
 def _apply_to_desk(user: User, granted: list[Grant], request: HttpRequest) -> None:
@@ -57,7 +57,7 @@ def _apply_to_desk(user: User, granted: list[Grant], request: HttpRequest) -> No
         return  # an operator gave it
     before = _desk_rights(user)
     user.is_staff = user.desk_from_provider = bool(granted)
-    user.is_superuser = any(one.role == SUPERUSER for one in granted)
+    user.is_superuser = any(grant.role == SUPERUSER for grant in granted)
     user.groups.set(_groups_of(granted))
     after = _desk_rights(user)
     if before == after:
@@ -69,7 +69,7 @@ def _apply_to_desk(user: User, granted: list[Grant], request: HttpRequest) -> No
 
 
 def _groups_of(granted: list[Grant]) -> Iterable[Group]:
-    return Group.objects.filter(name__in=[one.target for one in granted if one.target])
+    return Group.objects.filter(name__in=[grant.target for grant in granted if grant.target])
 
 
 def _desk_rights(user: User) -> str:
@@ -81,8 +81,8 @@ def _desk_rights(user: User) -> str:
 
 def _apply_to_companies(user: User, granted: list[Grant], request: HttpRequest) -> None:
     roles: dict[int, str] = {}
-    for one in granted:
-        roles.setdefault(int(one.target), one.role)  # the first of a company counts
+    for grant in granted:
+        roles.setdefault(int(grant.target), grant.role)  # the first of a company counts
     given = user.memberships.filter(from_provider=True).select_related("company")
     for member in given.exclude(company__in=roles):
         members.withdraw(member=member, ip=address_of(request))
@@ -93,8 +93,8 @@ def _apply_to_companies(user: User, granted: list[Grant], request: HttpRequest) 
 
 def find(claims: Claims) -> User | None:
     rows = SocialAccount.objects.select_related("user")
-    found = rows.filter(provider=settings.OIDC_ISSUER, uid=claims["sub"]).first()
-    return found.user if found else None
+    account = rows.filter(provider=settings.OIDC_ISSUER, uid=claims["sub"]).first()
+    return account.user if account else None
 
 
 def find_or_create(claims: Claims, request: HttpRequest) -> User:

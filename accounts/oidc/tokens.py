@@ -23,9 +23,9 @@ Claims = dict[str, Any]
 
 
 def email(claims: Claims) -> str:
-    found = claims.get("email")
+    claim = claims.get("email")
     # A final dot is of the DNS root, and of no address.
-    return (valid_email_or_none(found.removesuffix(".")) or "") if isinstance(found, str) else ""
+    return (valid_email_or_none(claim.removesuffix(".")) or "") if isinstance(claim, str) else ""
 
 
 def is_email_verified(claims: Claims) -> bool:
@@ -35,8 +35,8 @@ def is_email_verified(claims: Claims) -> bool:
 
 
 def name(claims: Claims) -> str:
-    found = claims.get("name")
-    return found[:150] if isinstance(found, str) else ""
+    claim = claims.get("name")
+    return claim[:150] if isinstance(claim, str) else ""
 
 
 def groups(claims: Claims) -> frozenset[str]:
@@ -45,10 +45,10 @@ def groups(claims: Claims) -> frozenset[str]:
     Raises RefusedError when the provider says that they are elsewhere, as Entra ID of more than
     200: to take that for none would take every right that they give.
     """
-    found = _look_up(claims, settings.OIDC_GROUPS_CLAIM)
-    if found is None and settings.OIDC_ROLES and _is_elsewhere(claims, settings.OIDC_GROUPS_CLAIM):
+    claim = _look_up(claims, settings.OIDC_GROUPS_CLAIM)
+    if claim is None and settings.OIDC_ROLES and _is_elsewhere(claims, settings.OIDC_GROUPS_CLAIM):
         raise RefusedError(Reason.GROUPS_ELSEWHERE)
-    return _several(found)
+    return _several(claim)
 
 
 def _is_elsewhere(claims: Claims, path: str) -> bool:
@@ -57,12 +57,12 @@ def _is_elsewhere(claims: Claims, path: str) -> bool:
     return isinstance(names, dict) and not names.keys().isdisjoint({path, path.partition(".")[0]})
 
 
-def _several(found: object) -> frozenset[str]:
+def _several(claim: object) -> frozenset[str]:
     """IdentityServer and others write a list of one as the one itself."""
-    several = [found] if isinstance(found, str) else found
+    several = [claim] if isinstance(claim, str) else claim
     if not isinstance(several, list):
         return frozenset()
-    return frozenset(one for one in several if isinstance(one, str))
+    return frozenset(text for text in several if isinstance(text, str))
 
 
 def _look_up(claims: Claims, path: str) -> object:
@@ -71,10 +71,10 @@ def _look_up(claims: Claims, path: str) -> object:
     """
     if path in claims:
         return claims[path]
-    found: object = claims
+    value: object = claims
     for part in path.split("."):
-        found = found.get(part) if isinstance(found, dict) else None
-    return found
+        value = value.get(part) if isinstance(value, dict) else None
+    return value
 
 
 def has_trusted_factor(claims: Claims) -> bool:
@@ -86,8 +86,8 @@ def has_trusted_factor(claims: Claims) -> bool:
 
 def authenticated_at(claims: Claims) -> float:
     """When the person last proved to the provider who they are; 0 when it does not say."""
-    found = claims.get("auth_time")
-    seconds = json_integer(found // 1 if isinstance(found, float) else found)
+    claim = claims.get("auth_time")
+    seconds = json_integer(claim // 1 if isinstance(claim, float) else claim)
     return float(seconds) if seconds is not None and 0 <= seconds <= MAX else 0.0
 
 
@@ -97,24 +97,24 @@ REQUIRED = ["iss", "sub", "aud", "exp", "iat"]
 
 
 def exchange(*, code: str, verifier: str, redirect_uri: str) -> dict[str, Any]:
-    found = discovery.metadata()
+    provider = discovery.metadata()
     fields = {
         "grant_type": "authorization_code",
         "code": code,
         "redirect_uri": redirect_uri,
         "code_verifier": verifier,
     }
-    auth = _basic_auth(found)
+    auth = _basic_auth(provider)
     if auth is None:
         fields["client_id"] = settings.OIDC_CLIENT_ID
         if settings.OIDC_CLIENT_SECRET:
             fields["client_secret"] = settings.OIDC_CLIENT_SECRET
-    return discovery.post_form(found["token_endpoint"], fields, auth)
+    return discovery.post_form(provider["token_endpoint"], fields, auth)
 
 
-def _basic_auth(found: dict[str, Any]) -> tuple[str, str] | None:
+def _basic_auth(provider: dict[str, Any]) -> tuple[str, str] | None:
     """RFC 6749 2.3.1: both are form-encoded first, which requests does not do."""
-    methods = found.get("token_endpoint_auth_methods_supported") or ["client_secret_basic"]
+    methods = provider.get("token_endpoint_auth_methods_supported") or ["client_secret_basic"]
     if not settings.OIDC_CLIENT_SECRET or "client_secret_basic" not in methods:
         return None
     return quote_plus(settings.OIDC_CLIENT_ID), quote_plus(settings.OIDC_CLIENT_SECRET)

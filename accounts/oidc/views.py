@@ -59,7 +59,7 @@ def provider_page(
 def refuse(request: HttpRequest, refused: RefusedError) -> HttpResponse:
     log.warning("oidc_refused", reason=refused.reason.value, detail=refused.detail)
     names = {"provider": settings.OIDC_NAME}
-    title, text = (str(one) % names for one in TEXTS[refused.reason])
+    title, text = (str(template) % names for template in TEXTS[refused.reason])
     context = {"title": title, "text": text, "reason": refused.reason.value}
     status = STATUSES.get(refused.reason, DEFAULT_STATUS)
     return render(request, "account/sso_refused.html", context, status=status)
@@ -103,8 +103,8 @@ def come_back(request: HttpRequest) -> HttpResponse:
 
 
 def _provider(request: HttpRequest) -> Provider:
-    found: Provider = get_adapter().get_provider(request, ID)
-    return found
+    provider: Provider = get_adapter().get_provider(request, ID)
+    return provider
 
 
 def _state(request: HttpRequest) -> State:

@@ -99,7 +99,7 @@ def subject_and_text(html: str) -> tuple[str, str]:
     letter.feed(html)
     letter.close()
     said = re.sub(" +", " ", "".join(letter.said))
-    text = BREAKS.sub(lambda found: "\n\n" if BLOCK_END in found[0] else "\n", said)
+    text = BREAKS.sub(lambda match: "\n\n" if BLOCK_END in match[0] else "\n", said)
     # An address or a list stands right below the sentence that leads to it.
     return letter.subject, text.replace(":\n\n", ":\n").strip()
 
@@ -158,13 +158,13 @@ def post(
 
     Times are those of the reader who asked for it by `request`, or else the service's.
     """
-    own = {
+    common = {
         "site_url": settings.PUBLIC_URL,
         "language": language,
         "unsubscribe_url": unsubscribe_url,
     }
     with translation.override(language):
-        html = render_to_string(f"mail/{template}.html", {**context, **own}, request)
+        html = render_to_string(f"mail/{template}.html", {**context, **common}, request)
     subject, text = subject_and_text(html)
     append(
         template=template,

@@ -116,7 +116,7 @@ def by_region(language: str) -> list[tuple[str, dict[str, str]]]:
     named = names(language)
     parts = {code: set(members.split()) for code, members in REGIONS.items()}
     return [
-        (titles(language)[code], {one: name for one, name in named.items() if one in members})
+        (titles(language)[code], {code: name for code, name in named.items() if code in members})
         for code, members in parts.items()
     ]
 

@@ -35,8 +35,8 @@ def invitation_of(text: str) -> Invitation | None:
         pk, sent_at = signing.loads(text, salt=SALT, max_age=Invitation.LIFETIME)
     except (signing.BadSignature, ValueError):
         return None
-    found = Invitation.objects.open().select_related("company", "invited_by").filter(pk=pk).first()
-    return found if found and int(found.sent_at.timestamp()) == sent_at else None
+    row = Invitation.objects.open().select_related("company", "invited_by").filter(pk=pk).first()
+    return row if row and int(row.sent_at.timestamp()) == sent_at else None
 
 
 @transaction.atomic

@@ -75,5 +75,5 @@ def _value_for(value: Any, member: Member | None, name: str = "") -> Any:
         case dict():
             return event_for(value, member)
         case list():
-            return [_value_for(one, member) for one in value]
+            return [_value_for(item, member) for item in value]
     return value

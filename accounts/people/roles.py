@@ -73,7 +73,8 @@ def memberships(request: HttpRequest) -> list[Member]:
     """The companies of the signed-in person, oldest first, read once per request."""
     cabinet = cast(CabinetRequest, request)
     if not hasattr(request, "memberships"):
-        cabinet.memberships = [one for one in all_memberships(request) if is_in_force(request, one)]
+        rows = all_memberships(request)
+        cabinet.memberships = [member for member in rows if is_in_force(request, member)]
     return cabinet.memberships
 
 
@@ -81,7 +82,7 @@ def current_member(request: HttpRequest) -> Member | None:
     """The membership in the company chosen in this session, else in the first one."""
     mine = memberships(request)
     chosen = request.session.get("company") if mine else None
-    return next((one for one in mine if one.company_id == chosen), mine[0] if mine else None)
+    return next((row for row in mine if row.company_id == chosen), mine[0] if mine else None)
 
 
 def redirect_without_company(request: HttpRequest) -> HttpResponseRedirect:

@@ -182,7 +182,7 @@ def post_company_change(
         memberships__company=company, memberships__role=Member.Role.OWNER, is_active=True
     )
     params |= {"company": company.name, "who": user.email}
-    for reader in {one.pk: one for one in (user, also or user, *owners)}.values():
+    for reader in {person.pk: person for person in (user, also or user, *owners)}.values():
         _post(kind, reader, params, ip=ip, device="", to=primary_address(reader))
 
 
@@ -198,10 +198,10 @@ def post_to_owners(
     owners = User.objects.filter(
         memberships__company=company, memberships__role=Member.Role.OWNER, is_active=True
     )
-    own = {"company": company.one_line_name, **params}
+    context = {"company": company.one_line_name, **params}
     for reader in owners.order_by("pk"):
         once = f"{key}:{reader.pk}" if key else None
-        _post(kind, reader, own, ip=ip, device="", to=primary_address(reader), key=once)
+        _post(kind, reader, context, ip=ip, device="", to=primary_address(reader), key=once)
 
 
 def _post(

@@ -50,7 +50,7 @@ def is_fresh(request: HttpRequest) -> bool:
     if not isinstance(user, User):
         return False
     records = get_authentication_records(request, user)
-    proofs = [one for one in records if one.get("reauthenticated")]
+    proofs = [record for record in records if record.get("reauthenticated")]
     if not proofs or time.time() - proofs[-1]["at"] >= settings.ACCOUNT_REAUTHENTICATION_TIMEOUT:
         return False
     return proofs[-1]["method"] == "mfa" or not has_factor(user)

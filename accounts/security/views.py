@@ -26,10 +26,10 @@ def _user(request: HttpRequest) -> User:
 def session_list(request: HttpRequest) -> HttpResponse:
     user, key = _user(request), request.session.session_key
     sessions.record_activity(request, user)
-    found = UserSession.objects.alive().filter(user=user).order_by("-last_seen_at")
+    alive = UserSession.objects.alive().filter(user=user).order_by("-last_seen_at")
     rows = [
-        (one, one.ip, reverse("session-end", args=[one.pk]), one.session_key == key)
-        for one in found
+        (row, row.ip, reverse("session-end", args=[row.pk]), row.session_key == key)
+        for row in alive
     ]
     events = AuditEvent.objects.filter(user=user, company=None).order_by("-id")[:RECENT]
     context = {

@@ -58,12 +58,12 @@ class AccountAdapter(DefaultAccountAdapter):
 
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
         """Append to the outbox: no page waits for or depends on the mail server."""
-        own = {name: on_public_url(value) for name, value in context.items()}
+        public = {name: on_public_url(value) for name, value in context.items()}
         mail.post(
             template=template_prefix,
             to=email,
             language=get_language() or settings.LANGUAGE_CODE,
-            context={"email": email, **own},
+            context={"email": email, **public},
             request=allauth.request,
         )
 
@@ -118,8 +118,8 @@ class AccountAdapter(DefaultAccountAdapter):
         return factors if has_app else factors[::-1]
 
     def get_login_stages(self) -> list[str]:
-        own = {"allauth.mfa.stages.AuthenticateStage": "accounts.sign_in.mfa.AuthenticateStage"}
-        return [own.get(stage, stage) for stage in super().get_login_stages()]
+        ours = {"allauth.mfa.stages.AuthenticateStage": "accounts.sign_in.mfa.AuthenticateStage"}
+        return [ours.get(stage, stage) for stage in super().get_login_stages()]
 
     def reauthenticate(self, user: AbstractBaseUser, password: str) -> bool:
         # Attempts are counted per session, so that these cannot lock the owner out.

@@ -16,13 +16,13 @@ from accounts.models import User
 from parsing.hosts import HostError, address_spellings, ascii_host, unicode_host
 
 
-def is_same(one: str, other: str) -> bool:
-    return one.lower() in map(str.lower, address_spellings(other))
+def is_same(first: str, other: str) -> bool:
+    return first.lower() in map(str.lower, address_spellings(other))
 
 
 def is_of(address: str) -> Q:
     """The rows whose `email` is this address."""
-    return reduce(or_, (Q(email__iexact=one) for one in address_spellings(address)))
+    return reduce(or_, (Q(email__iexact=spelling) for spelling in address_spellings(address)))
 
 
 def as_stored(address: str) -> str:
@@ -34,6 +34,6 @@ def as_stored(address: str) -> str:
         read = f"{name}@{unicode_host(ascii_host(domain))}"
     except HostError:
         raise ValidationError(EmailValidator.message, code=EmailValidator.code) from None
-    found = User.objects.filter(is_of(address)).values_list("email", flat=True)
+    addresses = User.objects.filter(is_of(address)).values_list("email", flat=True)
     others = EmailAddress.objects.filter(is_of(address)).values_list("email", flat=True)
-    return next(iter([*found[:1], *others[:1]]), read)
+    return next(iter([*addresses[:1], *others[:1]]), read)

@@ -60,13 +60,13 @@ class LoginWebAuthnForm(MalformedCredentialMixin, passkeys.LoginWebAuthnForm):
 
     def clean_credential(self) -> Authenticator:
         """A passkey that was added as a second factor is no first one, whatever it could do."""
-        found: Authenticator = super().clean_credential()
-        passkey = found.wrap()  # type: ignore[no-untyped-call]
+        authenticator: Authenticator = super().clean_credential()
+        passkey = authenticator.wrap()  # type: ignore[no-untyped-call]
         if passkey.is_passwordless is False:  # None: added before this was kept
             raise ValidationError(
                 _("This passkey is a second step: sign in with the password first.")
             )
-        return found
+        return authenticator
 
 
 class AuthenticateWebAuthnForm(MalformedCredentialMixin, passkeys.AuthenticateWebAuthnForm):
@@ -121,11 +121,11 @@ class UsedCodeMixin(Base):
 
     def clean_code(self) -> str:
         typed = normalize_user_code(self.cleaned_data["code"])
-        mark = f"mfa.used?user={self.user.pk}&code={typed}"
-        if cache.get(mark):
+        cache_key = f"mfa.used?user={self.user.pk}&code={typed}"
+        if cache.get(cache_key):
             raise get_adapter().validation_error("incorrect_code")
         code: str = super().clean_code()  # type: ignore[misc]
-        cache.set(mark, "y", LONGEST_LIFE)
+        cache.set(cache_key, "y", LONGEST_LIFE)
         return code
 
 

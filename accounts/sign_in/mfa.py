@@ -41,16 +41,16 @@ def secrets_by_key() -> Counter[str]:
 
 def rotate() -> Counter[str]:
     """Re-encrypt every secret with the current key; returns the counts by former key."""
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for pk in Authenticator.objects.order_by("pk").values_list("pk", flat=True):
         with transaction.atomic():  # the lock keeps a parallel use of a recovery code
             row = Authenticator.objects.select_for_update().filter(pk=pk).first()
             if row is None:
                 continue
-            found.update(key_id_of(row.data[name]) for name in SECRET_FIELDS if name in row.data)
+            counts.update(key_id_of(row.data[name]) for name in SECRET_FIELDS if name in row.data)
             if replace_secrets(row.data, under_current_key):
                 row.save(update_fields=["data"])
-    return found
+    return counts
 
 
 def replace_secrets(data: dict[str, Any], change: Callable[[str], str]) -> bool:

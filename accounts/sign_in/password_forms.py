@@ -70,7 +70,7 @@ class ResetPasswordForm(allauth.ResetPasswordForm):
     def clean_email(self) -> str:
         self.cleaned_data["email"] = as_stored(self.cleaned_data["email"])
         email: str = super().clean_email()
-        self.users = [one for one in self.users if _may_reset(one, email)]
+        self.users = [user for user in self.users if _may_reset(user, email)]
         return email
 
     def save(self, request: HttpRequest, **kwargs: object) -> str:
@@ -86,8 +86,8 @@ def _may_reset(user: User, email: str) -> bool:
     if primary_address(user).lower() != email.lower():
         return False
     addresses = list(user.emailaddress_set.all())
-    is_confirmed = any(one.verified and one.email.lower() == email.lower() for one in addresses)
-    return is_confirmed or not any(one.verified for one in addresses)
+    is_confirmed = any(row.verified and row.email.lower() == email.lower() for row in addresses)
+    return is_confirmed or not any(row.verified for row in addresses)
 
 
 class EnumerationSafeSignupForm(BoundedPasswordsMixin, allauth.SignupForm):

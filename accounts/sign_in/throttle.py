@@ -45,10 +45,10 @@ def clear(request: HttpRequest, email: str) -> None:
 
 def remember_device(response: HttpResponse, email: str) -> None:
     """Set the device cookie: others' wrong passwords no longer block this browser."""
-    mark = signing.dumps([hashed(email.strip().lower()), secrets.token_hex(8)], salt=SALT)
+    token = signing.dumps([hashed(email.strip().lower()), secrets.token_hex(8)], salt=SALT)
     response.set_cookie(
         COOKIE,
-        mark,
+        token,
         max_age=LIFETIME,
         path=reverse("account_login").removesuffix("login/"),
         secure=settings.SESSION_COOKIE_SECURE,
@@ -59,7 +59,7 @@ def remember_device(response: HttpResponse, email: str) -> None:
 
 def _device_of(request: HttpRequest, email: str) -> str:
     try:
-        owner, mark = signing.loads(request.COOKIES.get(COOKIE, ""), salt=SALT, max_age=LIFETIME)
+        owner, token = signing.loads(request.COOKIES.get(COOKIE, ""), salt=SALT, max_age=LIFETIME)
     except (signing.BadSignature, ValueError):
         return ""
-    return str(mark) if owner == hashed(email) else ""
+    return str(token) if owner == hashed(email) else ""

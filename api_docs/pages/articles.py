@@ -35,7 +35,7 @@ class Element:
 
     @property
     def text(self) -> str:
-        return "".join(one if isinstance(one, str) else one.text for one in self.children)
+        return "".join(child if isinstance(child, str) else child.text for child in self.children)
 
     @property
     def is_silent(self) -> bool:
@@ -78,13 +78,13 @@ _MARKS = {"strong": "**", "em": "*"}
 
 def markdown(article: Element, base: str) -> str:
     """`base` is the page's own address: links become absolute."""
-    blocks = [one for one in _blocks(article, base) if one]
+    blocks = [block for block in _blocks(article, base) if block]
     return "\n\n".join(blocks) + "\n"
 
 
 def first_words(article: Element) -> str:
     """What the page says of itself first."""
-    paragraph = next(one for one in article.elements() if one.tag == "p")
+    paragraph = next(element for element in article.elements() if element.tag == "p")
     return _flat(paragraph.text)
 
 
@@ -100,9 +100,9 @@ def _blocks(element: Element, base: str) -> list[str]:
 
 
 def _block(element: Element, base: str) -> str:
-    words = _HEADINGS.get(element.tag)
-    if words:
-        return f"{words} {_inline(element, base)}"
+    heading = _HEADINGS.get(element.tag)
+    if heading:
+        return f"{heading} {_inline(element, base)}"
     match element.tag:
         case "ul" | "ol":
             return _list(element, base)
@@ -117,21 +117,21 @@ def _block(element: Element, base: str) -> str:
 
 
 def _list(element: Element, base: str) -> str:
-    items = [one for one in element.children if isinstance(one, Element)]
+    items = [item for item in element.children if isinstance(item, Element)]
     marks = [f"{n}." if element.tag == "ol" else "-" for n in range(1, len(items) + 1)]
     return "\n".join(
-        f"{mark} {_inline(item, base)}" for mark, item in zip(marks, items, strict=True)
+        f"{bullet} {_inline(item, base)}" for bullet, item in zip(marks, items, strict=True)
     )
 
 
 def _definitions(element: Element, base: str) -> str:
     lines: list[str] = []
-    for one in element.children:
-        if isinstance(one, Element) and one.tag == "dt":
-            parts = [_span(part, base) for part in one.children if isinstance(part, Element)]
-            lines.append("- " + (", ".join(parts) or f"**{_inline(one, base)}**"))
-        elif isinstance(one, Element) and lines:
-            lines[-1] += f": {_inline(one, base)}"
+    for child in element.children:
+        if isinstance(child, Element) and child.tag == "dt":
+            parts = [_span(part, base) for part in child.children if isinstance(part, Element)]
+            lines.append("- " + (", ".join(parts) or f"**{_inline(child, base)}**"))
+        elif isinstance(child, Element) and lines:
+            lines[-1] += f": {_inline(child, base)}"
     return "\n".join(lines)
 
 
@@ -146,7 +146,7 @@ def _table(element: Element, base: str) -> str:
 
 
 def _inline(element: Element, base: str) -> str:
-    parts = [one if isinstance(one, str) else _span(one, base) for one in element.children]
+    parts = [child if isinstance(child, str) else _span(child, base) for child in element.children]
     return _flat("".join(parts))
 
 
@@ -158,9 +158,9 @@ def _span(element: Element, base: str) -> str:
         return f"[{inside}]({urljoin(base, element.attributes['href'])})"
     if element.tag == "q":
         return f"“{inside}”"
-    mark = _MARKS.get(element.tag, "")
+    sign = _MARKS.get(element.tag, "")
     # What was apart on the page stays apart: a method from its path, say.
-    return f"{mark}{inside}{mark}"
+    return f"{sign}{inside}{sign}"
 
 
 def _flat(text: str) -> str:

@@ -109,7 +109,7 @@ EXTRA: dict[str, Callable[[], dict[str, Any]]] = {
     "shorten": lambda: {"refused": refusal_example(Error.URL_NOT_ALLOWED)},
     "errors": errors,
     "calls": lambda: {"calls": CALLS},
-    "test-mode": lambda: {"outcomes": [(end, *one) for end, one in test_numbers.OUTCOMES.items()]},
+    "test-mode": lambda: {"outcomes": [(end, *row) for end, row in test_numbers.OUTCOMES.items()]},
     "examples": lambda: {"stems": samples.STEMS},
     "webhooks": webhooks,
     "changelog": lambda: {"days": CHANGES.items()},

@@ -41,14 +41,14 @@ def search(query: str, language: str) -> list[Found]:
     stems = [stem(word) for word in _WORD.findall(folded(query[:MAX_QUERY_LENGTH]))]
     if not stems:
         return []
-    scored = [(score(one, stems, language), one) for one in sections(language)]
-    best = sorted((one for one in scored if one[0]), key=lambda one: -one[0])
+    scored = [(score(item, stems, language), item) for item in sections(language)]
+    best = sorted((item for item in scored if item[0]), key=lambda item: -item[0])
     return [Found(section, excerpt(section, stems)) for _score, section in best[:MAX_RESULTS]]
 
 
 @cache
 def sections(language: str) -> tuple[Section, ...]:
-    return tuple(one for page in PAGES for one in _sections(page, language))
+    return tuple(item for page in PAGES for item in _sections(page, language))
 
 
 def _sections(page: Page, language: str) -> Iterator[Section]:
@@ -99,34 +99,34 @@ def score(section: Section, stems: Sequence[str], language: str) -> int:
     title, text = folded(section.title), folded(section.text)
     page = folded(str(section.page.title))
     total = 0
-    for one in stems:
-        begins = re.compile(rf"(?<!\w){re.escape(one)}")
+    for stem in stems:
+        begins = re.compile(rf"(?<!\w){re.escape(stem)}")
         here = min(len(begins.findall(text)), 5)
         in_title, in_page = bool(begins.search(title)), bool(begins.search(page))
         if not (here or in_title or in_page):
             return 0
-        total += here + 20 * in_title + 5 * in_page + 20 * (title == one)
+        total += here + 20 * in_title + 5 * in_page + 20 * (title == stem)
     return total
 
 
 def excerpt(section: Section, stems: Sequence[str]) -> SafeString:
     text = re.sub(r"\s+", " ", section.text).strip()
-    found = re.compile("|".join(rf"(?<!\w){re.escape(one)}\w*" for one in stems))
-    first = found.search(folded(text))
+    pattern = re.compile("|".join(rf"(?<!\w){re.escape(stem)}\w*" for stem in stems))
+    first = pattern.search(folded(text))
     start = max(0, (first.start() if first else 0) - AROUND)
     shown = text[start : start + 2 * AROUND]
     return format_html(
         "{}{}{}",
         "…" if start else "",
-        format_html_join("", "{}{}{}", _marked(shown, found)),
+        format_html_join("", "{}{}{}", _marked(shown, pattern)),
         "…" if start + 2 * AROUND < len(text) else "",
     )
 
 
-def _marked(shown: str, found: re.Pattern[str]) -> Iterator[tuple[str, str, str]]:
+def _marked(shown: str, pattern: re.Pattern[str]) -> Iterator[tuple[str, str, str]]:
     """Pieces of text, every second of them marked."""
     end = 0
-    for match in found.finditer(folded(shown)):
+    for match in pattern.finditer(folded(shown)):
         yield "", shown[end : match.start()], ""
         yield mark_safe("<mark>"), shown[match.start() : match.end()], mark_safe("</mark>")
         end = match.end()

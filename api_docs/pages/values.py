@@ -33,10 +33,10 @@ UNITS: tuple[tuple[int, Callable[[int], str]], ...] = (
 
 def duration(seconds: int) -> str:
     """In the largest unit that divides it: 600 is ten minutes, 90 ninety seconds."""
-    for size, words in UNITS:
+    for size, unit in UNITS:
         count, rest = divmod(seconds, size)
         if not rest and count > 1:
-            return words(count) % {"n": count}
+            return unit(count) % {"n": count}
     return ngettext("%(n)s second", "%(n)s seconds", seconds) % {"n": seconds}
 
 
@@ -54,13 +54,13 @@ def tokens(count: int) -> str:
 
 def kind(schema: Schema, *, is_nested: bool = False) -> str:
     """What a value may be, in a few words; code between backticks."""
-    words = gettext("list of objects") if is_nested else _one_kind(schema)
-    return f"{words} {gettext('or')} `null`" if schema.get("nullable") else words
+    kind = gettext("list of objects") if is_nested else _one_kind(schema)
+    return f"{kind} {gettext('or')} `null`" if schema.get("nullable") else kind
 
 
 def _one_kind(schema: Schema) -> str:
     if "enum" in schema:
-        return " | ".join(f"`{one}`" for one in schema["enum"] if one is not None)
+        return " | ".join(f"`{value}`" for value in schema["enum"] if value is not None)
     if schema["type"] == "array":
         return gettext("list of %(kind)s") % {"kind": kind(schema["items"])}
     if schema.get("pattern") == TIME_OR_DAY:
@@ -120,7 +120,7 @@ def numbers() -> dict[str, Any]:
         "patience_range": settings.PATIENCE_RANGE,
         "patience_code": USUAL_PATIENCE.code,
         "patience_link": USUAL_PATIENCE.link,
-        "other_patience": [one for one in CHANNELS if one.patience != USUAL_PATIENCE],
+        "other_patience": [channel for channel in CHANNELS if channel.patience != USUAL_PATIENCE],
         "hold_code": settings.HOLD_DEADLINE["code"],
         "hold_link": settings.HOLD_DEADLINE["link"],
         "click_retention": settings.RAW_RETENTION * 86_400,

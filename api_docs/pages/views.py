@@ -53,8 +53,8 @@ def in_asked_language(view: View) -> View:
 def page(request: HttpRequest, slug: str = page_list.FIRST) -> HttpResponse:
     if slug in page_list.FORMER:
         return redirect("docs-page", page_list.FORMER[slug], permanent=True)
-    found = _page(slug)
-    context = contexts.of_page(request, found, sample_language(request))
+    page = _page(slug)
+    context = contexts.of_page(request, page, sample_language(request))
     context["frame"] = "docs/base_docs.html"
     return remember_language(request, render(request, f"docs/{language()}/{slug}.html", context))
 
@@ -63,9 +63,9 @@ def page(request: HttpRequest, slug: str = page_list.FIRST) -> HttpResponse:
 @member_required(can_manage_keys, can_manage_keys)
 def fill_key(request: CabinetRequest, slug: str) -> HttpResponse:
     """The page again, with a new test key in its snippets: the whole of it is shown this once."""
-    found = _page(slug)
+    page = _page(slug)
     if request.method != "POST":  # the address of a page read again, or in another language
-        return redirect(found.url)
+        return redirect(page.url)
     try:
         _key, plaintext = companies.create_api_key(
             company=request.company,
@@ -76,17 +76,17 @@ def fill_key(request: CabinetRequest, slug: str) -> HttpResponse:
         )
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
-        return redirect(found.url)
-    context = contexts.of_page(request, found, sample_language(request), fresh_key=plaintext)
+        return redirect(page.url)
+    context = contexts.of_page(request, page, sample_language(request), fresh_key=plaintext)
     context["frame"] = "docs/base_docs.html"
     return render(request, f"docs/{language()}/{slug}.html", context)
 
 
 @in_asked_language
 def page_as_markdown(request: HttpRequest, slug: str) -> HttpResponse:
-    found = _page(page_list.FORMER.get(slug, slug))
-    article = articles.article(found, language(), sample_language(request))
-    text = markdown(article, f"{settings.PUBLIC_URL}{found.url}")
+    page = _page(page_list.FORMER.get(slug, slug))
+    article = articles.article(page, language(), sample_language(request))
+    text = markdown(article, f"{settings.PUBLIC_URL}{page.url}")
     return HttpResponse(text, content_type=MARKDOWN)
 
 
@@ -101,7 +101,7 @@ def llms(request: HttpRequest) -> HttpResponse:
         "sections": [
             (
                 title,
-                [(one, first_words(articles.article(one, language(), "curl"))) for one in group],
+                [(slug, first_words(articles.article(slug, language(), "curl"))) for slug in group],
             )
             for title, group in page_list.SECTIONS
         ],
@@ -122,10 +122,10 @@ def search(request: HttpRequest) -> HttpResponse:
 
 
 def _page(slug: str) -> Page:
-    found = page_list.BY_SLUG.get(slug)
-    if found is None:
+    page = page_list.BY_SLUG.get(slug)
+    if page is None:
         raise Http404
-    return found
+    return page
 
 
 def sample_language(request: HttpRequest) -> str:

@@ -15,7 +15,7 @@ def schema_of(field: Field) -> Schema:
 
 
 def object_of(fields: Fields) -> Schema:
-    return object_with({one.name: schema_of(one) for one in fields}, fields)
+    return object_with({field.name: schema_of(field) for field in fields}, fields)
 
 
 def object_with(properties: dict[str, Schema], fields: Fields) -> Schema:
@@ -30,7 +30,7 @@ def is_array(schema: Schema) -> bool:
 
 def published(schema: Schema) -> Schema:
     """The schema without our two additions."""
-    made = {name: one for name, one in schema.items() if name not in {"nullable", "title"}}
+    made = {name: value for name, value in schema.items() if name not in {"nullable", "title"}}
     if "items" in made:
         made["items"] = published(made["items"])
     return made | {"type": [made["type"], "null"]} if schema.get("nullable") else made
@@ -50,11 +50,11 @@ class Components:
 
     def object_of(self, fields: Fields) -> Schema:
         if isinstance(fields, tuple):
-            return object_with({one.name: self.property_of(one) for one in fields}, fields)
-        own = self.object_of(fields.own)
+            return object_with({field.name: self.property_of(field) for field in fields}, fields)
+        own_schema = self.object_of(fields.own)
         if fields.base is not None:
-            own = {"allOf": [self.object_of(fields.base), own]}
-        return self.add(fields.name, own)
+            own_schema = {"allOf": [self.object_of(fields.base), own_schema]}
+        return self.add(fields.name, own_schema)
 
     def property_of(self, field: Field) -> Schema:
         schema = self.value_of(field.schema)
@@ -68,7 +68,7 @@ class Components:
             return published(schema) | {"items": self.value_of(schema["items"])}
         if "title" not in schema:
             return published(schema)
-        values = [one for one in schema["enum"] if one is not None]
+        values = [value for value in schema["enum"] if value is not None]
         named = self.add(schema["title"], {"type": "string", "enum": values})
         return {"anyOf": [named, {"type": "null"}]} if schema.get("nullable") else named
 
@@ -91,9 +91,9 @@ class Components:
         return self.add(f"{call.component_prefix}By{chosen.title()}Request", self.object_of(fields))
 
     def answer(self, call: Call) -> Schema:
-        own = self.object_of(call.answer)
+        answer = self.object_of(call.answer)
         name = call.answer.name if isinstance(call.answer, Shape) else call.component_prefix
-        return self.add(f"{name}Response", {"allOf": [reference("Envelope"), own]})
+        return self.add(f"{name}Response", {"allOf": [reference("Envelope"), answer]})
 
 
 def reference(name: str) -> dict[str, Any]:

@@ -58,8 +58,8 @@ def of_refusals(call: Call, errors: Iterable[Error]) -> dict[str, Schema]:
     """Of answers of one status: no rate is told to whoever has no key."""
     if Error.INVALID_API_KEY in errors:
         return _referred(["X-Request-Id", "WWW-Authenticate"])
-    waits = any("retry_after" in ADVICE[one].extra for one in errors)
-    kept = any(one.status in {409, 422, 502} for one in errors)
+    waits = any("retry_after" in ADVICE[error].extra for error in errors)
+    kept = any(error.status in {409, 422, 502} for error in errors)
     return _referred(
         [*_ALWAYS, *(["Retry-After"] if waits else []), *(_replayed(call) if kept else [])]
     )
@@ -75,6 +75,6 @@ def _referred(names: Iterable[str]) -> dict[str, Schema]:
 
 def components() -> dict[str, Schema]:
     return {
-        name: {"description": str(words), "schema": schema, "example": example}
-        for name, (words, schema, example) in HEADERS.items()
+        name: {"description": str(text), "schema": schema, "example": example}
+        for name, (text, schema, example) in HEADERS.items()
     }

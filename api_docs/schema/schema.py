@@ -112,31 +112,31 @@ def operation(call: Call) -> dict[str, Any]:
 
 def parameters(call: Call) -> list[Schema]:
     names = [part[1:-1] for part in call.path.split("/") if part.startswith("{")]
-    found = [
+    parameters = [
         {"name": name, "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}
         for name in names
     ]
-    found += [_in_query(field) for field in call.query or ()]
-    found.append(_header("Accept-Language", LANGUAGE_WORDS, {"type": "string"}))
+    parameters += [_in_query(field) for field in call.query or ()]
+    parameters.append(_header("Accept-Language", LANGUAGE_WORDS, {"type": "string"}))
     if call.has_body:
-        found.append(_header("Kvitok-Strict", STRICT_WORDS, {"type": "string"}))
+        parameters.append(_header("Kvitok-Strict", STRICT_WORDS, {"type": "string"}))
     if call.method == "POST":
         limits = {"type": "string", "minLength": 1, "maxLength": 255}
-        found.append(_header("Idempotency-Key", IDEMPOTENCY_WORDS, limits))
-    return found
+        parameters.append(_header("Idempotency-Key", IDEMPOTENCY_WORDS, limits))
+    return parameters
 
 
 def _in_query(field: Field) -> Schema:
     schema = Components().value_of(field.schema)
-    words = str(field.description)
-    return {"name": field.name, "in": "query", "description": words, "schema": schema}
+    text = str(field.description)
+    return {"name": field.name, "in": "query", "description": text, "schema": schema}
 
 
-def _header(name: str, words: StrOrPromise, schema: Schema) -> Schema:
+def _header(name: str, text: StrOrPromise, schema: Schema) -> Schema:
     return {
         "name": name,
         "in": "header",
-        "description": str(words),
+        "description": str(text),
         "schema": schema,
     }
 
@@ -200,10 +200,10 @@ def refusal_example(error: Error) -> dict[str, Any]:
         "code": error.code,
         "message": str(_MESSAGES.get(error, error.message)),
     }
-    body |= example_of(tuple(one for one in EXTRAS if one.name in extra))
+    body |= example_of(tuple(field for field in EXTRAS if field.name in extra))
     if "errors" in extra:
         faults = _FAULTS[error]
-        body["errors"] = {name: [str(one) for one in texts] for name, texts in faults.items()}
+        body["errors"] = {name: [str(text) for text in texts] for name, texts in faults.items()}
     return body | {"request_id": REQUEST_ID.example}
 
 
@@ -214,8 +214,8 @@ def add_components(result: Schema, **_: Any) -> Schema:
     result["info"]["description"] = str(DESCRIPTION).format(channels=join_titles())
     result["info"]["contact"] = {"name": "Kvitok", "url": f"{settings.PUBLIC_URL}/docs"}
     result["tags"] = [
-        {"name": name, "x-displayName": str(title), "description": str(words)}
-        for name, (title, words) in TAGS.items()
+        {"name": name, "x-displayName": str(title), "description": str(text)}
+        for name, (title, text) in TAGS.items()
     ]
     result["servers"] = [{"url": settings.PUBLIC_URL + PREFIX}]
     result["webhooks"] = webhook_events.posts(EVENTS)
@@ -235,18 +235,18 @@ def add_components(result: Schema, **_: Any) -> Schema:
 
 def schemas() -> dict[str, Schema]:
     """Every component there is: of the calls, of the events, and the envelope."""
-    found = Components()
-    found.add("Envelope", found.object_of(envelope()))
-    found.add("Error", found.object_of(error_fields()))
+    components = Components()
+    components.add("Envelope", components.object_of(envelope()))
+    components.add("Error", components.object_of(error_fields()))
     for call in CALLS:
         for field in call.query or ():
-            found.value_of(field.schema)
+            components.value_of(field.schema)
         if call.has_body:
-            found.request(call)
-        found.answer(call)
+            components.request(call)
+        components.answer(call)
     for declaration in declarations():
-        found.object_of(payload_shape(declaration))
-    return found.schemas
+        components.object_of(payload_shape(declaration))
+    return components.schemas
 
 
 def error_schema() -> Schema:

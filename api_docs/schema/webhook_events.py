@@ -134,10 +134,10 @@ def _post(kind: EventKind, tag: str) -> dict[str, Any]:
                 "name": name,
                 "in": "header",
                 "required": True,
-                "description": str(words),
+                "description": str(text),
                 "schema": schema,
             }
-            for name, words, schema in HEADERS
+            for name, text, schema in HEADERS
         ],
         "requestBody": {
             "required": True,
@@ -152,5 +152,5 @@ def _post(kind: EventKind, tag: str) -> dict[str, Any]:
 
 def _name(kind: EventKind) -> str:
     """`message.delivered` as an operation's id: `onMessageDelivered`."""
-    words = kind.value.replace(".", "_").split("_")
-    return "on" + "".join(word.title() for word in words)
+    parts = kind.value.replace(".", "_").split("_")
+    return "on" + "".join(word.title() for word in parts)

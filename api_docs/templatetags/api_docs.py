@@ -41,27 +41,27 @@ register.filter("windows", windows)
 
 
 @register.simple_tag
-def heading(anchor: str, words: str) -> SafeString:
+def heading(anchor: str, text: str) -> SafeString:
     """A second heading that can be linked to."""
     return format_html(
         '<h2 id="{}">{} <a class="anchor" href="#{}" aria-label="{}">#</a></h2>',
         anchor,
-        words,
+        text,
         anchor,
-        gettext("Link to “%(words)s”") % {"words": words},
+        gettext("Link to “%(words)s”") % {"words": text},
     )
 
 
 @register.inclusion_tag("docs/parts/sample.html", takes_context=True)
 def sample(context: Context, stem: str) -> dict[str, Any]:
     """One example in the chosen language, with links to the others; nothing if there is none."""
-    found = samples.samples(stem)
-    chosen = found.get(context["sample_language"]) or next(iter(found.values()), None)
+    shown = samples.samples(stem)
+    chosen = shown.get(context["sample_language"]) or next(iter(shown.values()), None)
     return {
         "stem": stem,
         "chosen": chosen,
         "short": samples.short(stem) if chosen and chosen.language.name == "curl" else None,
-        "languages": [one.language for one in found.values()],
+        "languages": [sample.language for sample in shown.values()],
         **(
             _setup(context, f"setup-{stem}", samples.VARIABLES[stem])
             if "page" in context  # the first page of all shows code to look at
@@ -102,8 +102,8 @@ def _rows(field: Field, above: str) -> list[dict[str, Any]]:
         "required": field.required,
         "words": inline_code(field.description),
     }
-    mark = "[]." if field.schema.get("type") == "array" else "."
-    below = [row for inner in field.fields for row in _rows(inner, name + mark)]
+    separator = "[]." if field.schema.get("type") == "array" else "."
+    below = [row for inner in field.fields for row in _rows(inner, name + separator)]
     return [row, *below]
 
 

@@ -68,9 +68,9 @@ def _named_orders(line: StatementLine) -> list[Order]:
 
 
 def _short_numbers(line: StatementLine) -> list[tuple[str, str]]:
-    found = SHORT_NUMBER.findall(line.purpose)[:MOST_NUMBERS]
+    numbers = SHORT_NUMBER.findall(line.purpose)[:MOST_NUMBERS]
     return [
-        (f"20{year[-2:]}" if year else str(line.booked_on.year), number) for number, year in found
+        (f"20{year[-2:]}" if year else str(line.booked_on.year), number) for number, year in numbers
     ]
 
 

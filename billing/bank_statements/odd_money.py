@@ -23,9 +23,9 @@ class OddMoney:
 def of_order(order: Order) -> list[OddMoney]:
     payments = order.payments.exclude(problem="").order_by("pk")
     transfers = order.bank_transfers.filter(direction=BankTransfer.Direction.INCOMING, payment=None)
-    found = [_of_payment(order, one) for one in payments]
-    own = [one for one in transfers.order_by("pk") if _is_of(order, one)]
-    return found + [_of_transfer(order, one) for one in own]
+    received = [_of_payment(order, payment) for payment in payments]
+    transfer_rows = [transfer for transfer in transfers.order_by("pk") if _is_of(order, transfer)]
+    return received + [_of_transfer(order, row) for row in transfer_rows]
 
 
 def _is_of(order: Order, transfer: BankTransfer) -> bool:

@@ -51,9 +51,9 @@ def read_due() -> int:
 
 
 def read(account: str) -> int:
-    mark = StatementMark.objects.get(account=account)
+    progress = StatementMark.objects.get(account=account)
     until = timezone.now()
-    read_until = mark.read_until or until - FIRST
+    read_until = progress.read_until or until - FIRST
     unread = Counter[str]()
     count = 0
 

@@ -41,8 +41,8 @@ def params(budgets: Budgets, country: str, key_limit: int | None = None) -> dict
 
 
 def _effective(budget: tuple[int | None, int | None], floor: int) -> int:
-    own, usual = budget
-    return max(usual or 0, floor) if own is None else own
+    tokens, usual = budget
+    return max(usual or 0, floor) if tokens is None else tokens
 
 
 class KeyLimit(NamedTuple):
@@ -83,21 +83,21 @@ def refusal(
     asked = {"company_id": company_id, "api_key": str(key.key_id)}
     with connection.cursor() as cursor:
         cursor.execute(_USAGE_NOW, values | asked)
-        found = fetch_one(cursor, _UsageNow)
-    available = found.available if found else 0
-    if found is None or available < price:
+        row = fetch_one(cursor, _UsageNow)
+    available = row.available if row else 0
+    if row is None or available < price:
         return DomainError(Error.INSUFFICIENT_TOKENS, required=price, available=available)
-    day = BudgetUsage("", found.day_used, values["day_budget"], found.day_ends)
-    hour = BudgetUsage(values["country"], found.hour_used, values["hour_budget"], found.hour_ends)
+    day = BudgetUsage("", row.day_used, values["day_budget"], row.day_ends)
+    hour = BudgetUsage(values["country"], row.hour_used, values["hour_budget"], row.hour_ends)
     for use in (day, hour):
         if use.tokens < price:
             return _below_price(use, price)
     for use in (day, hour):
         if use.used + price > use.tokens:
-            return _used_up(use, found.now)
-    if key.tokens is not None and found.key_used + price > key.tokens:
-        use = BudgetUsage("", found.key_used, key.tokens, found.day_ends)
-        return key_limits.refusal(key.key_id, use, price=price, now=found.now)
+            return _used_up(use, row.now)
+    if key.tokens is not None and row.key_used + price > key.tokens:
+        use = BudgetUsage("", row.key_used, key.tokens, row.day_ends)
+        return key_limits.refusal(key.key_id, use, price=price, now=row.now)
     return None
 
 
@@ -115,7 +115,7 @@ def _below_price(use: BudgetUsage, price: int) -> DomainError:
     period = (
         format_lazy(_("an hour in {country}"), country=use.country) if use.country else _("the day")
     )
-    words = format_lazy(
+    text = format_lazy(
         _(
             "The company's budget for {period} is below the price of one message: {tokens} tokens, "
             "the price is {price}. Waiting will not help: raise it in the cabinet, Settings → "
@@ -125,7 +125,7 @@ def _below_price(use: BudgetUsage, price: int) -> DomainError:
         tokens=use.tokens,
         price=price,
     )
-    return DomainError(Error.SEND_LIMIT, message=words, limit=_limit(use))
+    return DomainError(Error.SEND_LIMIT, message=text, limit=_limit(use))
 
 
 def _limit(use: BudgetUsage) -> dict[str, str | int]:
@@ -194,11 +194,11 @@ def set_own(
     """
     Company.objects.select_for_update(no_key=True).get(pk=company.pk)
     current = dict(Budget.objects.filter(company=company).values_list("country", "own"))
-    changed = {country: own for country, own in tokens.items() if current.get(country) != own}
+    changed = {country: value for country, value in tokens.items() if current.get(country) != value}
     if not changed:
         return []
     Budget.objects.bulk_create(
-        [Budget(company=company, country=country, own=own) for country, own in changed.items()],
+        [Budget(company=company, country=country, own=value) for country, value in changed.items()],
         update_conflicts=True,
         unique_fields=["company", "country"],
         update_fields=["own"],
@@ -206,10 +206,10 @@ def set_own(
     publish([company.pk])
     evict_keys(company)
     subject = ", ".join(
-        f"{country or '24 h'}: {_audit_value(current.get(country))} → {_audit_value(own)}"
-        for country, own in changed.items()
+        f"{country or '24 h'}: {_audit_value(current.get(country))} → {_audit_value(value)}"
+        for country, value in changed.items()
     )
-    values = {country or "day": [current.get(country), own] for country, own in changed.items()}
+    values = {country or "day": [current.get(country), value] for country, value in changed.items()}
     record("budget.changed", subject, company=company, user=user, ip=ip, changes=values)
     return list(changed)
 

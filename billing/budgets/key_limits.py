@@ -119,17 +119,17 @@ def refusal(key_id: int, use: BudgetUsage, *, price: int, now: datetime) -> Doma
             "the price is {price}. Waiting will not help: an owner of the company can raise it in "
             "the cabinet, Settings → Budgets"
         )
-        words = format_lazy(text, key=_name(key), tokens=use.tokens, price=price)
-        return DomainError(Error.SEND_LIMIT, message=words, limit=limit)
+        message = format_lazy(text, key=_name(key), tokens=use.tokens, price=price)
+        return DomainError(Error.SEND_LIMIT, message=message, limit=limit)
     text = _(
         "The key {key} has used up its limit for the day: {tokens} tokens. It resets at {at} "
         "({zone}); an owner of the company can raise it in the cabinet, Settings → Budgets"
     )
     at = time_format(timezone.localtime(use.resets_at), "H:i")
-    words = format_lazy(text, key=_name(key), tokens=use.tokens, at=at, zone=settings.TIME_ZONE)
+    message = format_lazy(text, key=_name(key), tokens=use.tokens, at=at, zone=settings.TIME_ZONE)
     return DomainError(
         Error.SEND_LIMIT,
-        message=words,
+        message=message,
         retry_after=max(1, ceil((use.resets_at - now).total_seconds())),
         limit=limit | {"resets_at": use.resets_at.astimezone(UTC).strftime(TIME_FORMAT)},
     )

@@ -36,9 +36,9 @@ def sweep() -> int:
     with connection.cursor() as cursor:
         cursor.execute(_COMPANIES_SPENDING_TODAY, {"time_zone": settings.TIME_ZONE})
         companies = [company_id for (company_id,) in cursor.fetchall()]
-    own = BalanceAlert.objects.filter(kind=BalanceAlert.Kind.BUDGET, company__in=companies)
-    told = sum(SHARES.each(own.select_related("company").order_by("pk"), _tell_share))
-    return told + sum(WARNINGS.each(companies, _warn))
+    alerts = BalanceAlert.objects.filter(kind=BalanceAlert.Kind.BUDGET, company__in=companies)
+    mailed = sum(SHARES.each(alerts.select_related("company").order_by("pk"), _tell_share))
+    return mailed + sum(WARNINGS.each(companies, _warn))
 
 
 def _warn(company_id: int) -> int:

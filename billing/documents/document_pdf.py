@@ -120,19 +120,19 @@ def _numbers(party: dict[str, Any]) -> str:
 
 
 def _payments(document: Document) -> str:
-    found = sorted(
+    payments = sorted(
         {(line["payment_day"], line["payment"]) for line in document.lines if line["payment"]}
     )
-    return ", ".join(f"№ {number} {_day(day)}" for day, number in found)
+    return ", ".join(f"№ {number} {_day(day)}" for day, number in payments)
 
 
 def _invoices(document: Document) -> str:
-    found = sorted(
+    invoices = sorted(
         {(line["invoice_day"], line["invoice"]) for line in document.lines if line["invoice"]}
     )
     return ", ".join(
         _("invoice %(number)s of %(date)s") % {"number": number, "date": _day(day)}
-        for day, number in found
+        for day, number in invoices
     )
 
 
@@ -221,12 +221,12 @@ def _footer(pdf: FPDF, document: Document) -> None:
         pdf.ln(4)
     seller, buyer = document.seller, document.buyer
     signer = seller.get("head") or ""
-    half = WIDTH / 2 - 5
-    pdf.cell(half, LINE, f"{_('On behalf of the supplier')}: {seller['name']}"[:90])
+    column = WIDTH / 2 - 5
+    pdf.cell(column, LINE, f"{_('On behalf of the supplier')}: {seller['name']}"[:90])
     if document.kind == Document.Kind.CLOSING:
-        pdf.cell(half, LINE, f"{_('On behalf of the customer')}: {buyer['name']}"[:90])
+        pdf.cell(column, LINE, f"{_('On behalf of the customer')}: {buyer['name']}"[:90])
     pdf.ln(LINE + 5)
-    pdf.cell(half, LINE, f"____________________ / {signer} /")
+    pdf.cell(column, LINE, f"____________________ / {signer} /")
     if document.kind == Document.Kind.CLOSING:
-        pdf.cell(half, LINE, "____________________ / ____________________ /")
+        pdf.cell(column, LINE, "____________________ / ____________________ /")
     pdf.ln(LINE)

@@ -176,7 +176,7 @@ def _taxed(
 ) -> list[dict[str, Any]]:
     """With the rate of the day, for this buyer: that of the top-up if the seller has no regimes."""
     profile = invoices.profile_of(company)
-    known = [Decimal(one["vat_rate"]) if one["vat_rate"] else None for one in charges]
+    known = [Decimal(row["vat_rate"]) if row["vat_rate"] else None for row in charges]
     rates = [prices.vat_rate(seller, profile, day, without_regime=rate) for rate in known]
     return [
         {**charge, "vat_rate": str(rate) if rate is not None else None}

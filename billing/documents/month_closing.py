@@ -228,7 +228,7 @@ def _use(company_id: int, start: datetime, end: datetime, spent: int) -> list[Ch
     """Stores what came in and how the lots stand at the end; returns what was charged."""
     moved = _movements(company_id, external_transfers(company_id, start, end))
     Lot.objects.bulk_create(moved.new)
-    refunded = {one.order_id for one in moved.withdrawals if one.order_id} | set(moved.returned)
+    refunded = {item.order_id for item in moved.withdrawals if item.order_id} | set(moved.returned)
     rows = Lot.objects.filter(
         Q(taken__lt=F("tokens")) | Q(order__in=refunded), company=company_id
     ).order_by("received_at", "pk")
@@ -269,17 +269,17 @@ def _orders(company_id: int, rows: Sequence[Transfer]) -> dict[str, Order]:
     """By the key of the transfer that credits them."""
     keys = [row.key for row in rows if row.kind == Transfer.Kind.TOP_UP and row.key]
     ids = [UUID(hex=key.partition(":")[2]) for key in keys if key.startswith("top_up:")]
-    found = Order.objects.filter(company=company_id, pk__in=ids).prefetch_related("payments")
-    return {order.transfer_key: order for order in found}
+    orders = Order.objects.filter(company=company_id, pk__in=ids).prefetch_related("payments")
+    return {order.transfer_key: order for order in orders}
 
 
 def _orders_of_refunds(rows: Sequence[Transfer]) -> dict[str, UUID]:
     keys = {str(row.key).removesuffix(":returned") for row in rows if row.key}
     ids = [key.rpartition(":")[2] for key in keys if key.startswith("refund:")]
-    found = Refund.objects.filter(pk__in=[int(each) for each in ids if each.isdigit()])
+    refunds = Refund.objects.filter(pk__in=[int(each) for each in ids if each.isdigit()])
     return {
         refund.transfer_key: refund.payment.order_id
-        for refund in found.select_related("payment")
+        for refund in refunds.select_related("payment")
         if refund.payment and refund.payment.order_id
     }
 

@@ -130,14 +130,14 @@ def money_by_period(company_id: int, bounds: Sequence[datetime]) -> list[list[Tu
     known = start_of(closed[0].month)
     sums = prepaid.opening(company_id, max(bounds[0], known))
     entries = prepaid.entries(company_id, max(bounds[0], known), bounds[-1])
-    found = []
+    periods = []
     for start, end in pairwise(bounds):
         mine = [entry for entry in entries if start <= entry.at < end]
-        ends = [one for one in closed if start < start_of(next_month(one.month)) <= end]
+        ends = [row for row in closed if start < start_of(next_month(row.month)) <= end]
         rows = list(_turnovers(sums, mine, ends)) if end > known else []
         sums = {row.currency: row.closing for row in rows} or sums
-        found.append(rows)
-    return found
+        periods.append(rows)
+    return periods
 
 
 def _turnovers(

@@ -32,8 +32,8 @@ class Entry:
 
 def entries(company_id: int, start: datetime, end: datetime) -> list[Entry]:
     """Of both, oldest first. A dispute that was won is a payment again."""
-    found = [*_payments(company_id, start, end), *_refunds(company_id, start, end)]
-    return sorted(found, key=lambda entry: entry.at)
+    entries_found = [*_payments(company_id, start, end), *_refunds(company_id, start, end)]
+    return sorted(entries_found, key=lambda entry: entry.at)
 
 
 def _payments(company_id: int, start: datetime, end: datetime) -> Iterator[Entry]:
@@ -60,9 +60,9 @@ def _refunds(company_id: int, start: datetime, end: datetime) -> Iterator[Entry]
                 yield Entry(at, amount, refund.currency, title, refund.refund_id, is_refund=True)
 
 
-def add(sums: Mapping[str, Decimal], found: list[Entry]) -> Sums:
+def add(sums: Mapping[str, Decimal], rows: list[Entry]) -> Sums:
     added = dict(sums)
-    for entry in found:
+    for entry in rows:
         added[entry.currency] = added.get(entry.currency, Decimal(0)) + entry.amount
     return added
 

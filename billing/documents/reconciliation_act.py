@@ -86,7 +86,7 @@ def make(company: Company, first: date, last: date) -> ReconciliationAct:
 
 
 def _payments(company: Company, first: date, last: date) -> list[tuple[str, Row]]:
-    found = prepaid.entries(company.pk, start_of(first), start_of(last + DAY))
+    rows = prepaid.entries(company.pk, start_of(first), start_of(last + DAY))
     return [
         (
             entry.currency,
@@ -97,7 +97,7 @@ def _payments(company: Company, first: date, last: date) -> list[tuple[str, Row]
                 max(entry.amount, Decimal("0.00")),
             ),
         )
-        for entry in found
+        for entry in rows
     ]
 
 

@@ -165,12 +165,12 @@ def _head(body: Element, document: Document, function: str) -> None:
 
 
 def _payments(document: Document) -> list[tuple[str, date]]:
-    found = {
+    payments = {
         (line["payment"], date.fromisoformat(line["payment_day"]))
         for line in document.lines
         if line["payment"] and line["payment_day"]
     }
-    return sorted(found, key=lambda each: (each[1], each[0]))
+    return sorted(payments, key=lambda each: (each[1], each[0]))
 
 
 def _party(element: Element, party: dict[str, Any], *, has_bank: bool = False) -> None:
@@ -320,12 +320,12 @@ def parse_name(text: str) -> Name | None:
     None for anything else, such as «Глава КФХ Иванов Иван» or «Фермер Иванов И. И.»: a wrong name
     in a tax document is worse than none, and a person can make the document by hand.
     """
-    words = text.replace(".", ". ").split()
-    if words and words[0].endswith(".") and not words[-1].endswith("."):
-        words = [words[-1], *words[:-1]]
-    if len(words) not in {2, 3, 4} or not all(_WORD.fullmatch(word) for word in words):
+    names = text.replace(".", ". ").split()
+    if names and names[0].endswith(".") and not names[-1].endswith("."):
+        names = [names[-1], *names[:-1]]
+    if len(names) not in {2, 3, 4} or not all(_WORD.fullmatch(word) for word in names):
         return None
-    last, first, *middle = words
+    last, first, *middle = names
     is_order_known = not (last.endswith(".") or _is_patronymic(last) or _is_patronymic(first))
     if first.endswith("."):
         is_known = all(word.endswith(".") for word in middle)
@@ -334,7 +334,7 @@ def parse_name(text: str) -> Name | None:
         is_known = _is_patronymic(middle[-1]) and len(middle) == length
     else:
         is_known = _is_surname(last) and not _is_surname(first)
-    if not (is_order_known and is_known and _NOT_NAMES.isdisjoint(map(str.lower, words))):
+    if not (is_order_known and is_known and _NOT_NAMES.isdisjoint(map(str.lower, names))):
         return None
     return Name(last[:60], first[:60], " ".join(middle)[:60])
 

@@ -4,5 +4,6 @@ from billing import gateways
 from billing.gateways.declaration import DeclaredGateway
 from catalogue.options import discover
 
-_FOUND: list[DeclaredGateway] = [one.GATEWAY for one in discover(gateways, "declared").values()]
-GATEWAYS = {one.name: one for one in sorted(_FOUND, key=lambda declared: declared.position)}
+_MODULES = discover(gateways, "declared").values()
+_DECLARED: list[DeclaredGateway] = [module.GATEWAY for module in _MODULES]
+GATEWAYS = {row.name: row for row in sorted(_DECLARED, key=lambda row: row.position)}

@@ -60,11 +60,11 @@ def _write_if_due(company_id: int) -> Order | None:
     setting = rows.filter(company=company_id, is_on=True, paused_at=None).first()
     if setting is None:
         return None
-    own = Order.objects.filter(company=company_id, automatic__isnull=False)
+    placed = Order.objects.filter(company=company_id, automatic__isnull=False)
     # In this order: the balance that is read then has the tokens of what is open no longer.
-    if own.open().exists() or _available(company_id) >= setting.threshold:
+    if placed.open().exists() or _available(company_id) >= setting.threshold:
         return None
-    if failed := own.filter(created_at__gte=setting.resumed_at, state__in=FAILED).last():
+    if failed := placed.filter(created_at__gte=setting.resumed_at, state__in=FAILED).last():
         _pause(setting, _reason(failed))
         return None
     return _write(setting)
@@ -152,9 +152,9 @@ def method_for(company_id: int, gateway: Gateway) -> PaymentMethod | None:
 
 def spent_this_month(company_id: int, currency: str) -> Decimal:
     """By automatic orders in this currency that are paid, or may still be."""
-    own = Order.objects.filter(company=company_id, automatic__isnull=False, currency=currency)
-    own = own.filter(automatic__day__gte=timezone.localdate().replace(day=1))
-    total: Decimal | None = own.exclude(state__in=FAILED).aggregate(sum=Sum("amount"))["sum"]
+    rows = Order.objects.filter(company=company_id, automatic__isnull=False, currency=currency)
+    rows = rows.filter(automatic__day__gte=timezone.localdate().replace(day=1))
+    total: Decimal | None = rows.exclude(state__in=FAILED).aggregate(sum=Sum("amount"))["sum"]
     return total or Decimal(0)
 
 
@@ -197,8 +197,8 @@ def _pay(order: Order) -> None:
 
 
 def _charge(order: Order, gateway: Gateway) -> None:
-    own = order.automatic
-    method = PaymentMethod(own.method_id, own.customer_id)
+    automatic = order.automatic
+    method = PaymentMethod(automatic.method_id, automatic.customer_id)
     try:
         charge = gateway.charge(method, orders.payment_request(order))
     except DeclinedError as declined:

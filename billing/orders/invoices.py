@@ -90,8 +90,8 @@ def profile_of(company: Company) -> BillingProfile:
 
 def rate_of(seller: Seller | None, profile: BillingProfile, day: date) -> Decimal | None:
     """The VAT of an order placed on a day."""
-    own = seller.vat_rate if seller else None
-    return prices.vat_rate(seller, profile, day, without_regime=own)
+    rate = seller.vat_rate if seller else None
+    return prices.vat_rate(seller, profile, day, without_regime=rate)
 
 
 def document(order: Order) -> Document:

@@ -59,7 +59,7 @@ def currency_of(profile: BillingProfile) -> str:
     """The company's own, else its country's, else the service's: the first with a price."""
     sold = sold_currencies()
     wanted = (profile.currency, *currencies(profile.of_country), settings.CURRENCY, *sold)
-    return next((one for one in wanted if one in sold), str(settings.CURRENCY))
+    return next((code for code in wanted if code in sold), str(settings.CURRENCY))
 
 
 def packages_in(currency: str) -> list[Package]:

@@ -124,8 +124,8 @@ def _end_uncharged(company: Company, **of: str) -> None:
     """What no provider has confirmed is not tried again. If it was charged all the same, the
     provider's notice credits it.
     """
-    own = Order.objects.of(company).filter(automatic__isnull=False, state=Order.State.CREATED)
-    own.filter(**of).end(Order.State.CANCELED)
+    rows = Order.objects.of(company).filter(automatic__isnull=False, state=Order.State.CREATED)
+    rows.filter(**of).end(Order.State.CANCELED)
 
 
 def _turn_off(setting: AutoTopUp) -> None:

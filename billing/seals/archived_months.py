@@ -87,8 +87,8 @@ def sealed_parts(months: Collection[str]) -> Parts:
     since = parse_month(min(months)) - timedelta(days=1)
     with connection.cursor() as cursor:
         cursor.execute(_SEALED, [since, list(months)])
-        found = [(company, day, Part(**json.loads(part))) for company, day, part in cursor]
-    return {(company, day, part.month): part for company, day, part in found}
+        parts = [(company, day, Part(**json.loads(part))) for company, day, part in cursor]
+    return {(company, day, part.month): part for company, day, part in parts}
 
 
 def parts_of_transfers() -> Parts:

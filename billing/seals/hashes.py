@@ -39,7 +39,7 @@ class Part:
 
 def head_of(previous: str, day: date, parts: Sequence[Part]) -> str:
     """A company's head after the day; its parts ascend by month."""
-    rows = [[one.month, one.transfers, one.available, one.held, one.digest] for one in parts]
+    rows = [[part.month, part.transfers, part.available, part.held, part.digest] for part in parts]
     return _head_of(previous, day, rows)
 
 

@@ -120,6 +120,6 @@ def check_days(since: date = BEGINNING) -> Portion:
     previous = SealedDay.objects.filter(day__lt=days[0].day).order_by("day").last()
     until = days[-1].day + DAY
     expected = sealed_days(days[0].day, until, previous.head if previous else NOTHING)
-    found = {(one.day, one.companies, one.head) for one in days}
-    wrong = [one.day for one in expected if (one.day, one.companies, one.head) not in found]
+    stored = {(row.day, row.companies, row.head) for row in days}
+    wrong = [row.day for row in expected if (row.day, row.companies, row.head) not in stored]
     return Portion([Fault(OTHER_DAY, str(day)) for day in wrong[:1]], until)

@@ -163,8 +163,8 @@ def sealed_days(since: date, until: date, head: str) -> Iterator[SealedDay]:
     rows = Seal.objects.filter(day__gte=since, day__lt=until).order_by("day", "company_id")
     heads = rows.values_list("day", "company_id", "head")
     by_day = {
-        day: [(company_id, each) for _day, company_id, each in found]
-        for day, found in groupby(heads, key=lambda row: row[0])
+        day: [(company_id, each) for _day, company_id, each in rows_of_day]
+        for day, rows_of_day in groupby(heads, key=lambda row: row[0])
     }
     while since < until:
         companies = by_day.get(since, [])

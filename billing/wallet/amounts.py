@@ -73,13 +73,13 @@ def in_words(amount: Decimal) -> str:
 
 
 def _spelled(number: int) -> str:
-    words: list[str] = []
+    parts: list[str] = []
     for rank in reversed(range(len(_RANKS))):
         part = number // 1000**rank % 1000
         if part:
-            words += _below_thousand(part, is_feminine=rank == 1)
-            words += [_form(part, _RANKS[rank])]
-    return " ".join(filter(None, words)) or "ноль"
+            parts += _below_thousand(part, is_feminine=rank == 1)
+            parts += [_form(part, _RANKS[rank])]
+    return " ".join(filter(None, parts)) or "ноль"
 
 
 def _below_thousand(number: int, *, is_feminine: bool) -> list[str]:

@@ -163,10 +163,10 @@ def _tell(alert_id: int, now: int) -> bool:
 def add(*, company: Company, kind: str, level: int, user: User, ip: str | None = None) -> None:
     """An alert that is there already stays as it is. Raises `invalid_input` about `level`."""
     Company.objects.select_for_update(no_key=True).get(pk=company.pk)
-    own = BalanceAlert.objects.filter(company=company)
-    if own.filter(kind=kind, level=level).exists():
+    alerts = BalanceAlert.objects.filter(company=company)
+    if alerts.filter(kind=kind, level=level).exists():
         return
-    if own.count() >= MOST:
+    if alerts.count() >= MOST:
         raise DomainError(Error.INVALID_INPUT, errors={"level": [TOO_MANY]})
     BalanceAlert.objects.create(company=company, kind=kind, level=level)
     record("balance_alert.added", f"{kind} {level}", company=company, user=user, ip=ip)

@@ -291,7 +291,7 @@ def move_holds(
     }
     months = months_of(move.message_id for move in priced)
     cursor.execute(within(_MOVE_HOLDS, months), params | sql.floors())
-    return results | {one.message_id: one.result() for one in fetch_all(cursor, _JudgedMove)}
+    return results | {move.message_id: move.result() for move in fetch_all(cursor, _JudgedMove)}
 
 
 @transaction.atomic

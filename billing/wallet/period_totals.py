@@ -79,13 +79,13 @@ def balances_at(company_id: int, moments: Sequence[datetime]) -> list[int]:
     balances = running_balances.balances_after(company_id, places)
     times = [place.created_at for place in places]
     before = opening.balance if opening else 0
-    found = [bisect_right(times, moment) for moment in moments]
+    counts = [bisect_right(times, moment) for moment in moments]
     # A transfer at the very moment belongs to what follows.
     return [
         balances[places[n - 1].id] if n else before
         for n in (
             n - 1 if n and places[n - 1].created_at >= moment else n
-            for n, moment in zip(found, moments, strict=True)
+            for n, moment in zip(counts, moments, strict=True)
         )
     ]
 

@@ -56,7 +56,7 @@ def alert_add(request: CabinetRequest) -> HttpResponse:
             **form.cleaned_data,
         )
     except DomainError as error:
-        messages.error(request, " ".join(str(one) for one in (error.errors or {})["level"]))
+        messages.error(request, " ".join(str(error) for error in (error.errors or {})["level"]))
     else:
         messages.success(request, _("Alert added."))
     return redirect("balance")

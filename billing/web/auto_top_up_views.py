@@ -58,7 +58,7 @@ class AutoTopUpForm(TopUpForm):
         initial = _initial(setting, kwargs["currency"]) | typed
         super().__init__(*args, initial=initial, **kwargs)
         self.gateways = {
-            name: one for name, one in self.gateways.items() if one.saves_methods or one.has_invoice
+            name: row for name, row in self.gateways.items() if row.saves_methods or row.has_invoice
         }
         most = self.fields["sum_a_month"]
         most.label = _("At most, %(currency)s a month") % {
@@ -68,10 +68,10 @@ class AutoTopUpForm(TopUpForm):
         field.choices = [pair for pair in field.choices if pair[0] in self.gateways]  # type: ignore[attr-defined]
         field.initial = next(iter(self.gateways), None)
         package = self.fields["package"]
-        titles = {one.code: _title(one) for one in self.packages}
+        titles = {item.code: _title(item) for item in self.packages}
         package.choices = [(code, titles.get(code, text)) for code, text in package.choices]  # type: ignore[attr-defined]
-        for one in (field, package):
-            one.widget.attrs["class"] = "form-check-input"
+        for item in (field, package):
+            item.widget.attrs["class"] = "form-check-input"
 
     def clean(self) -> dict[str, Any]:
         data = super().clean()

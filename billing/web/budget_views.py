@@ -115,8 +115,8 @@ class BudgetForm(forms.Form):
             **{use.country: use.tokens for use in self.hours},
         }
         return self._raises_key_limit() or any(
-            own != self.stored.get(_key(country)) and (own is None or own > current.get(country, 0))
-            for country, own in self.tokens().items()
+            new != self.stored.get(_key(country)) and (new is None or new > current.get(country, 0))
+            for country, new in self.tokens().items()
         )
 
 

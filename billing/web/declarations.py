@@ -34,8 +34,8 @@ def _order_words(event: AuditEvent) -> str:
     if event.changes:
         number, tokens = event.subject, event.changes["tokens"][1]
         amount = event.changes["amount"][1]
-    elif found := OLD_ORDER.fullmatch(event.subject):
-        number, tokens, amount = found[1], int(found[2]), found[3]
+    elif match := OLD_ORDER.fullmatch(event.subject):
+        number, tokens, amount = match[1], int(match[2]), match[3]
     else:
         return event.subject
     bought = ngettext("%(n)s token", "%(n)s tokens", tokens) % {"n": grouped(tokens)}
@@ -60,8 +60,8 @@ def _named(number: str) -> str:
 
 
 def _in_money(text: str) -> str:
-    found = AMOUNT.fullmatch(text)
-    return money(Decimal(found[1]), found[2]) if found else text
+    match = AMOUNT.fullmatch(text)
+    return money(Decimal(match[1]), match[2]) if match else text
 
 
 _NUMBER = re.compile(r"(?:№\s*)?(20\d\d)\s?[-–/]\s?(\d{1,9})", re.ASCII)
@@ -84,11 +84,11 @@ PAGES = (
 
 
 def _orders_found(member: Member, text: str) -> list[Hit]:
-    own = Order.objects.of(member.company)
+    orders = Order.objects.of(member.company)
     if order_id := parse_id("top", text.lower()):
-        rows = own.filter(pk=order_id)
+        rows = orders.filter(pk=order_id)
     elif number := _NUMBER.fullmatch(text):
-        rows = own.filter(invoice_year=int(number[1]), invoice_number=int(number[2]))
+        rows = orders.filter(invoice_year=int(number[1]), invoice_number=int(number[2]))
     else:
         return []
     return [_order_hit(order) for order in rows[:MOST_HITS]]
@@ -101,17 +101,17 @@ def _order_hit(order: Order) -> Hit:
 
 
 def _documents_found(member: Member, text: str) -> list[Hit]:
-    own = Document.objects.of(member.company)
+    documents = Document.objects.of(member.company)
     if document_id := parse_id("doc", text.lower()):
-        rows = own.filter(pk=document_id)
+        rows = documents.filter(pk=document_id)
     elif number := _NUMBER.fullmatch(text):
-        rows = own.filter(year=int(number[1]), serial=int(number[2]))
+        rows = documents.filter(year=int(number[1]), serial=int(number[2]))
     else:
         return []
     url = reverse("document-list")
     return [
-        Hit(f"{one.get_kind_display()} {one.number}", url, f"{one.amount} {one.currency}", True)
-        for one in rows[:MOST_HITS]
+        Hit(f"{row.get_kind_display()} {row.number}", url, f"{row.amount} {row.currency}", True)
+        for row in rows[:MOST_HITS]
     ]
 
 

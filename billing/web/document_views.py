@@ -122,10 +122,10 @@ def _page(request: CabinetRequest, form: PeriodForm) -> HttpResponse:
         "page": page,
         "is_first": not request.GET.get("cursor"),
         "months": [
-            (closed, [_row(one) for one in shown if one.month == closed.month])
+            (closed, [_row(row) for row in shown if row.month == closed.month])
             for closed in page.rows
         ],
-        "advances": [_row(one) for one in advances.order_by("-created_at", "-pk")[:SHOWN_ADVANCES]],
+        "advances": [_row(row) for row in advances.order_by("-created_at", "-pk")[:SHOWN_ADVANCES]],
         "is_issued": bool(seller and seller.documents_since),
         "is_missing": bool(issuing.missing(company)),
         "due": months.filter(is_due=True).count(),

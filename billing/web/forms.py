@@ -181,7 +181,8 @@ class ProfileForm(forms.ModelForm):  # type: ignore[type-arg]
             *Language.choices,
         ]
         sold = prices.sold_currencies()
-        self.fields["currency"].choices = [("", _("By the country")), *((one, one) for one in sold)]  # type: ignore[attr-defined]
+        choices = [("", _("By the country")), *((code, code) for code in sold)]
+        self.fields["currency"].choices = choices  # type: ignore[attr-defined]
         if len(sold) < 2:
             del self.fields["currency"]
         self.fields["legal_name"].required = is_complete

@@ -106,7 +106,7 @@ def _order_context(order: Order) -> dict[str, object]:
     return {
         "order": order,
         "odd": odd,
-        "is_waiting": any(one.is_waiting for one in odd),
+        "is_waiting": any(item.is_waiting for item in odd),
         "support": settings.SUPPORT_EMAIL,
         "saves_card": MethodSaving.objects.filter(order=order).exists(),
         "advance": Document.objects.filter(order=order, kind=Document.Kind.ADVANCE).first(),

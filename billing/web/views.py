@@ -58,8 +58,8 @@ def balance(request: CabinetRequest) -> HttpResponse:
             return redirect("balance-order", order.public_id)
     company = request.company
     available, held = ledger.balance(company.pk)
-    found = statements.lines_of(company, {})
-    recent = forgiving_page_of(found.rows, {"limit": str(RECENT)}, history=found.history).rows
+    lines = statements.lines_of(company, {})
+    recent = forgiving_page_of(lines.rows, {"limit": str(RECENT)}, history=lines.history).rows
     context = {
         "available": available,
         "held": held,
@@ -80,12 +80,12 @@ def balance(request: CabinetRequest) -> HttpResponse:
 
 
 def _message_prices() -> dict[str, Any]:
-    own = message_prices.by_country()
+    prices = message_prices.by_country()
     return {
         "channels": [
             (channel.title, message_prices.price_of(channel.name)) for channel in CHANNELS
         ],
-        "countries": sorted((countries.name(code), tokens) for code, tokens in own.items()),
+        "countries": sorted((countries.name(code), tokens) for code, tokens in prices.items()),
     }
 
 
@@ -124,15 +124,15 @@ def alert(request: CabinetRequest) -> HttpResponse:
 @member_required(can_see_money)
 def statement(request: CabinetRequest) -> HttpResponse:
     form = StatementFilter(request.GET)
-    found = statements.lines_of(request.company, form.chosen())
-    page = forgiving_page_of(found.rows, request.GET, history=found.history)
+    lines = statements.lines_of(request.company, form.chosen())
+    page = forgiving_page_of(lines.rows, request.GET, history=lines.history)
     context = {
         "form": form,
         "is_filtered": bool(form.chosen()),
         "is_first": not request.GET.get("cursor"),
         "page": page,
         "lines": statements.with_balances(request.company, page.rows),
-        "opening": None if page.next_cursor else found.opening,
+        "opening": None if page.next_cursor else lines.opening,
     }
     return render(request, "billing/statement.html", context)
 

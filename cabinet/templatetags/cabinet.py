@@ -106,16 +106,16 @@ def control(field: BoundField) -> SafeString:
 def moment(at: datetime) -> SafeString:
     """A localised time to the second in a `<time>` element."""
     local = timezone.localtime(at)
-    words = date_format(local, pgettext("moment", "j M Y, H:i:s"))
-    return format_html('<time datetime="{}">{}</time>', local.isoformat("T", "seconds"), words)
+    text = date_format(local, pgettext("moment", "j M Y, H:i:s"))
+    return format_html('<time datetime="{}">{}</time>', local.isoformat("T", "seconds"), text)
 
 
 @register.filter
 def clock(at: datetime) -> SafeString:
     """The time of day, where the day is said already."""
     local = timezone.localtime(at)
-    words = date_format(local, "H:i:s")
-    return format_html('<time datetime="{}">{}</time>', local.isoformat("T", "seconds"), words)
+    text = date_format(local, "H:i:s")
+    return format_html('<time datetime="{}">{}</time>', local.isoformat("T", "seconds"), text)
 
 
 @register.filter
@@ -175,10 +175,10 @@ def took(ms: int | None) -> str:
     if ms < 1000:
         shown = number_format(ms, 0) if ms >= 1 else "<\u00a01"
         return f"{shown}\u00a0{gettext('ms')}"
-    for size, words in ((3_600_000, gettext("h")), (60_000, gettext("min")), (1000, gettext("s"))):
+    for size, unit in ((3_600_000, gettext("h")), (60_000, gettext("min")), (1000, gettext("s"))):
         if ms >= size or size == 1000:
             amount = ms / size
-            return f"{number_format(amount, 0 if amount >= 10 else 1)}\u00a0{words}"
+            return f"{number_format(amount, 0 if amount >= 10 else 1)}\u00a0{unit}"
     raise AssertionError("seconds are what is left")
 
 

@@ -24,12 +24,12 @@ def links(language: str | None = None) -> list[LegalLink]:
     with translation.override(language or translation.get_language()):
         email = settings.SUPPORT_EMAIL
         support = settings.SUPPORT_URL or (f"mailto:{email}" if email else "")
-        found = [
+        documents = [
             LegalLink(_("Terms of service"), settings.TERMS_URL),
             LegalLink(_("Privacy policy"), settings.PRIVACY_URL),
             LegalLink(_("Support"), support),
         ]
-        return [one for one in found if one.url]
+        return [document for document in documents if document.url]
 
 
 @register.inclusion_tag("components/legal_links.html")

@@ -45,7 +45,7 @@ class Sender:
     idempotency_key: IdempotencyKey | None = None
 
     @property
-    def mark(self) -> str:
+    def key_hash(self) -> str:
         return self.idempotency_key.short_hash if self.idempotency_key else ""
 
 
@@ -121,7 +121,7 @@ def accept(
     )
     waits = not test_numbers.is_scripted(principal, phone, test_numbers.QUEUED)
     with outcome_signals.waiter(message.id) if waits else nullcontext() as waiter:
-        with send_limits.acquire(send, mark=message.sender.mark) as one_try:
+        with send_limits.acquire(send, key_hash=message.sender.key_hash) as one_try:
             traced = tracing.start()
             written = _write(write, retried_on, one_try)
             if traced:

@@ -66,8 +66,8 @@ def pool_wait(pool: Pool, sent: Sequence[Draw], draw: Draw) -> float:
 
 def _is_first(pool: Pool, sent: Sequence[Draw], draw: Draw) -> bool:
     """Whether this is one of the company's first sends of the day."""
-    own = sum(past.company_id == draw.company_id and past.at > draw.at - DAY for past in sent)
-    return own < pool.firsts
+    sends = sum(past.company_id == draw.company_id and past.at > draw.at - DAY for past in sent)
+    return sends < pool.reserved_sends
 
 
 log = structlog.get_logger(__name__)
@@ -103,23 +103,23 @@ class Send:
 
 
 @contextmanager
-def acquire(send: Send, *, mark: str = "") -> Iterator[OneTry]:
+def acquire(send: Send, *, key_hash: str = "") -> Iterator[OneTry]:
     """Counts this send while it is accepted, or raises `resend_too_soon` or `send_limit`.
 
     A refusal inside releases it, because nothing was sent. An error that leaves the commit unknown
     releases it only under an Idempotency-Key, by which the database recognises a repeat: without
-    one the message may be on its way. `mark` is the hash of that key: while the send that holds
-    the cool-down runs, a parallel repeat gets `request_in_progress`. What it yields goes around
-    each try of the statement.
+    one the message may be on its way. `key_hash` is the hash of that key: a repeat gets
+    `request_in_progress` while the first send runs. Wrap each try of the statement in what this
+    yields.
     """
-    gate, seconds = _gate(send, mark)
+    key, seconds = _repeat_key(send, key_hash)
     try:
         verdict = atomic_limits.acquire(
             _windows(send, send.own),
-            cool_down=gate,
+            cool_down=key,
             seconds=seconds,
-            holder=f"{send.id.hex}:{mark}",
-            mark=mark,
+            holder=f"{send.id.hex}:{key_hash}",
+            key_hash=key_hash,
             pool=_pool(send),
         )
     except LimiterDownError:
@@ -130,9 +130,9 @@ def acquire(send: Send, *, mark: str = "") -> Iterator[OneTry]:
     try:
         yield nullcontext
     except Exception as error:
-        if nothing_was_written(error) or (mark and not isinstance(error, IntegrityError)):
+        if nothing_was_written(error) or (key_hash and not isinstance(error, IntegrityError)):
             holder = f"{send.id.hex}:"
-            atomic_limits.release(_windows(send), cool_down=gate, holder=holder, pool=_pool(send))
+            atomic_limits.release(_windows(send), cool_down=key, holder=holder, pool=_pool(send))
         raise
 
 
@@ -178,9 +178,9 @@ def _raise_if_refused(limit: LimitVerdict) -> None:
     if limit.verdict == atomic_limits.COOLING_DOWN:
         raise DomainError(Error.RESEND_TOO_SOON, retry_after=limit.wait)
     if limit.verdict == atomic_limits.POOL_EMPTY:
-        kind, words = "phone_all_companies", SHARED_POOL_EMPTY
+        kind, text = "phone_all_companies", SHARED_POOL_EMPTY
         raise DomainError(
-            Error.SEND_LIMIT, message=words, retry_after=limit.wait, limit={"kind": kind}
+            Error.SEND_LIMIT, message=text, retry_after=limit.wait, limit={"kind": kind}
         )
     if limit.verdict > 0:
         raise DomainError(Error.SEND_LIMIT, retry_after=limit.wait, limit={"kind": "phone"})
@@ -203,9 +203,9 @@ def nothing_was_written(error: Exception) -> bool:
     return True
 
 
-def cool_down(own: CompanyLimits) -> int:
+def cool_down(limits: CompanyLimits) -> int:
     """Seconds between two codes to one phone, by the company's setting."""
-    return own.cool_down or settings.COOL_DOWN
+    return limits.cool_down or settings.COOL_DOWN
 
 
 def _cool_down(send: Send) -> int:
@@ -213,10 +213,10 @@ def _cool_down(send: Send) -> int:
     return cool_down(send.own) if applies else 0
 
 
-def _gate(send: Send, mark: str) -> tuple[str, int]:
-    """The key that detects a parallel repeat: the cool-down or, without one, a key of the mark."""
-    if mark and not _cool_down(send):
-        return f"twin:{send.company_id}:{send.mode}:{mark}", atomic_limits.DUPLICATE_SECONDS
+def _repeat_key(send: Send, key_hash: str) -> tuple[str, int]:
+    """The key that detects a parallel repeat: the cool-down or, without one, one of the hash."""
+    if key_hash and not _cool_down(send):
+        return f"twin:{send.company_id}:{send.mode}:{key_hash}", atomic_limits.DUPLICATE_SECONDS
     return _cool_down_key(send), _cool_down(send)
 
 
@@ -224,26 +224,26 @@ def _cool_down_key(send: CountedMessage) -> str:
     return f"cool:{send.company_id}:{send.mode}:{hashed(send.phone)}"
 
 
-def _company_limits(kind: str, own: CompanyLimits) -> list[tuple[int, int]]:
+def _company_limits(kind: str, limits: CompanyLimits) -> list[tuple[int, int]]:
     """(count, seconds): the company's own count if set, capped so that others get a share."""
     is_code = kind == "code"
     standard = settings.CODE_LIMITS if is_code else settings.LINK_LIMITS
-    if own is NO_LIMITS:
+    if limits is NO_LIMITS:
         return standard
     caps = settings.MAX_CODE_LIMITS if is_code else settings.MAX_LINK_LIMITS
-    counts = own[1:4] if is_code else own[4:]
+    counts = limits[1:4] if is_code else limits[4:]
     return [
         (min(own_count or count, cap), seconds)
         for own_count, cap, (count, seconds) in zip(counts, caps, standard, strict=True)
     ]
 
 
-def _windows(send: CountedMessage, own: CompanyLimits = NO_LIMITS) -> list[Window]:
+def _windows(send: CountedMessage, limits: CompanyLimits = NO_LIMITS) -> list[Window]:
     """`release` needs only the keys of the windows, so it may pass no limits."""
     phone = hashed(send.phone)
     return [
         Window(f"send:{send.company_id}:{send.mode}:{send.kind}:{seconds}:{phone}", count, seconds)
-        for count, seconds in _company_limits(send.kind, own)
+        for count, seconds in _company_limits(send.kind, limits)
     ]
 
 
@@ -255,7 +255,7 @@ def _pool(send: CountedMessage) -> Pool | None:
     return Pool(
         shared=Bucket(f"pool:{send.kind}:{phone}", *settings.PHONE_POOL),
         reserve=Bucket(f"reserve:{send.kind}:{phone}", *settings.PHONE_RESERVE),
-        firsts=settings.RESERVED_SENDS,
+        reserved_sends=settings.RESERVED_SENDS,
     )
 
 

@@ -203,7 +203,7 @@ def _poll_attempt(due: _DuePoll) -> Event:
 def give_up() -> int:
     """Expires messages past their deadline without proof; releases their holds."""
     overdue = _read(OVERDUE_ATTEMPTS, [BATCH], _OverdueAttempt)
-    events = [Event(one.message_id, one.attempt_id, EventKind.GIVEN_UP) for one in overdue]
+    events = [Event(row.message_id, row.attempt_id, EventKind.GIVEN_UP) for row in overdue]
     _commit("deadline", events)
     messages = _ids(OVERDUE_MESSAGES, [MIN_TIME_LEFT, BATCH, BATCH])
     JOB.together(messages, transitions.give_up, key=lambda message_id: ("deadline", message_id))
@@ -213,7 +213,7 @@ def give_up() -> int:
 def _ids(statement: str, params: list[int]) -> list[UUID]:
     with connection.cursor() as cursor:
         cursor.execute(sql.recent(statement), params)
-        return [found for (found,) in cursor.fetchall()]
+        return [name for (name,) in cursor.fetchall()]
 
 
 def _read(statement: str, params: list[int], kind: Callable[..., Row]) -> list[Row]:

@@ -39,13 +39,13 @@ class Scope:
 
 def scopes_of(phone: str, country: str, ip: str = "", device: str = "") -> tuple[Scope, ...]:
     """Of an E.164 number. Without a country the first four characters stand for it."""
-    found = [Scope(ScopeKind.COUNTRY, country or phone[:4])]
-    found += [Scope(kind, phone[:-digits]) for kind, digits in CUTS if len(phone) > digits + 2]
+    scopes = [Scope(ScopeKind.COUNTRY, country or phone[:4])]
+    scopes += [Scope(kind, phone[:-digits]) for kind, digits in CUTS if len(phone) > digits + 2]
     if ip:
-        found.append(Scope(ScopeKind.IP, ip))
+        scopes.append(Scope(ScopeKind.IP, ip))
     if device:
-        found.append(Scope(ScopeKind.DEVICE, device))
-    return tuple(found)
+        scopes.append(Scope(ScopeKind.DEVICE, device))
+    return tuple(scopes)
 
 
 SUSPECT = 0.5  # of the norm: the share of an attack is taken to be below it

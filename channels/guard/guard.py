@@ -94,9 +94,9 @@ class Guard:
         if is_known:
             return Verdict(GuardStep.ALLOW, scopes, rule=KNOWN)
         worst = Verdict(GuardStep.ALLOW, scopes)
-        for one in self.verdicts(now, scopes):
-            if one.step > worst.step:
-                worst = one
+        for verdict in self.verdicts(now, scopes):
+            if verdict.step > worst.step:
+                worst = verdict
         return worst
 
     def verdicts(self, now: float, scopes: tuple[Scope, ...]) -> list[Verdict]:
@@ -105,26 +105,26 @@ class Guard:
         Judged from the narrowest on: what one of them is held back for is no reason to hold back
         the people around it.
         """
-        found: list[Verdict] = []
+        verdicts: list[Verdict] = []
         known = self._known(now, scopes)
         for n, (scope, evidence, norm) in reversed(list(enumerate(known))):
             verdict = self._judge_scope(now, scopes, scope, evidence, norm)
             if verdict.step >= GuardStep.CHALLENGE and scope.kind in SMALL:
                 self._set_apart(evidence, [wider for _scope, wider, _norm in known[:n]])
-            found.append(verdict)
-        for (_scope, evidence, _norm), verdict in zip(known, found[::-1], strict=True):
+            verdicts.append(verdict)
+        for (_scope, evidence, _norm), verdict in zip(known, verdicts[::-1], strict=True):
             if verdict.step is GuardStep.REFUSE and verdict.rule == "unverified":
                 evidence.ease()
-        return found[::-1]
+        return verdicts[::-1]
 
     @staticmethod
     def _set_apart(evidence: Evidence, wider: list[Evidence]) -> None:
         if evidence.is_apart:
             return
         evidence.is_apart = True
-        for one in wider:
-            if one.is_explained_by(evidence):
-                one.forgive(evidence)
+        for outer in wider:
+            if outer.is_explained_by(evidence):
+                outer.forgive(evidence)
 
     def _known(self, now: float, scopes: tuple[Scope, ...]) -> list[tuple[Scope, Evidence, float]]:
         """With the norm that each is held to."""
@@ -150,8 +150,8 @@ class Guard:
         is_again = evidence.refusals and not evidence.has_people
         if is_again or (excess >= CHALLENGED and not self._has_people(scope, scopes)):
             excess += evidence.awaited_tokens
-        step = own = self._step(scope, evidence, parent, excess)
-        if own < GuardStep.CHALLENGE and self._is_watched(scope, scopes):
+        step = own_step = self._step(scope, evidence, parent, excess)
+        if own_step < GuardStep.CHALLENGE and self._is_watched(scope, scopes):
             sooner = self._step(
                 scope, evidence, parent, excess, needed=WATCHED, doubt=WATCHED_DOUBT
             )
@@ -164,7 +164,7 @@ class Guard:
                 evidence.refusals += 1
             counts = evidence.hits, evidence.misses
             return Verdict(
-                step, scopes, scope, ends, excess, "unverified", *counts, is_early=step > own
+                step, scopes, scope, ends, excess, "unverified", *counts, is_early=step > own_step
             )
         if evidence.pending > self._pending_allowed(scope, evidence):
             return Verdict(
@@ -174,8 +174,8 @@ class Guard:
 
     def _has_people(self, scope: Scope, scopes: tuple[Scope, ...]) -> bool:
         """Itself or a wider one."""
-        known = [self.found.get(one) for one in scopes[: scopes.index(scope) + 1]]
-        return any(one is not None and one.has_people for one in known)
+        known = [self.found.get(item) for item in scopes[: scopes.index(scope) + 1]]
+        return any(item is not None and item.has_people for item in known)
 
     @staticmethod
     def _step(
@@ -200,8 +200,8 @@ class Guard:
         """
         if not self.watched or scope.kind in {ScopeKind.IP, ScopeKind.DEVICE}:
             return False
-        watched = [one for one in scopes[: scopes.index(scope) + 1] if one in self.watched]
-        return any(one not in self.found or not self.found[one].has_people for one in watched)
+        watched = [item for item in scopes[: scopes.index(scope) + 1] if item in self.watched]
+        return any(item not in self.found or not self.found[item].has_people for item in watched)
 
     @staticmethod
     def _pending_allowed(scope: Scope, evidence: Evidence) -> float:
@@ -251,7 +251,7 @@ class Guard:
         """A code that was delivered at once, for so many tokens, and not entered in time."""
         parent = self._company_norm(now)
         several = self._of(now, scopes)
-        is_apart = any(one.is_apart for one in several)
+        is_apart = any(item.is_apart for item in several)
         if not is_apart:
             self.company.norm.add(now, trials=1.0)
         for scope, evidence in zip(scopes, several, strict=True):
@@ -303,11 +303,11 @@ class Guard:
             return
         self._swept_at = now
         self.found = {
-            scope: one
-            for scope, one in self.found.items()
-            if one.pending
-            or now - one.at < DAY
-            or one.refusals
+            scope: item
+            for scope, item in self.found.items()
+            if item.pending
+            or now - item.at < DAY
+            or item.refusals
             or scope.kind in {ScopeKind.COUNTRY, ScopeKind.RANGE}
         }
 

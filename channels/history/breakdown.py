@@ -95,26 +95,26 @@ def breakdowns(
     """Past days as they were counted, the days after them from the messages."""
     counted = last_counted()
     live_day = max(shown.first, counted + timedelta(days=1)) if counted else shown.first
-    found = {dimension: Breakdown(dimension) for dimension in dimensions}
-    _add_counted(found, _days(company, mode, shown, until=live_day))
+    tables = {dimension: Breakdown(dimension) for dimension in dimensions}
+    _add_counted(tables, _days(company, mode, shown, until=live_day))
     if live_day <= shown.last:
-        _add_live(found, company, mode, live_day, shown.last)
+        _add_live(tables, company, mode, live_day, shown.last)
     is_counting = CountedDay.objects.filter(
         day__gte=shown.first, day__lte=shown.last, has_breakdown=False
     ).exists()
-    for one in found.values():
-        _sort(one)
-        one.is_counting = is_counting
-    return found
+    for table in tables.values():
+        _sort(table)
+        table.is_counting = is_counting
+    return tables
 
 
-def _add_counted(found: dict[str, Breakdown], days: QuerySet[DayBreakdown]) -> None:
+def _add_counted(tables: dict[str, Breakdown], days: QuerySet[DayBreakdown]) -> None:
     names = ("dimension", "value", "is_rest")
     sums = {name: Sum(name) for name in COUNTS}
-    rows = days.filter(dimension__in=found).values(*names).annotate(**sums)
+    rows = days.filter(dimension__in=tables).values(*names).annotate(**sums)
     for dimension, value, is_rest, *counts in rows.values_list(*names, *COUNTS):
-        one = found[dimension]
-        place = one.rest if is_rest else one.rows.setdefault(value, Steps())
+        table = tables[dimension]
+        place = table.rest if is_rest else table.rows.setdefault(value, Steps())
         place.add(counts)
 
 
@@ -124,23 +124,23 @@ def _days(company: Company, mode: str, shown: DayRange, until: date) -> QuerySet
 
 
 def _add_live(
-    found: dict[str, Breakdown], company: Company, mode: str, first: date, last: date
+    tables: dict[str, Breakdown], company: Company, mode: str, first: date, last: date
 ) -> None:
     # A day more after today, in case the clocks differ.
     end = last + timedelta(days=2 if last >= timezone.localdate() else 1)
     period: dict[str, Any] = {"start": start_of(first), "end": start_of(end)}
     counts = extensions.count_breakdowns(company_id=company.pk, mode=mode, **period)
-    live = sums_of(row for row in counts if row.dimension in found)
+    live = sums_of(row for row in counts if row.dimension in tables)
     for place, numbers in live.items():
-        found[place.dimension].rows.setdefault(place.value, Steps()).add(numbers)
+        tables[place.dimension].rows.setdefault(place.value, Steps()).add(numbers)
 
 
-def _sort(found: Breakdown) -> None:
-    ordered = sorted(found.rows.items(), key=lambda row: (-row[1].asked, -row[1].spent, row[0]))
+def _sort(table: Breakdown) -> None:
+    ordered = sorted(table.rows.items(), key=lambda row: (-row[1].asked, -row[1].spent, row[0]))
     for _value, steps in ordered:
-        found.total.add(steps.counts())
-    found.total.add(found.rest.counts())
-    found.rows = dict(ordered)
+        table.total.add(steps.counts())
+    table.total.add(table.rest.counts())
+    table.rows = dict(ordered)
 
 
 def _share(part: int, whole: int) -> float | None:

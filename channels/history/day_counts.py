@@ -78,9 +78,9 @@ RETURNING s.company_id, s.mode, s.day
 # each would be a row for ever.
 MAX_PURPOSES = 50
 COUNTS = tuple(
-    one.name
-    for one in fields(BreakdownCount)
-    if one.name not in {"company_id", "mode", "dimension", "value"}
+    field.name
+    for field in fields(BreakdownCount)
+    if field.name not in {"company_id", "mode", "dimension", "value"}
 )
 _counts_of = attrgetter(*COUNTS)
 # An anonymised phone has its first digits: enough for most countries, once it is as long as others.
@@ -159,14 +159,14 @@ def _count_stale(cursor: CursorWrapper) -> int:
 def _count_each(cursor: CursorWrapper, stale: Sequence[_StaleDay]) -> None:
     """What cannot be counted now stays marked."""
 
-    def count(one: _StaleDay) -> _StaleDay:
-        _count(cursor, one.day, one.company_id, one.mode)
-        return one
+    def count(row: _StaleDay) -> _StaleDay:
+        _count(cursor, row.day, row.company_id, row.mode)
+        return row
 
     counted = set(JOB.each(stale, count))
     due_at = timezone.now() + RETRY
     StaleDay.objects.bulk_create(
-        [StaleDay(**one._asdict(), due_at=due_at) for one in stale if one not in counted]
+        [StaleDay(**row._asdict(), due_at=due_at) for row in stale if row not in counted]
     )
 
 
@@ -211,8 +211,8 @@ def _count(
     statement = COUNT.format(whose=ONE_COMPANY if whose else everyone)
     cursor.execute(statement, {"day": day, "start": start, "end": end, **ids, **whose})
     DayTotal.objects.bulk_create(_totals(day, start, end, company_id, mode))
-    found = extensions.count_breakdowns(start=start, end=end, company_id=company_id, mode=mode)
-    rows = rows_of(day, found)
+    counts = extensions.count_breakdowns(start=start, end=end, company_id=company_id, mode=mode)
+    rows = rows_of(day, counts)
     DayBreakdown.objects.bulk_create(rows, batch_size=ROWS_PER_INSERT)
 
 
@@ -245,16 +245,16 @@ class Place(NamedTuple):
     is_rest: bool = False
 
 
-def sums_of(found: Iterable[BreakdownCount]) -> dict[Place, list[int]]:
+def sums_of(counts: Iterable[BreakdownCount]) -> dict[Place, list[int]]:
     """The counts by their place, in the order of `COUNTS`."""
     sums: dict[Place, list[int]] = defaultdict(lambda: [0] * len(COUNTS))
-    for row in found:
+    for row in counts:
         _add(sums[_place(row)], _counts_of(row))
     return sums
 
 
-def rows_of(day: date, found: Iterable[BreakdownCount]) -> Iterator[DayBreakdown]:
-    for place, counts in sorted(_with_few_purposes(sums_of(found)).items()):
+def rows_of(day: date, source: Iterable[BreakdownCount]) -> Iterator[DayBreakdown]:
+    for place, counts in sorted(_with_few_purposes(sums_of(source)).items()):
         yield DayBreakdown(day=day, **place._asdict(), **dict(zip(COUNTS, counts, strict=True)))
 
 

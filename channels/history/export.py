@@ -134,57 +134,57 @@ def make_next(filter_of: FilterOf) -> bool:
     """Makes the next part of the file that waits longest; False if there is none."""
     return JOB.next_of(
         MessageExport.objects.unfinished(),
-        lambda one: _make_next_part(one, filter_of),
-        lambda one: _finish(one, State.FAILED),
+        lambda row: _make_next_part(row, filter_of),
+        lambda row: _finish(row, State.FAILED),
     )
 
 
-def _make_next_part(one: MessageExport, filter_of: FilterOf) -> None:
-    member = Member.objects.filter(user=one.user, company=one.company).first()
-    if member is None or one.masks_phones is member.can_see_phones:
+def _make_next_part(row: MessageExport, filter_of: FilterOf) -> None:
+    member = Member.objects.filter(user=row.user, company=row.company).first()
+    if member is None or row.masks_phones is member.can_see_phones:
         # Who left, or may see more or less than before, gets no file by the old rights.
-        _finish(one, State.STOPPED)
+        _finish(row, State.STOPPED)
         return
-    with translation.override(one.language):
-        _make_part(one, member, filter_of(one.query, member))
+    with translation.override(row.language):
+        _make_part(row, member, filter_of(row.query, member))
 
 
-def _make_part(one: MessageExport, member: Member, chosen: Mapping[str, Any]) -> None:
+def _make_part(row: MessageExport, member: Member, chosen: Mapping[str, Any]) -> None:
     rows, end = batch_after(
-        messages.matching(one.company, chosen).select_related("api_key"),
-        Position(one.reached_at, one.reached_id) if one.reached_at else None,
+        messages.matching(row.company, chosen).select_related("api_key"),
+        Position(row.reached_at, row.reached_id) if row.reached_at else None,
         PART,
-        history=messages.scanned(one.company, chosen),
+        history=messages.scanned(row.company, chosen),
     )
-    _store(one, rows, member)
-    one.rows += len(rows)
-    if end is None or one.rows >= MAX_ROWS:
-        _finish(one, State.READY)
+    _store(row, rows, member)
+    row.rows += len(rows)
+    if end is None or row.rows >= MAX_ROWS:
+        _finish(row, State.READY)
         return
-    one.reached_at, one.reached_id = end
-    one.save(update_fields=["rows", "reached_at", "reached_id"])
+    row.reached_at, row.reached_id = end
+    row.save(update_fields=["rows", "reached_at", "reached_id"])
 
 
-def _store(one: MessageExport, rows: list[Message], member: Member) -> None:
-    number = one.parts.count()
+def _store(row: MessageExport, rows: list[Message], member: Member) -> None:
+    number = row.parts.count()
     if not rows and number:
         return
     cells = cells_of(rows, member, with_headings=not number)
-    text = "".join(csv_lines(cells, one.language, is_continued=number > 0))
-    MessageExportPart.objects.create(export=one, number=number, body=zlib.compress(text.encode()))
+    text = "".join(csv_lines(cells, row.language, is_continued=number > 0))
+    MessageExportPart.objects.create(export=row, number=number, body=zlib.compress(text.encode()))
 
 
-def _finish(one: MessageExport, state: MessageExport.State) -> None:
-    one.state, one.finished_at = state, timezone.now()
-    one.save(update_fields=["state", "rows", "finished_at"])
+def _finish(row: MessageExport, state: MessageExport.State) -> None:
+    row.state, row.finished_at = state, timezone.now()
+    row.save(update_fields=["state", "rows", "finished_at"])
     if state != State.READY:
-        one.parts.all().delete()
+        row.parts.all().delete()
 
 
-def content(one: MessageExport) -> Iterator[bytes]:
+def content(row: MessageExport) -> Iterator[bytes]:
     """Reads one part at a time."""
-    for number in range(one.parts.count()):
-        part = one.parts.filter(number=number).values_list("body", flat=True).first()
+    for number in range(row.parts.count()):
+        part = row.parts.filter(number=number).values_list("body", flat=True).first()
         if part is None:  # deleted while it was downloaded
             return
         yield zlib.decompress(part)

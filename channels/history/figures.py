@@ -195,9 +195,9 @@ def _read_messages(result: Figures, company: Company, mode: str, **days: date) -
 def _median(counts: Counter[int]) -> int:
     """The lower median of values with their frequencies."""
     values = sorted(counts)
-    half = (counts.total() + 1) // 2
+    middle = (counts.total() + 1) // 2
     reached = accumulate(counts[value] for value in values)
-    return next(value for value, sum_ in zip(values, reached, strict=True) if sum_ >= half)
+    return next(value for value, sum_ in zip(values, reached, strict=True) if sum_ >= middle)
 
 
 def _read_totals(

@@ -105,9 +105,9 @@ def of_days(rows: Iterable[RouteDay]) -> list[Saving]:
     if not whole:
         return []
     smart, held_out = RouteDay.Arm.SMART, RouteDay.Arm.HOLD_OUT
-    found = [
+    countries = [
         Saving(country, arms[country, smart], arms[country, held_out])
         for country in sorted({country for country, _arm in arms})
     ]
-    found.sort(key=lambda one: -(one.smart.codes + one.held_out.codes))
-    return [Saving("", whole[smart], whole[held_out]), *found]
+    countries.sort(key=lambda row: -(row.smart.codes + row.held_out.codes))
+    return [Saving("", whole[smart], whole[held_out]), *countries]

@@ -33,8 +33,8 @@ def search_messages(rows: QuerySet[Message], text: str) -> QuerySet[Message]:
     if number := phone_search.whole_number(text, settings.OPERATOR_COUNTRY):
         # In the order of the index: a plan for any phone would follow the primary key instead.
         newest = Message.objects.filter(phone=number).order_by("-created_at")
-        if found := list(newest.values_list("pk", flat=True)[:MOST_FOUND]):
-            return rows.filter(pk__in=found)
+        if ids := list(newest.values_list("pk", flat=True)[:MOST_FOUND]):
+            return rows.filter(pk__in=ids)
         return rows.filter(pk__in=_by_provider_id(text))
     if (phone := _phone(text)) is not None:
         by_phone = rows.filter(phone)
@@ -60,8 +60,8 @@ def search_subjects(rows: QuerySet[T], text: str) -> QuerySet[T]:
 
 def _newest(text: str, field: str) -> list[UUID]:
     """Of the messages that this text finds."""
-    found = search_messages(Message.objects.all(), text).order_by("-pk")
-    return list(found.values_list(field, flat=True)[:MOST_FOUND])
+    rows = search_messages(Message.objects.all(), text).order_by("-pk")
+    return list(rows.values_list(field, flat=True)[:MOST_FOUND])
 
 
 def filter_by_phone(rows: QuerySet[T], text: str) -> QuerySet[T]:

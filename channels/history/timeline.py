@@ -161,8 +161,8 @@ def _deliveries(message: Message) -> QuerySet[Delivery]:
 
 def _of_delivery(delivery: Delivery) -> Step:
     title, tone = WEBHOOK_TITLES[delivery.state]
-    words = f"{delivery.event.kind} → {delivery.endpoint.url}"
-    return Step(delivery.created_at, title, tone, words)
+    text = f"{delivery.event.kind} → {delivery.endpoint.url}"
+    return Step(delivery.created_at, title, tone, text)
 
 
 def _final_failure(message: Message, at: datetime) -> Step:

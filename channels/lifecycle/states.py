@@ -172,18 +172,18 @@ class Decision(NamedTuple):
 
     def settle(self, kind: TransferKind, *, proof: str = "", reason: str = "") -> "Decision":
         """Captures or releases the message's current hold."""
-        one = self.message
-        country = country_of(one.phone) if kind is TransferKind.RELEASE else ""
+        message = self.message
+        country = country_of(message.phone) if kind is TransferKind.RELEASE else ""
         settlement = Settlement(
-            one.company_id,
-            one.id,
-            one.hold,
-            one.price,
+            message.company_id,
+            message.id,
+            message.hold,
+            message.price,
             kind,
             proof,
             reason,
             country,
-            one.api_key_id,
+            message.api_key_id,
         )
         return self._replace(settlements=(*self.settlements, settlement))
 

@@ -54,7 +54,7 @@ def load_messages(cursor: CursorWrapper, ids: Sequence[UUID]) -> list[Snapshot]:
     of_message = itemgetter(*(places[name] for name in MessageState._fields))
     of_attempt = itemgetter(*(places[name] for name in attempt_names if name in places))
     rows = [(of_message(row), of_attempt(row)) for row in cursor.fetchall()]
-    return [_snapshot(list(own)) for _, own in groupby(rows, key=lambda row: row[0][0])]
+    return [_snapshot(list(group)) for _, group in groupby(rows, key=lambda row: row[0][0])]
 
 
 def _snapshot(rows: Sequence[tuple[_Columns, _Columns]]) -> Snapshot:
@@ -74,7 +74,7 @@ def write_decisions(cursor: CursorWrapper, decisions: Sequence[Decision]) -> lis
         _write_messages(cursor, changes)
         _insert_fallback_events(cursor, changes)
         _append_webhook_events(cursor, changes)
-        ledger.settle(cursor, [one for decision in changes for one in decision.settlements])
+        ledger.settle(cursor, [item for decision in changes for item in decision.settlements])
     return changes
 
 
@@ -87,7 +87,7 @@ def _move_holds(cursor: CursorWrapper, decisions: Sequence[Decision]) -> list[De
     ]
     if not moves:
         return list(decisions)
-    settled = {one.company_id for decision in decisions for one in decision.settlements}
+    settled = {item.company_id for decision in decisions for item in decision.settlements}
     results = ledger.move_holds(cursor, moves, touching=settled)
     return [
         _answered(decision, decision.fallback, results[decision.message.id])

@@ -124,7 +124,7 @@ def store(provider: str, batch: Sequence[InboundEvents]) -> int:
     Safe to repeat. A call with an alert is stored whole: its alert counts if a receipt is new.
     """
     parts = [part for events in batch for part in events.parts]
-    rows = [_row(provider, *found) for events in batch for found in _with_raw(events)]
+    rows = [_row(provider, *event) for events in batch for event in _with_raw(events)]
     if not rows and not parts:
         return 0
     recipients = [recipient for events in batch for recipient in events.recipients]
@@ -251,13 +251,13 @@ def _apply_batch(limit: int, only: int | None = None) -> int:
         params = {"limit": limit, "patience": MATCH_TIMEOUT, "only": only}
         cursor.execute(sql.recent(receipts_sql.DUE_RECEIPTS), params)
         due = fetch_all(cursor, DueReceipt)
-        found = [(row, _event(row, *row.matched)) for row in due if row.matched]
-        events = resolve_parts(cursor, [(event, row.part_id) for row, event in found])
+        matched = [(row, _event(row, *row.matched)) for row in due if row.matched]
+        events = resolve_parts(cursor, [(event, row.part_id) for row, event in matched])
         decisions = transitions.apply_in_transaction(cursor, events) if events else []
-        if found:
+        if matched:
             applied: list[list[Any]] = [
-                [row.id for row, _ in found],
-                [event.attempt_id for _, event in found],
+                [row.id for row, _ in matched],
+                [event.attempt_id for _, event in matched],
             ]
             cursor.execute(sql.recent(receipts_sql.MARK_RECEIPTS_APPLIED), applied)
         _park(cursor, [row for row in due if not row.matched])

@@ -45,7 +45,7 @@ def decide_each(snapshots: Sequence[Snapshot], events: Sequence[Event]) -> list[
     events_of: dict[UUID, list[Event]] = defaultdict(list)
     for event in events:
         events_of[event.message_id].append(event)
-    return [state_machine.decide(one, events_of[one.message.id]) for one in snapshots]
+    return [state_machine.decide(item, events_of[item.message.id]) for item in snapshots]
 
 
 def give_up(message_ids: Sequence[UUID]) -> list[Decision]:
@@ -55,7 +55,7 @@ def give_up(message_ids: Sequence[UUID]) -> list[Decision]:
         # Checked under the lock, since a worker may have claimed one in the meantime.
         snapshots = load_messages(cursor, message_ids)
         idle = [snapshot for snapshot in snapshots if not snapshot.has_open_attempt]
-        decisions = write_decisions(cursor, [state_machine.give_up(one) for one in idle])
+        decisions = write_decisions(cursor, [state_machine.give_up(item) for item in idle])
     announce(decisions)
     return decisions
 
@@ -87,8 +87,8 @@ def announce(decisions: Sequence[Decision]) -> None:
     if outcomes:
         outcome_signals.publish(
             [
-                outcome_signals.Signal(one.id, one.state, one.channel, one.error, one.price)
-                for one in outcomes
+                outcome_signals.Signal(item.id, item.state, item.channel, item.error, item.price)
+                for item in outcomes
             ]
         )
     if len(outcomes) < len(decisions):
@@ -110,9 +110,9 @@ def prove(
     cursor.execute(sql.recent(sql.PROVED_ATTEMPTS), [subjects, message_ids])
     proved = {attempt_id for (attempt_id,) in cursor.fetchall()}
     events = [
-        Event(one.message.id, attempt.id, EventKind.DELIVERED, proof=proof)
-        for one in snapshots
-        for attempt in one.attempts
+        Event(item.message.id, attempt.id, EventKind.DELIVERED, proof=proof)
+        for item in snapshots
+        for attempt in item.attempts
         if attempt.id in proved and _can_prove(proof, attempt.provider)
     ]
     decisions = [

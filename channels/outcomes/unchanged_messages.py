@@ -104,17 +104,17 @@ def deliver_unchanged(limit: int) -> tuple[int, bool]:
 
 
 def _announce_delivered(delivered: Sequence[Delivered]) -> None:
-    for one in delivered:
-        metrics.count_message(one.mode, one.channel, "delivered")
+    for row in delivered:
+        metrics.count_message(row.mode, row.channel, "delivered")
     outcome_signals.publish(
         [
-            outcome_signals.Signal(one.message_id, "delivered", one.channel, "", one.price)
-            for one in delivered
+            outcome_signals.Signal(row.message_id, "delivered", row.channel, "", row.price)
+            for row in delivered
         ]
     )
 
 
 def _trace(delivered: Sequence[Delivered], started: int) -> None:
-    for one in delivered:
-        attributes = {"kvitok.provider": one.provider, "kvitok.receipt.state": "delivered"}
-        tracing.record_receipt(one.message_id, one.attempt_id, started, attributes)
+    for row in delivered:
+        attributes = {"kvitok.provider": row.provider, "kvitok.receipt.state": "delivered"}
+        tracing.record_receipt(row.message_id, row.attempt_id, started, attributes)

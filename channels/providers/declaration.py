@@ -92,11 +92,11 @@ class Vendor:
 
     def variable(self, option: str, account: str = "") -> str:
         """The name of an option's variable: `TWILIO_FROM`, or `TWILIO_KZ_FROM` of an account."""
-        own = f"{self.prefix}_{account.upper()}_" if account else f"{self.prefix}_"
+        prefix = f"{self.prefix}_{account.upper()}_" if account else f"{self.prefix}_"
         if self.split:
-            return f"{own}URL"
-        ends = {one.name: one.variable for one in self.options}
-        return own + (ends.get(option) or option.upper())
+            return f"{prefix}URL"
+        ends = {field.name: field.variable for field in self.options}
+        return prefix + (ends.get(option) or option.upper())
 
 
 def texts(*rows: tuple[Iterable[str], StrOrPromise]) -> Texts:

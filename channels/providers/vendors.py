@@ -10,7 +10,7 @@ _FOUND: list[Vendor] = [
     replace(module.VENDOR, folder=folder)
     for folder, module in discover(providers, "vendor").items()
 ]
-VENDORS = {one.name: one for one in sorted(_FOUND, key=lambda vendor: vendor.position)}
+VENDORS = {vendor.name: vendor for vendor in sorted(_FOUND, key=lambda vendor: vendor.position)}
 
 
 def vendor_of(provider: str) -> str:

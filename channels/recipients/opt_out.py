@@ -39,8 +39,8 @@ START_WORDS = {
     "en": ("start", "unstop", "resume", "subscribe", "optin", "opt in", "opt me in"),
     "ru": ("старт", "подписка", "подписаться", "подпишите", "возобновить", "возобновите", "начать"),
 }
-_STOP = frozenset(word for words in STOP_WORDS.values() for word in words)
-_START = frozenset(word for words in START_WORDS.values() for word in words)
+_STOP = frozenset(word for group in STOP_WORDS.values() for word in group)
+_START = frozenset(word for group in START_WORDS.values() for word in group)
 
 
 def is_stop(text: str) -> bool:

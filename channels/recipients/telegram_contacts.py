@@ -53,9 +53,9 @@ def resume(chat_id: int) -> bool:
 def mark_refused(events: Sequence[Event]) -> None:
     """Blocks the contacts whose chat Telegram refused, so that they are not tried again."""
     ids = [
-        one.attempt_id
-        for one in events
-        if one.kind is EventKind.UNREACHABLE and one.code in _CHAT_GONE_CODES
+        event.attempt_id
+        for event in events
+        if event.kind is EventKind.UNREACHABLE and event.code in _CHAT_GONE_CODES
     ]
     if ids:
         with connection.cursor() as cursor:

@@ -54,11 +54,11 @@ def rows(provider: str, recipients: Sequence[Recipient]) -> list[dict[str, Any]]
     ]
 
 
-def without_repeats(told: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+def without_repeats(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """Each person once, as one statement can write them, and sorted, so that parallel ones cannot
     deadlock.
     """
-    by_person = {(one["vendor"], one["user_id"]): one for one in told}
+    by_person = {(row["vendor"], row["user_id"]): row for row in rows}
     return [by_person[person] for person in sorted(by_person)]
 
 

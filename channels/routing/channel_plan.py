@@ -123,7 +123,7 @@ def _smart_plan(
 ) -> ChannelPlan | None:
     """None where nothing can be planned: the send then goes by the policy's order."""
     prices = _smart_prices(principal, request, policy)
-    cheap = {name: one for name, one in prices.items() if not BY_NAME[name].has_segments}
+    cheap = {name: price for name, price in prices.items() if not BY_NAME[name].has_segments}
     is_sms_avoided = avoids_sms and 0 < len(cheap) < len(prices)
     prices = cheap if is_sms_avoided else prices
     made = smart_plan.plan(principal.company_id, request.phone, prices, is_preview=is_preview)
@@ -184,7 +184,7 @@ def _for_landline(principal: Principal, request: SendRequest, policy: SendPolicy
     """Without the channels that reach mobiles alone; refuses if no other carries the content."""
     reached = {name for name in BY_NAME if _reaches_landlines(name, principal, request)}
     order = [channel for channel in policy.order if channel.name in reached]
-    carried = any(registry.carries(one, request.content, principal.mode) for one in order)
+    carried = any(registry.carries(channel, request.content, principal.mode) for channel in order)
     if not (request.channel in reached if request.channel else carried):
         raise DomainError(Error.RECIPIENT_UNREACHABLE, message=LANDLINE)
     fallback = policy.fallback and policy.fallback._replace(
@@ -245,9 +245,9 @@ def _barred(channel: Channel, request: SendRequest) -> DomainError:
 def _fallback_steps(
     principal: Principal, request: SendRequest, policy: SendPolicy, first: Channel, kind: str
 ) -> tuple[Step, ...]:
-    own = policy.fallback if request.channel is None else None
+    chain = policy.fallback if request.channel is None else None
     fallback = test_numbers.fallback(
-        principal, request.phone, own=own, channel=first, order=policy.order
+        principal, request.phone, chain=chain, channel=first, order=policy.order
     )
     if fallback is None:
         return ()

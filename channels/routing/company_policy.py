@@ -148,8 +148,8 @@ def costs_at_most(channel: Channel, tokens: int | None, country: str) -> bool:
 
 def patience(fallback: Fallback | None, channel: Channel, kind: str) -> float:
     """Seconds a channel has to prove delivery before the next one is tried."""
-    own = fallback.patience.get(channel.name) if fallback else None
-    return float(own or getattr(channel.patience, kind))
+    seconds = fallback.patience.get(channel.name) if fallback else None
+    return float(seconds or getattr(channel.patience, kind))
 
 
 def _require_account(channel: Channel, content: Content, mode: str, phone: str) -> Channel:

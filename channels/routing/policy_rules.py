@@ -52,8 +52,8 @@ class StoredRule:
 
     @property
     def sets_nothing(self) -> bool:
-        own = (self.channels, self.patience or None, self.max_cost, self.barred, self.smart)
-        return not self.locale and all(value is None for value in own)
+        values = (self.channels, self.patience or None, self.max_cost, self.barred, self.smart)
+        return not self.locale and all(value is None for value in values)
 
     def stored(self) -> dict[str, Any]:
         return {**asdict(self), "patience": self.patience or {}}
@@ -84,7 +84,7 @@ def save_rule(
 ) -> None:
     """Adds the rule, or puts it in the place of the one with this key."""
     stored = _locked(company)
-    others = [one for one in rules_of(stored) if one.key != instead_of]
+    others = [row for row in rules_of(stored) if row.key != instead_of]
     check_rules([*others, rule])
     _write(stored, [*others, rule], user, ip)
 

@@ -120,17 +120,17 @@ def fallback(
     principal: Principal,
     phone: str,
     *,
-    own: Fallback | None,
+    chain: Fallback | None,
     channel: Channel,
     order: Sequence[Channel],
 ) -> Fallback | None:
-    """The chain that the send has of its own; a number that scripts a fallback always has one,
+    """The chain that the send has of its own; a number that scripts a chain always has one,
     unless it is a landline and no other channel of the order reaches those.
     """
     if not is_scripted(principal, phone, scripted.FALLS_BACK):
-        return own
-    if own and company_policy.channels_after(channel, own):
-        return own
+        return chain
+    if chain and company_policy.channels_after(channel, chain):
+        return chain
     every = order if is_landline(phone) else company_policy.channel_order(principal.default_channel)
-    other = next((one for one in every if one is not channel), None)
-    return Fallback((channel.name, other.name)) if other else own
+    other = next((item for item in every if item is not channel), None)
+    return Fallback((channel.name, other.name)) if other else chain

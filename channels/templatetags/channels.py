@@ -39,7 +39,7 @@ def patience_words(rule: StoredRule) -> list[tuple[str, int]]:
 
 
 def _titles(channels: Iterable[str | Channel]) -> list[str]:
-    return [str((BY_NAME[one] if isinstance(one, str) else one).title) for one in channels]
+    return [str((BY_NAME[item] if isinstance(item, str) else item).title) for item in channels]
 
 
 @register.simple_tag

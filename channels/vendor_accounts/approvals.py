@@ -56,33 +56,33 @@ def _ask(providers: Mapping[str, Provider]) -> dict[str, "Future[list[Approval] 
 
 def _keep(name: str, future: "Future[list[Approval] | None]") -> Look:
     try:
-        found = future.result()
+        approvals = future.result()
     except SendError as error:
         log.info("approvals_not_read", provider=name, code=error.code)
         return Look(error=str(error))
     except Exception as error:  # what one vendor answers must not keep others from being asked
         log.exception("approvals_not_understood", provider=name)
         return Look(error=type(error).__name__)
-    if found is None:
+    if approvals is None:
         return Look()
-    _store(name, found)
-    return Look(found=len(found))
+    _store(name, approvals)
+    return Look(found=len(approvals))
 
 
 @transaction.atomic
-def _store(name: str, found: list[Approval]) -> None:
+def _store(name: str, approvals: list[Approval]) -> None:
     """What the vendor lists no longer is forgotten. In one order, so that two looks do not lock."""
-    ordered = sorted(found, key=lambda one: (one.kind, one.name, one.language))
+    ordered = sorted(approvals, key=lambda item: (item.kind, item.name, item.language))
     with connection.cursor() as cursor:
-        cursor.executemany(_KEEP, [_row(name, one) for one in ordered])
-    listed = {(one.kind.value, one.name[:120], one.language[:10]) for one in found}
+        cursor.executemany(_KEEP, [_row(name, item) for item in ordered])
+    listed = {(item.kind.value, item.name[:120], item.language[:10]) for item in approvals}
     known = VendorApproval.objects.filter(provider=name)
-    gone = [one.pk for one in known if (one.kind, one.name, one.language) not in listed]
+    gone = [row.pk for row in known if (row.kind, row.name, row.language) not in listed]
     VendorApproval.objects.filter(pk__in=gone).delete()
 
 
-def _row(name: str, one: Approval) -> tuple[str | bool, ...]:
+def _row(name: str, item: Approval) -> tuple[str | bool, ...]:
     return (
-        name, one.kind.value, one.name[:120], one.language[:10], one.status.value, one.word[:40],
-        one.quality[:20], one.reason[:300], one.is_used,
+        name, item.kind.value, item.name[:120], item.language[:10], item.status.value,
+        item.word[:40], item.quality[:20], item.reason[:300], item.is_used,
     )  # fmt: skip

@@ -53,14 +53,14 @@ class AccountSnapshot:
     def takes(self, provider: str, phone: str) -> bool:
         if provider in self.unavailable:
             return False
-        prefixes = next((own for name, own in self.prefixes if name == provider), ())
+        prefixes = next((prefixes for name, prefixes in self.prefixes if name == provider), ())
         return not (phone and prefixes) or phone.startswith(prefixes)
 
 
 def _read(cursor: CursorWrapper) -> AccountSnapshot:
     cursor.execute(_READ_ACCOUNTS, [SHORT_PAUSE])
     accounts = fetch_all(cursor, _Account)
-    stored_credentials.use({one.name: one.credentials for one in accounts if one.credentials})
+    stored_credentials.use({row.name: row.credentials for row in accounts if row.credentials})
     hosted = registry.hosted_providers().keys()
     bound = set[str]()
     if hosted:

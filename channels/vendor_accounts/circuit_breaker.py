@@ -236,15 +236,15 @@ class Substitutes:
 def find_substitutes(name: str) -> Substitutes:
     """For the operators' mail: among accounts that are enabled and whose breaker is closed."""
     live = registry.live_providers()
-    own, rows = live[name], {row.name: row for row in ProviderAccount.objects.all()}
+    account, rows = live[name], {row.name: row for row in ProviderAccount.objects.all()}
     substitutes = Substitutes([], [])
     for other, provider in live.items():
         row = rows.get(other)
         is_available = row is None or (row.is_enabled and row.open_until is None)
-        shared = own.capabilities.contents & provider.capabilities.contents
-        if other == name or provider.channel != own.channel or not (is_available and shared):
+        shared = account.capabilities.contents & provider.capabilities.contents
+        if other == name or provider.channel != account.channel or not (is_available and shared):
             continue
-        is_full = shared == own.capabilities.contents and not (
+        is_full = shared == account.capabilities.contents and not (
             provider.capabilities.needs_contact or (row is not None and row.prefixes)
         )
         titles = substitutes.full if is_full else substitutes.partial

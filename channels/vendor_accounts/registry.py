@@ -67,9 +67,9 @@ def _of_environment(vendor: Vendor) -> dict[str, Mapping[str, Any]]:
 
 def _of_operators(vendor: Vendor) -> dict[str, Mapping[str, Any]]:
     """Options that operators do not enter are those of the vendor's first account."""
-    own = {field.name: field.default for field in vendor.fields}
+    defaults = {field.name: field.default for field in vendor.fields}
     return {
-        name: {**settings.PROVIDER_ACCOUNTS[vendor.name], **own, **options}
+        name: {**settings.PROVIDER_ACCOUNTS[vendor.name], **defaults, **options}
         for name, options in sorted(_stored.items())
         if vendor_of(name) == vendor.name and options.get(vendor.required)
         if not is_in_environment(name)
@@ -99,9 +99,9 @@ def provider_class(vendor: Vendor) -> type[Provider]:
 
 def _build(name: str, vendor: Vendor, options: Mapping[str, Any]) -> Provider:
     callback = {"callback_url": hook_url(name)} if vendor.takes_callback_url else {}
-    own = {option: value for option, value in options.items() if option != "proxy"}
+    arguments = {option: value for option, value in options.items() if option != "proxy"}
     make = cast(Callable[..., Provider], provider_class(vendor))
-    provider = make(**own, **callback, timeout=settings.PROVIDER_TIMEOUT)
+    provider = make(**arguments, **callback, timeout=settings.PROVIDER_TIMEOUT)
     provider.name = name
     if isinstance(provider, HttpProvider):
         provider.use_proxy(options.get("proxy", ""))

@@ -62,10 +62,8 @@ def shown(name: str) -> dict[str, str]:
     """What the form may show: everything but secrets."""
     row = ProviderAccount.objects.filter(name=name).first()
     options = decode(row.credentials) if row else {}
-    fields = VENDORS[vendor_of(name)].fields
-    return {
-        one.name: options[one.name] for one in fields if one.name in options and not one.is_secret
-    }
+    shown = {field.name for field in VENDORS[vendor_of(name)].fields if not field.is_secret}
+    return {field: options[field] for field in options if field in shown}
 
 
 def has_stored(name: str) -> bool:
@@ -77,7 +75,7 @@ def save(*, name: str, values: Mapping[str, str], user: User, ip: str) -> list[s
     """Stores what is not empty, and of secrets only new ones; returns the names of what changed."""
     row = ProviderAccount.objects.select_for_update().filter(name=name).first()
     before = decode(row.credentials) if row else {}
-    secret = {one.name for one in VENDORS[vendor_of(name)].fields if one.is_secret}
+    secret = {field.name for field in VENDORS[vendor_of(name)].fields if field.is_secret}
     kept = {option: text for option, text in before.items() if option in secret}
     after = kept | {option: text for option, text in values.items() if text}
     changed = sorted(
@@ -120,11 +118,11 @@ def secrets_by_key() -> Counter[str]:
 
 def rotate() -> Counter[str]:
     """Encrypts all under the current key; returns the counts by former key."""
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for pk in ProviderAccount.objects.exclude(credentials="").values_list("pk", flat=True):
         with transaction.atomic():
             row: Any = ProviderAccount.objects.select_for_update().get(pk=pk)
-            found.update([key_id_of(row.credentials)])
+            counts.update([key_id_of(row.credentials)])
             row.credentials = TEXTS.under_current_key(row.credentials)
             row.save(update_fields=["credentials"])
-    return found
+    return counts

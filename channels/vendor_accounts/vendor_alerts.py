@@ -106,8 +106,8 @@ def record_queued() -> None:
             record(*alert, times)
         except Exception as error:
             if not is_refusal(error):
-                for one in counts.elements():
-                    _queue.put(one)
+                for waiting in counts.elements():
+                    _queue.put(waiting)
                 raise
             log.exception("alert_not_recorded", provider=alert[0])  # the others are out, too
         del counts[alert]

@@ -190,8 +190,8 @@ def first_outcome(accepted: SendOutcome, signal: Signal | None) -> SendOutcome:
 
 def _read(message_id: UUID) -> Signal:
     rows = Message.objects.filter(pk=message_id)
-    found = rows.values("state", "channel", "error", cost=F("price")).first()
-    return Signal(message_id, **(found or {"state": "queued", "channel": "", "error": ""}))
+    row = rows.values("state", "channel", "error", cost=F("price")).first()
+    return Signal(message_id, **(row or {"state": "queued", "channel": "", "error": ""}))
 
 
 def raise_if_failed(message_id: UUID, state: str, channel: str, error: str) -> None:

@@ -83,8 +83,8 @@ def chart(
             is_labelled=(len(days) - 1 - n) % every == 0,
             x=n * STEP + (STEP - BAR_WIDTH) / 2,
             segments=_segments(counts, top, series),
-            counts=[(one, counts[one.name]) for one in series],
-            extras=[(one.label, one.by_day.get(day, 0)) for one in extras],
+            counts=[(item, counts[item.name]) for item in series],
+            extras=[(item.label, item.by_day.get(day, 0)) for item in extras],
             total=counts.total(),
             tenth=n * TENTHS // len(days),
         )
@@ -95,11 +95,11 @@ def chart(
 
 def _segments(counts: Counter[str], top: int, series: Sequence[Series]) -> list[Segment]:
     segments, y = list[Segment](), float(HEIGHT)
-    for one in series:
-        if counts[one.name]:
-            height = max(MIN_HEIGHT, HEIGHT * counts[one.name] / top)
+    for item in series:
+        if counts[item.name]:
+            height = max(MIN_HEIGHT, HEIGHT * counts[item.name] / top)
             y -= height
-            segments.append(Segment(one.colour, round(y, 2), round(height, 2)))
+            segments.append(Segment(item.colour, round(y, 2), round(height, 2)))
     return segments
 
 

@@ -60,13 +60,13 @@ def message_file_status(request: CabinetRequest, pk: UUID) -> HttpResponse:
 
 @member_required()
 def message_file(request: CabinetRequest, pk: UUID) -> StreamingHttpResponse:
-    one = _own(request, pk)
-    if one.state != MessageExport.State.READY:
+    row = _own(request, pk)
+    if row.state != MessageExport.State.READY:
         raise Http404
-    if not (one.masks_phones or request.member.can_see_phones):
+    if not (row.masks_phones or request.member.can_see_phones):
         raise Http404  # the role was lowered since
-    name = f"kvitok-{one.created_at:%Y-%m-%d-%H%M}.csv"
-    return csv_response(export.content(one), name)
+    name = f"kvitok-{row.created_at:%Y-%m-%d-%H%M}.csv"
+    return csv_response(export.content(row), name)
 
 
 @require_POST

@@ -29,7 +29,7 @@ from channels.routing.learned import smart_plan
 from channels.web.fields import CHANNEL_NAMES, MESSAGE_ID, STATUS, USED_CHANNEL
 
 NOT_DELIVERED = {ReceiptState.UNREACHABLE, ReceiptState.BARRED}  # as clients know it: failed
-RECEIPT_STATUSES = [one.value for one in ReceiptState if one not in NOT_DELIVERED]
+RECEIPT_STATUSES = [state.value for state in ReceiptState if state not in NOT_DELIVERED]
 
 KIND = Field(
     "kind",
@@ -64,8 +64,8 @@ CREATED = Field(
 )
 
 
-def _moment(name: str, words: StrOrPromise, example: str | None) -> Field:
-    return Field(name, nullable(time()), words, example, source=name)
+def _moment(name: str, text: StrOrPromise, example: str | None) -> Field:
+    return Field(name, nullable(time()), text, example, source=name)
 
 
 def _segments(message: Message) -> int | None:
@@ -200,7 +200,7 @@ ATTEMPT = Shape(
             array(),
             _("The delivery receipts from the provider, oldest first."),
             fields=RECEIPT,
-            source=lambda attempt: [body_of(one, RECEIPT) for one in attempt.receipts.all()],
+            source=lambda attempt: [body_of(row, RECEIPT) for row in attempt.receipts.all()],
         ),
     ),
 )
@@ -271,7 +271,7 @@ MESSAGE_DETAILS = Shape(
             array(),
             _("The attempts to deliver the message, oldest first."),
             fields=ATTEMPT,
-            source=lambda message: [body_of(one, ATTEMPT) for one in message.attempts.all()],
+            source=lambda message: [body_of(row, ATTEMPT) for row in message.attempts.all()],
         ),
         Field(
             "opened_at",
@@ -292,7 +292,7 @@ MESSAGE_DETAILS = Shape(
             ),
             fields=FALLBACK_EVENT,
             source=lambda message: [
-                body_of(one, FALLBACK_EVENT) for one in message.fallback_events.all()
+                body_of(event, FALLBACK_EVENT) for event in message.fallback_events.all()
             ],
         ),
     ),
@@ -333,9 +333,9 @@ CHANNEL = Shape(
         Field("available", boolean(), _("Whether the channel is available now."), True),
         Field(
             "capabilities",
-            array(choice([one.value for one in Content], "Capability")),
+            array(choice([item.value for item in Content], "Capability")),
             _("What the channel can carry."),
-            [one.value for one in Content],
+            [item.value for item in Content],
         ),
     ),
 )

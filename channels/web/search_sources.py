@@ -29,40 +29,40 @@ def register() -> None:
 
 
 def find(member: Member, text: str) -> list[Hit]:
-    own = Message.objects.of(member.company)
+    messages = Message.objects.of(member.company)
     if number := phone_search.whole_number(text, member.company.country):
         if may_look_up(number, member):
-            return _to_phone(own, number, member)
+            return _to_phone(messages, number, member)
         title = gettext("The number was not looked for")
         return [Hit(title, _list_url(Mode.LIVE, number), TOO_MANY_LOOK_UPS)]
     if (part := _part(text, member)) is not None:
-        return _to_phones_like(own, part, text, member)
+        return _to_phones_like(messages, part, text, member)
     wanted = text.lower()
     if not wanted.startswith(("msg_", "req_")):
         return []
-    rows = list(own.filter(by_id(wanted))[:MOST_HITS])
-    return [hit(one, member, is_exact=wanted.startswith("msg_")) for one in rows]
+    rows = list(messages.filter(by_id(wanted))[:MOST_HITS])
+    return [hit(row, member, is_exact=wanted.startswith("msg_")) for row in rows]
 
 
 def hit(message: Message, member: Member, *, is_exact: bool = False) -> Hit:
-    words = (phone_for(message.phone, member), message.get_channel_display())
+    names = (phone_for(message.phone, member), message.get_channel_display())
     return Hit(
         message.public_id,
         reverse("message-detail", args=[message.public_id]),
-        " · ".join((*words, message.get_state_display())),
+        " · ".join((*names, message.get_state_display())),
         is_exact,
     )
 
 
-def _to_phone(own: QuerySet[Message], number: str, member: Member) -> list[Hit]:
+def _to_phone(messages: QuerySet[Message], number: str, member: Member) -> list[Hit]:
     """The list of all in each mode that has any, and the newest of them."""
-    newest = list(with_phone(own, number).order_by("-created_at")[:MOST_HITS])
+    newest = list(with_phone(messages, number).order_by("-created_at")[:MOST_HITS])
     lists = [
         Hit(str(_list_title(mode, is_one=True)), _list_url(mode, number), phone_for(number, member))
         for mode in Mode
-        if any(one.mode == mode for one in newest)
+        if any(row.mode == mode for row in newest)
     ]
-    return [*lists, *(hit(one, member) for one in newest)]
+    return [*lists, *(hit(row, member) for row in newest)]
 
 
 def _part(text: str, member: Member) -> Q | None:
@@ -72,22 +72,22 @@ def _part(text: str, member: Member) -> Q | None:
     return phone_search.part_of_number(text, member.company.country) if is_long else None
 
 
-def _to_phones_like(own: QuerySet[Message], part: Q, text: str, member: Member) -> list[Hit]:
+def _to_phones_like(messages: QuerySet[Message], part: Q, text: str, member: Member) -> list[Hit]:
     """Among the latest messages of each mode, and where to look among all."""
     if not member.can_see_phones:  # digit by digit it would show what is masked
         detail = _("your role sees masked phones")
         return [Hit(gettext("The whole number is needed"), _list_url(Mode.LIVE, text), detail)]
     lists, rows = [], []
     for mode in Mode:
-        history = own.filter(mode=mode)
+        history = messages.filter(mode=mode)
         page = page_of(
             history.filter(part), {"limit": str(MOST_HITS)}, history=history, scans=SCANS[:2]
         )
         rows += page.rows
         if page.next_cursor or len(page.rows) > 1:
             lists.append(Hit(str(_list_title(mode, is_one=False)), _list_url(mode, text)))
-    rows.sort(key=lambda one: one.created_at, reverse=True)
-    return [*lists, *(hit(one, member) for one in rows)]
+    rows.sort(key=lambda row: row.created_at, reverse=True)
+    return [*lists, *(hit(row, member) for row in rows)]
 
 
 def _list_title(mode: Mode, *, is_one: bool) -> object:

@@ -69,7 +69,7 @@ def message_export(request: CabinetRequest) -> HttpResponseBase:
     chosen = form.chosen()
     if export.is_long(request.company, chosen):
         return redirect(f"{reverse('message-files')}?{query_of(form) or 'mode=live'}")
-    found = messages.matching(request.company, chosen)
+    matching = messages.matching(request.company, chosen)
     history = messages.scanned(request.company, chosen)
     record(
         "history.exported",
@@ -78,7 +78,7 @@ def message_export(request: CabinetRequest) -> HttpResponseBase:
         user=request.user,
         ip=client_ip(request.META),
     )
-    rows = export.rows_of(found, history, request.member)
+    rows = export.rows_of(matching, history, request.member)
     name = f"kvitok-{form.mode_chosen}-{timezone.localdate():%Y-%m-%d}.csv"
     return csv_download(rows, name)
 

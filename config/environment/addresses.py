@@ -19,15 +19,15 @@ def named(text: str) -> dict[str, str]:
 
 
 def _proxies() -> dict[str, str]:
-    found = named(env.str("PROXIES", ""))
-    for name, text in found.items():
+    proxies = named(env.str("PROXIES", ""))
+    for name, text in proxies.items():
         if text != DIRECT and not _is_proxy(text):  # never quoted: it may hold a password
             raise ImproperlyConfigured(
                 f"PROXIES: {name or 'the one of all'} must be http://host:port, "
                 "https://host:port or socks5h://host:port, with user:password@ before the host "
                 f"if the proxy wants them (percent-encoded), or {DIRECT}"
             )
-    return found
+    return proxies
 
 
 def _is_proxy(text: str) -> bool:
@@ -55,9 +55,9 @@ def proxy(*names: str) -> str:
 
 def check_names(known: set[str]) -> None:
     """Raises ImproperlyConfigured for a name that nothing reads: a misspelt one is no proxy."""
-    for variable, found in (("PROXIES", PROXIES), ("VENDOR_URLS", VENDOR_URLS)):
+    for variable, addresses in (("PROXIES", PROXIES), ("VENDOR_URLS", VENDOR_URLS)):
         allowed = known | ({""} if variable == "PROXIES" else set())
-        if unknown := found.keys() - allowed:
+        if unknown := addresses.keys() - allowed:
             raise ImproperlyConfigured(
                 f"{variable}: no such account: {min(unknown)!r}; known: "
                 f"{', '.join(sorted(filter(None, allowed)))}"

@@ -13,14 +13,14 @@ _CHAT = re.compile(r"-?[0-9]{1,20}|@[A-Za-z0-9_]{1,64}")
 
 
 def _addresses(text: str) -> list[str]:
-    found = [address.strip() for address in text.split(",") if address.strip()]
-    for address in found:
+    addresses = [address.strip() for address in text.split(",") if address.strip()]
+    for address in addresses:
         try:
             validate_email(address)
             ascii_address(address)
         except (ValidationError, HostError):
             raise ImproperlyConfigured(f"OPERATOR_EMAILS: {address!r} is no address") from None
-    return [ascii_address(address) for address in found]
+    return [ascii_address(address) for address in addresses]
 
 
 def _language(name: str) -> str:

@@ -42,7 +42,7 @@ def _is_repetitive(text: str) -> bool:
 
 
 def _is_sequence(text: str) -> bool:
-    steps = [abs(ord(one) - ord(other)) for one, other in pairwise(text)]
+    steps = [abs(ord(char) - ord(other)) for char, other in pairwise(text)]
     return sum(step <= 1 for step in steps) > 0.5 * len(steps)
 
 
@@ -50,7 +50,7 @@ ENVIRONMENTS = ("production", "development", "test")
 NEW_KEY = "make a new one: python -c 'import secrets; print(secrets.token_urlsafe(60))'"
 # E-mail backends that send nothing: nobody could confirm an address.
 _LOCAL_MAIL = ("config.letter_files.", *(
-    f"django.core.mail.backends.{one}." for one in ("console", "filebased", "locmem", "dummy")
+    f"django.core.mail.backends.{kind}." for kind in ("console", "filebased", "locmem", "dummy")
 ))  # fmt: skip
 _EXAMPLE_HOSTS = ("example.com", "example.org", "example.net")  # RFC 2606: reserved
 
@@ -88,7 +88,7 @@ def _addresses(values: Mapping[str, Any]) -> Iterator[str]:
             host, url = "", urlsplit("")
         if url.scheme != "https" or not host or url.query or url.fragment or url.username:
             yield f"{name} is unset or not https: set it to https:// and your host"
-        elif host in _EXAMPLE_HOSTS or host.endswith(tuple(f".{one}" for one in _EXAMPLE_HOSTS)):
+        elif host in _EXAMPLE_HOSTS or host.endswith(tuple(f".{name}" for name in _EXAMPLE_HOSTS)):
             yield f"{name} is the example's: set it to https:// and your own host"
 
 

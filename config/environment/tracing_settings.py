@@ -22,7 +22,7 @@ def _endpoint(url: str) -> str:
 
 def _headers(text: str) -> dict[str, str]:
     """`name=value,name=value`; never quoted, since they hold the collector's key."""
-    pairs = [one.partition("=") for one in text.split(",") if one.strip()]
+    pairs = [pair.partition("=") for pair in text.split(",") if pair.strip()]
     if not all(name.strip() and equals for name, equals, _ in pairs):
         raise ImproperlyConfigured("OTEL_EXPORTER_OTLP_HEADERS must be name=value,name=value")
     return {name.strip().lower(): value.strip() for name, _, value in pairs}

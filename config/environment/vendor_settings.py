@@ -30,7 +30,7 @@ def _further_accounts(vendor: Vendor) -> list[str]:
     if not vendor.has_further_accounts:
         return []
     variable = f"{vendor.prefix}_ACCOUNTS"
-    names = [name for one in env.str(variable, "").split(",") if (name := one.strip())]
+    names = [name for part in env.str(variable, "").split(",") if (name := part.strip())]
     if wrong := [name for name in names if not ACCOUNT_NAME.fullmatch(name)]:
         raise ImproperlyConfigured(
             f"{variable}: {wrong[0]!r} must be 1 to 12 lower-case letters and digits, "
@@ -50,7 +50,7 @@ def _options(vendor: Vendor, account: str) -> Options:
         texts = _split(vendor.split, variable)
         names = {option: f"{variable}: {option}" for option in names}
     options = {
-        one.name: one.value(texts.get(one.name, ""), names[one.name]) for one in vendor.options
+        item.name: item.value(texts.get(item.name, ""), names[item.name]) for item in vendor.options
     }
     if problem := vendor.check(options):
         raise ImproperlyConfigured(f"{variable} {problem}")

@@ -76,8 +76,8 @@ class Child:
             file.seek(self.log_read)
             whole, newline, _ = file.read().rpartition(b"\n")
         self.log_read += len(whole + newline)
-        found = filter(self.shown.search, whole.decode(errors="replace").splitlines())
-        return [line[:300] for line in found]
+        shown = filter(self.shown.search, whole.decode(errors="replace").splitlines())
+        return [line[:300] for line in shown]
 
 
 class Supervisor:

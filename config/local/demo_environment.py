@@ -70,8 +70,8 @@ def accounts(
     values: dict[str, str] = {}
     urls: dict[str, str] = {}
     for vendor in _SIMULATED.values():
-        own = [vendor.variable(option.name) for option in vendor.options]
-        if vendor.name in unplayed or any(is_set(environ, name) for name in own if name in secrets):
+        names = secrets.keys() & {vendor.variable(option.name) for option in vendor.options}
+        if vendor.name in unplayed or any(is_set(environ, name) for name in names):
             continue
         values |= _simulated(vendor.prefix, vendor.options, secrets)
         urls[vendor.name] = f"{simulator_url}/{vendor.hook}"
@@ -81,7 +81,7 @@ def accounts(
 def _simulated(
     prefix: str, options: Iterable[Option], secrets: Mapping[str, str]
 ) -> dict[str, str]:
-    made = [(variable(prefix, one), one.simulated) for one in options if one.simulated]
+    made = [(variable(prefix, item), item.simulated) for item in options if item.simulated]
     return {name: text if isinstance(text, str) else secrets[name] for name, text in made}
 
 
@@ -189,15 +189,15 @@ def _digits(count: int) -> str:
 
 def _read(path: Path) -> dict[str, str]:
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        stored = json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except ValueError:
-        found = None
-    if not isinstance(found, dict):
+        stored = None
+    if not isinstance(stored, dict):
         raise StartError(f"{path} is damaged: restore it, or remove it to start with new secrets")
-    adopted = {new: found[old] for old, new in _FORMER.items() if old in found}
-    return adopted | found
+    adopted = {new: stored[old] for old, new in _FORMER.items() if old in stored}
+    return adopted | stored
 
 
 def _write(path: Path, known: Mapping[str, str]) -> None:

@@ -52,12 +52,12 @@ class Servers:
 
     def environ(self) -> dict[str, str]:
         """The environment variables with their addresses."""
-        found = {}
+        addresses = {}
         if self.postgres is not None:
-            found["DATABASE_URL"] = self.postgres.url
+            addresses["DATABASE_URL"] = self.postgres.url
         if self.redis is not None:
-            found |= {"REDIS_URL": self.redis.url, "CELERY_BROKER_URL": self.redis.broker_url}
-        return found
+            addresses |= {"REDIS_URL": self.redis.url, "CELERY_BROKER_URL": self.redis.broker_url}
+        return addresses
 
 
 @contextmanager

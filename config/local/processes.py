@@ -117,34 +117,34 @@ def command_line(pid: int) -> str:
     return _ps("-o", "command=", "-p", str(pid))
 
 
-def survivors(mark: str) -> list[int]:
+def survivors(tag: str) -> list[int]:
     """Other processes whose environment has the entry `mark`."""
     if not _PROC.joinpath("self").exists():
         lines = (line.split() for line in _ps("-A", "-E", "-o", "pid=,command=").splitlines())
-        found = [int(words[0]) for words in lines if mark in words]
+        pids = [int(line[0]) for line in lines if tag in line]
     else:
-        found = [
+        pids = [
             int(entry.name)
             for entry in _PROC.iterdir()
-            if entry.name.isdigit() and mark in _environment(entry)
+            if entry.name.isdigit() and tag in _environment(entry)
         ]
-    return [pid for pid in found if pid != os.getpid()]
+    return [pid for pid in pids if pid != os.getpid()]
 
 
-def kill_survivors(mark: str) -> None:
+def kill_survivors(tag: str) -> None:
     """Kill what a killed run left: its children die with it, their children may not."""
     deadline = time.monotonic() + 10
-    while (left := survivors(mark)) and time.monotonic() < deadline:
+    while (left := survivors(tag)) and time.monotonic() < deadline:
         for pid in left:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         time.sleep(0.05)
 
 
-def stop_unrelated(pid: int, mark: str, number: signal.Signals, *, patience: float = 10) -> None:
+def stop_unrelated(pid: int, tag: str, number: signal.Signals, *, patience: float = 10) -> None:
     """Stop a process that is not our child, while its command line contains `mark`."""
     deadline = time.monotonic() + patience
-    while mark in command_line(pid):
+    while tag in command_line(pid):
         late = time.monotonic() > deadline
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL if late else number)

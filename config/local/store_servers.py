@@ -161,9 +161,9 @@ class Postgres(Server):
         stop_leftover(Postgres, self.directory)
         if not self.data.exists():
             self._initialise()
-        found = (self.data / "PG_VERSION").read_text().strip()
-        if found != _POSTGRES_VERSION:
-            raise StartError(f"{self.data} was made by PostgreSQL {found}: move it away")
+        version = (self.data / "PG_VERSION").read_text().strip()
+        if version != _POSTGRES_VERSION:
+            raise StartError(f"{self.data} was made by PostgreSQL {version}: move it away")
 
     def command(self) -> list[str | Path]:
         settings = _LOGGING | {

@@ -146,9 +146,9 @@ def _start_programs(supervisor: Supervisor, context: RunContext) -> None:
 
 
 def _web(context: RunContext) -> Child:
-    words = ["--host", context.host, "--port", str(context.port), "--workers", "2"]
+    arguments = ["--host", context.host, "--port", str(context.port), "--workers", "2"]
     # SIGKILL would orphan granian's workers.
-    child = context.child("web", "-m", "config.web_server", *words, die=signal.SIGTERM)
+    child = context.child("web", "-m", "config.web_server", *arguments, die=signal.SIGTERM)
     child.shown = _WEB_WARNINGS
     return child
 

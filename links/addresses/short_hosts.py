@@ -34,18 +34,18 @@ def find(host: str) -> Host | None:
 
 
 def of_company(company_id: int) -> list[Host]:
-    return [one for one in _hosts.get().values() if one.company_id == company_id]
+    return [host for host in _hosts.get().values() if host.company_id == company_id]
 
 
 def base_url(host_id: int | None) -> str:
     """The URL before the slash and the slug."""
     if host_id is None:
         return str(settings.SHORT_URL)
-    found = _by_id(host_id)
-    if found is None:  # added a moment ago: a host with links is never deleted
+    host = _by_id(host_id)
+    if host is None:  # added a moment ago: a host with links is never deleted
         invalidate_cache()
-        found = _by_id(host_id)
-    return f"{scheme()}{found.host}" if found else str(settings.SHORT_URL)
+        host = _by_id(host_id)
+    return f"{scheme()}{host.host}" if host else str(settings.SHORT_URL)
 
 
 def scheme() -> str:
@@ -62,7 +62,8 @@ def keys(slug: str, company_id: int | None = None) -> list[str]:
     """Every key that the slug may have, under our host and those of a company, or of all."""
     known = _hosts.get().values() if company_id is None else of_company(company_id)
     names = dict.fromkeys((slug, slug.lower()))
-    return [key(one, name) for one in (None, *(host.id for host in known)) for name in names]
+    ids = (None, *(host.id for host in known))
+    return [key(host_id, name) for host_id in ids for name in names]
 
 
 def is_ours(host: str) -> bool:
@@ -85,4 +86,4 @@ def _own(*urls: str) -> frozenset[str]:
 
 
 def _by_id(host_id: int) -> Host | None:
-    return next((one for one in _hosts.get().values() if one.id == host_id), None)
+    return next((host for host in _hosts.get().values() if host.id == host_id), None)

@@ -192,5 +192,5 @@ def _literal(entry: URLPattern | URLResolver) -> str:
     route = str(entry.pattern)
     if not isinstance(entry.pattern, RegexPattern):
         return route.partition("<")[0]
-    found = _LITERAL.match(route.removeprefix("^"))
-    return found[0].replace("\\", "") if found else ""
+    match = _LITERAL.match(route.removeprefix("^"))
+    return match[0].replace("\\", "") if match else ""

@@ -88,10 +88,10 @@ def check_target(url: object, field: str = "url", *, allowed: Iterable[str] = ()
         return _normalise(url, frozenset(allowed))
     except _ForbiddenError as forbidden:
         raise DomainError(
-            Error.URL_NOT_ALLOWED, message=forbidden.words, errors={field: [forbidden.words]}
+            Error.URL_NOT_ALLOWED, message=forbidden.text, errors={field: [forbidden.text]}
         ) from None
     except _InvalidError as invalid:
-        raise invalid_input(**{field: invalid.words}) from None
+        raise invalid_input(**{field: invalid.text}) from None
 
 
 def host_of(address: str, *, allowed: Iterable[str] = ()) -> str:
@@ -105,8 +105,8 @@ def check_site(name: object, field: str = "host") -> str:
     try:
         host = _host(str(name).strip().removeprefix("*."))
     except _InvalidError as invalid:
-        words = _NOT_SITE if invalid.words is _BAD_HOST else invalid.words
-        raise invalid_input(**{field: words}) from None
+        text = _NOT_SITE if invalid.text is _BAD_HOST else invalid.text
+        raise invalid_input(**{field: text}) from None
     if reason := _reason_never_allowed(host, _domains(host)):
         raise invalid_input(**{field: reason})
     return host
@@ -123,9 +123,9 @@ def check_still_allowed(*urls: str) -> None:
 
 
 class _InvalidError(Exception):
-    def __init__(self, words: StrOrPromise) -> None:
-        super().__init__(words)
-        self.words = words
+    def __init__(self, text: StrOrPromise) -> None:
+        super().__init__(text)
+        self.text = text
 
 
 class _ForbiddenError(_InvalidError):
@@ -140,12 +140,12 @@ def _normalise(url: object, allowed: frozenset[str]) -> str:
         raise _InvalidError(_TOO_LONG)
     if "\\" in text or not _is_visible(text):
         raise _InvalidError(_UNSEEN_INSIDE)
-    found = _URL.fullmatch(text)
-    if found is None or found[1].lower() not in {"http", "https"}:
+    match = _URL.fullmatch(text)
+    if match is None or match[1].lower() not in {"http", "https"}:
         raise _InvalidError(_NOT_URL)
-    normal = f"{found[1].lower()}://{_authority(found[2], allowed)}{_encode(found[3])}"
-    if found[4]:
-        normal += "#" + _encode(found[4][1:])
+    normal = f"{match[1].lower()}://{_authority(match[2], allowed)}{_encode(match[3])}"
+    if match[4]:
+        normal += "#" + _encode(match[4][1:])
     if len(normal) > MAX_LENGTH:
         raise _InvalidError(_TOO_LONG)
     return normal
@@ -184,8 +184,8 @@ def _host(text: str) -> str:
         host = ascii_host(text)
     except HostError:
         raise _InvalidError(_BAD_HOST) from None
-    words = [unicode_label(label) for label in host.split(".")]
-    if any(_is_deceptive(word, words[-1]) for word in words):
+    labels = [unicode_label(label) for label in host.split(".")]
+    if any(_is_deceptive(word, labels[-1]) for word in labels):
         raise _ForbiddenError(_DECEPTIVE)
     return host
 

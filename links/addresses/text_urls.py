@@ -47,10 +47,10 @@ def check(text: str, *, target: str, allowed: Iterable[str]) -> None:
     home = _site(urlsplit(target).hostname or "")
     for address in _addresses(_plain(text)):
         if reason := _refusal_reason(address, home, listed):
-            words = format_lazy(
+            fault = format_lazy(
                 _("The text has {address}. {reason}"), address=address, reason=reason
             )
-            raise DomainError(Error.URL_NOT_ALLOWED, message=words, errors={"text": [words]})
+            raise DomainError(Error.URL_NOT_ALLOWED, message=fault, errors={"text": [fault]})
 
 
 _OTHER_SITE = _(
@@ -78,18 +78,18 @@ def _plain(text: str) -> str:
 def _addresses(text: str) -> Iterator[str]:
     """Whatever has a scheme, to the next space; and bare hosts under a real top-level domain."""
     rest = text
-    while found := _SCHEME.search(rest):
-        end = _SPACE_OR_QUOTE.search(rest, found.end())
+    while scheme := _SCHEME.search(rest):
+        end = _SPACE_OR_QUOTE.search(rest, scheme.end())
         stop = end.start() if end else len(rest)
-        yield rest[found.start() : stop].rstrip(".,;:!?)]}'…")
-        rest = f"{rest[: found.start()]} {rest[stop:]}"
+        yield rest[scheme.start() : stop].rstrip(".,;:!?)]}'…")
+        rest = f"{rest[: scheme.start()]} {rest[stop:]}"
     rest = "".join(" " if _is_separator(char) else char for char in rest)
-    for found in _HOST.finditer(rest):
-        is_alone = rest[found.end() : found.end() + 1] not in {"/", ":"}
-        if is_alone and _TOWN.fullmatch(found[0]):
+    for host in _HOST.finditer(rest):
+        is_alone = rest[host.end() : host.end() + 1] not in {"/", ":"}
+        if is_alone and _TOWN.fullmatch(host[0]):
             continue
-        if host := _named_host(found[0]):
-            yield host
+        if name := _named_host(host[0]):
+            yield name
 
 
 def _is_separator(char: str) -> bool:
@@ -111,9 +111,9 @@ def _named_host(text: str) -> str | None:
 
 def _ending(label: str) -> str | None:
     """The top-level domain that it is, or begins with: a phone's link ends at «❤», «_» or «-»."""
-    found = (_WORD.match(label), _LATIN_WORD.match(label))
-    words = [label, *(one[0].rstrip("-_") for one in found if one)]
-    return next((word for word in words if word.lower() in _top_level_domains()), None)
+    matches = (_WORD.match(label), _LATIN_WORD.match(label))
+    beginnings = [label, *(match[0].rstrip("-_") for match in matches if match)]
+    return next((word for word in beginnings if word.lower() in _top_level_domains()), None)
 
 
 @cache

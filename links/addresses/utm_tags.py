@@ -32,9 +32,11 @@ def add_tags(url: str, utm: str, channel: str) -> str:
         return url
     address, hash_, fragment = url.partition("#")
     base, _, query = address.partition("?")
-    own = {name for name, _ in parse_qsl(query, keep_blank_values=True)}
+    given = {name for name, _ in parse_qsl(query, keep_blank_values=True)}
     tags = [
-        tag for tag in utm.replace(CHANNEL_PLACEHOLDER, channel).split("&") if _name(tag) not in own
+        tag
+        for tag in utm.replace(CHANNEL_PLACEHOLDER, channel).split("&")
+        if _name(tag) not in given
     ]
     wanted = "&".join(filter(None, [query.rstrip("&"), *tags]))
     return f"{base}?{wanted}{hash_}{fragment}" if any(tags) else url
@@ -46,22 +48,22 @@ def _name(tag: str) -> str:
 
 def check_tags(text: str, field: str = "utm") -> str:
     """The tags in the one form that is stored, ASCII only; raises a DomainError on `field`."""
-    words, tags = _read(text.strip().removeprefix("?"))
-    if words:
-        raise invalid_input(**{field: words})
+    fault, tags = _read(text.strip().removeprefix("?"))
+    if fault:
+        raise invalid_input(**{field: fault})
     return tags
 
 
 def _read(text: str) -> tuple[StrOrPromise | None, str]:
     if not text:
         return None, ""
-    pairs = [one.partition("=") for one in text.split("&")]
-    names = [name for name, _, _ in pairs]
+    pairs = [pair.partition("=") for pair in text.split("&")]
+    given = [name for name, _, _ in pairs]
     values = [value for _, _, value in pairs]
     tags = "&".join(f"{name}={_encode(value)}" for name, _, value in pairs)
-    if not all(map(_KEY.fullmatch, names)) or not all(map(_is_value, values)):
+    if not all(map(_KEY.fullmatch, given)) or not all(map(_is_value, values)):
         return _PAIRS, ""
-    if len(set(names)) < len(names):
+    if len(set(given)) < len(given):
         return _TWICE, ""
     if any(brace in value.replace(CHANNEL_PLACEHOLDER, "") for value in values for brace in "{}"):
         return _PLACEHOLDER, ""

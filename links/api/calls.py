@@ -134,7 +134,7 @@ RESULT = Shape(
     "LinkResult",
     (
         Field("success", boolean(), _("Whether the link was created."), True),
-        *(one.optional() for one in (*ADDRESS, EXPIRES_IN, REUSED)),
+        *(field.optional() for field in (*ADDRESS, EXPIRES_IN, REUSED)),
         Field(
             "code",
             text(),

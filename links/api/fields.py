@@ -192,12 +192,12 @@ REUSED = Field(
 BATCH_ID = "bat_0192f0c1a6db7f3a8b4c5d6e7f809102"
 
 
-def moment(name: str, words: StrOrPromise, example: str | None = None) -> Field:
-    return Field(name, nullable(time()), words, example, source=name)
+def moment(name: str, text: StrOrPromise, example: str | None = None) -> Field:
+    return Field(name, nullable(time()), text, example, source=name)
 
 
-def _count(name: str, words: StrOrPromise, example: int) -> Field:
-    return Field(name, integer(0), words, example, source=name)
+def _count(name: str, text: StrOrPromise, example: int) -> Field:
+    return Field(name, integer(0), text, example, source=name)
 
 
 COUNTS = (

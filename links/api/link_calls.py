@@ -156,7 +156,7 @@ POINT = Shape(
 )
 
 
-def _breakdown(name: str, words: StrOrPromise, example: str) -> Field:
+def _breakdown(name: str, description: StrOrPromise, example: str) -> Field:
     rows = Shape(
         "ClickBreakdown",
         (
@@ -164,7 +164,7 @@ def _breakdown(name: str, words: StrOrPromise, example: str) -> Field:
             COUNTS[0],
         ),
     )
-    return Field(name, array(), words, fields=rows)
+    return Field(name, array(), description, fields=rows)
 
 
 LINK_STATS = Shape(

@@ -131,15 +131,15 @@ def _host(fields: RequestFields, principal: Principal) -> Host | None:
     if not asked:
         return _own_host(principal.link_rules.host, principal)
     name = asked.lower().rstrip(".")
-    found = _own_host(name, principal)
-    if found is None and not short_hosts.is_service_host(name):
+    host = _own_host(name, principal)
+    if host is None and not short_hosts.is_service_host(name):
         fields.add_error(HOST, NOT_OWN_HOST)
-    return found
+    return host
 
 
 def _own_host(name: str, principal: Principal) -> Host | None:
-    found = short_hosts.find(name) if name else None
-    return found if found and found.company_id == principal.company_id else None
+    host = short_hosts.find(name) if name else None
+    return host if host and host.company_id == principal.company_id else None
 
 
 def _expired_url(asked: str | None, principal: Principal) -> str:

@@ -62,15 +62,15 @@ ENDS_FIRST = _("The start is after the end")
 
 class LinkView(IdempotentView):
     def own(self) -> LinkQuerySet:
-        own = Link.objects.filter(company_id=self.principal.company_id, mode=self.principal.mode)
-        return own.with_stops()
+        links = Link.objects.filter(company_id=self.principal.company_id, mode=self.principal.mode)
+        return links.with_stops()
 
     def link(self, public_id: str) -> Link:
         link_id = parse_id("lnk", public_id)
-        found = link_id and self.own().filter(pk=link_id).first()
-        if not found:
+        link = link_id and self.own().filter(pk=link_id).first()
+        if not link:
             raise DomainError(Error.NOT_FOUND)
-        return found
+        return link
 
     def answer(self, body: dict[str, Any]) -> ApiResponse:
         return ApiResponse(self.success(body))
@@ -150,8 +150,8 @@ def with_slug(slug: str, company_id: int) -> Q:
     """Under any host that the company's links may be under; in another case only an alias. Not one
     whose name was handed on: the index of names leaves those out.
     """
-    found = Q(key__in=short_hosts.keys(slug, company_id), retired_at=None)
-    return found & (Q(slug=slug) | Q(is_alias=True))
+    condition = Q(key__in=short_hosts.keys(slug, company_id), retired_at=None)
+    return condition & (Q(slug=slug) | Q(is_alias=True))
 
 
 def in_state(state: str) -> Q:
@@ -181,8 +181,8 @@ def _period(query: QueryFields, interval: str) -> tuple[datetime, datetime]:
         query.add_error(CLICKS_FROM, ENDS_FIRST)
     elif end - start > longest:
         days = longest.days
-        words = format_lazy(_("At most {days} days in all"), days=days)
-        query.add_error(CLICKS_FROM, words)
+        text = format_lazy(_("At most {days} days in all"), days=days)
+        query.add_error(CLICKS_FROM, text)
     query.check()
     start, end = start.astimezone(UTC), end.astimezone(UTC)
     return (statistics.hour_of(start) if interval == "hour" else start), end
@@ -193,9 +193,9 @@ def _series(interval: str, points: list[statistics.Point]) -> dict[str, Any]:
 
 
 def _breakdowns(link: Link, start: datetime, end: datetime) -> dict[str, Any]:
-    found = statistics.visitors(link, max(start, statistics.oldest_click()), end)
+    visitors = statistics.visitors(link, max(start, statistics.oldest_click()), end)
     return {
-        name: [{"name": value or None, "clicks": count} for value, count in getattr(found, name)]
+        name: [{"name": value or None, "clicks": count} for value, count in getattr(visitors, name)]
         for name in ("referrers", "devices", "countries")
     }
 
@@ -281,12 +281,12 @@ class BulkLinks(LinkView):
         wanted, batch_id = [self._wanted(item) for item in items], uuid7()
 
         def effect() -> dict[str, Any]:
-            good = [one for one in wanted if isinstance(one, NewLink)]
+            good = [item for item in wanted if isinstance(item, NewLink)]
             links = create.shorten_many(owner=self.principal, wanted=good, batch_id=batch_id)
             made = iter(links)
-            results = [next(made) if isinstance(one, NewLink) else one for one in wanted]
+            results = [next(made) if isinstance(item, NewLink) else item for item in wanted]
             data = [self._result(*both) for both in zip(results, wanted, strict=True)]
-            is_new = any(isinstance(one, Link) and not one.was_there for one in links)
+            is_new = any(isinstance(item, Link) and not item.was_there for item in links)
             batch = public_id("bat", batch_id) if is_new else None
             message = self._message(data)
             return self.success({"message": message, "batch": batch, "data": data})
@@ -297,9 +297,9 @@ class BulkLinks(LinkView):
         if not isinstance(item, dict):
             return DomainError(Error.INVALID_INPUT, message=NOT_AN_OBJECT)
         try:
-            found = RequestFields(item)
-            link = parsing.reusable_link(found, self.principal)
-            found.check()
+            fields = RequestFields(item)
+            link = parsing.reusable_link(fields, self.principal)
+            fields.check()
         except DomainError as refused:
             return refused
         assert link is not None  # noqa: S101 - `check` raises where it is
@@ -315,7 +315,7 @@ class BulkLinks(LinkView):
         return body
 
     def _message(self, data: list[dict[str, Any]]) -> StrOrPromise:
-        made = sum(one["success"] for one in data)
+        made = sum(row["success"] for row in data)
         return format_lazy(_("Links created: {made} of {total}"), made=made, total=len(data))
 
 

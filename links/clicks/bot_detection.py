@@ -110,10 +110,10 @@ def own_header(user_agent: str) -> str | None:
     if _OPERA_MINI.match(user_agent):
         return "HTTP_X_OPERAMINI_PHONE_UA"
     for engine in _ENGINES:
-        if found := engine.pattern.match(user_agent):
-            if not _PHONE.search(found[1]) and not _is_of_a_desk(user_agent):
+        if match := engine.pattern.match(user_agent):
+            if not _PHONE.search(match[1]) and not _is_of_a_desk(user_agent):
                 return None
-            return _own_header(engine, found[1], (int(found[2][:4]), int(found[3][:4])))
+            return _own_header(engine, match[1], (int(match[2][:4]), int(match[3][:4])))
     return None
 
 

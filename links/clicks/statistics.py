@@ -58,11 +58,11 @@ class Visitors:
 def by_day(link: Link, first: date, last: date) -> list[Point]:
     """A point for every day of the cabinet's calendar, empty ones too."""
     rows = ClickDay.objects.filter(link=link, day__gte=first, day__lte=last)
-    found = {row.day: row for row in rows}
+    by_date = {row.day: row for row in rows}
     points = []
     for n in range((last - first).days + 1):
         day = first + timedelta(days=n)
-        row = found.get(day)
+        row = by_date.get(day)
         counts = (row.clicks, row.previews, row.scanners) if row else (0, 0, 0)
         points.append(Point(midnight(day), *counts))
     return points
@@ -70,10 +70,10 @@ def by_day(link: Link, first: date, last: date) -> list[Point]:
 
 def by_hour(link: Link, start: datetime, end: datetime) -> list[Point]:
     """A point for every hour of UTC that begins before the end; `start` is a whole one."""
-    found = {point.at: point for point in _hours(link, start, end)}
+    points = {point.at: point for point in _hours(link, start, end)}
     hours = range(int((end - start) / timedelta(hours=1)) + 1)
     moments = [start + timedelta(hours=n) for n in hours]
-    return [found.get(at) or Point(at) for at in moments if at < end]
+    return [points.get(at) or Point(at) for at in moments if at < end]
 
 
 def _hours(link: Link, start: datetime, end: datetime) -> list[Point]:
@@ -88,10 +88,10 @@ def visitors(link: Link, start: datetime, end: datetime) -> Visitors:
     rows = reads.visitors(link, start, end, BREAKDOWN_SIZE)
     if rows is None:
         rows = _visitors(link, start, end)
-    found: dict[str, list[tuple[str, int]]] = {"referrers": [], "devices": [], "countries": []}
+    visitors: dict[str, list[tuple[str, int]]] = {"referrers": [], "devices": [], "countries": []}
     for row in rows:
-        found[row.breakdown].append((row.name, row.clicks))
-    return Visitors(**{name: pairs[:BREAKDOWN_SIZE] for name, pairs in found.items()})
+        visitors[row.breakdown].append((row.name, row.clicks))
+    return Visitors(**{name: pairs[:BREAKDOWN_SIZE] for name, pairs in visitors.items()})
 
 
 def _visitors(link: Link, start: datetime, end: datetime) -> list[VisitorCount]:

@@ -154,13 +154,13 @@ class Consumer:
 
     def read(self, start: str) -> list[Entry]:
         try:
-            found: Any = blocking_redis_client().xreadgroup(
+            answer: Any = blocking_redis_client().xreadgroup(
                 self.group, self.name, {STREAM: start}, count=READ_COUNT
             )
         except ResponseError:  # no such group yet, or the stream went with it
             blocking_redis_client().xgroup_create(STREAM, self.group, id="0", mkstream=True)
             return []
-        return found[0][1] if found else []
+        return answer[0][1] if answer else []
 
     def _chunks(self, entries: list[Entry]) -> Iterator[list[Entry]]:
         chunk: list[Entry] = []
@@ -182,8 +182,8 @@ class Consumer:
         if len(entries) == 1:
             self._dead_letter(entries[0])
             return False
-        half = len(entries) // 2
-        return self._process(entries[:half], handle) and self._process(entries[half:], handle)
+        middle = len(entries) // 2
+        return self._process(entries[:middle], handle) and self._process(entries[middle:], handle)
 
     def _handle(self, entries: list[Entry], handle: Handler) -> bool:
         try:
@@ -240,8 +240,8 @@ def _is_rejection(error: Exception) -> bool:
     """Whether the data itself is at fault; a lock or a missing server is no rejection."""
     if isinstance(error, clickhouse.ClickHouseError):
         return isinstance(error, clickhouse.RejectedError)
-    own = (QueryCanceled, OutOfMemory, ProgramLimitExceeded)
-    return is_refusal(error) or isinstance(error.__cause__, own)
+    ours = (QueryCanceled, OutOfMemory, ProgramLimitExceeded)
+    return is_refusal(error) or isinstance(error.__cause__, ours)
 
 
 def lag_seconds() -> float | None:
@@ -278,8 +278,8 @@ def oldest(group: Any) -> bytes | None:
         if first := pending["min"]:
             return bytes(first)
     after = b"(" + group["last-delivered-id"] if group else b"-"
-    found: Any = redis_client().xrange(STREAM, min=after, count=1)
-    return bytes(found[0][0]) if found else None
+    entries: Any = redis_client().xrange(STREAM, min=after, count=1)
+    return bytes(entries[0][0]) if entries else None
 
 
 def entry_ms(entry_id: bytes) -> int:

@@ -59,7 +59,7 @@ APPEND_EVENTS = f"WITH {events.append_sql(_CLICKED)}"
 def append_click_events() -> int:
     """Returns how many entries of the stream were read."""
     return CONSUMER.consume(
-        lambda batches: append_events([row for one in batches for row in _rows(one)])
+        lambda batches: append_events([row for batch in batches for row in _rows(batch)])
     )
 
 

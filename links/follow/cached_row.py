@@ -228,11 +228,11 @@ def store(known: Mapping[str, CachedRow | None]) -> None:
 
 def store_new(links: Collection[Link]) -> bool:
     """Stores new links; returns whether one of them was requested before it existed."""
-    words: list[bytes | int] = []
+    arguments: list[bytes | int] = []
     for row in map(from_link, links):
-        words += [pack(row) if row else b"", ttl_ms(row)]
+        arguments += [pack(row) if row else b"", ttl_ms(row)]
     keys = [redis_key(link.key) for link in links]
-    early: Any = redis_client().eval(_STORE_NEW, len(keys), *keys, *words)
+    early: Any = redis_client().eval(_STORE_NEW, len(keys), *keys, *arguments)
     return bool(early)
 
 

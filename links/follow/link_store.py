@@ -51,10 +51,10 @@ class LinkStore:
         if not self._sql_readers.acquire(timeout=SQL_READER_TIMEOUT):
             raise TimeoutError("every reader of links is busy")
         try:
-            found = fetch_rows(cached_row.SELECT, [keys[0], keys[-1]], SelectedLink)
+            links = fetch_rows(cached_row.SELECT, [keys[0], keys[-1]], SelectedLink)
         finally:
             self._sql_readers.release()
-        rows = {link.key: cached_row.from_sql(link) for link in found}
+        rows = {link.key: cached_row.from_sql(link) for link in links}
         return {key: rows.get(key) for key in keys}
 
     def _write_redis(self, rows: Mapping[str, CachedRow | None]) -> None:

@@ -42,7 +42,7 @@ class RedisCopy:
         if copy is None:
             return None
         assert isinstance(copy, bytes)  # noqa: S101 - the client decodes nothing
-        return frozenset(int(one) if one.isdigit() else one for one in copy.decode().split())
+        return frozenset(int(part) if part.isdigit() else part for part in copy.decode().split())
 
     def write(self, stopped: Stopped, /) -> None:
         try:

@@ -173,8 +173,8 @@ class RedirectMiddleware:
 
 def company_host_id(header: str) -> int | None:
     """The id of the company host that a request names, on any port; None for every other host."""
-    found = short_hosts.find(header.partition(":")[0].lower().removesuffix("."))
-    return found.id if found else None
+    host = short_hosts.find(header.partition(":")[0].lower().removesuffix("."))
+    return host.id if host else None
 
 
 def _is_link_path(text: str) -> bool:

@@ -55,9 +55,9 @@ def beside_button(text: str, url: str, *, locale: str, brand: str) -> str:
     """
     if text == with_link(TEXTS[locale], url):
         text = ""
-    found = re.escape(url)
-    rest = re.sub(rf"^[{_JOINTS}]*{found}[{_JOINTS}]+", "", text)
-    rest = re.sub(rf"(^|[{_JOINTS}]+){found}[{_JOINTS}]*$", "", rest).strip()
+    site = re.escape(url)
+    rest = re.sub(rf"^[{_JOINTS}]*{site}[{_JOINTS}]+", "", text)
+    rest = re.sub(rf"(^|[{_JOINTS}]+){site}[{_JOINTS}]*$", "", rest).strip()
     return rest or BESIDE_A_BUTTON[locale].format(brand=brand or "Kvitok")
 
 
@@ -76,8 +76,8 @@ def shorten(*, owner: Owner, link: NewLink) -> Link:
     if owner.mode == Mode.TEST:
         rate_limit.consume_test_quota(owner.company_id, "links")
     if link.is_reused:
-        (found,) = reuse.find_or_create(owner=owner, wanted=[link])
-        return found
+        (reused,) = reuse.find_or_create(owner=owner, wanted=[link])
+        return reused
     for left in reversed(range(MAX_TRIES)):
         try:
             made = _insert(owner, link)
@@ -229,7 +229,7 @@ def shorten_many(*, owner: Owner, wanted: Sequence[NewLink], batch_id: UUID) -> 
         if owner.mode == Mode.TEST:
             rate_limit.consume_test_quota(owner.company_id, "links", len(wanted))
         results = _reuse_some(owner, wanted, batch_id)
-        retire_aliases(owner, [one.row(owner)["key"] for one in wanted if one.alias])
+        retire_aliases(owner, [link.row(owner)["key"] for link in wanted if link.alias])
         for left in reversed(range(MAX_TRIES)):
             open_items = [n for n in range(len(wanted)) if n not in results]
             if not open_items:
@@ -244,7 +244,7 @@ def shorten_many(*, owner: Owner, wanted: Sequence[NewLink], batch_id: UUID) -> 
 
 
 def _reuse_some(owner: Owner, wanted: Sequence[NewLink], batch_id: UUID) -> dict[int, Result]:
-    asked = {n: one for n, one in enumerate(wanted) if one.is_reused}
+    asked = {n: link for n, link in enumerate(wanted) if link.is_reused}
     if not asked:
         return {}
     links = reuse.find_or_create(owner=owner, wanted=list(asked.values()), batch_id=batch_id)
@@ -255,8 +255,8 @@ def _insert_many(
     owner: Owner, wanted: Mapping[int, NewLink], batch_id: UUID, *, is_last: bool
 ) -> dict[int, Result]:
     """Links made and items refused; a generated slug that is taken is left for the next try."""
-    rows = {n: one.row(owner, batch_id=batch_id) for n, one in wanted.items()}
-    lifetimes = [one.lifetime for one in wanted.values()]
+    rows = {n: link.row(owner, batch_id=batch_id) for n, link in wanted.items()}
+    lifetimes = [link.lifetime for link in wanted.values()]
     with connection.cursor() as cursor:
         cursor.execute(sql.INSERT_MANY, sql.params_of_many(list(rows.values()), lifetimes))
         expiries: dict[UUID, datetime | None] = dict(cursor.fetchall())

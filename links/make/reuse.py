@@ -59,17 +59,17 @@ def find_or_create(
 ) -> list[Link]:
     """Links in the order of `wanted`, which all have `is_reused`; equal items share one link."""
     for left in reversed(range(MAX_TRIES)):
-        rows = [one.row(owner, batch_id=batch_id) for one in wanted]
+        rows = [link.row(owner, batch_id=batch_id) for link in wanted]
         first = {row["reuse_key"]: n for n, row in reversed(list(enumerate(rows)))}.values()
         params = sql.params_of_many([rows[n] for n in first], [wanted[n].lifetime for n in first])
         try:
             with transaction.atomic():
-                found = _execute(params)
+                links = _execute(params)
         except IntegrityError as error:  # a generated slug is taken
             if acceptance.violated_constraint(error) != "link_key_once" or not left:
                 raise
         else:
-            return [_link(row, found[row["reuse_key"]]) for row in rows]
+            return [_link(row, links[row["reuse_key"]]) for row in rows]
     raise AssertionError("the last try returns or raises")
 
 
@@ -79,9 +79,9 @@ def _execute(params: Mapping[str, Any]) -> dict[UUID, _Found]:
         return {row.reuse_key: row for row in fetch_all(cursor, _Found)}
 
 
-def _link(row: Mapping[str, Any], found: _Found) -> Link:
-    link = Link(**{**row, **found._asdict()})
-    link.was_there = found.id != row["id"]
+def _link(row: Mapping[str, Any], known: _Found) -> Link:
+    link = Link(**{**row, **known._asdict()})
+    link.was_there = known.id != row["id"]
     return link
 
 
@@ -89,6 +89,6 @@ def retire_aliases(owner: Owner, keys: Sequence[str]) -> None:
     """Free the aliases of dead links, so that new links can have them."""
     if not keys:
         return
-    own: dict[str, Any] = {"company_id": owner.company_id, "mode": owner.mode}
+    values: dict[str, Any] = {"company_id": owner.company_id, "mode": owner.mode}
     with connection.cursor() as cursor:
-        cursor.execute(sql.RETIRE, own | {"keys": keys})
+        cursor.execute(sql.RETIRE, values | {"keys": keys})

@@ -174,8 +174,8 @@ def _pages(links: QuerySet[Link]) -> Iterator[QuerySet[Link]]:
 
 def _disable(ids: list[UUID], host: str, *, user: User | None, ip: str | None) -> int:
     with transaction.atomic():
-        found = links_to(host).select_for_update().filter(pk__in=ids)
-        links = list(found.order_by("pk"))
+        locked = links_to(host).select_for_update().filter(pk__in=ids)
+        links = list(locked.order_by("pk"))
         resolution.invalidate_before_commit(*links)
         Link.objects.filter(pk__in=[link.pk for link in links]).update(
             disabled_at=Coalesce("disabled_at", timezone.now()), is_barred=True

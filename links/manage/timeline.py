@@ -43,8 +43,8 @@ def opened_at(message: Message) -> datetime | None:
     link_id = message.params.get("link") or (message.kind == "link" and message.subject_id)
     if not link_id:
         return None
-    found = Link.objects.filter(pk=link_id, message_id=message.pk)
-    return found.values_list("clicked_at", flat=True).first()
+    links = Link.objects.filter(pk=link_id, message_id=message.pk)
+    return links.values_list("clicked_at", flat=True).first()
 
 
 def _bot_visits(link: Link) -> Iterator[TimelineEntry]:

@@ -17,8 +17,8 @@ def message_link(message: Message, member: Member) -> dict[str, Any]:
     """The short link a message carries, and how often it was followed."""
     short_url = message.params.get("short_url") or ""
     link_id = message.params.get("link") or message.subject_id
-    found = (
+    pages = (
         Link.objects.filter(pk=link_id, message_id=message.pk) if short_url else Link.objects.none()
     )
     shown = text_for(short_url, member)
-    return {"short_url": short_url, "shown": shown, "link": found.first()}
+    return {"short_url": short_url, "shown": shown, "link": pages.first()}

@@ -180,8 +180,9 @@ class LinkForm(TargetForm):
 
 
 def host_choices(company: Company) -> list[tuple[str, str]]:
-    own = urlsplit(settings.SHORT_URL).netloc
-    return [("", own), *((one.host, one.host) for one in short_hosts.of_company(company.pk))]
+    standard = urlsplit(settings.SHORT_URL).netloc
+    hosts = [row.host for row in short_hosts.of_company(company.pk)]
+    return [("", standard), *zip(hosts, hosts, strict=True)]
 
 
 class ChangeForm(TargetForm):
@@ -232,7 +233,7 @@ def error_messages(refused: DomainError) -> list[str]:
     """What the API would say of the field, in the language of the page."""
     body = refused.body(request_id="")
     errors: dict[str, list[str]] = body.get("errors", {})
-    return [words for several in errors.values() for words in several] or [body["message"]]
+    return [text for several in errors.values() for text in several] or [body["message"]]
 
 
 SAMPLE = "https://example.com/catalog"
@@ -277,7 +278,7 @@ class LinkSettingsForm(forms.Form):
 
     def clean_link_targets(self) -> list[str]:
         try:
-            sites = [target_urls.check_site(one) for one in self.cleaned_data["link_targets"]]
+            sites = [target_urls.check_site(name) for name in self.cleaned_data["link_targets"]]
         except DomainError as refused:
             raise ValidationError(error_messages(refused)) from None
         return list(dict.fromkeys(sites))

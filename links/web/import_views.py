@@ -73,13 +73,13 @@ def _upload(request: CabinetRequest, form: ImportForm) -> LinkImport:
 
 @member_required(can_change_settings)
 def import_detail(request: CabinetRequest, pk: UUID) -> HttpResponse:
-    one = _import(request, pk)
-    context = {"one": one, **_rows(one)}
+    job = _import(request, pk)
+    context = {"one": job, **_rows(job)}
     return render(request, "cabinet/link_import_detail.html", context)
 
 
-def _rows(one: LinkImport) -> dict[str, object]:
-    rows = one.rows.order_by("number")
+def _rows(job: LinkImport) -> dict[str, object]:
+    rows = job.rows.order_by("number")
     return {
         "rows": rows.filter(error="")[:SHOWN_ROWS],
         "faults": rows.exclude(error="")[:SHOWN_ROWS],
@@ -96,8 +96,8 @@ def import_status(request: CabinetRequest, pk: UUID) -> HttpResponse:
 @require_POST
 @member_required(to_change=can_change_settings)
 def import_start(request: CabinetRequest, pk: UUID) -> HttpResponse:
-    one = _import(request, pk)
-    link_imports.start(link_import=one, user=request.user, ip=client_ip(request.META))
+    job = _import(request, pk)
+    link_imports.start(link_import=job, user=request.user, ip=client_ip(request.META))
     return redirect("link-import-detail", pk)
 
 
@@ -113,13 +113,13 @@ def import_discard(request: CabinetRequest, pk: UUID) -> HttpResponse:
 @member_required(can_change_settings)
 def import_result(request: CabinetRequest, pk: UUID) -> StreamingHttpResponse:
     """The file's rows in their order, each with its short link or its error."""
-    one = _import(request, pk)
-    return csv_download(_result(one), f"kvitok-{one.batch}.csv")
+    job = _import(request, pk)
+    return csv_download(_result(job), f"kvitok-{job.batch}.csv")
 
 
-def _result(one: LinkImport) -> Iterator[list[str | int]]:
+def _result(job: LinkImport) -> Iterator[list[str | int]]:
     yield ["row", "url", "alias", "short_url", "error"]  # titles that a program can rely on
-    for row in one.rows.order_by("number").iterator():
+    for row in job.rows.order_by("number").iterator():
         yield [row.number, row.url, row.alias, row.short_url, row.error]
 
 

@@ -43,8 +43,8 @@ from processes.server.client_ip import client_ip
 def link_list(request: CabinetRequest) -> HttpResponse:
     form = LinkFilter(request.GET)
     chosen = form.chosen()
-    found = matching(request.member, chosen)
-    if found.is_hidden:
+    links = matching(request.member, chosen)
+    if links.is_hidden:
         form.add_error("search", _("Enter a whole short link or words: your role sees no digits."))
     context = {
         "form": form,
@@ -54,7 +54,7 @@ def link_list(request: CabinetRequest) -> HttpResponse:
         "is_filtered": bool(chosen.keys() - {"mode"}),
         "base_url": settings.PUBLIC_URL,
         "is_first": not request.GET.get("cursor"),
-        "page": forgiving_page_of(found.links, request.GET, history=found.history),
+        "page": forgiving_page_of(links.links, request.GET, history=links.history),
     }
     return render(request, "cabinet/link_list.html", context)
 
@@ -66,8 +66,8 @@ class Matches(NamedTuple):
 
 
 def matching(member: Member, chosen: dict[str, Any]) -> Matches:
-    own = Link.objects.filter(company=member.company_id, mode=chosen.get("mode", Mode.LIVE))
-    links: QuerySet[Link] = own.with_stops()
+    history = Link.objects.filter(company=member.company_id, mode=chosen.get("mode", Mode.LIVE))
+    links: QuerySet[Link] = history.with_stops()
     is_indexed = not chosen.get("state")
     if state := chosen.get("state"):
         links = links.filter(in_state(state))
@@ -81,7 +81,7 @@ def matching(member: Member, chosen: dict[str, Any]) -> Matches:
         batch_id = parse_id("bat", batch)
         is_indexed = True
         links = links.filter(batch_id=batch_id) if batch_id else links.none()
-    return Matches(links, None if is_indexed else own)
+    return Matches(links, None if is_indexed else history)
 
 
 def _named(text: str, company_id: int) -> Q:
@@ -103,8 +103,8 @@ def link_export(request: CabinetRequest) -> StreamingHttpResponse:
         user=request.user,
         ip=client_ip(request.META),
     )
-    found = matching(request.member, form.chosen())
-    rows = rows_of(found.links, request.member, found.history)
+    links = matching(request.member, form.chosen())
+    rows = rows_of(links.links, request.member, links.history)
     name = f"kvitok-links-{form.mode_chosen}-{timezone.localdate():%Y-%m-%d}.csv"
     return csv_download(rows, name)
 

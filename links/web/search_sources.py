@@ -30,16 +30,16 @@ def register() -> None:
 
 
 def find(member: Member, text: str) -> list[Hit]:
-    own = Link.objects.filter(company=member.company_id)
+    links = Link.objects.filter(company=member.company_id)
     if link_id := parse_id("lnk", text.lower()):
-        return [_hit(link, member, is_exact=True) for link in own.filter(pk=link_id)]
+        return [_hit(link, member, is_exact=True) for link in links.filter(pk=link_id)]
     slug = text.rstrip("/").rpartition("/")[2]
     keys = short_hosts.keys(slug, member.company_id)
-    if named := list(own.filter(key__in=keys, retired_at=None)[:MOST_HITS]):
+    if named := list(links.filter(key__in=keys, retired_at=None)[:MOST_HITS]):
         # An alias may be a word like any other.
         is_one = len(named) == 1 and ("/" in text or not named[0].is_alias)
         return [_hit(link, member, is_exact=is_one) for link in named]
-    return _to_host(own, text, member) if may_search(text, member) else []
+    return _to_host(links, text, member) if may_search(text, member) else []
 
 
 def _hit(link: Link, member: Member, *, is_exact: bool = False) -> Hit:
@@ -47,26 +47,26 @@ def _hit(link: Link, member: Member, *, is_exact: bool = False) -> Hit:
     return Hit(text_for(link.short_url, member), url, text_for(link.url, member), is_exact)
 
 
-def _to_host(own: QuerySet[Link], text: str, member: Member) -> list[Hit]:
+def _to_host(links: QuerySet[Link], text: str, member: Member) -> list[Hit]:
     host = _host(text)
     if "." not in host or len(host) < SHORTEST_HOST:
         return []
-    found = [hit for mode in Mode for hit in _in_mode(own.filter(mode=mode), mode, host, member)]
-    return found[:MOST_HITS]
+    hits = [hit for mode in Mode for hit in _in_mode(links.filter(mode=mode), mode, host, member)]
+    return hits[:MOST_HITS]
 
 
 def _in_mode(rows: QuerySet[Link], mode: Mode, host: str, member: Member) -> list[Hit]:
     """Of the newest, since no index knows targets: the list, which looks further, comes first."""
     newest = rows.order_by("-created_at", "-id").values("pk")[:SCANNED]
     leads_there = Q(url__icontains=f"//{host}") | Q(url__icontains=f".{host}")
-    found = list(Link.objects.filter(leads_there, pk__in=newest))
-    if not found:
+    links = list(Link.objects.filter(leads_there, pk__in=newest))
+    if not links:
         return []
     query = urlencode({"mode": mode.value, "search": host})
     title = _("All test links to this site") if mode == Mode.TEST else _("All links to this site")
     everything = Hit(str(title), f"{reverse('link-list')}?{query}", host)
-    found.sort(key=lambda link: link.created_at, reverse=True)
-    return [everything, *(_hit(link, member) for link in found[: MOST_HITS - 2])]
+    links.sort(key=lambda link: link.created_at, reverse=True)
+    return [everything, *(_hit(link, member) for link in links[: MOST_HITS - 2])]
 
 
 def _host(text: str) -> str:

@@ -116,20 +116,20 @@ def _stop(link: Link) -> Stop | None:
 def _visitors(
     link: Link, since: datetime, member: Member
 ) -> list[tuple[str, list[tuple[str, int]]]]:
-    found = statistics.visitors(link, since, timezone.now())
-    told = [
-        (_("Came from"), [(text_for(name, member), n) for name, n in found.referrers]),
-        (_("Device"), [(DEVICES.get(name, name), n) for name, n in found.devices]),
-        (_("Country"), found.countries),
+    visitors = statistics.visitors(link, since, timezone.now())
+    tables = [
+        (_("Came from"), [(text_for(name, member), n) for name, n in visitors.referrers]),
+        (_("Device"), [(DEVICES.get(name, name), n) for name, n in visitors.devices]),
+        (_("Country"), visitors.countries),
     ]
     # Where nothing is known of anybody, a table of one "unknown" says less than none.
-    return [(title, rows) for title, rows in told if any(name for name, _n in rows)]
+    return [(title, rows) for title, rows in tables if any(name for name, _n in rows)]
 
 
 def _chart(link: Link, first: date, last: date) -> Chart:
     days = {
-        timezone.localdate(one.at): Counter(people=one.clicks, machines=one.previews + one.scanners)
-        for one in statistics.by_day(link, first, last)
+        timezone.localdate(day.at): Counter(people=day.clicks, machines=day.previews + day.scanners)
+        for day in statistics.by_day(link, first, last)
     }
     return chart(days, CHART_SERIES)
 
@@ -176,7 +176,7 @@ def link_qr(request: CabinetRequest, public_id: str, kind: str) -> HttpResponse:
 
 
 def _changed(
-    request: CabinetRequest, link: Link, wanted: changes.Change, words: str
+    request: CabinetRequest, link: Link, wanted: changes.Change, text: str
 ) -> HttpResponse:
     try:
         changes.change(link=link, wanted=wanted, user=request.user, ip=client_ip(request.META))
@@ -185,17 +185,17 @@ def _changed(
         renamed = _("The name of this link has been given to another one.")
         messages.error(request, renamed if is_renamed else " ".join(error_messages(refused)))
     else:
-        messages.success(request, words)
+        messages.success(request, text)
     return redirect("link-detail", link.public_id)
 
 
 def _link(request: CabinetRequest, public_id: str) -> Link:
     link_id = parse_id("lnk", public_id)
-    own = Link.objects.filter(company=request.company).with_stops()
-    found = link_id and own.filter(pk=link_id).first()
-    if not found:
+    links = Link.objects.filter(company=request.company).with_stops()
+    link = link_id and links.filter(pk=link_id).first()
+    if not link:
         raise Http404
-    return found
+    return link
 
 
 @member_required(can_read_settings, can_change_settings)

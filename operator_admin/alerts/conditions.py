@@ -45,8 +45,8 @@ def silent(kind: str) -> Condition:
 def bind_down() -> Iterator[Problem]:
     beats = figures.heartbeats()
     for name in registry.hosted_providers():
-        alive = [one for one in beats if one.kind == name and one.is_alive]
-        if not any(one.facts.get("bound") for one in alive):
+        alive = [beat for beat in beats if beat.kind == name and beat.is_alive]
+        if not any(beat.facts.get("bound") for beat in alive):
             yield name, {"alive": len(alive)}
 
 
@@ -108,8 +108,8 @@ def balance_low() -> Iterator[Problem]:
 
 
 def listener_down() -> Iterator[Problem]:
-    alive = [one for one in figures.heartbeats() if one.kind == "web" and one.is_alive]
-    if deaf := sum(one.facts.get("listening") == 0 for one in alive):
+    alive = [beat for beat in figures.heartbeats() if beat.kind == "web" and beat.is_alive]
+    if deaf := sum(beat.facts.get("listening") == 0 for beat in alive):
         yield "", {"count": deaf}
 
 
@@ -132,9 +132,9 @@ def clickhouse_late() -> Iterator[Problem]:
 
 def ledger_breach() -> Iterator[Problem]:
     """What the schedule's last checks found; to check again here would double their load."""
-    if found := reconciliation.remembered():
-        more = f" (+{len(found) - 3})" if len(found) > 3 else ""
-        yield "", {"said": "; ".join(found[:3]) + more}
+    if breaches := reconciliation.remembered():
+        more = f" (+{len(breaches) - 3})" if len(breaches) > 3 else ""
+        yield "", {"said": "; ".join(breaches[:3]) + more}
 
 
 def work_given_up() -> Iterator[Problem]:
@@ -177,21 +177,21 @@ CHECKS: list[doctor.Check] = [
 
 def account_broken() -> Iterator[Problem]:
     hosted = registry.hosted_providers()  # `bind-down` covers these
-    live = {name: one for name, one in registry.live_providers().items() if name not in hosted}
+    live = {name: item for name, item in registry.live_providers().items() if name not in hosted}
     with translation.override("en"):
         for name, checks in vendors.check_accounts(live).items():
             bad = [check for check in checks if check.ok is False]
-            words = [f"{vendors.check_title(one)}: {one.detail or 'missing'}" for one in bad]
-            if words:
-                yield name, {"said": "; ".join(words)[:500]}
+            texts = [f"{vendors.check_title(item)}: {item.detail or 'missing'}" for item in bad]
+            if texts:
+                yield name, {"said": "; ".join(texts)[:500]}
 
 
 def certificate_ends() -> Iterator[Problem]:
     with translation.override("en"):
         shown = public_access.inspect()
-    for one in shown:
-        if not one.is_good:
-            yield one.host, {"days": one.detail if one.days is None else one.days}
+    for item in shown:
+        if not item.is_good:
+            yield item.host, {"days": item.detail if item.days is None else item.days}
 
 
 def failed_checks() -> Iterator[Problem]:

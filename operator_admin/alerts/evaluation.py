@@ -50,12 +50,12 @@ def run(group: Group) -> bool:
     at = _claim(group)
     if at is None:
         return False
-    found, evaluated = _evaluate(group)
+    facts, evaluated = _evaluate(group)
     with transaction.atomic():
         # A run that took so long that another began has nothing new to say.
         if not AlertRun.objects.select_for_update().filter(group=group, at=at).exists():
             return False
-        changes = _apply(found, evaluated, at)
+        changes = _apply(facts, evaluated, at)
         notices.append(changes.begun, changes.over)
         Alert.objects.filter(ended_at__lt=at - RETENTION).delete()
     return True
@@ -70,7 +70,7 @@ def _claim(group: Group) -> datetime | None:
 
 def _evaluate(group: Group) -> tuple[dict[Key, Facts], set[str]]:
     """The problems, and the rules that could be evaluated: alerts of the others stay."""
-    found: dict[Key, Facts] = {}
+    open_now: dict[Key, Facts] = {}
     evaluated: set[str] = set()
     for name, rule in RULES.items():
         if rule.group is not group:
@@ -82,22 +82,22 @@ def _evaluate(group: Group) -> tuple[dict[Key, Facts], set[str]]:
             connection.close_if_unusable_or_obsolete()
             continue
         evaluated.add(name)
-        found |= {
+        open_now |= {
             (name, subject[:120]): facts
             for subject, facts in problems
             if settings.OPERATOR_MUTED_ALERTS.isdisjoint({name, f"{name}:{subject}"})
         }
-    return found, evaluated
+    return open_now, evaluated
 
 
-def _apply(found: Mapping[Key, Facts], evaluated: Collection[str], at: datetime) -> Changes:
+def _apply(facts: Mapping[Key, Facts], evaluated: Collection[str], at: datetime) -> Changes:
     rows = Alert.objects.select_for_update().filter(ended_at=None, rule__in=RULES).order_by("pk")
     alerts = {(alert.rule, alert.subject): alert for alert in rows}
-    alerts |= {key: _begin(key, at) for key in found if key not in alerts}
+    alerts |= {key: _begin(key, at) for key in facts if key not in alerts}
     over: list[Alert] = []
     for key, alert in alerts.items():
-        if key in found:
-            alert.facts, alert.missing_since = found[key], None
+        if key in facts:
+            alert.facts, alert.missing_since = facts[key], None
         elif alert.rule in evaluated and _is_over(alert, at):
             alert.ended_at = at
             over.append(alert)

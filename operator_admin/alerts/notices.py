@@ -79,7 +79,7 @@ def append(begun: Sequence[Alert], over: Sequence[Alert]) -> None:
     for alert in over:
         log.info("alert_over", rule=alert.rule, subject=alert.subject)
     # The first e-mail about a paused account was sent as it was paused.
-    mailed = [one for one in begun if one.notices > 1 or not RULES[one.rule].is_mailed_at_once]
+    mailed = [row for row in begun if row.notices > 1 or not RULES[row.rule].is_mailed_at_once]
     if mailed or over:
         for address, language in operator_mail.recipients():
             with translation.override(language):

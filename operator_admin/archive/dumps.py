@@ -141,12 +141,12 @@ def check_books(month: date, path: Path) -> None:
         with connection.cursor() as cursor:
             cursor.execute(_DIFFERS, [month, month])
             (differs,) = cursor.fetchone()
-        found = parts_of_transfers()
+        parts = parts_of_transfers()
     if differs:
         raise ArchiveError(f"{path}: its sums are not those of the books")
-    sealed = sealed_parts({f"{month:%Y-%m}"} | {name for _company, _day, name in found})
-    for key in sorted(found.keys() | sealed.keys()):
-        if found.get(key) != sealed.get(key):
+    sealed = sealed_parts({f"{month:%Y-%m}"} | {name for _company, _day, name in parts})
+    for key in sorted(parts.keys() | sealed.keys()):
+        if parts.get(key) != sealed.get(key):
             company, day, _month = key
             raise ArchiveError(
                 f"{path}: the transfers of company {company} on {day} are not those that were "

@@ -41,8 +41,8 @@ class Archive:
     def add(self, month: date) -> Path:
         """Returns the month's file. Raises ArchiveError, and leaves what is done."""
         if not ArchivedMonth.objects.filter(pk=month).exists():
-            if found := list(obstacles(month)):
-                raise ArchiveError(f"{month:%Y-%m} stays: {'; '.join(found)}")
+            if reasons := list(obstacles(month)):
+                raise ArchiveError(f"{month:%Y-%m} stays: {'; '.join(reasons)}")
             close(month, self.say)
         row, path = ArchivedMonth.objects.get(pk=month), self._file(month)
         if not row.sha256:
@@ -75,8 +75,8 @@ class Archive:
         dumps.write(month, path, self.programs)
         dumps.drop(month)
         with dumps.restored(month, path, self.programs):
-            if found := dumps.differences(month):
-                raise ArchiveError(f"{path} differs from the tables in {', '.join(found)}")
+            if faults := dumps.differences(month):
+                raise ArchiveError(f"{path} differs from the tables in {', '.join(faults)}")
             dumps.check_books(month, path)
         return sha256(path)
 

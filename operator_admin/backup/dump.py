@@ -83,7 +83,7 @@ def _dump(directory: Path, *, jobs: int, programs: Path | None) -> Manifest:
         taken_at=_iso(taken_at),
         postgres=server,
         migrations=sorted(
-            ".".join(one) for one in MigrationRecorder(connection).applied_migrations()
+            ".".join(row) for row in MigrationRecorder(connection).applied_migrations()
         ),
         keys=needed_keys(),
         sums=book_sums(),

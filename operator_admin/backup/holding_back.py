@@ -79,15 +79,15 @@ def _expire_messages() -> int:
 
 def _open_attempts() -> list[tuple[UUID, UUID]]:
     """Of a message each, with it."""
-    found = Attempt.objects.filter(_OPEN_ATTEMPT).order_by("message_id", "n")
-    return list(found.values_list("message_id", "pk")[:BATCH])
+    attempts = Attempt.objects.filter(_OPEN_ATTEMPT).order_by("message_id", "n")
+    return list(attempts.values_list("message_id", "pk")[:BATCH])
 
 
 def _open_messages() -> list[UUID]:
-    found = OpenMessage.objects.filter(
+    messages = OpenMessage.objects.filter(
         message__state__in=[Message.State.QUEUED, Message.State.SENT]
     )
-    return list(found.values_list("pk", flat=True)[:BATCH])
+    return list(messages.values_list("pk", flat=True)[:BATCH])
 
 
 def _fail_webhooks() -> int:

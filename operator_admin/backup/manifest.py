@@ -57,12 +57,12 @@ def token_sums() -> Sums:
     return {AVAILABLE: str(available), HELD: str(held)}
 
 
-def differences(expected: Sums, found: Sums) -> list[str]:
+def differences(expected: Sums, actual: Sums) -> list[str]:
     """What differs, worded; a table that only one side has differs too."""
     return [
-        f"{name}: {found.get(name, 'absent')} instead of {expected.get(name, 'absent')}"
-        for name in sorted(expected.keys() | found.keys())
-        if expected.get(name) != found.get(name)
+        f"{name}: {actual.get(name, 'absent')} instead of {expected.get(name, 'absent')}"
+        for name in sorted(expected.keys() | actual.keys())
+        if expected.get(name) != actual.get(name)
     ]
 
 
@@ -84,8 +84,8 @@ CONSEQUENCES = {
 def needed_keys() -> NeededKeys:
     uses = {setting: key_rotation.USES[setting][0]() for setting in CONSEQUENCES}
     return {
-        setting: {key_id: _fingerprint(setting, key_id) for key_id in sorted(found) if key_id}
-        for setting, found in uses.items()
+        setting: {key_id: _fingerprint(setting, key_id) for key_id in sorted(used) if key_id}
+        for setting, used in uses.items()
     }
 
 

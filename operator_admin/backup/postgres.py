@@ -105,16 +105,16 @@ def find_program(name: str, *, server: int, folder: Path | None = None) -> Path:
 
     `pg_dump` refuses newer servers, and what a newer `pg_restore` sets, an older server may refuse.
     """
-    found = {_major(path): path for path in _candidates(name, folder)}
-    fitting = sorted(major for major in found if major >= server)
+    by_major = {_major(path): path for path in _candidates(name, folder)}
+    fitting = sorted(major for major in by_major if major >= server)
     if not fitting:
-        versions = ", ".join(str(major) for major in sorted(found)) or "none"
+        versions = ", ".join(str(major) for major in sorted(by_major)) or "none"
         raise BackupError(
             f"The server is PostgreSQL {server}, and {name} of that version or newer is not here "
             f"(found: {versions}). Install postgresql-client-{server}, or name the folder that "
             "has it by --programs."
         )
-    return found[fitting[0]]
+    return by_major[fitting[0]]
 
 
 def run(program: Path, *arguments: str) -> None:
@@ -129,8 +129,8 @@ def run(program: Path, *arguments: str) -> None:
         text=True,
     )
     if done.returncode != 0:
-        words = " ".join(done.stderr.split())[-600:] or f"exit code {done.returncode}"
-        raise BackupError(f"{program.name} failed: {words}")
+        text = " ".join(done.stderr.split())[-600:] or f"exit code {done.returncode}"
+        raise BackupError(f"{program.name} failed: {text}")
 
 
 def server_version() -> int:
@@ -148,12 +148,12 @@ def _candidates(name: str, folder: Path | None) -> Iterator[Path]:
         on_path = shutil.which(name)
         folders = [*_wheel(), *sorted(DEBIAN.glob("*/bin"))]
         folders += [Path(on_path).parent] if on_path else []
-    yield from (one / name for one in folders if (one / name).is_file())
+    yield from (folder / name for folder in folders if (folder / name).is_file())
 
 
 def _wheel() -> Iterator[Path]:
-    found = find_spec(WHEEL)
-    for location in (found.submodule_search_locations if found else None) or []:
+    spec = find_spec(WHEEL)
+    for location in (spec.submodule_search_locations if spec else None) or []:
         yield from Path(location).glob("pginstall*/bin")
 
 

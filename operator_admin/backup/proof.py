@@ -79,8 +79,8 @@ def _erasures(lines: Iterable[str]) -> Finding:
 
 def _ledger() -> Finding:
     breaches = full_reconciliation.breaches()
-    found = "; ".join(f"{breach.check}: {breach.subject}" for breach in breaches[:5])
-    detail = found or f"{full_reconciliation.NUMBER_OF_CHECKS} checks of the books, no breach"
+    text = "; ".join(f"{breach.check}: {breach.subject}" for breach in breaches[:5])
+    detail = text or f"{full_reconciliation.NUMBER_OF_CHECKS} checks of the books, no breach"
     return verdict("ledger", detail, NOT_THE_BOOKS, ok=not breaches)
 
 
@@ -91,12 +91,12 @@ def _tokens(before: Sums, last: int) -> Finding:
         released, captured = (int(value) for value in cursor.fetchone())
     after = token_sums()
     expected = int(before[AVAILABLE]) + released, int(before[HELD]) - released - captured
-    found = int(after[AVAILABLE]), int(after[HELD])
+    tokens = int(after[AVAILABLE]), int(after[HELD])
     detail = (
-        f"available {before[AVAILABLE]} + {released} returned = {found[0]}; "
-        f"held {before[HELD]} - {released} returned - {captured} charged by proof = {found[1]}"
+        f"available {before[AVAILABLE]} + {released} returned = {tokens[0]}; "
+        f"held {before[HELD]} - {released} returned - {captured} charged by proof = {tokens[1]}"
     )
-    return verdict("tokens", detail, NOT_THE_BOOKS, ok=found == expected and found[1] == 0)
+    return verdict("tokens", detail, NOT_THE_BOOKS, ok=tokens == expected and tokens[1] == 0)
 
 
 def _nothing_waits() -> Finding:

@@ -118,7 +118,7 @@ def migrate() -> list[str]:
 
 
 def _unknown_migrations(manifest: Manifest) -> list[str]:
-    known = {".".join(one) for one in _known_migrations()}
+    known = {".".join(row) for row in _known_migrations()}
     return [name for name in manifest.migrations if name not in known]
 
 

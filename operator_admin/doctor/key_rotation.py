@@ -105,7 +105,7 @@ def _of_equal(name: str, ring: Ring) -> Finding:
     return passed(
         name,
         "; ".join(
-            [_("{key} signs").format(key=signs), *(_other(one, uses, noun) for one in others)]
+            [_("{key} signs").format(key=signs), *(_other(other, uses, noun) for other in others)]
         ),
     )
 

@@ -164,12 +164,12 @@ def bank_statement() -> list[Finding]:
     """Says when the bank account's statement was last read, if it is read at all."""
     if not settings.GATEWAY_ACCOUNTS["tbank"]["has_statement"]:
         return []
-    title, mark = "bank statement", StatementMark.objects.first()
-    if mark is not None and mark.error:
-        return [failed(title, mark.error, STATEMENT_CURE)]
-    if mark is None or mark.read_at is None or mark.read_at < timezone.now() - STATEMENT_AGE:
+    title, row = "bank statement", StatementMark.objects.first()
+    if row is not None and row.error:
+        return [failed(title, row.error, STATEMENT_CURE)]
+    if row is None or row.read_at is None or row.read_at < timezone.now() - STATEMENT_AGE:
         return [failed(title, _("not read for half an hour"), STATEMENT_CURE)]
-    return [passed(title, _("read at {read_at:%Y-%m-%d %H:%M} UTC").format(read_at=mark.read_at))]
+    return [passed(title, _("read at {read_at:%Y-%m-%d %H:%M} UTC").format(read_at=row.read_at))]
 
 
 def _check(name: str) -> Finding:

@@ -143,8 +143,8 @@ class Certificate:
 
 def certificates() -> list[Finding]:
     return [
-        verdict(f"certificate {one.host}", one.detail, CERTIFICATE_CURE, ok=one.is_good)
-        for one in inspect()
+        verdict(f"certificate {item.host}", item.detail, CERTIFICATE_CURE, ok=item.is_good)
+        for item in inspect()
     ]
 
 
@@ -185,7 +185,7 @@ def identity_provider() -> list[Finding]:
         return []
     try:
         discovery.forget()
-        found, keys = discovery.metadata(), discovery.signing_keys()
+        document, keys = discovery.metadata(), discovery.signing_keys()
     except RefusedError as refused:
         cure = _(
             "OIDC_ISSUER must be the `issuer` that the provider writes, to the last slash: "
@@ -203,7 +203,7 @@ def identity_provider() -> list[Finding]:
                 cure,
             )
         ]
-    methods = found.get("code_challenge_methods_supported", ["S256"])
+    methods = document.get("code_challenge_methods_supported", ["S256"])
     if "S256" not in methods:
         cure = _("Allow PKCE with S256 there.")
         return [
@@ -233,12 +233,12 @@ def identity_roles() -> list[Finding]:
 
 
 def _missing_companies() -> list[str]:
-    wanted = {int(one.target) for one in settings.OIDC_ROLES if one.role not in {STAFF, SUPERUSER}}
+    wanted = {int(row.target) for row in settings.OIDC_ROLES if row.role not in {STAFF, SUPERUSER}}
     known = Company.objects.filter(pk__in=wanted).values_list("pk", flat=True)
     return [f"company {pk}" for pk in sorted(wanted - set(known))]
 
 
 def _missing_groups() -> list[str]:
-    wanted = {one.target for one in settings.OIDC_ROLES if one.role == STAFF and one.target}
+    wanted = {role.target for role in settings.OIDC_ROLES if role.role == STAFF and role.target}
     known = Group.objects.filter(name__in=wanted).values_list("name", flat=True)
     return [f"group {name}" for name in sorted(wanted - set(known))]

@@ -103,15 +103,15 @@ def providers() -> list[Finding]:
 def vendor_approvals() -> list[Finding]:
     """Templates and senders in use that a vendor has taken out of use, as of its last answer."""
     used = list(VendorApproval.objects.filter(is_used=True).order_by("provider", "name"))
-    bad = [one for one in used if one.status in approvals.BAD]
+    bad = [row for row in used if row.status in approvals.BAD]
     if bad:
         return [
-            failed("vendor approvals", f"{one}: {one.status} {one.reason}".strip(), APPROVAL_CURE)
-            for one in bad
+            failed("vendor approvals", f"{row}: {row.status} {row.reason}".strip(), APPROVAL_CURE)
+            for row in bad
         ]
     if not used:
         return [passed("vendor approvals", _("no vendor has been asked, or none has such a list"))]
-    seen = min(one.seen_at for one in used)
+    seen = min(row.seen_at for row in used)
     return [
         passed(
             "vendor approvals",

@@ -60,7 +60,7 @@ class IncidentForm(forms.Form):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        channels = [(one.name, one.title) for one in CHANNELS]
+        channels = [(channel.name, channel.title) for channel in CHANNELS]
         self.fields["channel"].choices = [("", timeline.SERVICE), *channels]  # type: ignore[attr-defined]
 
     def clean_country(self) -> str:

@@ -82,19 +82,19 @@ class ChannelState:
     @property
     def taking(self) -> int:
         """Accounts that are sent messages now."""
-        return sum(one.is_enabled and one.breaker != "open" for _title, one in self.accounts)
+        return sum(row.is_enabled and row.breaker != "open" for _title, row in self.accounts)
 
     @property
     def is_paused(self) -> bool:
-        return any(one.is_paused_with_channel for _title, one in self.accounts)
+        return any(row.is_paused_with_channel for _title, row in self.accounts)
 
     @property
     def can_pause(self) -> bool:
-        return any(one.is_enabled for _title, one in self.accounts)
+        return any(row.is_enabled for _title, row in self.accounts)
 
     @property
     def pause_reason(self) -> str:
-        reasons = (one.pause_reason for _t, one in self.accounts if one.is_paused_with_channel)
+        reasons = (row.pause_reason for _t, row in self.accounts if row.is_paused_with_channel)
         return next(reasons, "")
 
 
@@ -115,7 +115,7 @@ class HitCompany:
 
 def channel_states() -> list[ChannelState]:
     """Of the channels that have an account."""
-    waiting = {one.channel: one for one in figures.rows(Waiting, _WAITING)}
+    waiting = {row.channel: row for row in figures.rows(Waiting, _WAITING)}
     states = figures.account_states()
     return [
         ChannelState(

@@ -81,19 +81,19 @@ refresh, keep_fresh, reset = _cache.refresh, _cache.keep_fresh, _cache.reset
 
 def for_company(company: Company, session: SessionBase) -> list[Notice]:
     now = timezone.now()
-    shown = [one for one in _cache.value if one.is_shown(now)]
+    shown = [row for row in _cache.value if row.is_shown(now)]
     if not shown:
         return []
     dismissed = set(session.get(SESSION_KEY, ()))
-    left = [one for one in shown if one.key not in dismissed]
-    of_country = [one for one in left if one.country in {"", company.country}]
+    left = [row for row in shown if row.key not in dismissed]
+    of_country = [row for row in left if row.country in {"", company.country}]
     return list(_of_its_channels(of_country, company))
 
 
 def _of_its_channels(notices: list[Notice], company: Company) -> Iterable[Notice]:
     """Reads the company's channels only if a notice is about one."""
-    used = _channels(company) if any(one.channel for one in notices) else frozenset()
-    return (one for one in notices if not one.channel or one.channel in used)
+    used = _channels(company) if any(row.channel for row in notices) else frozenset()
+    return (row for row in notices if not row.channel or row.channel in used)
 
 
 def _channels(company: Company) -> frozenset[str]:
@@ -106,5 +106,5 @@ def _channels(company: Company) -> frozenset[str]:
 
 
 def dismiss(session: SessionBase, key: str) -> None:
-    kept = [one for one in session.get(SESSION_KEY, ()) if one != key]
+    kept = [key_shown for key_shown in session.get(SESSION_KEY, ()) if key_shown != key]
     session[SESSION_KEY] = [*kept, key][-MAX_DISMISSED:]

@@ -49,17 +49,17 @@ def incidents(request: HttpRequest) -> HttpResponse:
 def channel(request: HttpRequest, name: str) -> HttpResponse:
     """Whom the channel hits, and its switch."""
     pauses.ensure_rows()
-    found = {one.channel.name: one for one in impact.channel_states()}.get(name)
-    if found is None:
+    state = {row.channel.name: row for row in impact.channel_states()}.get(name)
+    if state is None:
         raise Http404
     number = parse_page(request.GET.get("page", ""))
     companies = impact.hit_companies(name, number)
     context = {
-        "state": found,
+        "state": state,
         **paged("companies", companies, number, impact.PAGE_SIZE),
-        "told": [one for one in Incident.objects.open() if one.channel in {"", name}],
+        "told": [row for row in Incident.objects.open() if row.channel in {"", name}],
     }
-    return _page(request, "channel", found.channel.title, context)
+    return _page(request, "channel", state.channel.title, context)
 
 
 @page("incidents/channels/<str:name>/pause/", "channel-pause")
@@ -109,8 +109,8 @@ def new(request: HttpRequest) -> HttpResponse:
 @page("incidents/<int:pk>/", "incident")
 def incident(request: HttpRequest, pk: int) -> HttpResponse:
     """A POST adds an update."""
-    found = get_object_or_404(Incident, pk=pk)
-    form = UpdateForm(request.POST or None, initial={"state": found.state})
+    incident = get_object_or_404(Incident, pk=pk)
+    form = UpdateForm(request.POST or None, initial={"state": incident.state})
     if request.method == "POST":
         if not request.user.has_perm(CHANGE):
             raise PermissionDenied
@@ -121,11 +121,11 @@ def incident(request: HttpRequest, pk: int) -> HttpResponse:
             ))  # fmt: skip
             return HttpResponseRedirect(reverse("admin:incident", args=[pk]))
     context = {
-        "incident": found,
-        "updates": found.updates.select_related("author").order_by("-created_at", "-pk"),
+        "incident": incident,
+        "updates": incident.updates.select_related("author").order_by("-created_at", "-pk"),
         "form": form,
     }
-    return _page(request, "incident", str(found.title_in(_language(request))), context)
+    return _page(request, "incident", str(incident.title_in(_language(request))), context)
 
 
 @page("incidents/<int:pk>/resolve/", "incident-resolve")

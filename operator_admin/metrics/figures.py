@@ -140,8 +140,8 @@ def sends(since: datetime) -> list[ChannelDay]:
 
 
 def queue() -> Queue:
-    (found,) = rows(Queue, sql.QUEUE)
-    return found
+    (queue_row,) = rows(Queue, sql.QUEUE)
+    return queue_row
 
 
 def heartbeats() -> list[Heartbeat]:

@@ -72,8 +72,8 @@ def _guard_gauges() -> Iterator[GaugeMetricFamily]:
         "Open restrictions of the protection against SMS pumping",
         labels=["step"],
     )
-    found = GuardRestriction.objects.filter(ended_at=None, is_enforced=True)
-    counts = dict(found.values_list("step").annotate(n=Count("pk")).order_by("step"))
+    restrictions = GuardRestriction.objects.filter(ended_at=None, is_enforced=True)
+    counts = dict(restrictions.values_list("step").annotate(n=Count("pk")).order_by("step"))
     for step in GuardRestriction.Step:
         held.add_metric([step.name.lower()], counts.get(step.value, 0))
     yield held
@@ -104,8 +104,8 @@ def _process_gauges(beats: list[figures.Heartbeat]) -> Iterator[GaugeMetricFamil
     for kind, seconds in youngest.items():
         age.add_metric([kind], seconds)
     yield age
-    yield from _bind_gauges([one for one in beats if "bound" in one.facts and one.is_alive])
-    web = [one.facts for one in beats if one.kind == "web" and one.is_alive]
+    yield from _bind_gauges([beat for beat in beats if "bound" in beat.facts and beat.is_alive])
+    web = [beat.facts for beat in beats if beat.kind == "web" and beat.is_alive]
     waiters = sum(facts.get("waiters", 0) for facts in web)
     listening = [facts["listening"] for facts in web if "listening" in facts]
     yield GaugeMetricFamily("kvitok_waiters", "Sends that wait for their outcome", waiters)
@@ -124,8 +124,8 @@ BINDS = {
 def _bind_gauges(beats: list[figures.Heartbeat]) -> Iterator[GaugeMetricFamily]:
     for name, (fact, help_text) in BINDS.items():
         gauge = GaugeMetricFamily(name, help_text, labels=["account"])
-        for one in beats:
-            gauge.add_metric([one.kind], one.facts.get(fact, 0))
+        for beat in beats:
+            gauge.add_metric([beat.kind], beat.facts.get(fact, 0))
         yield gauge
 
 

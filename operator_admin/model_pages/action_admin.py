@@ -47,8 +47,8 @@ class AuditedChangesAdmin(ModelAdmin):
 
     @transaction.atomic
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
-        for one in queryset:
-            self.delete_model(request, one)
+        for row in queryset:
+            self.delete_model(request, row)
 
     def _record(self, request: HttpRequest, subject: str) -> None:
         ip = client_ip(request.META)

@@ -44,11 +44,11 @@ class AuditedAdmin(Base):
         """A row that is being changed is locked: Django writes every column of it, and would undo
         what another process changes meanwhile.
         """
-        found: Any = super().get_object(request, object_id, from_field)
-        if found is None or request.method != "POST" or not connection.in_atomic_block:
-            return found
-        rows = type(found)._default_manager.select_for_update(of=("self",))  # noqa: SLF001
-        return rows.filter(pk=found.pk).first()
+        row: Any = super().get_object(request, object_id, from_field)
+        if row is None or request.method != "POST" or not connection.in_atomic_block:
+            return row
+        rows = type(row)._default_manager.select_for_update(of=("self",))  # noqa: SLF001
+        return rows.filter(pk=row.pk).first()
 
     def log_addition(self, request: HttpRequest, obj: Model, message: Any) -> Any:
         record(request, "admin.added", obj)
@@ -60,18 +60,18 @@ class AuditedAdmin(Base):
         return super().log_change(request, obj, message)
 
     def log_deletions(self, request: HttpRequest, queryset: QuerySet[Any]) -> Any:
-        for one in queryset:
-            record(request, "admin.deleted", one)
+        for row in queryset:
+            record(request, "admin.deleted", row)
         return super().log_deletions(request, queryset)
 
 
 def _changed_values(form: Any, formsets: Iterable[Any]) -> Changes:
     """Field → [old, new]; of rows on the same page, those of each under its own name."""
-    found = _values_of(form)
-    for one in (one for formset in formsets for one in formset.forms if one.has_changed()):
-        values = _values_of(one)
-        found |= {f"{name} ({one.instance})": pair for name, pair in values.items()}
-    return found
+    changes = _values_of(form)
+    for row in (row for formset in formsets for row in formset.forms if row.has_changed()):
+        values = _values_of(row)
+        changes |= {f"{name} ({row.instance})": pair for name, pair in values.items()}
+    return changes
 
 
 def _values_of(form: Any) -> Changes:
@@ -85,7 +85,7 @@ def _values_of(form: Any) -> Changes:
 def _plain(value: Any, field: Any) -> Any:
     """Rows of other tables by their names, as their fields list them."""
     if isinstance(field, ModelMultipleChoiceField):
-        return sorted(_named(one, field) for one in value or ())
+        return sorted(_named(row, field) for row in value or ())
     if isinstance(field, ModelChoiceField) and value not in EMPTY_VALUES:
         return _named(value, field)
     return value
@@ -118,19 +118,19 @@ def record(request: HttpRequest, action: str, obj: Model, changes: Changes | Non
 
 def mail_about_new_owners(request: HttpRequest, members: Iterable[object]) -> None:
     """Notify a company's owners of an owner added by an operator."""
-    for one in members:
+    for member in members:
         if (
-            isinstance(one, Member)
-            and one.role == Member.Role.OWNER
+            isinstance(member, Member)
+            and member.role == Member.Role.OWNER
             and isinstance(request.user, User)
         ):
             notifications.post_company_change(
                 "owner.made",
-                company=one.company,
+                company=member.company,
                 user=request.user,
                 ip=None,
-                also=one.user,
-                whom=one.user.email,
+                also=member.user,
+                whom=member.user.email,
             )
 
 

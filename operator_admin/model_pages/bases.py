@@ -55,7 +55,7 @@ class PermissionsField(FieldBase):
 
 def _named_models() -> list[ContentType]:
     """The others are internal tables, which no page asks a permission for."""
-    named = [one for one in apps.get_models() if isinstance(one._meta.verbose_name, Promise)]  # noqa: SLF001
+    named = [model for model in apps.get_models() if isinstance(model._meta.verbose_name, Promise)]  # noqa: SLF001
     return list(ContentType.objects.get_for_models(*named).values())
 
 
@@ -134,7 +134,7 @@ class ModelAdmin(Autocompletion, FormFields):
         """Of the rows that are ticked those that can be; Django looks for all of them."""
         key, posted = self.model._meta.pk, request.POST.copy()  # noqa: SLF001
         ticked = posted.getlist(ACTION_CHECKBOX_NAME)
-        posted.setlist(ACTION_CHECKBOX_NAME, [one for one in ticked if _is_value(key, one)])
+        posted.setlist(ACTION_CHECKBOX_NAME, [text for text in ticked if _is_value(key, text)])
         request.POST = posted  # type: ignore[assignment]
         return super().response_action(request, *args, **kwargs)
 

@@ -104,8 +104,8 @@ class TransferAdmin(ReadOnlyAdmin):
             return queryset.filter(message_id=message_id), False
         if not text:
             return queryset, False
-        found = Q(company_id__in=_companies(text)) | Q(key__startswith=text)
-        return queryset.filter(found), False
+        condition = Q(company_id__in=_companies(text)) | Q(key__startswith=text)
+        return queryset.filter(condition), False
 
     def is_found_by_index(self, text: str) -> bool:
         return _message_id(text) is not None
@@ -145,10 +145,10 @@ class SealAdmin(ReadOnlyAdmin):
         text = search_term.strip()
         if not text:
             return queryset, False
-        found = Q(company_id__in=_companies(text))
+        condition = Q(company_id__in=_companies(text))
         if HEAD.fullmatch(text):
-            found |= Q(head__startswith=text)
-        return queryset.filter(found), False
+            condition |= Q(head__startswith=text)
+        return queryset.filter(condition), False
 
     def is_found_by_index(self, text: str) -> bool:
         """One company's are; those of many, and heads, are looked for among the newest."""

@@ -41,11 +41,11 @@ class UncountedChangeList(DjangoChangeList):
         self.date_hierarchy = None  # it would read the whole table to offer its first year
 
     def get_filters_params(self, params: dict[str, Any] | None = None) -> dict[str, Any]:
-        found: dict[str, Any] = super().get_filters_params(params)
-        found.pop(AFTER, None)
-        if not all(is_line(text) for several in found.values() for text in several):
+        lookups: dict[str, Any] = super().get_filters_params(params)
+        lookups.pop(AFTER, None)
+        if not all(is_line(text) for several in lookups.values() for text in several):
             raise IncorrectLookupParameters
-        return found
+        return lookups
 
     def older_url(self) -> str:
         return str(self.get_query_string({AFTER: self.older}))
@@ -91,11 +91,11 @@ class KeysetChangeList(UncountedChangeList):
         places = history.values_list("pk", self.field)
         for length in pagination.SCANS:
             end = places[length - 1 : length].first()
-            found = list((older if end is None else self._down_to(older, *end))[:many])
-            if end is None or len(found) == many:
-                return found, None
+            page = list((older if end is None else self._down_to(older, *end))[:many])
+            if end is None or len(page) == many:
+                return page, None
         self.looked_through = length
-        return found, end and end[0]
+        return page, end and end[0]
 
     def _is_scan(self) -> bool:
         admin: Any = self.model_admin
@@ -189,7 +189,7 @@ class SinceFilter(admin.SimpleListFilter):
     parameter_name = "since"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
-        return [(name, words) for name, (words, _span) in PERIODS.items()]
+        return [(name, title) for name, (title, _span) in PERIODS.items()]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         if self.value() not in PERIODS:

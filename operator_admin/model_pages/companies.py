@@ -180,13 +180,13 @@ class CompanyAdmin(AuditedAdmin, ModelAdmin):
     @admin.display(description=_("status"))
     def status_word(self, company: Company) -> str:
         if company.deleted_at is not None:
-            kind, words = "suspended", str(_("deleted"))
+            kind, text = "suspended", str(_("deleted"))
         elif company.closes_at is not None:
             day = date_format(timezone.localtime(company.closes_at), "j E Y")
-            kind, words = "pending", gettext("will be deleted on %(day)s") % {"day": day}
+            kind, text = "pending", gettext("will be deleted on %(day)s") % {"day": day}
         else:
-            kind, words = company.status, company.get_status_display()
-        return format_html('<span class="admin-state is-{}">{}</span>', kind, words)
+            kind, text = company.status, company.get_status_display()
+        return format_html('<span class="admin-state is-{}">{}</span>', kind, text)
 
     @admin.display(description=_("tokens: available + held"))
     def balance(self, company: "Listed") -> str:
@@ -371,7 +371,7 @@ def _change_links(
     request: HttpRequest, companies: QuerySet[Company], change: Callable[..., bool]
 ) -> None:
     user, ip = operator(request), client_ip(request.META)
-    changed = [change(company=one, user=user, ip=ip, by_operator=True) for one in companies]
+    changed = [change(company=company, user=user, ip=ip, by_operator=True) for company in companies]
     _report_changed(request, sum(changed))
 
 

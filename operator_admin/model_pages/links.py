@@ -49,8 +49,8 @@ class ReservedNameFilter(admin.SimpleListFilter):
         if self.value() != "reserved":
             return queryset
         aliases = queryset.filter(is_alias=True, retired_at=None).values_list("pk", "slug")
-        found = [pk for pk, slug in aliases.iterator() if slugs.is_reserved_alias(slug)]
-        return queryset.filter(pk__in=found)
+        reserved = [pk for pk, slug in aliases.iterator() if slugs.is_reserved_alias(slug)]
+        return queryset.filter(pk__in=reserved)
 
 
 @admin.register(Link)
@@ -190,8 +190,8 @@ class ShortHostAdmin(ModelAdmin):
         used = [host for host in objs if Link.objects.filter(host=host).exists()]
         if not used:
             return super().get_deleted_objects(objs, request)
-        words = _("%(host)s has links that would stop working")
-        return [str(host) for host in used], {}, set(), [words % {"host": one} for one in used]
+        text = _("%(host)s has links that would stop working")
+        return [str(host) for host in used], {}, set(), [text % {"host": host} for host in used]
 
     def delete_model(self, request: HttpRequest, obj: ShortHost) -> None:
         Company.objects.filter(link_host=obj.host).update(link_host="")
@@ -308,8 +308,8 @@ class ReportAdmin(ReadOnlyAdmin):
     @admin.action(description=_("Disable the links reported"), permissions=["disable"])
     def disable_links(self, request: HttpRequest, reports: QuerySet[Report]) -> None:
         user, ip = operator(request), client_ip(request.META)
-        links = {one.link for one in reports.select_related("link")}
-        live = [one for one in links if not one.is_barred and one.retired_at is None]
+        links = {report.link for report in reports.select_related("link")}
+        live = [link for link in links if not link.is_barred and link.retired_at is None]
         off = Change(is_enabled=False, by_operator=True)
         for link in live:
             changes.change(link=link, wanted=off, user=user, ip=ip)
@@ -341,9 +341,9 @@ class StopAdmin(ReadOnlyAdmin):
         user, ip = operator(request), client_ip(request.META)
         count = sum(
             stopping.release(
-                company=one.company, batch_id=one.batch_id, user=user, ip=ip, by_operator=True
+                company=stop.company, batch_id=stop.batch_id, user=user, ip=ip, by_operator=True
             )
-            for one in stops.select_related("company")
+            for stop in stops.select_related("company")
         )
         text = ngettext("%(n)d stop is released.", "%(n)d stops are released.", count)
         self.message_user(request, text % {"n": count}, messages.SUCCESS)

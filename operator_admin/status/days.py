@@ -83,7 +83,7 @@ def _due_days() -> list[date]:
 
 
 def _count(day: date) -> None:
-    names = [one.name for one in CHANNELS]
+    names = [channel.name for channel in CHANNELS]
     with connection.cursor() as cursor:
         cursor.execute(_COUNT, {"day": day, "channels": names})
 

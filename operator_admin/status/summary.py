@@ -61,16 +61,16 @@ def of_channel(
 ) -> Level:
     """`accounts`: all that the channel has; None for one without a row, which takes messages."""
     return worst([
-        *(of_incident(one.impact) for one in incidents if one.channel in {"", name}),
-        *(Level.DEGRADED for one in alerts if _is_about(one, name)),
+        *(of_incident(item.impact) for item in incidents if item.channel in {"", name}),
+        *(Level.DEGRADED for item in alerts if _is_about(item, name)),
         *([Level.OUTAGE] if not any(map(_takes, accounts)) else []),
     ])  # fmt: skip
 
 
 def of_api(incidents: Iterable[Incident], alerts: Iterable[Alert]) -> Level:
     return worst([
-        *(of_incident(one.impact) for one in incidents if not one.channel),
-        *(Level.OUTAGE for one in alerts if one.rule == API_DOWN),
+        *(of_incident(item.impact) for item in incidents if not item.channel),
+        *(Level.OUTAGE for item in alerts if item.rule == API_DOWN),
     ])  # fmt: skip
 
 
@@ -148,17 +148,17 @@ class Summary:
 def _read(cursor: CursorWrapper) -> Summary:
     now = timezone.now()
     events = _events(now)
-    open_ones = [one for one in events if one.incident.resolved_at is None]
-    begun = [one.incident for one in open_ones if one.incident.began_at <= now]
+    open_ones = [event for event in events if event.incident.resolved_at is None]
+    begun = [event.incident for event in open_ones if event.incident.began_at <= now]
     alerts = list(Alert.objects.firing())
-    components = tuple(_components([one.incident for one in events], begun, alerts))
+    components = tuple(_components([event.incident for event in events], begun, alerts))
     return Summary(
         now,
-        worst(one.level for one in components),
+        worst(item.level for item in components),
         components,
-        tuple(one for one in open_ones if one.incident.began_at <= now),
-        tuple(one for one in open_ones if one.incident.began_at > now),
-        tuple(one for one in events if one.incident.resolved_at),
+        tuple(event for event in open_ones if event.incident.began_at <= now),
+        tuple(event for event in open_ones if event.incident.began_at > now),
+        tuple(event for event in events if event.incident.resolved_at),
     )
 
 
@@ -170,12 +170,12 @@ get, reset, refresh = _cache.get, _cache.reset, _cache.refresh
 
 def _events(now: datetime) -> list[Event]:
     since = now - timedelta(days=HISTORY_DAYS)
-    found = Incident.objects.public().prefetch_related("updates")
+    incidents = Incident.objects.public().prefetch_related("updates")
     recent = [
-        *found.filter(resolved_at=None).order_by("-began_at", "-pk"),
-        *found.filter(resolved_at__gte=since).order_by("-began_at", "-pk")[:MAX_HISTORY],
+        *incidents.filter(resolved_at=None).order_by("-began_at", "-pk"),
+        *incidents.filter(resolved_at__gte=since).order_by("-began_at", "-pk")[:MAX_HISTORY],
     ]
-    return [Event(one, tuple(sorted(one.updates.all(), key=_at, reverse=True))) for one in recent]
+    return [Event(row, tuple(sorted(row.updates.all(), key=_at, reverse=True))) for row in recent]
 
 
 def _at(update: IncidentUpdate) -> tuple[datetime, int]:
@@ -247,9 +247,9 @@ def _api_day(day: date, row: StatusDay | None, incidents: Sequence[Incident]) ->
 def _said(day: date, channel: str, incidents: Sequence[Incident]) -> Level | None:
     """The worst that the operator said of the day, if anything."""
     levels = [
-        of_incident(one.impact)
-        for one in incidents
-        if one.channel in {"", channel} and _lasted(one, day)
+        of_incident(incident.impact)
+        for incident in incidents
+        if incident.channel in {"", channel} and _lasted(incident, day)
     ]
     return worst(levels) if levels else None
 

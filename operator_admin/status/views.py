@@ -24,30 +24,30 @@ FEED_TYPE = "application/atom+xml; charset=utf-8"
 @require_safe
 @in_asked_language
 def page(request: HttpRequest) -> HttpResponse:
-    found = summary.get()
-    context = {"summary": found, "body": _body(found) if found else ""}
-    response = render(request, "status/page.html", context, status=200 if found else 503)
+    shown = summary.get()
+    context = {"summary": shown, "body": _body(shown) if shown else ""}
+    response = render(request, "status/page.html", context, status=200 if shown else 503)
     response["Cache-Control"] = "private, max-age=15"  # in the reader's language
     return response
 
 
-def _body(found: Summary) -> str:
+def _body(summary: Summary) -> str:
     """Rendered once per language and state: a rush of readers costs a look-up each."""
     language = translation.get_language()
     at, body = _bodies.get(language, (None, ""))
-    if at != found.at:
-        context = {"summary": found, "language": language}
+    if at != summary.at:
+        context = {"summary": summary, "language": language}
         body = render_to_string("status/body.html", context)
-        _bodies[language] = (found.at, body)
+        _bodies[language] = (summary.at, body)
     return body
 
 
 @require_safe
 def as_json(request: HttpRequest) -> HttpResponse:
-    found = summary.get()
-    if found is None:
+    shown = summary.get()
+    if shown is None:
         return JsonResponse({"status": "unknown"}, status=503)
-    response = JsonResponse(_document(found), json_dumps_params={"ensure_ascii": False})
+    response = JsonResponse(_document(shown), json_dumps_params={"ensure_ascii": False})
     response["Cache-Control"] = CACHE_CONTROL
     response["Access-Control-Allow-Origin"] = "*"
     return response
@@ -56,14 +56,14 @@ def as_json(request: HttpRequest) -> HttpResponse:
 @require_safe
 @in_asked_language
 def as_feed(request: HttpRequest) -> HttpResponse:
-    found = summary.get()
+    shown = summary.get()
     language = translation.get_language()
     url = f"{settings.PUBLIC_URL}/status"
     feed = Atom1Feed(
         title=_("Kvitok: status"), link=url, description="", language=language,
         feed_url=f"{settings.PUBLIC_URL}/status.atom",
     )  # fmt: skip
-    for event in [*found.open, *found.planned, *found.over] if found else []:
+    for event in [*shown.open, *shown.planned, *shown.over] if shown else []:
         for update in event.updates:
             feed.add_item(
                 title=f"{event.incident.title_in(language)}: {update.get_state_display()}",
@@ -77,47 +77,47 @@ def as_feed(request: HttpRequest) -> HttpResponse:
     return response
 
 
-def _document(found: Summary) -> dict[str, Any]:
+def _document(summary: Summary) -> dict[str, Any]:
     return {
-        "status": found.level,
-        "updated_at": found.at.isoformat(),
-        "components": [_component(one) for one in found.components],
-        "incidents": [_incident(one) for one in found.open],
-        "planned": [_incident(one) for one in found.planned],
-        "history": [_incident(one) for one in found.over],
+        "status": summary.level,
+        "updated_at": summary.at.isoformat(),
+        "components": [_component(item) for item in summary.components],
+        "incidents": [_incident(item) for item in summary.open],
+        "planned": [_incident(item) for item in summary.planned],
+        "history": [_incident(item) for item in summary.over],
     }
 
 
-def _component(one: Component) -> dict[str, Any]:
+def _component(component: Component) -> dict[str, Any]:
     with translation.override("en"):
-        title = one.title
+        title = component.title
     return {
-        "name": one.name,
+        "name": component.name,
         "title": title,
-        "status": one.level,
-        "days": [_day(day) for day in one.days],
+        "status": component.level,
+        "days": [_day(day) for day in component.days],
     }
 
 
-def _day(one: Day) -> dict[str, Any]:
+def _day(day: Day) -> dict[str, Any]:
     return {
-        "day": one.day.isoformat(),
-        "status": one.level or "unknown",
-        "share": one.share,
-        "median_seconds": one.median_seconds,
-        "minutes_measured": one.minutes,
+        "day": day.day.isoformat(),
+        "status": day.level or "unknown",
+        "share": day.share,
+        "median_seconds": day.median_seconds,
+        "minutes_measured": day.minutes,
     }
 
 
-def _incident(one: Event) -> dict[str, Any]:
-    ended = one.incident.resolved_at
+def _incident(event: Event) -> dict[str, Any]:
+    ended = event.incident.resolved_at
     return {
-        "id": one.incident.pk,
-        "title": {"ru": one.incident.title_ru, "en": one.incident.title_en},
-        "impact": one.incident.impact,
-        "state": one.incident.state,
-        "channel": one.incident.channel or None,
-        "began_at": one.incident.began_at.isoformat(),
+        "id": event.incident.pk,
+        "title": {"ru": event.incident.title_ru, "en": event.incident.title_en},
+        "impact": event.incident.impact,
+        "state": event.incident.state,
+        "channel": event.incident.channel or None,
+        "began_at": event.incident.began_at.isoformat(),
         "resolved_at": ended.isoformat() if ended else None,
         "updates": [
             {
@@ -125,6 +125,6 @@ def _incident(one: Event) -> dict[str, Any]:
                 "text": {"ru": update.text_ru, "en": update.text_en},
                 "at": update.created_at.isoformat(),
             }
-            for update in one.updates
+            for update in event.updates
         ],
     }

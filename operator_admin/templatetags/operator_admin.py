@@ -35,17 +35,17 @@ def menu_link(context: RequestContext, name: str, label: StrOrPromise) -> SafeSt
 def attention_link(context: RequestContext) -> dict[str, object]:
     """The number of things that wait for the operator."""
     counts = attention.counts(attention.kinds_for(context["request"]))
-    return {"request": context["request"], "total": sum(one.number for one in counts)}
+    return {"request": context["request"], "total": sum(count.number for count in counts)}
 
 
 @register.inclusion_tag("components/operator_notices.html", takes_context=True)
 def operator_notices(context: RequestContext) -> dict[str, Any]:
     member, request = context.get("member"), context.get("request")
-    found = notices.for_company(member.company, request.session) if member and request else []
+    shown = notices.for_company(member.company, request.session) if member and request else []
     return {
-        "notices": found,
+        "notices": shown,
         "language": get_language(),
-        "next": request.get_full_path() if found and request else "",
+        "next": request.get_full_path() if shown and request else "",
         "csrf_token": context.get("csrf_token"),
     }
 

@@ -74,13 +74,13 @@ def bars(component: Component) -> list[Bar]:
 
 
 def _title(day: Day, *, is_api: bool) -> str:
-    words = [f"{date_format(day.day, 'DATE_FORMAT')}: {day_word(day)}"]
+    texts = [f"{date_format(day.day, 'DATE_FORMAT')}: {day_word(day)}"]
     if day.share is not None:
-        words.append((_("alive %(share)s%%") if is_api else _("delivered %(share)s%%"))
+        texts.append((_("alive %(share)s%%") if is_api else _("delivered %(share)s%%"))
                      % {"share": day.share})  # fmt: skip
     if day.median_seconds is not None:
-        words.append(_("half within %(time)s") % {"time": seconds(day.median_seconds)})
-    return ", ".join(words)
+        texts.append(_("half within %(time)s") % {"time": seconds(day.median_seconds)})
+    return ", ".join(texts)
 
 
 @register.filter

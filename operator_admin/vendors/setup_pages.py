@@ -50,7 +50,7 @@ class CredentialsForm(forms.Form):
         self.name = name
         self.is_stored = not is_further and stored_credentials.has_stored(name)
         # Where in the vendor's console each option is found.
-        places = {one: step.where for step in registry.guide(name).steps for one in step.options}
+        places = {key: step.where for step in registry.guide(name).steps for key in step.options}
         if is_further:
             self.fields[ACCOUNT] = forms.RegexField(
                 rf"\A{ACCOUNT_NAME.pattern}\Z",
@@ -60,20 +60,20 @@ class CredentialsForm(forms.Form):
                     "invalid": gettext_lazy("Up to 12 small Latin letters and digits.")
                 },
             )
-        for one in VENDORS[vendor_of(name)].fields:
-            self.fields[one.name] = self._field(one, places.get(one.name, ""))
+        for field in VENDORS[vendor_of(name)].fields:
+            self.fields[field.name] = self._field(field, places.get(field.name, ""))
 
-    def _field(self, one: Option, place: str) -> forms.CharField:
-        keeps = one.is_secret and self.is_stored
-        widget = forms.PasswordInput if one.is_secret else forms.TextInput
+    def _field(self, option: Option, place: str) -> forms.CharField:
+        keeps = option.is_secret and self.is_stored
+        widget = forms.PasswordInput if option.is_secret else forms.TextInput
         attributes = {"autocomplete": "off", "spellcheck": "false", "class": "vTextField"}
         if keeps:
             attributes["placeholder"] = _("stored; leave empty to keep it")
         return LineField(
-            label=str(one.label),
-            required=one.is_required and not keeps,
+            label=str(option.label),
+            required=option.is_required and not keeps,
             max_length=LONGEST,
-            initial=secrets.token_urlsafe(18) if one.is_ours else one.default,
+            initial=secrets.token_urlsafe(18) if option.is_ours else option.default,
             help_text=place,
             widget=widget(attributes),
         )
@@ -87,7 +87,7 @@ class CredentialsForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         data = super().clean() or self.cleaned_data
-        secret = {one.name for one in VENDORS[vendor_of(self.name)].fields if one.is_secret}
+        secret = {field.name for field in VENDORS[vendor_of(self.name)].fields if field.is_secret}
         for option, text in list(data.items()):  # an error removes one
             if text != text.strip():
                 self.add_error(
@@ -295,8 +295,8 @@ def _can_have_more(name: str) -> bool:
 
 def _step_views(name: str, steps: tuple[Step, ...]) -> Iterator[StepView]:
     for n, step in enumerate(steps, start=1):
-        copies = [(f"copy-{n}-{m}", one) for m, one in enumerate(step.copies, start=1)]
-        variables = list(dict.fromkeys(_variable(name, one) for one in step.options))
+        copies = [(f"copy-{n}-{m}", text) for m, text in enumerate(step.copies, start=1)]
+        variables = list(dict.fromkeys(_variable(name, option) for option in step.options))
         yield StepView(step.where, step.what, variables, copies)
 
 

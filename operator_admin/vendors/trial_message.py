@@ -91,11 +91,11 @@ def send_trial(*, trial: TrialMessage, phone: str, locale: str, user: User, ip: 
 @transaction.atomic
 def _company(user: User) -> Company:
     """The service's own company; it has no members, so only the admin sends for it."""
-    found = Company.objects.filter(name=COMPANY, members=None).order_by("pk").first()
-    if found is None:
-        found = Company.objects.create(name=COMPANY, brand="Kvitok", status=Company.Status.APPROVED)
-        audit.record("company.created", found, company=found, user=user)
-    return found
+    row = Company.objects.filter(name=COMPANY, members=None).order_by("pk").first()
+    if row is None:
+        row = Company.objects.create(name=COMPANY, brand="Kvitok", status=Company.Status.APPROVED)
+        audit.record("company.created", row, company=row, user=user)
+    return row
 
 
 def _fund(company: Company, cost: int, user: User) -> None:

@@ -126,11 +126,11 @@ class SentCode(NamedTuple):
 
 def outcomes(since: datetime, until: datetime) -> list[CodeOutcome]:
     """Those of `(since, until]` in the order of their times, and those awaited at its end."""
-    found = [*_of_ripening(since, until), *_of_entered(since, until)]
-    known = known_phones.sends_to_known({_send(one) for one in found}, since)
-    strange = [one for one in found if not known.get(_send(one))]
+    outcomes = [*_of_ripening(since, until), *_of_entered(since, until)]
+    known = known_phones.sends_to_known({_send(item) for item in outcomes}, since)
+    strange = [item for item in outcomes if not known.get(_send(item))]
     phones = {(company_id, phone) for company_id, phone, _created in known}
-    return sorted(_without_repeated(strange, until, phones), key=lambda one: one.at)
+    return sorted(_without_repeated(strange, until, phones), key=lambda item: item.at)
 
 
 def _of_ripening(since: datetime, until: datetime) -> Iterator[CodeOutcome]:
@@ -170,14 +170,14 @@ def _of_entered(since: datetime, until: datetime) -> Iterator[CodeOutcome]:
 
 def _newest(codes: Iterable[SentCode]) -> dict[UUID, UUID]:
     """The newest message of each code."""
-    found: dict[UUID, UUID] = {}
+    newest: dict[UUID, UUID] = {}
     for code in codes:
-        found[code.subject_id] = max(code.newest_id, found.get(code.subject_id, code.id))
-    return found
+        newest[code.subject_id] = max(code.newest_id, newest.get(code.subject_id, code.id))
+    return newest
 
 
-def _send(one: CodeOutcome) -> Send:
-    return one.company_id, one.phone, one.created
+def _send(outcome: CodeOutcome) -> Send:
+    return outcome.company_id, outcome.phone, outcome.created
 
 
 _SENT_LATELY = """
@@ -188,12 +188,12 @@ GROUP BY company_id, phone HAVING count(*) > %s
 
 
 def _without_repeated(
-    found: list[CodeOutcome], until: datetime, known: Set[tuple[int, str]]
+    outcomes: list[CodeOutcome], until: datetime, known: Set[tuple[int, str]]
 ) -> Iterator[CodeOutcome]:
     """Without those missed by phones that were sent many codes, and what would correct them. The
     codes with which a known phone passes come on top.
     """
-    phones = sorted({one.phone for one in found if one.kind not in SAID_OF_PEOPLE})
+    phones = sorted({item.phone for item in outcomes if item.kind not in SAID_OF_PEOPLE})
     with connection.cursor() as cursor:
         lately = until - timedelta(seconds=PHONE_WINDOW)
         params: list[Any] = [phones, lately, until, COUNTED_OF_PHONE]
@@ -203,11 +203,11 @@ def _without_repeated(
             for company_id, phone, count in cursor.fetchall()
             if count > COUNTED_OF_PHONE + KNOWN_CODES or (company_id, phone) not in known
         }
-    for one in found:
-        if (one.company_id, one.phone) not in many or one.kind in SAID_OF_PEOPLE:
-            yield one
-        elif one.kind is OutcomeKind.ENTERED_LATE:  # of a miss that was not counted
-            yield replace(one, kind=OutcomeKind.ENTERED)
+    for item in outcomes:
+        if (item.company_id, item.phone) not in many or item.kind in SAID_OF_PEOPLE:
+            yield item
+        elif item.kind is OutcomeKind.ENTERED_LATE:  # of a miss that was not counted
+            yield replace(item, kind=OutcomeKind.ENTERED)
 
 
 def sent_codes(company_id: int, since: datetime, until: datetime, *, most: int) -> list[SentCode]:

@@ -45,7 +45,7 @@ class AttackedNumbers:
     def watched_by(self, company_id: int) -> set[Scope]:
         if company_id in self.unaware:
             return set()
-        return {scope for scope, found in self.companies.items() if found - {company_id}}
+        return {scope for scope, attacked in self.companies.items() if attacked - {company_id}}
 
 
 def attacked_numbers() -> AttackedNumbers:
@@ -61,13 +61,13 @@ def attacked_numbers() -> AttackedNumbers:
         step__gte=GuardRestriction.Step.CHALLENGE,
         kind__in=OF_NUMBERS,
     ).values_list("kind", "value", "company_id")
-    found: dict[Scope, set[int]] = {}
+    companies: dict[Scope, set[int]] = {}
     for kind, value, company_id in rows:
-        found.setdefault(Scope(GuardScopeKind(kind), value), set()).add(company_id)
+        companies.setdefault(Scope(GuardScopeKind(kind), value), set()).add(company_id)
     unaware = (
-        Company.objects.filter(guard_watches_others=False) if found else Company.objects.none()
+        Company.objects.filter(guard_watches_others=False) if companies else Company.objects.none()
     )
-    return AttackedNumbers(found, set(unaware.values_list("pk", flat=True)))
+    return AttackedNumbers(companies, set(unaware.values_list("pk", flat=True)))
 
 
 WRITTEN = (
@@ -139,23 +139,23 @@ def _evidence(row: GuardEvidence) -> Evidence:
     )
 
 
-def _row(company_id: int, kind: str, value: str, one: Evidence, country: str) -> GuardEvidence:
+def _row(company_id: int, kind: str, value: str, evidence: Evidence, country: str) -> GuardEvidence:
     return GuardEvidence(
         company_id=company_id,
         kind=kind,
         value=value,
         country=country,
-        seen_at=_time(max(one.at, one.norm.at)),
-        score=one.score,
-        hits=one.hits,
-        misses=one.misses,
-        tokens=one.tokens,
-        norm_at=_time(one.norm.at),
-        norm_trials=one.norm.trials,
-        norm_hits=one.norm.hits,
-        refusals=one.refusals,
-        refused_until=None if one.refused_until == -inf else _time(one.refused_until),
-        is_apart=one.is_apart,
+        seen_at=_time(max(evidence.at, evidence.norm.at)),
+        score=evidence.score,
+        hits=evidence.hits,
+        misses=evidence.misses,
+        tokens=evidence.tokens,
+        norm_at=_time(evidence.norm.at),
+        norm_trials=evidence.norm.trials,
+        norm_hits=evidence.norm.hits,
+        refusals=evidence.refusals,
+        refused_until=None if evidence.refused_until == -inf else _time(evidence.refused_until),
+        is_apart=evidence.is_apart,
     )
 
 
@@ -189,8 +189,8 @@ def _count_step(until: datetime) -> bool:
         since = max(progress.counted_until, until - LONGEST_ABSENCE)
         end = min(until, since + LONGEST_STEP)
         attacked = attacked_numbers()
-        found = _count(code_outcomes.outcomes(since, end), end, attacked)
-        restrictions.update(found, end, partial(_judge_anew, attacked=attacked))
+        judged = _count(code_outcomes.outcomes(since, end), end, attacked)
+        restrictions.update(judged, end, partial(_judge_anew, attacked=attacked))
         GuardProgress.objects.filter(pk=GuardProgress.ONLY).update(counted_until=end)
     return end < until
 
@@ -203,25 +203,25 @@ def _locked(until: datetime) -> GuardProgress | None:
     return GuardProgress.objects.select_for_update(skip_locked=True).first()
 
 
-def _count(found: Sequence[CodeOutcome], now: datetime, attacked: AttackedNumbers) -> list[Judged]:
+def _count(rows: Sequence[CodeOutcome], now: datetime, attacked: AttackedNumbers) -> list[Judged]:
     """The companies with a reason for restrictions."""
     by_company: dict[int, list[CodeOutcome]] = defaultdict(list)
-    for outcome in found:
+    for outcome in rows:
         by_company[outcome.company_id].append(outcome)
     judged = JOB.each(
         sorted(by_company), lambda each: _count_company(each, by_company[each], now, attacked)
     )
-    return [one for one in judged if one.verdicts]
+    return [item for item in judged if item.verdicts]
 
 
 def _count_company(
-    company_id: int, own: Sequence[CodeOutcome], now: datetime, attacked: AttackedNumbers
+    company_id: int, outcomes: Sequence[CodeOutcome], now: datetime, attacked: AttackedNumbers
 ) -> Judged:
-    scopes = {_key(outcome): _scopes(outcome) for outcome in own}
-    guard = load_guard(company_id, {one for each in scopes.values() for one in each})
+    scopes = {_key(outcome): _scopes(outcome) for outcome in outcomes}
+    guard = load_guard(company_id, {scope for each in scopes.values() for scope in each})
     guard.watched = attacked.watched_by(company_id)
     touched: set[Scope] = set()
-    for outcome in own:
+    for outcome in outcomes:
         _learn(guard, outcome, scopes[_key(outcome)])
         if outcome.kind is not OutcomeKind.AWAITED:
             touched.update(scopes[_key(outcome)])
@@ -276,8 +276,8 @@ def _judge(guard: Guard, now: float, several: Iterable[tuple[Scope, ...]]) -> di
 
 
 def _tokens_of_smallest(guard: Guard, scopes: tuple[Scope, ...]) -> float:
-    small = [guard.found[one].tokens for one in scopes if one.kind in SMALL and one in guard.found]
-    return max(small, default=0.0)
+    small = [scope for scope in scopes if scope.kind in SMALL and scope in guard.found]
+    return max((guard.found[scope].tokens for scope in small), default=0.0)
 
 
 def _judge_anew(

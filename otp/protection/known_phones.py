@@ -69,15 +69,15 @@ WHERE code.first IS NOT NULL
 def is_known(company_id: int, phone: str) -> bool:
     """Whether a code to it passes every step now."""
     now = timezone.now()
-    own = {"company": company_id, "mode": Mode.LIVE, "phone": phone}
-    own["id__gte"] = _remembered_at(now)["first"]  # months are left out by it
-    code = Verification.objects.filter(**own, judged_at__gte=now - REMEMBERED).aggregate(
+    owner = {"company": company_id, "mode": Mode.LIVE, "phone": phone}
+    owner["id__gte"] = _remembered_at(now)["first"]  # months are left out by it
+    code = Verification.objects.filter(**owner, judged_at__gte=now - REMEMBERED).aggregate(
         first=Min("verified_at"), latest=Max("verified_at")
     )
     if code["first"] is None or code["first"] >= now - KNOWN_AFTER:
         return False
     since = min(code["latest"], now - KNOWN_AFTER)
-    sent = Message.objects.filter(**own, kind=Message.Kind.CODE, created_at__gt=since)
+    sent = Message.objects.filter(**owner, kind=Message.Kind.CODE, created_at__gt=since)
     return sent[:KNOWN_CODES].count() < KNOWN_CODES
 
 
@@ -100,15 +100,15 @@ def histories(
     """Of those of the phones that had entered a code by then; of the codes sent to them, as many as
     decide whether they are known.
     """
-    found: dict[str, PhoneHistory] = {}
+    histories: dict[str, PhoneHistory] = {}
     params = _remembered_at(moment) | {"company_id": company_id, "moment": moment}
     several = sorted(phones)
     with connection.cursor() as cursor:
         for start in range(0, len(several), BATCH):
             cursor.execute(_HISTORIES, params | {"phones": several[start : start + BATCH]})
             for phone, first, latest, sent in cursor.fetchall():
-                found[phone] = PhoneHistory(first, latest, tuple(sorted(sent)))
-    return found
+                histories[phone] = PhoneHistory(first, latest, tuple(sorted(sent)))
+    return histories
 
 
 def _remembered_at(moment: datetime) -> dict[str, Any]:

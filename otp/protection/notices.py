@@ -46,13 +46,13 @@ def post(restriction: GuardRestriction) -> None:
     )
 
 
-def post_week(company: Company, found: WeekFigures) -> None:
+def post_week(company: Company, figures: WeekFigures) -> None:
     """In the caller's transaction, which sees to it that a week is told of once."""
     mail.post_to_members(
         company=company,
         roles=NOTIFIED_ROLES,
         template="guard_week",
-        context={"week": found, "page_url": _page_url()},
+        context={"week": figures, "page_url": _page_url()},
     )
 
 
@@ -99,9 +99,9 @@ def register_audit_words() -> None:
 
 
 def _audited_mode(event: AuditEvent) -> str:
-    words = dict(GuardMode.choices)
+    labels = dict(GuardMode.choices)
     modes = (event.changes or {}).get("guard_mode") or event.subject.split(" → ")
-    return " → ".join(str(words.get(mode, mode)) for mode in modes)
+    return " → ".join(str(labels.get(mode, mode)) for mode in modes)
 
 
 def _audited_watching(event: AuditEvent) -> str:

@@ -51,12 +51,12 @@ class Judged:
 JudgeAnew = Callable[[GuardRestriction, datetime], Judged]
 
 
-def update(found: Iterable[Judged], now: datetime, judge_anew: JudgeAnew) -> None:
+def update(several: Iterable[Judged], now: datetime, judge_anew: JudgeAnew) -> None:
     """Opens, renews and ends restrictions; in the caller's transaction, which has `GuardProgress`.
 
     The companies are locked all at once and in order, as by whoever else locks several.
     """
-    strict = {one.company_id: one for one in found}
+    strict = {item.company_id: item for item in several}
     over = GuardRestriction.objects.filter(ended_at=None, until__lte=now)
     due = set(over.values_list("company_id", flat=True))
     rows = Company.objects.filter(pk__in=due | strict.keys()).order_by("pk")
@@ -89,9 +89,9 @@ def _apply(company: Company, judged: Judged, now: datetime) -> None:
             is_enforced=company.guard_mode == GuardMode.ENFORCE,
             began_at=now,
         )
-        told = restriction.step if _is_attack(restriction) else 0
+        step = restriction.step if _is_attack(restriction) else 0
         _renew(restriction, verdict, now)
-        if _is_attack(restriction) and _is_news(told, restriction.step):
+        if _is_attack(restriction) and _is_news(step, restriction.step):
             _announce(restriction, now, by_mail=_is_news(strictest, restriction.step))
             strictest = max(strictest, restriction.step)
 
@@ -100,9 +100,9 @@ def _is_attack(row: GuardRestriction) -> bool:
     return row.rule == GuardRestriction.Rule.UNVERIFIED
 
 
-def _is_news(told: int | None, step: int) -> bool:
+def _is_news(before: int | None, step: int) -> bool:
     """The first step, and the refusal."""
-    return not told or (step == GuardRestriction.Step.REFUSE and told < step)
+    return not before or (step == GuardRestriction.Step.REFUSE and before < step)
 
 
 def _lets_through(row: GuardRestriction, scope: Scope, country: str) -> bool:
@@ -178,10 +178,10 @@ def lift(*, restriction: GuardRestriction, user: User, ip: str | None = None) ->
     evidence.filter(kind=stored.kind, value=stored.value).delete()
     if narrower := _narrower(stored):
         evidence.filter(**narrower).delete()
-        for one in GuardRestriction.objects.filter(
+        for row in GuardRestriction.objects.filter(
             company=company, ended_at=None, **narrower
         ).exclude(step=GuardRestriction.Step.ALLOW):
-            _end(one, now, user)
+            _end(row, now, user)
     record("guard.lifted", _audited(scope_of(stored)), company=company, user=user, ip=ip)
     publish(company)
 

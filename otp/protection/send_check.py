@@ -95,13 +95,13 @@ def held_back(principal: Principal, phone: str, sender: CodeSender) -> Held | No
         return _scripted(phone, sender)
     if not principal.guard.restrictions:
         return None
-    found = _strictest(principal.guard, phone, sender)
-    if found is None or known_phones.is_known(principal.company_id, phone):
+    restriction = _strictest(principal.guard, phone, sender)
+    if restriction is None or known_phones.is_known(principal.company_id, phone):
         return None
-    step = GuardStep(found.step)
+    step = GuardStep(restriction.step)
     if step is not GuardStep.REFUSE and sender.is_trusted:
         return None
-    return Held(step, found, is_enforced=principal.guard.mode == GuardMode.ENFORCE)
+    return Held(step, restriction, is_enforced=principal.guard.mode == GuardMode.ENFORCE)
 
 
 def _scripted(phone: str, sender: CodeSender) -> Held | None:
@@ -110,8 +110,8 @@ def _scripted(phone: str, sender: CodeSender) -> Held | None:
     if step is None or (step is not GuardStep.REFUSE and sender.is_trusted):
         return None
     scope = ScopeKind.TEN_THOUSAND.value, phone[:-4]
-    found = OpenRestriction(*scope, step.value, time.time() + SCRIPTED_SECONDS, id=0)
-    return Held(step, found, is_enforced=True)
+    restriction = OpenRestriction(*scope, step.value, time.time() + SCRIPTED_SECONDS, id=0)
+    return Held(step, restriction, is_enforced=True)
 
 
 @contextmanager
@@ -168,13 +168,13 @@ def _strictest(guard: GuardSettings, phone: str, sender: CodeSender) -> OpenRest
     """None also where a member let one of the number's scopes through."""
     now, strictest = time.time(), None
     for scope in scopes_of(phone, country_of(phone), sender.ip, sender.device):
-        found = guard.restrictions.get((scope.kind.value, scope.value))
-        if found is None or found.until <= now:
+        restriction = guard.restrictions.get((scope.kind.value, scope.value))
+        if restriction is None or restriction.until <= now:
             continue
-        if found.step == GuardStep.ALLOW:
+        if restriction.step == GuardStep.ALLOW:
             return None
-        if strictest is None or found.step > strictest.step:
-            strictest = found
+        if strictest is None or restriction.step > strictest.step:
+            strictest = restriction
     return strictest
 
 
@@ -195,16 +195,16 @@ def _without_sms(plan: ChannelPlan) -> ChannelPlan:
     )
 
 
-def _refusal(found: OpenRestriction) -> DomainError:
-    left = max(1, math.ceil(found.until - time.time()))
+def _refusal(restriction: OpenRestriction) -> DomainError:
+    left = max(1, math.ceil(restriction.until - time.time()))
     message = format_lazy(
         _(
             "Held back by the protection against SMS pumping: codes to this scope ({scope}) are "
             "delivered and not entered. Lift it in the cabinet, Settings → Protection"
         ),
-        scope=scope_name(found.kind, found.value),
+        scope=scope_name(restriction.kind, restriction.value),
     )
-    limit = {"kind": "guard", "scope": found.kind}
-    if found.kind not in (ScopeKind.IP, ScopeKind.DEVICE):
-        limit["value"] = found.value
+    limit = {"kind": "guard", "scope": restriction.kind}
+    if restriction.kind not in (ScopeKind.IP, ScopeKind.DEVICE):
+        limit["value"] = restriction.value
     return DomainError(Error.SEND_LIMIT, message=message, retry_after=left, limit=limit)

@@ -49,7 +49,7 @@ class WeekFigures:
         return self.refused + self.challenged + self.cheap_only
 
 
-RESULT = [one.name for one in fields(WeekFigures)]
+RESULT = [field.name for field in fields(WeekFigures)]
 
 
 @dataclass(slots=True)
@@ -191,7 +191,7 @@ def figures(company_id: int, until: datetime) -> WeekFigures:
     )
 
 
-def keep(company: Company, found: WeekFigures, now: datetime) -> None:
+def keep(company: Company, figures: WeekFigures, now: datetime) -> None:
     """As the newest replay, in the caller's transaction: the page shows what a letter says."""
     made = {"asked_at": now, "started_at": now, "made_at": now, "is_failed": False}
-    GuardReplay.objects.update_or_create(company=company, defaults=made | asdict(found))
+    GuardReplay.objects.update_or_create(company=company, defaults=made | asdict(figures))

@@ -92,17 +92,17 @@ def _claim() -> GuardReport | None:
 
 
 @transaction.atomic
-def _finish(claimed: GuardReport, found: WeekFigures) -> None:
+def _finish(claimed: GuardReport, figures: WeekFigures) -> None:
     """Nothing, if the mode has changed meanwhile or another worker was faster."""
     now = timezone.now()
     # In the order of `restrictions.set_mode`.
     locked = Company.objects.select_for_update(no_key=True)
     company = locked.filter(pk=claimed.company_id, **WATCHING).first()
-    is_news = bool(found.held_back or (found.codes and claimed.reported_at is None))
+    is_news = bool(figures.held_back or (figures.codes and claimed.reported_at is None))
     moved = {"due_at": now + WEEK} | ({"reported_at": now} if is_news else {})
     stored = GuardReport.objects.filter(pk=claimed.pk, due_at=claimed.due_at)
     if company is None or not stored.update(**moved):
         return
-    week_replay.keep(company, found, now)
+    week_replay.keep(company, figures, now)
     if is_news:
-        notices.post_week(company, found)
+        notices.post_week(company, figures)

@@ -87,14 +87,14 @@ def set_autofill(
 ) -> None:
     """Sets the autofill lines; raises ValidationError if they make a text too long."""
     _lock(company)
-    own = of_company(company)
-    new = own._replace(webotp_host=webotp_host, app_hash=app_hash)
-    if new == own:
+    texts = of_company(company)
+    new = texts._replace(webotp_host=webotp_host, app_hash=app_hash)
+    if new == texts:
         return
     _refuse_texts_too_long(company, new)
     lines = {"webotp_host": webotp_host, "app_hash": app_hash}
     Autofill.objects.update_or_create(company=company, defaults=lines)
-    values, subject = changes_of(own, lines), _audit_subject(lines)
+    values, subject = changes_of(texts, lines), _audit_subject(lines)
     record("autofill.changed", subject, company=company, user=user, ip=ip, changes=values)
     evict_keys(company)
 
@@ -103,8 +103,8 @@ def _audit_subject(changes: dict[str, Any]) -> str:
     return " · ".join(value for value in changes.values() if value) or "—"
 
 
-def _refuse_texts_too_long(company: Company, own: CompanyTexts) -> None:
-    tail = rendering.autofill_lines(own)
+def _refuse_texts_too_long(company: Company, texts: CompanyTexts) -> None:
+    tail = rendering.autofill_lines(texts)
     bodies = [text.body for text in company.code_texts.filter(channel__in=SEGMENTED)]
     for body in [*rendering.TEXTS.values(), *bodies]:
         try:

@@ -32,9 +32,9 @@ def render(*, subject_id: UUID, params: Mapping[str, Any], locale: str, channel:
         raise NotRenderableError("the key of this code is no longer in OTP_KEYS")
     code = codes.derive(subject_id, key_id=params["key"], length=params["length"])
     short_url = params.get("short_url")
-    own = params.get("texts", {}).get(channel)
+    body = params.get("texts", {}).get(channel)
     text = fill(
-        own or _default(of_row(channel), locale=locale, has_link=bool(short_url)),
+        body or _default(of_row(channel), locale=locale, has_link=bool(short_url)),
         code=code,
         brand=params.get("brand", ""),
         minutes=params.get("minutes"),
@@ -87,7 +87,7 @@ def compose(body: str, *, has_link: bool, tail: Sequence[str] = ()) -> str:
 
 
 def template(
-    own: CompanyTexts,
+    texts: CompanyTexts,
     *,
     channel: Channel,
     locale: str,
@@ -96,41 +96,41 @@ def template(
     body: str | None = None,
 ) -> str:
     """Returns the template for a channel: `body`, else the company's text, else the default."""
-    body = body or company_template(own, channel=channel, locale=locale, purpose=purpose)
+    body = body or company_template(texts, channel=channel, locale=locale, purpose=purpose)
     if not body and channel.template_texts:
         return _default(channel, locale=locale, has_link=has_link)
-    tail = autofill_lines(own) if channel.has_segments else ()
+    tail = autofill_lines(texts) if channel.has_segments else ()
     return compose(body or TEXTS[locale], has_link=has_link, tail=tail)
 
 
 def company_template(
-    own: CompanyTexts, *, channel: Channel, locale: str, purpose: str
+    texts: CompanyTexts, *, channel: Channel, locale: str, purpose: str
 ) -> str | None:
     """The company's most specific text, where the channel shows one."""
-    if not own.bodies or not channel.has_own_texts:
+    if not texts.bodies or not channel.has_own_texts:
         return None
     keys = [(purpose, channel.name), (purpose, ""), ("", channel.name), ("", "")]
-    bodies = (own.bodies.get((locale, *key)) for key in keys)
+    bodies = (texts.bodies.get((locale, *key)) for key in keys)
     return next((body for body in bodies if body), None)
 
 
-def autofill_lines(own: CompanyTexts) -> list[str]:
+def autofill_lines(texts: CompanyTexts) -> list[str]:
     """The lines of an SMS that browsers and apps parse. The browser's must be the last one
     (https://wicg.github.io/sms-one-time-codes/); Android finds its own anywhere in the text.
     """
-    webotp = f"@{own.webotp_host} #{{code}}" if own.webotp_host else ""
-    return [line for line in (own.app_hash, webotp) if line]
+    webotp = f"@{texts.webotp_host} #{{code}}" if texts.webotp_host else ""
+    return [line for line in (texts.app_hash, webotp) if line]
 
 
 def snapshot(
-    own: CompanyTexts, *, channels: Sequence[Channel], locale: str, purpose: str, has_link: bool
+    texts: CompanyTexts, *, channels: Sequence[Channel], locale: str, purpose: str, has_link: bool
 ) -> dict[str, str]:
     """Returns, by channel, the templates a message keeps from the time it was accepted."""
-    if own is NO_TEXTS:
+    if texts is NO_TEXTS:
         return {}
     return {
         channel.name: template(
-            own, channel=channel, locale=locale, purpose=purpose, has_link=has_link
+            texts, channel=channel, locale=locale, purpose=purpose, has_link=has_link
         )
         for channel in channels
         if channel.has_own_texts

@@ -96,8 +96,8 @@ def _key(
 
 
 def _find(key: IdempotencyKey | None) -> UUID | None:
-    found = idempotency.find_response(key) if key else None
-    return found.subject_id if isinstance(found, MissingResponse) else None
+    stored = idempotency.find_response(key) if key else None
+    return stored.subject_id if isinstance(stored, MissingResponse) else None
 
 
 def verification_of(message: Message) -> Verification | None:

@@ -98,7 +98,7 @@ class Sample:
 
 def samples(
     company: Company,
-    own: CompanyTexts,
+    texts: CompanyTexts,
     *,
     channels: Iterable[Channel],
     locale: str,
@@ -109,7 +109,7 @@ def samples(
     made = []
     for channel, has_link in product(channels, (False, True)):
         template = rendering.template(
-            own, channel=channel, locale=locale, purpose=purpose, has_link=has_link, body=body
+            texts, channel=channel, locale=locale, purpose=purpose, has_link=has_link, body=body
         )
         made.append(
             Sample(
@@ -118,7 +118,7 @@ def samples(
                 locale=locale,
                 text=_render_sample(company, template),
                 is_russian=_CYRILLIC.search(template) is not None,
-                has_app_hash=channel.has_segments and bool(own.app_hash),
+                has_app_hash=channel.has_segments and bool(texts.app_hash),
                 country=company.country,
             )
         )
@@ -135,13 +135,13 @@ def _render_sample(company: Company, template: str) -> str:
     )
 
 
-def current_samples(company: Company, own: CompanyTexts, locale: str | None = None) -> list[Sample]:
+def current_samples(company: Company, texts: CompanyTexts) -> list[Sample]:
     """Samples of what a request with the default purpose sends by SMS."""
     return samples(
         company,
-        own,
+        texts,
         channels=[BY_NAME["sms"]],
-        locale=locale or company.language,
+        locale=company.language,
         purpose=DEFAULT_PURPOSE,
     )
 

@@ -80,8 +80,8 @@ class LetThroughForm(forms.Form):
         typed = re.sub(r"[\s()\-./]", "", clipboard.plain(self.cleaned_data["number"]))
         if not typed:
             return ""
-        if found := _RANGE.fullmatch(typed):
-            prefix, hidden = found.groups()
+        if match := _RANGE.fullmatch(typed):
+            prefix, hidden = match.groups()
             if len(hidden) not in KIND_OF:
                 raise ValidationError(_("A range hides its last 2, 3, 4 or 7 digits."))
             if phone_numbers.e164_or_none(prefix + "5" * len(hidden), self.company.country) is None:

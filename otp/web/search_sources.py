@@ -27,5 +27,5 @@ def find(member: Member, text: str) -> list[Hit]:
     if verification_id is None:
         return []
     rows = Message.objects.of(member.company).filter(subject_id=verification_id)
-    found = list(rows.order_by("-created_at")[:MOST_HITS])
-    return [hit(one, member, is_exact=len(found) == 1) for one in found]
+    codes = list(rows.order_by("-created_at")[:MOST_HITS])
+    return [hit(code, member, is_exact=len(codes) == 1) for code in codes]

@@ -97,9 +97,10 @@ class SendForm(forms.Form):
         self.fields["phone"].widget.attrs["hx-get"] = address
         phone = self.data.get("phone") or self.initial.get("phone", "")
         country = _country(phone, company)
-        own = [(one.name, _priced(one, country)) for one in CHANNELS if self.kind in one.contents]
+        shown = [row for row in CHANNELS if self.kind in row.contents]
+        priced = [(row.name, _priced(row, country)) for row in shown]
         channel = cast(forms.ChoiceField, self.fields["channel"])
-        channel.choices = [("", _("As in the company's settings")), *own]
+        channel.choices = [("", _("As in the company's settings")), *priced]
 
     @property
     def main(self) -> list[forms.BoundField]:
@@ -115,8 +116,8 @@ class SendForm(forms.Form):
 
     def request_fields(self) -> dict[str, str]:
         """The filled-in fields, as the API's call takes them."""
-        own = {"token", "mode"}
-        return {name: text for name, text in self.cleaned_data.items() if text and name not in own}
+        values = self.cleaned_data.items()
+        return {name: text for name, text in values if text and name not in {"token", "mode"}}
 
     def add_refusal(self, refused: DomainError) -> None:
         """Shows why nothing was sent: at the field that is at fault, or above the form."""
@@ -126,8 +127,9 @@ class SendForm(forms.Form):
         for name, texts in (refused.errors or {}).items():
             self._add(name, [str(text) for text in texts])
         if not refused.errors:
-            words = str(refused.message or refused.error.message)
-            self._add(FIELD_OF.get(refused.error, ""), [words])
+            self._add(
+                FIELD_OF.get(refused.error, ""), [str(refused.message or refused.error.message)]
+            )
         if refused.retry_after:
             self.add_error(None, _wait(refused.retry_after))
 

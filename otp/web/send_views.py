@@ -138,6 +138,6 @@ def _state(verification: Verification | None) -> str:
 
 
 def _words(refused: DomainError) -> str:
-    words = str(refused.message or refused.error.message)
+    text = str(refused.message or refused.error.message)
     left = refused.extra.get("attempts_left")
-    return words if left is None else f"{words}. " + _("Attempts left: %(n)d.") % {"n": left}
+    return text if left is None else f"{text}. " + _("Attempts left: %(n)d.") % {"n": left}

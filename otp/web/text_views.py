@@ -41,7 +41,7 @@ class TextForm(forms.Form):
     channel = forms.ChoiceField(
         label=_("Channel"),
         required=False,
-        choices=lambda: [("", join_titles(WORDED)), *((one.name, one.title) for one in WORDED)],
+        choices=lambda: [("", join_titles(WORDED)), *((item.name, item.title) for item in WORDED)],
     )
     purpose = LineField(
         label=_("Purpose"),
@@ -122,16 +122,16 @@ class AutofillForm(forms.Form):
 
 @member_required(can_read_settings)
 def text_list(request: CabinetRequest) -> HttpResponse:
-    own = own_texts.of_company(request.company)
-    tail = rendering.autofill_lines(own)
+    texts = own_texts.of_company(request.company)
+    tail = rendering.autofill_lines(texts)
     rows = request.company.code_texts.order_by("purpose", "channel", "locale")
     context = {
         "rows": [(text, _max_segments(text, tail)) for text in rows],
         "worded": join_titles(own_texts.WORDED),
         "limit": own_texts.MAX_TEXTS,
-        "own": own,
+        "own": texts,
         "standard": rendering.TEXTS.items(),
-        "samples": current_samples(request.company, own)[:1],
+        "samples": current_samples(request.company, texts)[:1],
         "by_gateway": registry.codes_go_by_gateway(),
     }
     return render(request, "cabinet/text_list.html", context)
@@ -153,10 +153,10 @@ def text_edit(request: CabinetRequest, pk: int) -> HttpResponse:
 
 
 def _edit(request: CabinetRequest, text: CodeText) -> HttpResponse:
-    own = own_texts.of_company(request.company)
+    texts = own_texts.of_company(request.company)
     now = {name: getattr(text, name) for name in ("body", "locale", "channel", "purpose")}
     now["body"] = now["body"] or rendering.TEXTS[text.locale]
-    form = TextForm(request.POST or None, initial=now, tail=rendering.autofill_lines(own))
+    form = TextForm(request.POST or None, initial=now, tail=rendering.autofill_lines(texts))
     if form.is_valid() and _is_submit(request):
         for name, value in form.cleaned_data.items():
             setattr(text, name, value)
@@ -167,7 +167,7 @@ def _edit(request: CabinetRequest, text: CodeText) -> HttpResponse:
         else:
             messages.success(request, _t("Text saved: new codes will use it."))
             return redirect("text-list")
-    context = {"form": form, "text": text, **_preview_context(request, own, form)}
+    context = {"form": form, "text": text, **_previews(request, texts, form)}
     return render(request, "cabinet/text_form.html", context)
 
 
@@ -184,21 +184,21 @@ def text_delete(request: CabinetRequest, pk: int) -> HttpResponse:
 @member_required(can_read_settings)
 def text_preview(request: CabinetRequest) -> HttpResponse:
     """Previews unsaved text as phones would show it."""
-    own = own_texts.of_company(request.company)
-    form = TextForm(request.GET, tail=rendering.autofill_lines(own))
+    texts = own_texts.of_company(request.company)
+    form = TextForm(request.GET, tail=rendering.autofill_lines(texts))
     form.is_valid()
-    context = {"faults": form.errors.get("body"), **_preview_context(request, own, form)}
+    context = {"faults": form.errors.get("body"), **_previews(request, texts, form)}
     return render(request, "cabinet/text_preview.html", context)
 
 
-def _preview_context(request: CabinetRequest, own: CompanyTexts, form: TextForm) -> dict[str, Any]:
+def _previews(request: CabinetRequest, texts: CompanyTexts, form: TextForm) -> dict[str, Any]:
     body = form.normalised_body if form.is_bound else form["body"].value()
     if not body:
         return {"samples": []}
     return {
         "samples": samples(
             request.company,
-            own,
+            texts,
             channels=form.channels,
             locale=form.language,
             purpose=str(form["purpose"].value() or DEFAULT_PURPOSE),
@@ -209,8 +209,8 @@ def _preview_context(request: CabinetRequest, own: CompanyTexts, form: TextForm)
 
 @member_required(can_change_settings, can_change_settings)
 def autofill_edit(request: CabinetRequest) -> HttpResponse:
-    own = own_texts.of_company(request.company)
-    now = {"webotp_host": own.webotp_host, "app_hash": own.app_hash}
+    texts = own_texts.of_company(request.company)
+    now = {"webotp_host": texts.webotp_host, "app_hash": texts.app_hash}
     form = AutofillForm(request.POST or None, initial=now)
     if form.is_valid() and _is_submit(request):
         try:
@@ -220,24 +220,24 @@ def autofill_edit(request: CabinetRequest) -> HttpResponse:
         else:
             messages.success(request, _t("Autofill lines saved."))
             return redirect("text-list")
-    context = {"form": form, "samples": _autofill_samples(request, own, form)}
+    context = {"form": form, "samples": _sms_samples(request, texts, form)}
     return render(request, "cabinet/autofill_edit.html", context)
 
 
 @member_required(can_read_settings)
 def autofill_preview(request: CabinetRequest) -> HttpResponse:
-    own, form = own_texts.of_company(request.company), AutofillForm(request.GET)
+    texts, form = own_texts.of_company(request.company), AutofillForm(request.GET)
     faults = [fault for several in form.errors.values() for fault in several]
-    context = {"faults": faults, "samples": _autofill_samples(request, own, form)}
+    context = {"faults": faults, "samples": _sms_samples(request, texts, form)}
     return render(request, "cabinet/text_preview.html", context)
 
 
-def _autofill_samples(request: CabinetRequest, own: CompanyTexts, form: AutofillForm) -> list[Any]:
+def _sms_samples(request: CabinetRequest, texts: CompanyTexts, form: AutofillForm) -> list[Any]:
     if form.is_bound:
         if not form.is_valid():
             return []
-        own = own._replace(**form.cleaned_data)
-    return current_samples(request.company, own)
+        texts = texts._replace(**form.cleaned_data)
+    return current_samples(request.company, texts)
 
 
 def _is_submit(request: CabinetRequest) -> bool:

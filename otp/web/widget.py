@@ -33,18 +33,18 @@ class _File(NamedTuple):
 @require_safe
 def script(request: HttpRequest, file: str) -> HttpResponse:
     """The same for everybody, packed for those who take it: a third of the size."""
-    found = _read(file)
+    read = _read(file)
     is_packed = bool(_TAKES_GZIP.search(request.headers.get("Accept-Encoding", "")))
     response = HttpResponse(
-        found.packed if is_packed else found.body, content_type="text/javascript; charset=utf-8"
+        read.packed if is_packed else read.body, content_type="text/javascript; charset=utf-8"
     )
     if is_packed:
         response["Content-Encoding"] = "gzip"
-    response["ETag"] = found.etag
+    response["ETag"] = read.etag
     response["Cache-Control"] = CACHE_CONTROL
     response["Access-Control-Allow-Origin"] = "*"  # which a browser asks of modules
     patch_vary_headers(response, ["Accept-Encoding"])
-    return get_conditional_response(request, etag=found.etag, response=response) or response
+    return get_conditional_response(request, etag=read.etag, response=response) or response
 
 
 @cache

@@ -124,19 +124,19 @@ def company_export_status(request: CabinetRequest, pk: UUID) -> HttpResponse:
 
 @member_required(is_owner)
 def company_export_zip(request: CabinetRequest, pk: UUID) -> StreamingHttpResponse:
-    one = _own(request, pk)
-    if one.state != CompanyExport.State.READY:
+    row = _own(request, pk)
+    if row.state != CompanyExport.State.READY:
         raise Http404
     reauthentication.require(request)  # all of it, to whoever holds the session
     record(
         "company.export_downloaded",
-        one,
+        row,
         company=request.company,
         user=request.user,
         ip=client_ip(request.META),
     )
-    response = StreamingHttpResponse(exports.content(one), content_type="application/zip")
-    name = f"kvitok-{request.company.pk}-{one.created_at:%Y-%m-%d-%H%M}.zip"
+    response = StreamingHttpResponse(exports.content(row), content_type="application/zip")
+    name = f"kvitok-{request.company.pk}-{row.created_at:%Y-%m-%d-%H%M}.zip"
     response["Content-Disposition"] = f'attachment; filename="{name}"'
     return response
 

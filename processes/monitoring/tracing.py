@@ -166,11 +166,11 @@ def _parent(trace_of: int, purpose: bytes | None, of: UUID) -> Any:
 def _links(traceparent: str) -> list[Any]:
     from opentelemetry import trace  # noqa: PLC0415
 
-    if not (found := _TRACEPARENT.fullmatch(traceparent)):
+    if not (match := _TRACEPARENT.fullmatch(traceparent)):
         return []
-    flags = trace.TraceFlags(int(found[3], 16))
+    flags = trace.TraceFlags(int(match[3], 16))
     theirs = trace.SpanContext(
-        int(found[1], 16), int(found[2], 16), is_remote=True, trace_flags=flags
+        int(match[1], 16), int(match[2], 16), is_remote=True, trace_flags=flags
     )
     return [trace.Link(theirs)] if theirs.is_valid else []
 

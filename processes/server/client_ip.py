@@ -26,8 +26,8 @@ def client_ip(meta: Mapping[str, Any]) -> str:
 
 
 def _without_port(text: str) -> str:
-    found = _WITH_PORT.fullmatch(text) if ":" in text else None
-    return (found[1] or found[2]) if found else text
+    match = _WITH_PORT.fullmatch(text) if ":" in text else None
+    return (match[1] or match[2]) if match else text
 
 
 def address_of(request: HttpRequest | None) -> str | None:

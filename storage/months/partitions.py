@@ -192,13 +192,13 @@ def analyze_doubled() -> list[str]:
     with connection.cursor() as cursor:
         names = [table.name + suffix for table in TABLES]
         cursor.execute(_DOUBLED, [names, LARGEST, FEWEST_CHANGES])
-        found = [name for (name,) in cursor.fetchall()]
-        for name in found:
+        older = [name for (name,) in cursor.fetchall()]
+        for name in older:
             try:
                 cursor.execute("SELECT analyze_month_partition(%s::regclass)", [name])
             except OperationalError as error:  # autovacuum has it, or a migration
                 log.info("month_not_analyzed", table=name, error=type(error).__name__)
-    return found
+    return older
 
 
 def analyzing_thread() -> PeriodicThread:

@@ -41,8 +41,8 @@ def months_of_last(days: int) -> Months:
 
 def months_of(ids: Iterable[UUID]) -> Months:
     """The months in which these ids were made; there is at least one."""
-    found = list(ids)
-    return Months(_made_in(min(found)), next_month(_made_in(max(found))))
+    chosen = list(ids)
+    return Months(_made_in(min(chosen)), next_month(_made_in(max(chosen))))
 
 
 @lru_cache(maxsize=1024)

@@ -47,10 +47,10 @@ def bytea(value: bytes) -> str:
 
 def by_number(rows: Iterable[Row], many: int) -> list[Row | None]:
     """The row of each of so many numbers, in their order; None for one without."""
-    found: list[Row | None] = [None] * many
+    results: list[Row | None] = [None] * many
     for row in rows:
-        found[row.number] = row
-    return found
+        results[row.number] = row
+    return results
 
 
 def array_text(values: Iterable[str | bytes]) -> str:

@@ -30,14 +30,14 @@ class _Numbered(NamedTuple):
 
 def fetch_rows(statement: str, params: Params, kind: Callable[..., Row]) -> list[Row]:
     """Makes a `kind` of each row, as `named_rows.fetch_all` does; raises Django's errors."""
-    own = connections[DEFAULT_DB_ALIAS]  # once: each look-up costs 2 µs
-    if own.queries_logged or own.execute_wrappers:  # somebody counts or explains statements
-        with own.cursor() as cursor:
+    wrapper = connections[DEFAULT_DB_ALIAS]  # once: each look-up costs 2 µs
+    if wrapper.queries_logged or wrapper.execute_wrappers:  # somebody counts or explains statements
+        with wrapper.cursor() as cursor:
             cursor.execute(statement, params)
             return fetch_all(cursor, kind)
     text, names = _numbered(statement)
     values = [params[name] for name in names] if isinstance(params, Mapping) else params
-    with own.wrap_database_errors, _session(own) as session:
+    with wrapper.wrap_database_errors, _session(wrapper) as session:
         return fetch_all(psycopg.RawCursor(session).execute(text, values), kind)
 
 
@@ -50,13 +50,13 @@ def after_commit(action: Callable[[], object]) -> None:
 
 
 @contextmanager
-def _session(own: BaseDatabaseWrapper) -> Iterator[psycopg.Connection[Any]]:
+def _session(wrapper: BaseDatabaseWrapper) -> Iterator[psycopg.Connection[Any]]:
     """The thread's connection if it has one, which may be in a transaction; else the pool's."""
-    pool = own.pool  # type: ignore[attr-defined]
-    if own.connection is not None or own.in_atomic_block or pool is None:
-        own.ensure_connection()
-        own.validate_no_broken_transaction()
-        yield own.connection
+    pool = wrapper.pool  # type: ignore[attr-defined]
+    if wrapper.connection is not None or wrapper.in_atomic_block or pool is None:
+        wrapper.ensure_connection()
+        wrapper.validate_no_broken_transaction()
+        yield wrapper.connection
         return
     pool.open()
     session = pool.getconn()
@@ -73,12 +73,12 @@ def _numbered(statement: str) -> _Numbered:
     names: dict[str, int] = {}
     many = 0
 
-    def number(found: re.Match[str]) -> str:
+    def number(match: re.Match[str]) -> str:
         nonlocal many
-        if found[0] == "%%":
+        if match[0] == "%%":
             return "%"
         many += 1
-        return f"${names.setdefault(found[1], len(names) + 1) if found[1] else many}"
+        return f"${names.setdefault(match[1], len(names) + 1) if match[1] else many}"
 
     text = _PLACEHOLDER.sub(number, statement)
     return _Numbered(text.encode(), tuple(names))

@@ -13,7 +13,7 @@ from channels.guard.guard import Guard, GuardStep, Verdict
 from channels.guard.known_phones import PhoneHistory
 from channels.routing.smart.account_balance import AccountBalance
 from channels.routing.smart.decay import SECONDS, log_normal_cdf
-from channels.routing.smart.plans import Candidate, Curve, Plan, choose, half
+from channels.routing.smart.plans import Candidate, Curve, Plan, choose, median_second
 from channels.routing.smart.reach import PhoneMemory, Place
 from channels.routing.smart.router import Router, Try
 from tools.replay.timeline import Outcome, Played, Send, play
@@ -214,7 +214,9 @@ class Oracle:
     def _candidate(self, name: str, how: Behaviour) -> Candidate:
         proof, code = self._times(how)
         rate = 1 - how.lost
-        return Candidate(name, self.prices[name], rate, rate, 0.0, proof, code, half(proof))
+        return Candidate(
+            name, self.prices[name], rate, rate, 0.0, proof, code, median_second(proof)
+        )
 
     def _times(self, how: Behaviour) -> tuple[Curve, Curve]:
         found = self._curves.get(how)

@@ -192,7 +192,7 @@ class Stripe(Gateway):
             raise InvalidWebhookError
         ours = self.sign(sent_at, body).encode()
         given = [value.encode() for name, value in pairs if name == "v1"]
-        if not any(hmac.compare_digest(one, ours) for one in given):
+        if not any(hmac.compare_digest(signature, ours) for signature in given):
             raise InvalidWebhookError
 
     def sign(self, sent_at: str, body: bytes) -> str:

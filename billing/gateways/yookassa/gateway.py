@@ -61,7 +61,7 @@ class YooKassa(Gateway):
     ) -> None:
         basic = b64encode(f"{shop_id}:{secret_key}".encode()).decode()
         self.api = ProviderApi(url.rstrip("/"), f"Basic {basic}", pool)
-        self.networks = [ip_network(one) for one in networks]
+        self.networks = [ip_network(network) for network in networks]
         self.has_receipts = has_receipts
 
     def open(self, payment: PaymentRequest) -> PaymentSession:

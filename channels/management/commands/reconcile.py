@@ -25,15 +25,15 @@ class Command(BaseCommand):
             if options["restart"]:
                 full_reconciliation.restart()
             run = full_reconciliation.advance()
-            found = [Breach(*each) for each in run.breaches]
+            breaches = [Breach(*each) for each in run.breaches]
             checks, sealed = full_reconciliation.NUMBER_OF_CHECKS, None
         else:
-            found = list(reconciliation.breaches())
+            breaches = list(reconciliation.breaches())
             checks, sealed = len(reconciliation.CHECKS), SealedDay.last()
-        for breach in found:
+        for breach in breaches:
             self.stdout.write(f"{breach.check}: {breach.subject}")
-        if found:
-            raise CommandError(f"{len(found)} breaches of {checks} checks")
+        if breaches:
+            raise CommandError(f"{len(breaches)} breaches of {checks} checks")
         self.stdout.write(
             f"The books agree since {sealed or 'the beginning'}: {checks} checks, no breach."
         )

@@ -73,8 +73,8 @@ def parse_overrides(written: Mapping[str, str]) -> dict[int, http.Verdict]:
         ) from None
 
 
-def refusal(status: int, own: Mapping[int, http.Verdict]) -> SendError:
+def refusal(status: int, verdicts: Mapping[int, http.Verdict]) -> SendError:
     """The error for a status other than 0, which always means that the message was refused."""
-    kind, account = own.get(status) or _VERDICTS.get(status, http.REFUSED)
+    kind, account = verdicts.get(status) or _VERDICTS.get(status, http.REFUSED)
     detail = consts.DESCRIPTIONS.get(status, "a status of the vendor's own")
     return kind(name(status), detail, account=account)

@@ -208,8 +208,8 @@ def _own_word(written: str) -> str:
 
 def read(deliver: Pdu, receipt_format: ReceiptFormat) -> InboundEvents | None:
     """None for what is neither a receipt nor a person's reply."""
-    if found := receipt(deliver, receipt_format):
-        return InboundEvents(raw(deliver), receipts=[found])
+    if read_receipt := receipt(deliver, receipt_format):
+        return InboundEvents(raw(deliver), receipts=[read_receipt])
     if _is_receipt(deliver, line := _line_fields(deliver)):
         word = _state_word(deliver, line)
         has_id = bool(_message_ids(deliver, line))
@@ -254,7 +254,7 @@ def receipt(deliver: Pdu, receipt_format: ReceiptFormat) -> Receipt | None:
 def _message_ids(deliver: Pdu, line: dict[str, str]) -> list[str]:
     """As the centre writes it: some write it in two ways, one of them that of the response."""
     written = (text(deliver.tlvs.get(_ID)), line.get("id", ""))
-    return [one for one in dict.fromkeys(written) if one]
+    return [number for number in dict.fromkeys(written) if number]
 
 
 def _is_receipt(deliver: Pdu, line: dict[str, str]) -> bool:
@@ -305,11 +305,11 @@ def reply(deliver: Pdu) -> Reply | None:
     """A person's reply; None for receipts and for concatenated parts."""
     if (deliver.fields.get("esm_class") or 0) & (_KIND | _UDH_INDICATOR):
         return None
-    phone, words = (
+    phone, said = (
         _address(deliver, "source"),
         _decode(deliver, _octets(deliver)[:_MAX_REPLY_OCTETS]),
     )
-    return Reply(phone, words, "" if phone else text(deliver.fields.get("source_addr")))
+    return Reply(phone, said, "" if phone else text(deliver.fields.get("source_addr")))
 
 
 def raw(deliver: Pdu) -> bytes:

@@ -114,9 +114,9 @@ class Smsc(http.HttpProvider):
         code, detail = answer.data.get("error_code"), answer.data.get("error")
         if code != _DENIED:
             return None
-        words = http.text(detail) or ""
-        is_of_sender = bool(_OF_SENDER.search(words))
-        if is_of_sender == bool(_OF_TEXT.search(words)):  # both, or neither
+        text = http.text(detail) or ""
+        is_of_sender = bool(_OF_SENDER.search(text))
+        if is_of_sender == bool(_OF_TEXT.search(text)):  # both, or neither
             is_of_sender = self._is_sender_unapproved()
         return answer.error(http.ACCOUNT_REFUSED if is_of_sender else http.REFUSED, code, detail)
 
@@ -141,14 +141,14 @@ class Smsc(http.HttpProvider):
 
     def approvals(self) -> list[Approval]:
         """SMSC lists the names that its moderator has approved, and says nothing of others."""
-        own, approved = self._sender.get("sender", ""), self.approved_senders()
-        found = [
-            Approval(ApprovalKind.SENDER, name, ApprovalStatus.APPROVED, is_used=name == own)
+        sender, approved = self._sender.get("sender", ""), self.approved_senders()
+        approvals = [
+            Approval(ApprovalKind.SENDER, name, ApprovalStatus.APPROVED, is_used=name == sender)
             for name in sorted(approved)
         ]
-        if own and own not in approved:
-            found.append(Approval(ApprovalKind.SENDER, own, ApprovalStatus.MISSING))
-        return found
+        if sender and sender not in approved:
+            approvals.append(Approval(ApprovalKind.SENDER, sender, ApprovalStatus.MISSING))
+        return approvals
 
     def provider_id_of(self, message_id: str, phone: str) -> str:
         return _provider_id(phone, _numeric_id(message_id))

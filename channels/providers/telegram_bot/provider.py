@@ -260,9 +260,9 @@ def _locale(sender: http.Json) -> str:
 def _contact_shared(message: http.Json, chat_id: int, sender: http.Json) -> ContactShared | None:
     # Another person's card, or a forwarded one of their own, does not prove the number.
     contact = http.mapping(message.get("contact"))
-    own = isinstance(sender.get("id"), int) and contact.get("user_id") == sender["id"]
+    is_own = isinstance(sender.get("id"), int) and contact.get("user_id") == sender["id"]
     phone = "".join(filter("0123456789".__contains__, http.text(contact.get("phone_number")) or ""))
-    if not own or "forward_origin" in message or not 7 <= len(phone) <= 15:
+    if not is_own or "forward_origin" in message or not 7 <= len(phone) <= 15:
         return None
     return ContactShared(f"+{phone}", chat_id, _locale(sender))
 

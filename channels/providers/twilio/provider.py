@@ -230,7 +230,7 @@ def campaigns(get: Callable[[str, str], http.Json], service: str) -> Iterator[Ap
     for row in http.objects(get(path, "messaging").get("compliance")):
         word = (http.text(row.get("campaign_status")) or "").upper()
         use_case = http.text(row.get("us_app_to_person_usecase")) or ""
-        errors = (http.redact(one.get("description")) for one in http.objects(row.get("errors")))
+        errors = (http.redact(item.get("description")) for item in http.objects(row.get("errors")))
         yield Approval(
             ApprovalKind.CAMPAIGN,
             " ".join(filter(None, (http.text(row.get("sid")), use_case))),

@@ -28,9 +28,9 @@ def groups() -> dict[Group, dict[str, float]]:
             group = str(account.position), live[account.name].channel
             weights[group][account.name] = account.weight
     return {
-        group: {name: weight / sum(own.values()) for name, weight in own.items()}
-        for group, own in weights.items()
-        if len(own) > 1
+        group: {name: weight / sum(shares.values()) for name, weight in shares.items()}
+        for group, shares in weights.items()
+        if len(shares) > 1
     }
 
 
@@ -39,7 +39,7 @@ def adopt(router: Router, current: Mapping[Group, dict[str, float]]) -> None:
     paused = frozenset(
         ProviderAccount.objects.filter(is_enabled=False).values_list("name", flat=True)
     )
-    known = {name: one for old in router.accounts.values() for name, one in old.counts.items()}
+    known = {name: row for old in router.accounts.values() for name, row in old.counts.items()}
     for group, resting in current.items():
         balance = router.accounts.get(group)
         if balance is None or balance.resting != resting:

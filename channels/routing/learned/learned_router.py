@@ -41,11 +41,11 @@ def encode(router: Router, now: float) -> State:
             for (country, range_, channel, past), cell in router.reach.cells.items()
             if cell.trials * weight(now - cell.at, HALF_LIFE) > (FADED_RANGE if range_ else FADED)
         ],
-        "healths": [[*key, *_health(one)] for key, one in router.healths.items()],
-        "proofs": [[*key, *_histogram(one)] for key, one in router.proofs.items()],
-        "codes": [[*key, *_histogram(one)] for key, one in router.codes.items()],
-        "stays": [_counts(one) for one in router.stays],
-        "accounts": [[*key, *_balance(one)] for key, one in router.accounts.items()],
+        "healths": [[*key, *_health(health)] for key, health in router.healths.items()],
+        "proofs": [[*key, *_histogram(times)] for key, times in router.proofs.items()],
+        "codes": [[*key, *_histogram(times)] for key, times in router.codes.items()],
+        "stays": [_counts(stay) for stay in router.stays],
+        "accounts": [[*key, *_balance(item)] for key, item in router.accounts.items()],
     }
 
 
@@ -102,17 +102,17 @@ def _health_of(values: list[Any]) -> Health:
 
 
 def _balance(balance: AccountBalance) -> list[Any]:
-    counts = {name: _counts(one) for name, one in balance.counts.items()}
+    counts = {name: _counts(item) for name, item in balance.counts.items()}
     shares = {name: _short(share) for name, share in balance.shares.items()}
     return [balance.resting, shares, counts, balance.changed_at]
 
 
 def _balance_of(values: list[Any]) -> AccountBalance:
     resting, shares, counts, changed_at = values
-    found = AccountBalance(resting)
-    found.shares, found.changed_at = shares, changed_at
-    found.counts = {name: Counts(ACCOUNT_HALF_LIFE, *one) for name, one in counts.items()}
-    return found
+    balance = AccountBalance(resting)
+    balance.shares, balance.changed_at = shares, changed_at
+    balance.counts = {name: Counts(ACCOUNT_HALF_LIFE, *values) for name, values in counts.items()}
+    return balance
 
 
 def _histogram(times: TimeHistogram) -> list[Any]:
@@ -121,17 +121,17 @@ def _histogram(times: TimeHistogram) -> list[Any]:
 
 
 def _histograms(rows: list[list[Any]]) -> dict[tuple[str, str], TimeHistogram]:
-    found = {}
+    histograms = {}
     for country, channel, at, bins in rows:
         if len(bins) == len(EDGES) + 1:
             times = TimeHistogram(1.0, 1.0, TIMES_HALF_LIFE)  # its guess is in the bins
             times.bins = list(bins)
             times.at = -inf if at is None else at
-            found[country, channel] = times
-    for (country, channel), times in found.items():
+            histograms[country, channel] = times
+    for (country, channel), times in histograms.items():
         if country != EVERYWHERE:
-            times.parent = found.get((EVERYWHERE, channel))
-    return found
+            times.parent = histograms.get((EVERYWHERE, channel))
+    return histograms
 
 
 def _short(value: float) -> float:
@@ -163,18 +163,18 @@ class _Learned:
             return self.router
         cursor.execute(_STATE, [RouterState.ONLY])
         version, state = cursor.fetchone()
-        found = decode(orjson.loads(state) if isinstance(state, str) else state)
-        _keep_curves(self.router.proofs, found.proofs)
-        _keep_curves(self.router.codes, found.codes)
+        router = decode(orjson.loads(state) if isinstance(state, str) else state)
+        _keep_curves(self.router.proofs, router.proofs)
+        _keep_curves(self.router.codes, router.codes)
         for probes in list(_exploration.probes.values()):  # requests add to it
             probes.gap = SHORTEST_GAP  # what came of them is in the new state
-        self.router, self.version = found, version
-        return found
+        self.router, self.version = router, version
+        return router
 
 
-def _keep_curves(known: Histograms, found: Histograms) -> None:
+def _keep_curves(known: Histograms, new: Histograms) -> None:
     """The choices that were computed from them stay in their cache."""
-    for key, times in found.items():
+    for key, times in new.items():
         if key in known:
             times.keep_curve_of(known[key])
 

@@ -46,11 +46,11 @@ def load(phone: str) -> PhoneMemory:
 
 def load_many(phones: Iterable[str]) -> dict[str, PhoneMemory]:
     by_phone = {phone: hashes_of(phone) for phone in phones}
-    wanted = [one for hashes in by_phone.values() for one in hashes]
+    wanted = [item for hashes in by_phone.values() for item in hashes]
     rows = RememberedPhone.objects.filter(pk__in=wanted).values_list("pk", "traces")
     known = {bytes(key): _memory(traces) for key, traces in rows}
     return {
-        phone: next((known[one] for one in hashes if one in known), None) or PhoneMemory()
+        phone: next((known[item] for item in hashes if item in known), None) or PhoneMemory()
         for phone, hashes in by_phone.items()
     }
 
@@ -58,9 +58,9 @@ def load_many(phones: Iterable[str]) -> dict[str, PhoneMemory]:
 def save_many(memories: Mapping[str, PhoneMemory], now: float) -> None:
     """In the order of their hashes, as by whoever else writes several."""
     key = settings.SECRET_KEY
-    own = {"key_id": _key_id(key), "seen_at": _time(now)}
+    common = {"key_id": _key_id(key), "seen_at": _time(now)}
     rows = [
-        RememberedPhone(phone_hash=_hash(phone, key), traces=_stored(memory), **own)
+        RememberedPhone(phone_hash=_hash(phone, key), traces=_stored(memory), **common)
         for phone, memory in memories.items()
         if memory.channels
     ]
@@ -92,8 +92,8 @@ def _purge_unknown(limit: int) -> int:
     known = sorted(_key_id(key) for key in _keys())
     # Ranges, as no index finds what is not equal.
     unknown = Q(key_id__lt=known[0]) | Q(key_id__gt=known[-1])
-    for one, following in pairwise(known):
-        unknown |= Q(key_id__gt=one, key_id__lt=following)
+    for key_id, following in pairwise(known):
+        unknown |= Q(key_id__gt=key_id, key_id__lt=following)
     rows = RememberedPhone.objects.filter(unknown).values("pk")[: max(0, limit)]
     return RememberedPhone.objects.filter(pk__in=rows).delete()[0]
 
@@ -110,14 +110,14 @@ def _trace(stored: Stored) -> ChannelTrace:
 def _stored(memory: PhoneMemory) -> dict[str, Stored]:
     return {
         name: [
-            _whole(one.proved_at),
-            _whole(one.seconds_to_code),
-            _whole(one.refused_at),
-            _whole(one.silent_at),
-            one.silences,
-            _whole(one.barred_at),
+            _whole(trace.proved_at),
+            _whole(trace.seconds_to_code),
+            _whole(trace.refused_at),
+            _whole(trace.silent_at),
+            trace.silences,
+            _whole(trace.barred_at),
         ]
-        for name, one in memory.channels.items()
+        for name, trace in memory.channels.items()
     }
 
 

@@ -101,8 +101,8 @@ def _route(plan: Plan, reason: Reason, alternatives: Sequence[Forecast]) -> dict
         "share": round(reason.share, 2),
         "proved_before": None if before is None else round(before),
         "alternatives": [
-            {"channels": [step.channel for step in one.plan], "tokens": round(one.tokens, 1)}
-            for one in alternatives
+            {"channels": [step.channel for step in other.plan], "tokens": round(other.tokens, 1)}
+            for other in alternatives
         ],
     }
 
@@ -138,11 +138,11 @@ def _reason(route: Mapping[str, Any], plan: list[list[Any]]) -> str:
 
 def _following(plan: list[list[Any]]) -> list[str]:
     """«SMS after 14 s»"""
-    found, waited = [], 0
+    parts, waited = [], 0
     for (_channel, patience), (following, _patience) in pairwise(plan):
         waited += int(patience or 0)
-        found.append(_("%(channel)s after %(n)d s") % {"channel": _title(following), "n": waited})
-    return found
+        parts.append(_("%(channel)s after %(n)d s") % {"channel": _title(following), "n": waited})
+    return parts
 
 
 def _ago(seconds: float | None) -> str:

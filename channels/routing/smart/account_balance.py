@@ -62,8 +62,8 @@ class AccountBalance:
 
     def _rate(self, name: str, now: float) -> float:
         counts = self.counts.get(name)
-        overall_hits = sum(one.hits for one in self.counts.values())
-        overall = sum(one.trials for one in self.counts.values())
+        overall_hits = sum(count.hits for count in self.counts.values())
+        overall = sum(count.trials for count in self.counts.values())
         prior = overall_hits / overall if overall else 0.8
         return prior if counts is None else counts.hit_rate(now, prior, STRENGTH)
 

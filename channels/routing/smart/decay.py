@@ -119,7 +119,7 @@ class TimeHistogram:
             return self.bins
         part = BORROWED / sum(self.parent.bins)
         return [
-            own + part * borrowed for own, borrowed in zip(self.bins, self.parent.bins, strict=True)
+            n + part * borrowed for n, borrowed in zip(self.bins, self.parent.bins, strict=True)
         ]
 
     def curve(self, now: float) -> tuple[float, ...]:
@@ -158,5 +158,5 @@ def quantile(curve: Sequence[float], share: float) -> int:
     return next(second for second, value in enumerate(curve) if value >= target)
 
 
-def _distance(one: float, other: float) -> float:
-    return abs(one - other)
+def _distance(rate: float, other: float) -> float:
+    return abs(rate - other)

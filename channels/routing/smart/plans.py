@@ -34,10 +34,10 @@ class Candidate:
     price: int
     delivered: float  # probability, if it is asked first
     delivered_after: float  # if another messenger has just failed
-    told: float  # share of what is not delivered that is refused at once
+    refused_at_once: float  # share of what is not delivered that is refused at once
     proof: Curve  # share of deliveries that are proved by each second
     code: Curve  # share of right codes that are entered by each second from the hand-over
-    half: int = 3  # seconds by which half of the deliveries are proved
+    median_seconds: int = 3  # seconds by which half of the deliveries are proved
     is_proved: bool = False  # it reached this phone
 
 
@@ -83,16 +83,15 @@ def _verified(
         return 0.0
     candidate, patience = sequence[index]
     rate = _rate(candidate, index)
-    arrival = min(LAST, start + candidate.half)
-    own = rate * stays[arrival] * candidate.code[min(LAST, by - start)]
+    arrival = min(LAST, start + candidate.median_seconds)
+    verified = rate * stays[arrival] * candidate.code[min(LAST, by - start)]
     if patience is None:
-        return own
-    told = (1 - rate) * candidate.told
-    waits = (1 - rate) * (1 - candidate.told)
-    refused = _verified(sequence, index + 1, start + REFUSAL_DELAY, by, stays) if told else 0.0
-    return (
-        own + told * refused + waits * _verified(sequence, index + 1, start + patience, by, stays)
-    )
+        return verified
+    denied = (1 - rate) * candidate.refused_at_once
+    waits = (1 - rate) * (1 - candidate.refused_at_once)
+    refused = _verified(sequence, index + 1, start + REFUSAL_DELAY, by, stays) if denied else 0.0
+    following = _verified(sequence, index + 1, start + patience, by, stays)
+    return verified + denied * refused + waits * following
 
 
 def _tokens(sequence: Sequence[tuple[Candidate, int | None]], index: int) -> float:
@@ -105,8 +104,8 @@ def _tokens(sequence: Sequence[tuple[Candidate, int | None]], index: int) -> flo
     return candidate.price * proved + (1 - proved) * _tokens(sequence, index + 1)
 
 
-def half(curve: Curve) -> int:
-    """The median; curves begin steep, so a scan is quick."""
+def median_second(curve: Curve) -> int:
+    """Curves begin steep, so a scan is quick."""
     return next((second for second, value in enumerate(curve) if value >= 0.5), LAST)
 
 
@@ -132,15 +131,15 @@ class Choice:
 @lru_cache(maxsize=2_000)
 def choose(candidates: tuple[Candidate, ...], stays: Curve, sms: str = "sms") -> Choice:
     """The order of the candidates does not matter. At least one is needed."""
-    text = next((one for one in candidates if one.channel == sms), None)
+    text = next((item for item in candidates if item.channel == sms), None)
     bound = min(LAST, int(SLOWER_ALLOWED * p95(text))) if text is not None else LAST
     messengers = sorted(
         (
-            one
-            for one in candidates
-            if one is not text and (text is None or one.delivered >= HOPELESS)
+            item
+            for item in candidates
+            if item is not text and (text is None or item.delivered >= HOPELESS)
         ),
-        key=lambda one: (one.price, -one.delivered, one.proof[5], one.channel),
+        key=lambda item: (item.price, -item.delivered, item.proof[5], item.channel),
     )
     plans = sorted(_sequences(messengers, text), key=expected_tokens)
     if text is None:
@@ -148,27 +147,27 @@ def choose(candidates: tuple[Candidate, ...], stays: Curve, sms: str = "sms") ->
     first = forecast([(text, None)], stays, bound)
     bar = first.verified - LOSS_ALLOWED
     if first.verified < FAILING:  # only then can another plan be so much surer
-        best = max((forecast(one, stays, bound) for one in plans), key=_surest)
+        best = max((forecast(plan, stays, bound) for plan in plans), key=_surest)
         if first.verified < FAILING * best.verified:
             bar = best.verified - GREATEST_SPREAD
     seen: list[Forecast] = []
     for sequence in plans:
-        one = forecast(sequence, stays, bound)
-        if one.verified >= bar and _is_quick(one, first):
-            return Choice(one, first, _others([*seen, first], one), is_as_good_as_sms=True)
-        seen.append(one)
+        plan = forecast(sequence, stays, bound)
+        if plan.verified >= bar and _is_quick(plan, first):
+            return Choice(plan, first, _others([*seen, first], plan), is_as_good_as_sms=True)
+        seen.append(plan)
     return replace(_surest_choice(plans, stays, bound), sms_first=first)
 
 
 def _surest_choice(plans: Sequence[Steps], stays: Curve, bound: int) -> Choice:
-    forecasts = [forecast(one, stays, bound) for one in plans]
+    forecasts = [forecast(plan, stays, bound) for plan in plans]
     best = max(forecasts, key=_surest)
     return Choice(best, None, _others(forecasts, best), is_as_good_as_sms=False)
 
 
 def _sequences(messengers: Sequence[Candidate], text: Candidate | None) -> Iterator[Steps]:
     """A messenger that reached the phone is not kept waiting behind one that never did."""
-    proved = [one for one in messengers if one.is_proved]
+    proved = [item for item in messengers if item.is_proved]
     for sequence in _all_sequences(messengers, text):
         first = sequence[0][0]
         if first is text or first.is_proved or not proved:
@@ -179,37 +178,37 @@ def _all_sequences(messengers: Sequence[Candidate], text: Candidate | None) -> I
     last: list[tuple[Candidate, int | None]] = [] if text is None else [(text, None)]
     if text is not None:
         yield last
-    for one in messengers:
+    for messenger in messengers:
         if text is None:
-            yield [(one, None)]
+            yield [(messenger, None)]
             continue
         for patience in PATIENCES:
-            yield [(one, patience), *last]
-    for one, two in permutations(messengers[:4], 2):
+            yield [(messenger, patience), *last]
+    for first, then in permutations(messengers[:4], 2):
         for patience in LONG_PATIENCES:
             if text is None:
-                yield [(one, patience), (two, None)]
+                yield [(first, patience), (then, None)]
                 continue
             for second in LONG_PATIENCES:
-                yield [(one, patience), (two, second), *last]
+                yield [(first, patience), (then, second), *last]
 
 
-def _is_quick(one: Forecast, first: Forecast) -> bool:
-    return one.plan == first.plan or one.in_time >= min(0.95, first.in_time)
+def _is_quick(choice: Forecast, first: Forecast) -> bool:
+    return choice.plan == first.plan or choice.in_time >= min(0.95, first.in_time)
 
 
-def _surest(one: Forecast) -> tuple[float, float]:
-    return one.verified, -one.tokens
+def _surest(plan: Forecast) -> tuple[float, float]:
+    return plan.verified, -plan.tokens
 
 
-def _cheapest(one: Forecast) -> tuple[float, float]:
-    return one.tokens, -one.verified
+def _cheapest(plan: Forecast) -> tuple[float, float]:
+    return plan.tokens, -plan.verified
 
 
 def _others(plans: Sequence[Forecast], chosen: Forecast) -> tuple[Forecast, ...]:
     by_order: dict[tuple[str, ...], Forecast] = {}
-    for one in sorted(plans, key=_cheapest):
-        order = tuple(step.channel for step in one.plan)
+    for cheapest in sorted(plans, key=_cheapest):
+        order = tuple(step.channel for step in cheapest.plan)
         if order != tuple(step.channel for step in chosen.plan):
-            by_order.setdefault(order, one)
+            by_order.setdefault(order, cheapest)
     return tuple(by_order.values())[:3]

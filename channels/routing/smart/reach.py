@@ -93,7 +93,7 @@ def _fresh(at: float | None, now: float) -> bool:
 
 HALF_LIFE = 21 * DAY
 STRENGTHS = (2.0, 20.0, 40.0)  # sends that a guess, a channel, a country weigh in the level below
-TOLD = 0.5
+REFUSED_AT_ONCE = 0.5
 
 # Of a messenger, before anything is learned.
 GUESSES = {
@@ -140,12 +140,12 @@ def stratum(
     """`sisters`: the other messengers; `after_failure`: one of them has just failed."""
     standings = [memory.standing(sister, now) for sister in sisters]
     if Standing.PROVED in standings and not after_failure:
-        mark = "+"
-    elif after_failure or any(one is not Standing.NEW for one in standings):
-        mark = "-"
+        sign = "+"
+    elif after_failure or any(standing is not Standing.NEW for standing in standings):
+        sign = "-"
     else:
-        mark = ""
-    return Stratum(memory.standing(channel, now), mark)
+        sign = ""
+    return Stratum(memory.standing(channel, now), sign)
 
 
 @dataclass(slots=True)
@@ -187,9 +187,9 @@ class Reach:
             strength = 0.0
         return rate
 
-    def told(self, now: float, place: Place, channel: str, past: Stratum) -> float:
+    def refused_at_once(self, now: float, place: Place, channel: str, past: Stratum) -> float:
         """The share of undelivered sends that the vendor refuses at once."""
-        rate = TOLD
+        rate = REFUSED_AT_ONCE
         for key, level in zip(_levels(place, channel, past), STRENGTHS, strict=True):
             cell = self.cells.get(key)
             if cell is not None:

@@ -10,7 +10,16 @@ from enum import StrEnum
 from channels.routing.smart.account_balance import AccountBalance
 from channels.routing.smart.decay import DAY, HOUR, SECONDS, Counts, TimeHistogram
 from channels.routing.smart.health import Health
-from channels.routing.smart.plans import LAST, Candidate, Choice, Curve, Plan, Step, choose, half
+from channels.routing.smart.plans import (
+    LAST,
+    Candidate,
+    Choice,
+    Curve,
+    Plan,
+    Step,
+    choose,
+    median_second,
+)
 from channels.routing.smart.reach import PhoneMemory, Place, Reach, Standing, Stratum, stratum
 
 
@@ -44,7 +53,7 @@ def reason_for(
     explored: bool,
 ) -> Reason:
     first = plan[0]
-    share = next(one.delivered for one in candidates if one.channel == first.channel)
+    share = next(item.delivered for item in candidates if item.channel == first.channel)
     trace = memory.channels.get(first.channel)
     proved_at = trace.proved_at if trace else None
     if explored:
@@ -92,18 +101,18 @@ class Exploration:
         if int(now // DAY) != self.day:
             self.day, self.spent = int(now // DAY), 0
         for channel, price in left_out:
-            found = self.probes.setdefault((country, channel), _Probes(now))
-            if now >= found.next_at and self.spent + price <= self.tokens_a_day:
+            probes = self.probes.setdefault((country, channel), _Probes(now))
+            if now >= probes.next_at and self.spent + price <= self.tokens_a_day:
                 self.spent += price
-                found.next_at = now + found.gap
-                found.gap = min(LONGEST_GAP, found.gap * 2)
+                probes.next_at = now + probes.gap
+                probes.gap = min(LONGEST_GAP, probes.gap * 2)
                 return Step(channel, PROBE_PATIENCE)
         return None
 
     def succeeded(self, country: str, channel: str) -> None:
-        found = self.probes.get((country, channel))
-        if found is not None:
-            found.gap = SHORTEST_GAP
+        probes = self.probes.get((country, channel))
+        if probes is not None:
+            probes.gap = SHORTEST_GAP
 
 
 STAY_EDGES = (5, 10, 15, 20, 30, 45, 60, 90, 120, SECONDS)  # seconds until a code arrives
@@ -155,7 +164,7 @@ class Router:
         self, now: float, place: Place, memory: PhoneMemory, allowed: Sequence[str]
     ) -> Decision:
         """`allowed` by the policy and the guard; at least one."""
-        usable = [one for one in allowed if memory.standing(one, now) is not Standing.BARRED]
+        usable = [name for name in allowed if memory.standing(name, now) is not Standing.BARRED]
         names = usable or list(allowed)
         candidates = tuple(
             self._candidate(now, place, memory, name, names) for name in sorted(names)
@@ -188,10 +197,10 @@ class Router:
             price=self.prices[name],
             delivered=_rounded(rate * level),
             delivered_after=_rounded(rate_later * level),
-            told=round(self.reach.told(now, place, name, first), 1),
+            refused_at_once=round(self.reach.refused_at_once(now, place, name, first), 1),
             proof=proof,
             code=self._times(self.codes, place, name, CODE_GUESS).curve(now),
-            half=half(proof),
+            median_seconds=median_second(proof),
             is_proved=memory.standing(name, now) is Standing.PROVED,
         )
 
@@ -206,7 +215,7 @@ class Router:
     ) -> Stratum:
         if name == SMS:
             return Stratum(memory.standing(name, now))
-        sisters = [one for one in self.prices if one not in {name, SMS}]
+        sisters = [other for other in self.prices if other not in {name, SMS}]
         return stratum(memory, name, sisters, now, after_failure=after_failure and bool(names))
 
     def _probe(
@@ -229,14 +238,14 @@ class Router:
         channel: str,
         guess: tuple[float, float],
     ) -> TimeHistogram:
-        found = kept.get((place.country, channel))
-        if found is None:
+        times = kept.get((place.country, channel))
+        if times is None:
             parent = kept.get((EVERYWHERE, channel))
             if parent is None:
                 parent = kept[EVERYWHERE, channel] = TimeHistogram(*guess, TIMES_HALF_LIFE)
-            found = TimeHistogram(*guess, TIMES_HALF_LIFE, parent)
-            kept[place.country, channel] = found
-        return found
+            times = TimeHistogram(*guess, TIMES_HALF_LIFE, parent)
+            kept[place.country, channel] = times
+        return times
 
     def _stay(self, now: float) -> Curve:
         if not self.stays:
@@ -259,37 +268,37 @@ class Router:
         well = self.health(now, place, channel) > 0.6
         return Try(place, channel, past, expected, now, well)
 
-    def refused(self, now: float, one: Try, memory: PhoneMemory, *, barred: bool = False) -> None:
-        self._outcome(now, one, "refused")
-        memory.refused(one.channel, now, barred=barred)
+    def refused(self, now: float, step: Try, memory: PhoneMemory, *, barred: bool = False) -> None:
+        self._outcome(now, step, "refused")
+        memory.refused(step.channel, now, barred=barred)
 
-    def silent(self, now: float, one: Try, memory: PhoneMemory) -> None:
+    def silent(self, now: float, step: Try, memory: PhoneMemory) -> None:
         """No proof when patience ended; a later `delivered` corrects it."""
-        self._outcome(now, one, "silent")
-        if one.is_learned_from:
-            memory.silent(one.channel, now)
+        self._outcome(now, step, "silent")
+        if step.is_learned_from:
+            memory.silent(step.channel, now)
 
-    def delivered(self, now: float, one: Try, memory: PhoneMemory) -> None:
-        if one.outcome == "delivered":
+    def delivered(self, now: float, step: Try, memory: PhoneMemory) -> None:
+        if step.outcome == "delivered":
             return
-        late = one.outcome == "silent"
+        late = step.outcome == "silent"
         if late:
-            if one.is_learned_from:
-                self.reach.record(now, one.place, one.channel, one.past, hits=1.0)
-            self._health(now, one).correct(now)
-            one.outcome = "delivered"
+            if step.is_learned_from:
+                self.reach.record(now, step.place, step.channel, step.past, hits=1.0)
+            self._health(now, step).correct(now)
+            step.outcome = "delivered"
         else:
-            self._outcome(now, one, "delivered")
-        seconds = now - one.at
-        _add_time(self._times(self.proofs, one.place, one.channel, PROOF_GUESS), now, seconds)
-        memory.proved(one.channel, now)
-        self.exploration.succeeded(one.place.country, one.channel)
+            self._outcome(now, step, "delivered")
+        seconds = now - step.at
+        _add_time(self._times(self.proofs, step.place, step.channel, PROOF_GUESS), now, seconds)
+        memory.proved(step.channel, now)
+        self.exploration.succeeded(step.place.country, step.channel)
 
-    def entered(self, now: float, one: Try, memory: PhoneMemory) -> None:
+    def entered(self, now: float, step: Try, memory: PhoneMemory) -> None:
         """A right code that this try alone can have brought."""
-        self.delivered(now, one, memory)
-        _add_time(self._times(self.codes, one.place, one.channel, CODE_GUESS), now, now - one.at)
-        memory.verified(one.channel, now, now - one.at)
+        self.delivered(now, step, memory)
+        _add_time(self._times(self.codes, step.place, step.channel, CODE_GUESS), now, now - step.at)
+        memory.verified(step.channel, now, now - step.at)
 
     def stayed(self, now: float, arrived_after: float, *, verified: bool) -> None:
         """Whether a person to whom a code came after so many seconds entered it right."""
@@ -298,29 +307,29 @@ class Router:
             now, trials=1.0, hits=float(verified)
         )
 
-    def _outcome(self, now: float, one: Try, outcome: str) -> None:
-        if one.outcome:
+    def _outcome(self, now: float, step: Try, outcome: str) -> None:
+        if step.outcome:
             return
-        one.outcome = outcome
+        step.outcome = outcome
         hit = outcome == "delivered"
-        if one.is_learned_from:
+        if step.is_learned_from:
             self.reach.record(
                 now,
-                one.place,
-                one.channel,
-                one.past,
+                step.place,
+                step.channel,
+                step.past,
                 trials=1.0,
                 hits=float(hit),
                 marks=float(outcome == "refused"),
             )
-        self._health(now, one).record(now, one.expected, delivered=hit)
+        self._health(now, step).record(now, step.expected, delivered=hit)
 
-    def _health(self, now: float, one: Try) -> Health:
-        key = one.place.country, one.channel
-        found = self.healths.get(key)
-        if found is None:
-            found = self.healths[key] = Health(now)
-        return found
+    def _health(self, now: float, step: Try) -> Health:
+        key = step.place.country, step.channel
+        health = self.healths.get(key)
+        if health is None:
+            health = self.healths[key] = Health(now)
+        return health
 
 
 def _add_time(times: TimeHistogram, now: float, seconds: float) -> None:

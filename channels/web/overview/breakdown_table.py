@@ -75,14 +75,14 @@ def dimension_of(text: str) -> str:
     return text if text in Dimension.values else str(Dimension.CHANNEL)
 
 
-def rows_of(found: Breakdown, company: Company) -> Iterator[Row]:
-    named = company.api_keys.all() if found.dimension == Dimension.API_KEY else ()
+def rows_of(table: Breakdown, company: Company) -> Iterator[Row]:
+    named = company.api_keys.all() if table.dimension == Dimension.API_KEY else ()
     keys = {str(key.pk): f"{key.name} ({key})" for key in named}
-    for value, steps in found.rows.items():
-        title, filters = _described(found.dimension, value, keys)
+    for value, steps in table.rows.items():
+        title, filters = _described(table.dimension, value, keys)
         yield Row(title, steps, urlencode(filters) if steps.asked else "")
-    if found.rest.asked or found.rest.spent:
-        yield Row(_("others"), found.rest, "")
+    if table.rest.asked or table.rest.spent:
+        yield Row(_("others"), table.rest, "")
 
 
 def _described(dimension: str, value: str, keys: dict[str, str]) -> tuple[str, dict[str, str]]:
@@ -124,7 +124,7 @@ def _reached(steps: Steps, name: str) -> Reached:
     return Reached(getattr(steps, name), getattr(steps, f"{name}_share"))
 
 
-def csv_rows(found: Breakdown, company: Company, *, sees_money: bool) -> Iterator[list[str | int]]:
+def csv_rows(table: Breakdown, company: Company, *, sees_money: bool) -> Iterator[list[str | int]]:
     titles = [
         _("Requested"),
         _("Accepted by carrier"),
@@ -132,8 +132,8 @@ def csv_rows(found: Breakdown, company: Company, *, sees_money: bool) -> Iterato
         _("Link opened"),
         _("Code entered"),
     ]
-    yield [str(HEADINGS[found.dimension]), *titles, *([_("Tokens")] if sees_money else [])]
-    for row in rows_of(found, company):
+    yield [str(HEADINGS[table.dimension]), *titles, *([_("Tokens")] if sees_money else [])]
+    for row in rows_of(table, company):
         steps = row.steps
         counts = [steps.asked, steps.handed_over, steps.delivered, steps.opened, steps.entered]
         yield [row.title, *counts, *([steps.spent] if sees_money else [])]

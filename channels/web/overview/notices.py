@@ -35,10 +35,10 @@ class Notice:
 
 def notices_for(company: Company, *, available: int | None) -> list[Notice]:
     """`available`: tokens, or None for those who do not see money."""
-    found = [*_channels_down(company), *_drops(company)]
+    notices = [*_channels_down(company), *_drops(company)]
     if available is not None:
-        found += _tokens_end(company, available)
-    return found
+        notices += _tokens_end(company, available)
+    return notices
 
 
 def _channels_down(company: Company) -> Iterator[Notice]:

@@ -40,7 +40,7 @@ def overview(request: CabinetRequest) -> HttpResponse:
     summary = figures(company, mode, shown)
     by = dimension_of(request.GET.get("by", ""))
     read = {by, Dimension.COUNTRY, Dimension.CHANNEL}
-    found = breakdowns(company, mode, shown, read)
+    tables = breakdowns(company, mode, shown, read)
     before = total_before(company, mode, shown)
     sees_money = request.member.can_see_money and mode == Mode.LIVE
     days_query = f"&date_from={shown.first:%Y-%m-%d}&date_to={shown.last:%Y-%m-%d}"
@@ -58,13 +58,13 @@ def overview(request: CabinetRequest) -> HttpResponse:
         "by_title": TITLES[by],
         "by_heading": HEADINGS[by],
         "dimensions": TITLES,
-        "breakdown": found[by],
-        "steps_taken": steps_of(found[by].total, before),
+        "breakdown": tables[by],
+        "steps_taken": steps_of(tables[by].total, before),
         "has_before": before.asked > 0,
-        "breakdown_rows": list(rows_of(found[by].shorten(), company)),
+        "breakdown_rows": list(rows_of(tables[by].shorten(), company)),
         "sees_money": sees_money,
         "token_price": prices.last_paid_price(company.pk) if sees_money else None,
-        "comparison": compare_with_sms(found[Dimension.COUNTRY], found[Dimension.CHANNEL])
+        "comparison": compare_with_sms(tables[Dimension.COUNTRY], tables[Dimension.CHANNEL])
         if sees_money
         else None,
         "recent": messages.recent(company, 5),
@@ -86,8 +86,8 @@ def overview_csv(request: CabinetRequest) -> StreamingHttpResponse:
     mode = Mode.TEST if request.GET.get("mode") == Mode.TEST else Mode.LIVE
     shown, by = PeriodForm(request.GET).chosen(), dimension_of(request.GET.get("by", ""))
     company = request.company
-    found = breakdown(company, mode, shown, by)
-    rows = breakdown_table.csv_rows(found, company, sees_money=request.member.can_see_money)
+    table = breakdown(company, mode, shown, by)
+    rows = breakdown_table.csv_rows(table, company, sees_money=request.member.can_see_money)
     name = f"kvitok-{mode}-{by}-{shown.first:%Y-%m-%d}-{shown.last:%Y-%m-%d}.csv"
     return csv_download(rows, name)
 

@@ -93,16 +93,16 @@ class PreviewPolicy(ApiView):
             "" if content is Content.LINK else purpose or DEFAULT_PURPOSE,
             content=content,
         )
-        found = channel_plan.preview(self.principal, order)
-        if found.refusal:
-            raise found.refusal
+        preview = channel_plan.preview(self.principal, order)
+        if preview.refusal:
+            raise preview.refusal
         body = {
             "phone": order.phone,
-            "country": found.country or None,
-            "locale": found.locale,
-            "steps": [STEP.body_of(step) for step in found.steps],
-            "barred": [channel.name for channel in found.barred],
-            "rules": [MATCHED.body_of(StoredRule(*key)) for key in found.rules],
+            "country": preview.country or None,
+            "locale": preview.locale,
+            "steps": [STEP.body_of(step) for step in preview.steps],
+            "barred": [channel.name for channel in preview.barred],
+            "rules": [MATCHED.body_of(StoredRule(*key)) for key in preview.rules],
         }
         return ApiResponse(self.success(body))
 
@@ -132,12 +132,12 @@ def _type_faults(rule: object) -> list[StrOrPromise]:
     for name, kind in TYPES.items():
         value = rule.get(name)
         if value is not None and not _is_a(value, kind):
-            words = _("“{name}” must be {kind}")
-            faults.append(format_lazy(words, name=name, kind=TYPE_NAMES[kind]))
+            text = _("“{name}” must be {kind}")
+            faults.append(format_lazy(text, name=name, kind=TYPE_NAMES[kind]))
     for name in ("channels", "barred"):
-        if not faults and not all(isinstance(one, str) for one in rule.get(name) or []):
+        if not faults and not all(isinstance(item, str) for item in rule.get(name) or []):
             faults.append(format_lazy(_("“{name}” must be {kind}"), name=name, kind=_("strings")))
-    if not faults and not all(_is_a(one, int) for one in (rule.get("patience") or {}).values()):
+    if not faults and not all(_is_a(item, int) for item in (rule.get("patience") or {}).values()):
         faults.append(format_lazy(_("“{name}” must be {kind}"), name="patience", kind=_("numbers")))
     return faults
 

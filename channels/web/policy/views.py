@@ -29,12 +29,12 @@ from processes.server.client_ip import client_ip
 @member_required(can_read_settings)
 def policy(request: CabinetRequest) -> HttpResponse:
     asked = PreviewForm(request.GET or None, country=request.company.country)
-    own = api_keys.without_key(request.company, Mode.LIVE)
+    principal = api_keys.without_key(request.company, Mode.LIVE)
     context = {
         "rules": policy_rules.rules_of(request.company),
         "limit": policy_rules.MAX_RULES,
-        "standard": company_policy.channel_order(own.default_channel, own.fallback),
-        "falls_back": own.fallback is not None,
+        "standard": company_policy.channel_order(principal.default_channel, principal.fallback),
+        "falls_back": principal.fallback is not None,
         "form": asked,
         "preview": _preview(request.company, asked) if asked.is_valid() else None,
     }

@@ -32,5 +32,5 @@ def note_loss(until: float) -> None:
 
 def complete_since() -> datetime | None:
     """Raises RedisError."""
-    found = redis_client().get(_SINCE)
-    return datetime.fromtimestamp(float(found), UTC) if found else None
+    since = redis_client().get(_SINCE)
+    return datetime.fromtimestamp(float(since), UTC) if since else None

@@ -44,8 +44,8 @@ def exists() -> bool:
 def drop_old_months() -> int:
     """Drops the months whose last click is older than RAW_RETENTION days; returns their number."""
     oldest = (timezone.now() - timedelta(days=settings.RAW_RETENTION)).date()
-    found = [_MONTH.fullmatch(str(row["partition"])) for row in clickhouse.read(_MONTHS)]
-    months = [parse_month("-".join(month.groups())) for month in found if month]
+    matches = [_MONTH.fullmatch(str(row["partition"])) for row in clickhouse.read(_MONTHS)]
+    months = [parse_month("-".join(month.groups())) for month in matches if month]
     old = [month for month in months if next_month(month) <= oldest]
     for month in old:
         clickhouse.execute(f"ALTER TABLE {TABLE} DROP PARTITION {month:%Y%m}")

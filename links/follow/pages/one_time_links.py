@@ -55,41 +55,41 @@ class _Target(NamedTuple):
     channel: str | None = None
 
 
-def show_button(found: LinkTarget, visit: Visit) -> VisitorResponse:
-    row = _fetch(_SELECT_TARGET, found)
+def show_button(link: LinkTarget, visit: Visit) -> VisitorResponse:
+    row = _fetch(_SELECT_TARGET, link)
     if row is None:
         return error_page(ONE_TIME_GONE, visit)
     if bot_detection.kind_of(visit.environ) is not VisitorKind.PERSON:
-        buffer.add(found.link_id, visit.environ)  # a person's click is the button
-    return _page("200 OK", found, visit)
+        buffer.add(link.link_id, visit.environ)  # a person's click is the button
+    return _page("200 OK", link, visit)
 
 
-def open_link(found: LinkTarget, visit: Visit) -> VisitorResponse:
+def open_link(link: LinkTarget, visit: Visit) -> VisitorResponse:
     if not visitor_pages.is_nonce_valid(
-        found.link_id, visitor_pages.posted_form(visit.environ).get("nonce")
+        link.link_id, visitor_pages.posted_form(visit.environ).get("nonce")
     ):
-        return _page("403 Forbidden", found, visit)  # the button must be pressed again
-    row = _fetch(_OPEN, found)
+        return _page("403 Forbidden", link, visit)  # the button must be pressed again
+    row = _fetch(_OPEN, link)
     if row is None:
         return error_page(ONE_TIME_GONE, visit)
-    buffer.add(found.link_id, visit.environ)
+    buffer.add(link.link_id, visit.environ)
     return redirect_to("303 See Other", add_tags(row.url, row.utm, row.channel or "link"))
 
 
-def _fetch(statement: str, found: LinkTarget) -> _Target | None:
+def _fetch(statement: str, link: LinkTarget) -> _Target | None:
     with pooled_connection(), connection.cursor() as cursor:
-        cursor.execute(statement, [UUID(found.link_id)])
+        cursor.execute(statement, [UUID(link.link_id)])
         return fetch_one(cursor, _Target)
 
 
-def _page(status: str, found: LinkTarget, visit: Visit) -> VisitorResponse:
+def _page(status: str, link: LinkTarget, visit: Visit) -> VisitorResponse:
     other = "en" if visit.language == "ru" else "ru"
     context = {
         "other": other,
         "words": texts_in(visit.language, _TEXTS),
         "other_words": texts_in(other, _TEXTS),
-        "host": unicode_host(urlsplit(found.url).hostname or ""),
-        "nonce": visitor_pages.issue_nonce(found.link_id),
+        "host": unicode_host(urlsplit(link.url).hostname or ""),
+        "nonce": visitor_pages.issue_nonce(link.link_id),
     }
     # No form-action: Chrome and Safari apply it to the redirect after the form, too.
     return html_page(status, "links/once.html", context, visit, NO_FRAMING)

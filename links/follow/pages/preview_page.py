@@ -74,10 +74,10 @@ def mark_handled(reports: QuerySet[Report]) -> int:
 
 
 @transaction.atomic
-def submit(*, link_id: UUID, reason: str, words: str) -> None:
+def submit(*, link_id: UUID, reason: str, text: str) -> None:
     Link.objects.select_for_update(no_key=True).get(pk=link_id)  # parallel reports wait here
     if Report.objects.filter(link_id=link_id, handled_at=None).count() < MAX_PENDING_PER_LINK:
-        Report.objects.create(link_id=link_id, reason=reason, words=words)
+        Report.objects.create(link_id=link_id, reason=reason, words=text)
 
 
 POLICY = f"; form-action 'self'{NO_FRAMING}"
@@ -87,38 +87,38 @@ OK, BAD_REQUEST, FORBIDDEN = "200 OK", "400 Bad Request", "403 Forbidden"
 def respond(outcome: LinkTarget, visit: Visit) -> VisitorResponse:
     """To GET, HEAD or POST."""
     with pooled_connection(), translation.override(visit.language):
-        found = Link.objects.select_related("company").filter(pk=UUID(outcome.link_id))
-        link = found.first()
+        rows = Link.objects.select_related("company").filter(pk=UUID(outcome.link_id))
+        link = rows.first()
         if link is None or not link.is_live or link.used_at:
             return error_page(outcome.gone(), visit)
         answer_of = _report if visit.method == "POST" else _show
         return answer_of(link, outcome, visit)
 
 
-def _report(link: Link, found: LinkTarget, visit: Visit) -> VisitorResponse:
+def _report(link: Link, target: LinkTarget, visit: Visit) -> VisitorResponse:
     posted = visitor_pages.posted_form(visit.environ)
     form = ReportForm(posted)
     if not form.is_valid():
-        return _show(link, found, visit, form, BAD_REQUEST)
-    if not visitor_pages.is_nonce_valid(found.link_id, posted.get("nonce")):
-        return _show(link, found, visit, form, FORBIDDEN)
+        return _show(link, target, visit, form, BAD_REQUEST)
+    if not visitor_pages.is_nonce_valid(target.link_id, posted.get("nonce")):
+        return _show(link, target, visit, form, FORBIDDEN)
     if not form.is_by_bot:
         if wait := seconds_to_wait(client_ip(visit.environ)):
             return error_page(TOO_MANY_REQUESTS, visit, ("Retry-After", str(wait)))
-        words = form.cleaned_data
-        submit(link_id=link.pk, reason=words["reason"], words=words["words"])
+        fields = form.cleaned_data
+        submit(link_id=link.pk, reason=fields["reason"], text=fields["words"])
     return html_page(OK, "links/thanks.html", {}, visit, POLICY)
 
 
 def _show(
-    link: Link, found: LinkTarget, visit: Visit, form: ReportForm | None = None, status: str = OK
+    link: Link, target: LinkTarget, visit: Visit, form: ReportForm | None = None, status: str = OK
 ) -> VisitorResponse:
     context = {
         "link": link,
-        "host": unicode_host(urlsplit(found.url).hostname or ""),
+        "host": unicode_host(urlsplit(target.url).hostname or ""),
         # The URL of a one-time link may itself be the secret.
-        "target": "" if found.is_once else found.url,
+        "target": "" if target.is_once else target.url,
         "form": form or ReportForm(),
-        "nonce": visitor_pages.issue_nonce(found.link_id),
+        "nonce": visitor_pages.issue_nonce(target.link_id),
     }
     return html_page(status, "links/about.html", context, visit, POLICY)

@@ -138,14 +138,14 @@ def _language(accepted: str) -> str:
 def _error_page_html(outcome: NoTarget | str, language: str, is_short_host: bool) -> bytes:
     """In the visitor's language first, then in the other: the link may be in an SMS of either."""
     other = "en" if language == "ru" else "ru"
-    words = {
+    context = {
         "language": language,
         "other": other,
         "words": texts_in(language, _TEXTS[outcome]),
         "other_words": texts_in(other, _TEXTS[outcome]),
         "stylesheet": _stylesheet(is_short_host),
     }
-    return render_to_string("links/dead.html", words).encode()
+    return render_to_string("links/dead.html", context).encode()
 
 
 def _stylesheet(is_short_host: bool) -> str:

@@ -49,9 +49,9 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         newest = _newest(options["before"])
-        found = months.due(newest) if newest else []
+        due = months.due(newest) if newest else []
         if options["dry_run"]:
-            self._describe(found)
+            self._describe(due)
             return
         with self._as_owner():
             if path := options["restore"]:
@@ -63,11 +63,11 @@ class Command(BaseCommand):
             if options["verify"]:
                 self._verify(list(archive.faults()))
                 return
-            for month in dict.fromkeys([*months.unfinished(), *found]):
+            for month in dict.fromkeys([*months.unfinished(), *due]):
                 self._say(f"{month:%Y-%m}: {archive.add(month)}")
 
-    def _describe(self, found: list[date]) -> None:
-        for month in found:
+    def _describe(self, due: list[date]) -> None:
+        for month in due:
             reasons = "; ".join(obstacles(month)) or "can be archived"
             self._say(f"{month:%Y-%m}, {_bytes(month) / 1e6:.1f} MB: {reasons}")
 

@@ -35,5 +35,5 @@ class Command(BaseCommand):
         for setting, keys in manifest.keys.items():
             if keys:
                 self.stdout.write(f"It needs {setting} {', '.join(keys)}; keep them apart from it.")
-            for key_id in (one for one, fingerprint in keys.items() if fingerprint == ABSENT):
+            for key_id in (name for name, fingerprint in keys.items() if fingerprint == ABSENT):
                 self.stderr.write(f"{setting} lacks {key_id!r} already: that data is lost.")

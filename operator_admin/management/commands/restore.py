@@ -117,8 +117,8 @@ class Command(BaseCommand):
         shown = []
         for finding in findings:
             style = self.style.SUCCESS if finding.ok else self.style.ERROR
-            mark = style("✓" if finding.ok else "✗")
-            self.stdout.write(f"{mark} {finding.name:<13} {finding.detail}")
+            sign = style("✓" if finding.ok else "✗")
+            self.stdout.write(f"{sign} {finding.name:<13} {finding.detail}")
             if finding.cure:
                 self.stdout.write(f"  {'':<13} → {finding.cure}")
             shown.append(finding)

@@ -19,12 +19,12 @@ class Command(BaseCommand):
 
     def handle(self, **_options: Any) -> None:
         _refuse_before_all_know_the_key()
-        found = mfa.rotate() + stored_credentials.rotate()
+        counts = mfa.rotate() + stored_credentials.rotate()
         current = current_key_id()
-        for key_id, count in sorted(found.items()):
+        for key_id, count in sorted(counts.items()):
             name = "no key" if key_id == PLAINTEXT else f"key {key_id}"
             self.stdout.write(f"{name}: {count}")
-        self.stdout.write(f"All {found.total()} secrets are under key {current} now.")
+        self.stdout.write(f"All {counts.total()} secrets are under key {current} now.")
 
 
 def _refuse_before_all_know_the_key() -> None:

@@ -150,9 +150,9 @@ def refused(company: Company, kind: str = "code") -> dict[str, object]:
     return caught.value.body(request_id="r")
 
 
-def a_pool(places: int = 4, reserve: int = 2, firsts: int = 1) -> Pool:
+def a_pool(places: int = 4, reserve: int = 2, reserved_sends: int = 1) -> Pool:
     name = uuid4().hex
-    return Pool(Bucket(f"p{name}", places, 40), Bucket(f"r{name}", reserve, 40), firsts)
+    return Pool(Bucket(f"p{name}", places, 40), Bucket(f"r{name}", reserve, 40), reserved_sends)
 
 
 def by(company: str) -> list[Window]:
@@ -160,7 +160,7 @@ def by(company: str) -> list[Window]:
 
 
 def test_wait_is_the_time_to_the_next_refill() -> None:
-    pool, own = a_pool(firsts=0), by("a")
+    pool, own = a_pool(reserved_sends=0), by("a")
     for _ in range(4):
         assert acquire(own, pool=pool).verdict == GRANTED
 

@@ -203,8 +203,8 @@ def end_with(error: Exception, send: send_limits.Send) -> None:
         raise error
 
 
-def refusal(send: send_limits.Send, mark: str = "") -> Error:
-    with pytest.raises(DomainError) as refused, send_limits.acquire(send, mark=mark):
+def refusal(send: send_limits.Send, key_hash: str = "") -> Error:
+    with pytest.raises(DomainError) as refused, send_limits.acquire(send, key_hash=key_hash):
         pass
     return refused.value.error
 
@@ -242,8 +242,8 @@ def test_place_is_kept_when_something_may_have_been_written(
 
 @pytest.mark.parametrize("kind", ["code", "link"])
 def test_twin_is_told_that_the_call_is_running(company: Company, kind: str) -> None:
-    with send_limits.acquire(a_send(company, kind), mark="abc"):
-        assert refusal(a_send(company, kind), mark="abc") is Error.REQUEST_IN_PROGRESS
+    with send_limits.acquire(a_send(company, kind), key_hash="abc"):
+        assert refusal(a_send(company, kind), key_hash="abc") is Error.REQUEST_IN_PROGRESS
 
 
 def test_redis_keys_hold_no_phone(api: Api) -> None:
@@ -306,8 +306,8 @@ def test_wait_is_what_is_left_of_the_window() -> None:
 
 
 def test_twin_is_told_from_a_stranger() -> None:
-    def ask(holder: str, mark: str) -> int:
-        return acquire([], cool_down="c", seconds=60, holder=holder, mark=mark).verdict
+    def ask(holder: str, key_hash: str) -> int:
+        return acquire([], cool_down="c", seconds=60, holder=holder, key_hash=key_hash).verdict
 
     assert ask("id1:abc", "abc") == GRANTED
 
@@ -317,8 +317,8 @@ def test_twin_is_told_from_a_stranger() -> None:
 
 
 def test_place_of_a_call_that_died_is_taken_over_by_its_repeat() -> None:
-    def ask(holder: str, mark: str) -> int:
-        return acquire([], cool_down="c", seconds=60, holder=holder, mark=mark).verdict
+    def ask(holder: str, key_hash: str) -> int:
+        return acquire([], cool_down="c", seconds=60, holder=holder, key_hash=key_hash).verdict
 
     assert ask("id1:abc", "abc") == GRANTED
     redis_client().pexpire("c", 60_000 - storage.atomic_limits.DUPLICATE_SECONDS * 1000 - 1)

@@ -179,7 +179,7 @@ def test_parallel_reports_keep_to_the_limit(link: Link, monkeypatch: pytest.Monk
             " FOR EACH ROW EXECUTE FUNCTION be_slow()"
         )
     try:
-        at_once([lambda: preview_page.submit(link_id=link.pk, reason="spam", words="")] * 8)
+        at_once([lambda: preview_page.submit(link_id=link.pk, reason="spam", text="")] * 8)
     finally:
         with connection.cursor() as cursor:
             cursor.execute("DROP FUNCTION be_slow CASCADE")
